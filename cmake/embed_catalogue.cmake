@@ -1,0 +1,11 @@
+# Writes OUTPUT: a C++ file with the text of each file of SQL, for src/analyze/catalogue.cc.
+set(text "// Generated from analyses/*.sql.\n#include \"analyze/embedded.h\"\n\nnamespace xsp::analyze {\n\n")
+string(APPEND text "const std::vector<EmbeddedSql>& embedded_sql() {\n  static const std::vector<EmbeddedSql> files = {\n")
+foreach(file ${SQL})
+  get_filename_component(name "${file}" NAME_WE)
+  file(READ "${file}" content)
+  # A string literal may hold at most 64 KiB; an analysis is far below.
+  string(APPEND text "      {\"${name}\", R\"xsp-sql(${content})xsp-sql\"},\n")
+endforeach()
+string(APPEND text "  };\n  return files;\n}\n\n}  // namespace xsp::analyze\n")
+file(WRITE "${OUTPUT}" "${text}")

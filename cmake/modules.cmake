@@ -1,0 +1,99 @@
+# One way to add each kind of thing. Sources are found by folder, so a new file needs no edit here.
+include(GoogleTest)
+
+# xsp_test(NAME SOURCES... LIBRARIES...): a GoogleTest program whose cases are CTest tests.
+function(xsp_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE xsp_flags ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    XSP_SOURCE_DIR="${CMAKE_SOURCE_DIR}" XSP_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+endfunction()
+
+# xsp_module(NAME FOLDER F DEPENDS MODULES... PRIVATE LIBRARIES...): a static library of the folder's
+# sources, and one test program of its *_test.cc.
+function(xsp_module name)
+  cmake_parse_arguments(arg "" "FOLDER" "DEPENDS;PRIVATE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/*.cc")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_main)\\.cc$")
+  list(TRANSFORM arg_DEPENDS PREPEND xsp_ OUTPUT_VARIABLE modules)
+  if(sources)
+    add_library(xsp_${name} STATIC ${sources})
+    target_link_libraries(xsp_${name} PUBLIC ${modules} PRIVATE xsp_flags ${arg_PRIVATE})
+    target_include_directories(xsp_${name} PUBLIC
+      "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
+    if(EXISTS "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/module.cmake")
+      include("${CMAKE_SOURCE_DIR}/${arg_FOLDER}/module.cmake")
+    endif()
+  else()
+    add_library(xsp_${name} INTERFACE)
+    target_link_libraries(xsp_${name} INTERFACE ${modules})
+  endif()
+  if(tests AND NOT XSP_FUZZ)
+    xsp_test(${name}_test SOURCES ${tests} LIBRARIES xsp_${name} ${arg_PRIVATE})
+  endif()
+endfunction()
+
+# xsp_program(NAME FOLDER F DEPENDS MODULES...): the folder's sources as build/PRESET/bin/NAME.
+function(xsp_program name)
+  cmake_parse_arguments(arg "" "FOLDER" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/*.cc")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(TRANSFORM arg_DEPENDS PREPEND xsp_ OUTPUT_VARIABLE modules)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE xsp_flags ${modules} fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+  target_compile_definitions(${name} PRIVATE XSP_VERSION="${PROJECT_VERSION}")
+  install(TARGETS ${name} DESTINATION bin)
+  if(tests)
+    list(FILTER sources EXCLUDE REGEX "main\\.cc$")
+    xsp_test(${name}_cli_test SOURCES ${tests} ${sources}
+      LIBRARIES ${modules} fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+  endif()
+endfunction()
+
+# xsp_plugins(FOLDER): each FOLDER/NAME.cc becomes lib/xsp/FOLDER/NAME.so. FOLDER/NAME.cmake, if there,
+# is included after the target exists; it may find libraries, or set XSP_SKIP to the reason why the
+# plugin cannot be built here.
+function(xsp_plugins folder)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.cc")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  foreach(source ${sources})
+    get_filename_component(plugin "${source}" NAME_WE)
+    set(target ${folder}_${plugin})
+    set(XSP_SKIP "")
+    add_library(${target} MODULE "${source}")
+    target_link_libraries(${target} PRIVATE xsp_flags xsp_annotate)
+    target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${plugin}
+      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib/xsp/${folder}"
+      BUILD_RPATH "$ORIGIN/../../../lib" INSTALL_RPATH "$ORIGIN/../..")
+    include("${CMAKE_SOURCE_DIR}/${folder}/${plugin}.cmake" OPTIONAL)
+    if(XSP_SKIP)
+      message(STATUS "${folder}/${plugin}: skipped: ${XSP_SKIP}")
+      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    else()
+      install(TARGETS ${target} DESTINATION lib/xsp/${folder})
+      set_property(GLOBAL APPEND PROPERTY xsp_plugins ${target})
+    endif()
+  endforeach()
+endfunction()
+
+# xsp_catalogue(): the text of every analyses/*.sql, compiled into the analyze module.
+function(xsp_catalogue)
+  file(GLOB sql CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/analyses/*.sql")
+  set(output "${CMAKE_BINARY_DIR}/generated/catalogue.cc")
+  add_custom_command(OUTPUT "${output}"
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DSQL=${sql}"
+      -P "${CMAKE_SOURCE_DIR}/cmake/embed_catalogue.cmake"
+    DEPENDS ${sql} "${CMAKE_SOURCE_DIR}/cmake/embed_catalogue.cmake" VERBATIM)
+  get_target_property(type xsp_analyze TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    target_sources(xsp_analyze PRIVATE "${output}")
+  endif()
+endfunction()

@@ -1,0 +1,45 @@
+# Language level, warnings, sanitizers and output folders, for every target of the tree.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+
+set(XSP_SANITIZE "" CACHE STRING "Sanitizers for every target, as -fsanitize= takes them")
+option(XSP_FUZZ "Build the fuzzers, and only what they need (clang)" OFF)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # Paths relative to the source tree: a second checkout is served by the first one's cache.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+endif()
+
+add_library(xsp_flags INTERFACE)
+target_compile_options(xsp_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False alarms of g++ 12 inside its own library under -O2 and sanitizers.
+  target_compile_options(xsp_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
+endif()
+if(XSP_SANITIZE)
+  add_compile_options(-fsanitize=${XSP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${XSP_SANITIZE})
+  add_compile_definitions(XSP_SANITIZED)
+endif()
+if(XSP_FUZZ)
+  add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# The build tree has the shape of the installed one, so that programs find their parts alike.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")

@@ -1,0 +1,161 @@
+/* plugin.h: the C interface of adapters.
+ *
+ * An adapter opens a model in one framework and runs it, emitting layer spans through xsp.h. It is one
+ * shared library, lib/xsp/adapters/NAME.so, which exports one constant:
+ *
+ *     XSP_API extern const xsp_adapter xsp_adapter_entry;
+ *
+ * It is loaded by a worker process of its own, so it may link or load whatever its framework needs.
+ *
+ * Conventions
+ *  - Structs begin with struct_size, set by who fills them; fields are only appended. A reader treats
+ *    fields beyond struct_size as zero.
+ *  - No memory changes owner. What a caller passes is valid during the call alone. What an adapter
+ *    returns through a pointer stays valid until the next call on the same model, or until close.
+ *  - All calls on one model come from one thread. An adapter may own further threads.
+ *  - Failure: a status other than XSP_OK, and one line of text through host->fail, in the form
+ *    `what: why: what to do`.
+ *  - C++ exceptions must not leave an adapter.
+ */
+#ifndef XSP_PLUGIN_H_
+#define XSP_PLUGIN_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xsp/xsp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define XSP_PLUGIN_ABI 1
+
+typedef enum xsp_status {
+  XSP_OK = 0,
+  XSP_FAILED = 1,        /* the framework refused or failed */
+  XSP_BAD_MODEL = 2,     /* the file is not a model that this framework can run */
+  XSP_BAD_INPUT = 3,     /* a name, shape or type that the model does not accept */
+  XSP_NOT_AVAILABLE = 4, /* the framework or the device is absent here */
+  XSP_OUT_OF_MEMORY = 5
+} xsp_status;
+
+/* Element types, numbered as in ONNX's TensorProto.DataType. */
+typedef enum xsp_dtype {
+  XSP_FLOAT32 = 1,
+  XSP_UINT8 = 2,
+  XSP_INT8 = 3,
+  XSP_UINT16 = 4,
+  XSP_INT16 = 5,
+  XSP_INT32 = 6,
+  XSP_INT64 = 7,
+  XSP_BOOL = 9,
+  XSP_FLOAT16 = 10,
+  XSP_FLOAT64 = 11,
+  XSP_UINT32 = 12,
+  XSP_UINT64 = 13,
+  XSP_BFLOAT16 = 16
+} xsp_dtype;
+
+#define XSP_RANK_MAX 16
+
+/* The description of a model's input or output. */
+typedef struct xsp_tensor_info {
+  size_t struct_size;
+  const char* name;
+  uint32_t dtype;              /* xsp_dtype */
+  uint32_t rank;               /* <= XSP_RANK_MAX */
+  const int64_t* dimensions;   /* rank of them; -1: dynamic */
+  const char* const* symbols;  /* rank of them; a dynamic dimension's name, "" or NULL if it has none */
+} xsp_tensor_info;
+
+/* Values, row-major and contiguous, in host memory. */
+typedef struct xsp_tensor {
+  size_t struct_size;
+  const char* name;
+  uint32_t dtype;
+  uint32_t rank;
+  const int64_t* dimensions;
+  const void* data;
+  size_t data_bytes;
+} xsp_tensor;
+
+/* What the worker offers to an adapter. */
+typedef struct xsp_host {
+  size_t struct_size;
+  void* context;
+  /* Says why the call in progress fails: one line, `what: why: what to do`. */
+  void (*fail)(void* context, const char* text);
+  /* Says something worth knowing that is not a failure: one line. */
+  void (*note)(void* context, const char* text);
+  /* A folder for files that the adapter needs while the model is open; removed afterwards. */
+  const char* scratch_folder;
+} xsp_host;
+
+typedef struct xsp_option {
+  const char* key;
+  const char* value;
+} xsp_option;
+
+typedef struct xsp_open_options {
+  size_t struct_size;
+  const char* path;    /* the model's file; for `fake`, a description */
+  const char* device;  /* "cpu", "cuda", "cuda:1" */
+  uint32_t levels;     /* bits of the levels of this run: emit layer spans iff XSP_LEVEL_LAYER is set, and
+                          switch every profiler of the framework off otherwise */
+  uint32_t threads;    /* intra-op threads; 0: the framework's default */
+  const xsp_option* options; /* the framework's own, e.g. {"graph_optimization", "basic"} */
+  size_t option_count;
+} xsp_open_options;
+
+typedef struct xsp_probe {
+  size_t struct_size;
+  const char* version;  /* of the framework that would run, e.g. "1.31.1" */
+  const char* library;  /* the file that it was loaded from */
+  const char* devices;  /* what it can run on, comma separated: "cpu,cuda" */
+  const char* formats;  /* file name endings that it opens, comma separated: ".onnx" */
+} xsp_probe;
+
+typedef struct xsp_model xsp_model; /* the adapter's own */
+
+typedef struct xsp_adapter {
+  size_t struct_size;
+  uint32_t abi; /* XSP_PLUGIN_ABI */
+  const char* name;      /* as --framework takes it: "onnxruntime" */
+  const char* help;      /* one line for `xsp doctor`: how to get the framework if it is absent */
+  /* Is the framework here? Fills `probe`, which stays valid as long as the adapter is loaded. */
+  xsp_status (*probe)(const xsp_host* host, xsp_probe* probe);
+  xsp_status (*open)(const xsp_host* host, const xsp_open_options* options, xsp_model** model);
+  /* The model's inputs and outputs, in its own order. */
+  xsp_status (*inputs)(xsp_model* model, const xsp_tensor_info** infos, size_t* count);
+  xsp_status (*outputs)(xsp_model* model, const xsp_tensor_info** infos, size_t* count);
+  /* The values that the following runs compute on: every input, in any order. Copies them. */
+  xsp_status (*set_inputs)(xsp_model* model, const xsp_tensor* tensors, size_t count);
+  /* One inference, to its end: on a device, until its results are there. The caller records the span of
+   * the level model around it. */
+  xsp_status (*run)(xsp_model* model);
+  /* The results of the last run, in host memory. */
+  xsp_status (*results)(xsp_model* model, const xsp_tensor** tensors, size_t* count);
+  /* Emits every layer span of the runs so far that has not been emitted yet. May end the recording of
+   * layers: no run follows it. */
+  xsp_status (*flush)(xsp_model* model);
+  /* Releases the model; never fails. `model` may be NULL. */
+  void (*close)(xsp_model* model);
+} xsp_adapter;
+
+#define XSP_ADAPTER_SYMBOL "xsp_adapter_entry"
+
+/* Keys that layers should carry as site attributes and counters, where the framework knows them. Shapes
+ * are JSON: [[1,3,224,224],[64,3,7,7]], the model's weights among the inputs; types likewise: ["float32"].
+ *
+ *   attributes  input_shapes output_shapes input_dtypes output_dtypes provider source_layers
+ *   counters    output_bytes parameter_bytes activation_bytes allocated_bytes
+ *
+ * source_layers is a JSON list of the names of the model's own layers that the executed layer stands for;
+ * absent: the layer is one of the model's own. */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* XSP_PLUGIN_H_ */

@@ -1,0 +1,179 @@
+/* xsp.h: annotate any program with spans.
+ *
+ * A span is a named interval at one level of the stack. Spans are recorded into a per-thread ring and
+ * drained to an append-only .xtrace file by a background thread; the emitting thread takes no lock,
+ * makes no system call and allocates nothing. While no trace is being recorded, a span costs one load
+ * and one branch.
+ *
+ *     static xsp_site load = XSP_SITE(XSP_LEVEL_APPLICATION, "load image");
+ *     xsp_start(NULL);                         // or run the program under xsp
+ *     xsp_span span = xsp_begin(&load);
+ *     ...
+ *     xsp_end(&span);
+ *     xsp_stop();
+ *
+ * Conventions
+ *  - Structs that cross the library's edge begin with struct_size, set by the caller; fields are only
+ *    ever appended.
+ *  - No memory changes owner: pointers handed in are read during the call alone, except a static
+ *    xsp_site and the text that it points to, which must live as long as the process.
+ *  - Nothing here throws, aborts or sets errno. What cannot be recorded is dropped and counted.
+ *  - Every function may be called from any thread, and after fork in either process. A span must end
+ *    on the thread on which it began, innermost first.
+ */
+#ifndef XSP_XSP_H_
+#define XSP_XSP_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define XSP_API __attribute__((visibility("default")))
+
+/* Levels, outermost first. The numbers are part of the trace format and only grow. */
+enum {
+  XSP_LEVEL_APPLICATION = 1,
+  XSP_LEVEL_MODEL = 2,
+  XSP_LEVEL_LAYER = 3,
+  XSP_LEVEL_LIBRARY = 4, /* cuDNN, cuBLAS, NCCL, oneDNN calls */
+  XSP_LEVEL_API = 5,     /* CUDA runtime and driver calls, on the host */
+  XSP_LEVEL_KERNEL = 6   /* what the device executed: kernels, copies, memsets */
+};
+#define XSP_LEVEL_BIT(level) (1u << (level))
+#define XSP_LEVELS_ALL 0x7eu /* every level */
+
+/* A place or a thing that emits spans: its name is written to the trace once. */
+typedef struct xsp_site {
+  const char* name;
+  const char* type; /* kind of thing, e.g. an operator type "Conv"; may be NULL */
+  uint32_t level;   /* XSP_LEVEL_* */
+  uint32_t id;      /* 0 until first use; assigned by the library */
+} xsp_site;
+#define XSP_SITE(level, name) {(name), NULL, (level), 0}
+
+/* ---- Recording ---------------------------------------------------------------------------------- */
+
+typedef struct xsp_options {
+  size_t struct_size;
+  const char* path;      /* the .xtrace file; NULL: $XSP_TRACE, else xsp-<pid>.xtrace */
+  uint32_t levels;       /* bits of the levels to record; 0: $XSP_LEVELS, else all */
+  uint32_t ring_bytes;   /* per thread, a power of two; 0: 8 MiB */
+  uint64_t file_bytes;   /* stop writing (and count) beyond this size; 0: no limit */
+} xsp_options;
+
+/* Start recording to a file, NULL for the defaults. 0, or an errno value when the file cannot be made
+ * (EALREADY when recording). */
+XSP_API int xsp_start(const xsp_options* options);
+/* Drain, write the trailer and close. Spans still open are written as open. 0 or an errno value, the
+ * first that writing the file met. */
+XSP_API int xsp_stop(void);
+/* Drain what has been emitted so far into the file; returns when it is written. */
+XSP_API void xsp_flush(void);
+/* Switch levels at run time; a span already begun is still recorded. */
+XSP_API void xsp_set_levels(uint32_t levels);
+
+/* Do not read or write directly: bit n set means that level n is being recorded. */
+XSP_API extern uint32_t xsp_recorded_levels;
+static inline int xsp_is_recorded(uint32_t level) {
+  return (__atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) >> level) & 1u;
+}
+
+/* ---- Sites made at run time --------------------------------------------------------------------- */
+
+/* The id of the site with this level, name and type, made at its first mention. For names discovered at
+ * run time, such as layers. Takes a lock: call it once per thing and keep the id. 0 if the table is
+ * full (counted); spans of site 0 are dropped and counted. */
+XSP_API uint32_t xsp_intern_site(uint32_t level, const char* name, const char* type);
+/* Facts that hold for every span of a site (shapes, types, provenance), written once. */
+XSP_API void xsp_site_attribute(uint32_t site_id, const char* key, const char* value);
+/* A number that holds for every span of a site; the key ends in its unit, e.g. "output_bytes". */
+XSP_API void xsp_site_counter(uint32_t site_id, const char* key, double value);
+/* The id of an attribute's or a counter's key, for the calls below. 0 if the table is full. */
+XSP_API uint32_t xsp_intern_key(const char* key);
+
+/* ---- Spans as they happen ----------------------------------------------------------------------- */
+
+typedef struct xsp_span {
+  uint64_t start;   /* ticks of the trace's clock; 0: not recorded */
+  uint64_t value;   /* the inline attribute, if key is not 0 */
+  uint32_t site_id;
+  uint32_t key;
+} xsp_span;
+
+/* Out of line parts of the inline functions below. */
+XSP_API xsp_span xsp_begin_recorded(xsp_site* site);
+XSP_API void xsp_end_recorded(const xsp_span* span);
+
+static inline xsp_span xsp_begin(xsp_site* site) {
+  if (xsp_is_recorded(site->level)) return xsp_begin_recorded(site);
+  xsp_span none = {0, 0, 0, 0};
+  return none;
+}
+static inline void xsp_end(xsp_span* span) {
+  if (span->start != 0) xsp_end_recorded(span);
+}
+/* The first integer attribute of a span is free of charge; each further one takes another record. */
+XSP_API void xsp_span_int(xsp_span* span, uint32_t key, int64_t value);
+XSP_API void xsp_span_double(xsp_span* span, uint32_t key, double value);
+XSP_API void xsp_span_text(xsp_span* span, uint32_t key, const char* value);
+/* A counter: a number that hardware or the framework counted during the span. */
+XSP_API void xsp_span_counter(xsp_span* span, uint32_t key, double value);
+/* W3C trace context, "00-<trace id>-<parent id>-<flags>": ties the span to a distributed trace. Returns
+ * 0, or EINVAL when the text is malformed (nothing is recorded of it). */
+XSP_API int xsp_span_traceparent(xsp_span* span, const char* traceparent);
+
+/* ---- Spans with given times --------------------------------------------------------------------- */
+
+enum { XSP_VALUE_INT = 1, XSP_VALUE_DOUBLE = 2, XSP_VALUE_TEXT = 3, XSP_VALUE_COUNTER = 4 };
+typedef struct xsp_value {
+  uint32_t key;  /* of xsp_intern_key */
+  uint32_t kind; /* XSP_VALUE_* */
+  union {
+    int64_t as_int;
+    double as_double; /* XSP_VALUE_DOUBLE and XSP_VALUE_COUNTER */
+    const char* as_text;
+  } value;
+} xsp_value;
+
+typedef struct xsp_complete_span {
+  size_t struct_size;
+  uint32_t site_id;
+  uint32_t thread;         /* the thread that it ran on; 0: the calling thread */
+  int64_t start_ns;        /* UNIX time; see xsp_now_ns */
+  int64_t duration_ns;     /* >= 0 */
+  uint64_t correlation_id; /* ties a launch to what it launched; 0: none */
+  const xsp_value* values; /* attributes and counters */
+  size_t value_count;
+  uint32_t device; /* device + 1; 0: the host */
+  uint32_t stream; /* stream + 1; 0: none */
+} xsp_complete_span;
+
+/* Record a span whose times another profiler measured. */
+XSP_API void xsp_emit(const xsp_complete_span* span);
+/* Now on the clock of xsp_complete_span.start_ns: nanoseconds of UNIX time, as the trace's own anchors
+ * convert them. */
+XSP_API int64_t xsp_now_ns(void);
+
+/* ---- What was lost ------------------------------------------------------------------------------ */
+
+typedef struct xsp_counts {
+  size_t struct_size;
+  uint64_t recorded;          /* spans accepted */
+  uint64_t dropped_ring;      /* spans lost because a thread's ring was full */
+  uint64_t dropped_file;      /* spans lost because the file could not be written, or was at its limit */
+  uint64_t dropped_site;      /* spans lost because the table of sites was full */
+  uint64_t clock_jumps;       /* times the clocks were found to disagree */
+} xsp_counts;
+XSP_API void xsp_get_counts(xsp_counts* counts);
+/* Count events that a collector knows it lost, e.g. ("cupti", "buffer full", 12): they reach the table
+ * `loss` of the evaluation. */
+XSP_API void xsp_count_loss(const char* source, const char* cause, uint64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* XSP_XSP_H_ */

@@ -1,0 +1,25 @@
+// The verbs of the command line, one file each: src/cli/NAME.cc defines add_NAME.
+#ifndef XSP_CLI_VERBS_H_
+#define XSP_CLI_VERBS_H_
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+
+namespace xsp::cli {
+
+// A verb adds its subcommand with its options, help and examples, and a callback which does the
+// work and sets `exit_status`: 0 ok, 1 failed, 2 usage, 3 regression gate tripped, 4 capability not
+// available.
+void add_analyze(CLI::App& app, int& exit_status);
+void add_doctor(CLI::App& app, int& exit_status);
+void add_models(CLI::App& app, int& exit_status);
+void add_profile(CLI::App& app, int& exit_status);
+void add_query(CLI::App& app, int& exit_status);
+
+// Prints "error: ..." on standard error as one line; returns the exit status that goes with it.
+int report(const Error& error);
+
+}  // namespace xsp::cli
+
+#endif  // XSP_CLI_VERBS_H_

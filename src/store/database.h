@@ -1,0 +1,69 @@
+// Database: an .xsp file, opened for reading or for writing. The only face of DuckDB.
+//
+// Thread rule: one thread at a time per Database.
+#ifndef XSP_STORE_DATABASE_H_
+#define XSP_STORE_DATABASE_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xsp::store {
+
+// One cell: NULL, a truth value, an integer, a double, or text. Other types of DuckDB (lists,
+// dates, decimals, ...) come as their text, except HUGEINT and DECIMAL, which come as doubles.
+using Value = std::variant<std::monostate, bool, int64_t, double, std::string>;
+
+struct Column {
+  std::string name;
+  std::string type;  // DuckDB's name of it: "BIGINT", "DOUBLE", "VARCHAR", ...
+};
+
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<Value>> rows;  // each as long as `columns`
+};
+
+class Database {
+ public:
+  // Opens an existing .xsp file for reading. Refuses, in one line: a missing file, one that is not
+  // a DuckDB database, one without xsp's tables, one written by a newer xsp.
+  static Result<Database> open(const std::filesystem::path& path);
+  // Creates a new .xsp file with the schema, for writing; it replaces an existing one only when the
+  // new one is complete (see finish()).
+  static Result<Database> create(const std::filesystem::path& path);
+  // A database in memory, with the schema: for tests.
+  static Result<Database> in_memory();
+
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+  ~Database();
+
+  // Runs statements; the last one's rows are the result. `parameters` replace $name in it. On a
+  // database opened for reading, a statement that would write fails, and files other than the .xsp
+  // itself cannot be read or written by SQL.
+  Result<Table> query(std::string_view sql, const std::map<std::string, Value>& parameters = {});
+  // Runs statements for their effect.
+  Status execute(std::string_view sql);
+  // Makes what was written durable and moves it to the path given to create(). Nothing can be
+  // written after it.
+  Status finish();
+
+  struct State;
+  State& state() { return *state_; }  // for src/store alone
+
+ private:
+  explicit Database(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace xsp::store
+
+#endif  // XSP_STORE_DATABASE_H_

@@ -1,0 +1,60 @@
+// Ingest: one run's .xtrace into an .xsp file: decode, parents, ancestors, append.
+#ifndef XSP_STORE_INGEST_H_
+#define XSP_STORE_INGEST_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+
+namespace xsp::store {
+
+struct BlockInfo {
+  int first_iteration = 0;  // counted from the run's first, warm-up included
+  int iterations = 0;
+  int64_t start_ns = 0;
+  int64_t duration_ns = 0;
+  std::optional<double> cpu_mhz;
+  std::optional<double> temperature_c;
+  std::optional<double> load_1min;
+};
+
+// A row of the table `run`, with its blocks. See schema.sql.
+struct RunInfo {
+  int run_id = 0;
+  std::string levels;
+  std::optional<int> batch;
+  std::string counters;
+  std::string framework;
+  std::string framework_version;
+  std::string device;
+  std::optional<int> threads;
+  int warmup_iterations = 0;
+  int iterations = 0;
+  std::string status = "ok";
+  std::string reason;
+  std::string stopped_by;
+  std::vector<BlockInfo> blocks;
+};
+
+struct IngestReport {
+  uint64_t spans = 0;
+  uint64_t unattributed = 0;  // spans below the model level without a parent
+  uint64_t ambiguous = 0;     // parents that clock jitter left in doubt
+  uint64_t lost = 0;          // sum of the losses
+};
+
+// Writes the run and all that its trace holds. The trace may be cut short; `run` says what is known
+// of it otherwise. Memory is bounded whatever the trace's length.
+Result<IngestReport> ingest(Database& database, const RunInfo& run,
+                            const std::filesystem::path& trace);
+// Writes a run that has no trace: one that failed before it began.
+Status record_run(Database& database, const RunInfo& run);
+
+}  // namespace xsp::store
+
+#endif  // XSP_STORE_INGEST_H_

@@ -1,0 +1,89 @@
+-- The tables of an .xsp file, which is a DuckDB database. Other tools may rely on them; columns are only
+-- added. Times are nanoseconds of UNIX time, sizes bytes; units come last in a name.
+
+CREATE TABLE evaluation(
+  key VARCHAR PRIMARY KEY,        -- model, framework, framework_version, device, command, xsp_version, ...
+  value VARCHAR NOT NULL);
+
+-- One measured execution: one model, batch size and set of levels, in one worker process.
+CREATE TABLE run(
+  run_id INTEGER PRIMARY KEY,
+  levels VARCHAR NOT NULL,        -- 'model,layer': what was recorded while it ran
+  batch INTEGER,
+  counters VARCHAR,               -- hardware counters asked for; NULL: none
+  framework VARCHAR,
+  framework_version VARCHAR,
+  device VARCHAR,                 -- 'cpu', 'cuda:0'
+  threads INTEGER,
+  warmup_iterations INTEGER,      -- found by warm-up detection; their iterations are negative
+  iterations INTEGER,             -- measured, warm-up left out
+  status VARCHAR NOT NULL,        -- 'ok', 'interrupted', 'failed'
+  reason VARCHAR,                 -- one line, unless status is 'ok'
+  stopped_by VARCHAR);            -- 'interval', 'time', 'iterations', 'interrupt', 'failure'
+
+-- Consecutive iterations of one run; the blocks of an experiment's runs are interleaved.
+CREATE TABLE block(
+  run_id INTEGER NOT NULL,
+  block INTEGER NOT NULL,         -- round of the interleaving, from 0
+  first_iteration INTEGER NOT NULL,
+  iterations INTEGER NOT NULL,
+  start_ns BIGINT NOT NULL,
+  duration_ns BIGINT NOT NULL,
+  cpu_mhz DOUBLE,                 -- mean over cores, at the block's end; NULL: not measured
+  temperature_c DOUBLE,           -- NULL: not measured
+  load_1min DOUBLE);
+
+CREATE TABLE span(
+  run_id INTEGER NOT NULL,
+  span_id BIGINT NOT NULL,        -- unique within a run, 1 upwards in order of end
+  parent_id BIGINT,               -- NULL: a root, or unattributed (see the audit)
+  level TINYINT NOT NULL,         -- 1 application 2 model 3 layer 4 library 5 api 6 kernel
+  name VARCHAR NOT NULL,
+  type VARCHAR,                   -- operator type of a layer, kind of a kernel, ...
+  iteration INTEGER,              -- of the model span that holds it; negative: warm-up; NULL: outside
+  ordinal INTEGER,                -- position among the spans of its level in its model span, from 0
+  start_ns BIGINT NOT NULL,
+  duration_ns BIGINT NOT NULL,    -- of an open span (the process died): until the trace's last moment
+  process INTEGER,
+  thread INTEGER,
+  device INTEGER,                 -- NULL: the host
+  stream INTEGER,
+  correlation_id BIGINT,
+  model_id BIGINT,                -- the nearest ancestors, itself included: no join needed
+  layer_id BIGINT,
+  site_id INTEGER NOT NULL,       -- what emitted it, unique within a run
+  depth TINYINT NOT NULL,         -- nesting within its level: 0 is outermost
+  self_ns BIGINT NOT NULL,        -- duration less the union of its children's
+  is_open BOOLEAN NOT NULL);      -- never ended: the process died
+
+-- Facts about one span, and facts about every span of a site; the views join them.
+CREATE TABLE span_attribute(run_id INTEGER, span_id BIGINT, key VARCHAR, value VARCHAR);
+CREATE TABLE span_counter(run_id INTEGER, span_id BIGINT, name VARCHAR, value DOUBLE);
+CREATE TABLE site_attribute(run_id INTEGER, site_id INTEGER, key VARCHAR, value VARCHAR);
+CREATE TABLE site_counter(run_id INTEGER, site_id INTEGER, name VARCHAR, value DOUBLE);
+
+CREATE VIEW attribute AS
+  SELECT run_id, span_id, key, value FROM span_attribute
+  UNION ALL
+  SELECT run_id, span_id, key, value FROM span JOIN site_attribute USING (run_id, site_id);
+CREATE VIEW counter AS
+  SELECT run_id, span_id, name, value FROM span_counter
+  UNION ALL
+  SELECT run_id, span_id, site_counter.name AS name, value
+  FROM span JOIN site_counter USING (run_id, site_id);
+
+-- What was lost, by whom and why; an empty table is a statement: nothing was.
+CREATE TABLE loss(run_id INTEGER, source VARCHAR NOT NULL, cause VARCHAR NOT NULL, count BIGINT NOT NULL);
+
+-- The layers of the model's own file, in its order, whether they were executed or not.
+CREATE TABLE model_layer(
+  ordinal INTEGER NOT NULL,
+  name VARCHAR NOT NULL,
+  type VARCHAR NOT NULL);
+
+-- Ceilings: what the machine can do at most.
+CREATE TABLE peak(
+  device VARCHAR NOT NULL,        -- 'cpu', 'cuda:0'
+  name VARCHAR NOT NULL,          -- 'fp32_flops_per_s', 'memory_bytes_per_s', ...
+  value DOUBLE NOT NULL,
+  source VARCHAR NOT NULL);       -- 'measured', 'datasheet', 'attribute'

@@ -1,0 +1,111 @@
+// Reader: an .xtrace file, whole or cut short. Desk side only.
+//
+// open() walks the chunk headers, checks their CRCs' presence and lengths, and reads what is small:
+// sites, keys, anchors, losses, open spans. Spans are decoded chunk by chunk on request, so that
+// memory stays bounded whatever the trace's length. Bytes are foreign: every length is checked,
+// every damage is counted and skipped, nothing is trusted. docs/trace_format.md draws the bytes.
+//
+// Thread rule: const methods may be called from several threads at once.
+#ifndef XSP_TRACE_READER_H_
+#define XSP_TRACE_READER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xsp::trace {
+
+struct Site {
+  uint32_t id = 0;
+  uint32_t level = 0;  // XSP_LEVEL_*
+  std::string name;
+  std::string type;  // empty: none
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<std::pair<std::string, double>> counters;
+};
+
+// Further facts about a span, by its index in the batch.
+struct SpanValue {
+  uint32_t span = 0;  // index in the batch
+  uint32_t key = 0;   // index of Reader::keys()
+  uint32_t kind = 0;  // XSP_VALUE_*
+  int64_t as_int = 0;
+  double as_double = 0;
+  std::string as_text;
+};
+
+// The spans of one chunk, as columns of equal length, in the order of their ends unless the stream
+// says otherwise.
+struct SpanBatch {
+  std::vector<int64_t> start_ns;  // UNIX time
+  std::vector<int64_t> end_ns;    // >= start_ns
+  std::vector<uint32_t> site;     // Site::id
+  std::vector<uint32_t> thread;   // that it ran on
+  std::vector<uint64_t> correlation_id;
+  std::vector<uint32_t> device;  // device + 1; 0: the host
+  std::vector<uint32_t> stream;  // stream + 1; 0: none
+  std::vector<SpanValue> values;
+
+  size_t size() const { return start_ns.size(); }
+  void clear();
+};
+
+// The spans that one thread emitted in one way: as they happened (ordered by end), or with given
+// times (in the order of emission, which may be any).
+struct Stream {
+  uint32_t thread = 0;  // that emitted
+  bool given_times = false;
+  size_t chunk_count = 0;
+  uint64_t span_count = 0;
+};
+
+struct OpenSpan {
+  uint32_t site = 0;
+  uint32_t thread = 0;
+  int64_t start_ns = 0;
+};
+
+struct Loss {
+  std::string source;
+  std::string cause;
+  uint64_t count = 0;
+};
+
+class Reader {
+ public:
+  static Result<Reader> open(const std::filesystem::path& path);
+
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
+
+  uint32_t process_id() const;
+  // True if the trailer is there: the program called xsp_stop.
+  bool is_complete() const;
+  int64_t first_ns() const;                      // of the trace
+  int64_t last_ns() const;                       // the last moment that anything is known of
+  const std::vector<Site>& sites() const;        // in order of id, from 1
+  const std::vector<std::string>& keys() const;  // keys()[0] is unused
+  const std::vector<Stream>& streams() const;
+  const std::vector<OpenSpan>& open_spans() const;  // began and never ended
+  // What the process lost, and what the file lost: ("trace", "damaged chunk", n), ...
+  const std::vector<Loss>& losses() const;
+
+  // Decodes one chunk of a stream into `batch`, which is cleared first. A damaged chunk gives an
+  // Error; the others stay readable.
+  Status read(size_t stream, size_t chunk, SpanBatch* batch) const;
+
+ private:
+  struct State;
+  explicit Reader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace xsp::trace
+
+#endif  // XSP_TRACE_READER_H_

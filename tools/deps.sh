@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Installs everything that xsp's build and tests need, quietly and once.
+#
+#   tools/deps.sh            what the build and the tests need
+#   tools/deps.sh --build    what the build alone needs
+#
+# Debian's packages come from the running release (its archive is the pin); everything else is
+# listed with its hash in tools/deps.lock, fetched by the ordinary client of its registry, checked,
+# and unpacked below ${XDG_CACHE_HOME:-~/.cache}/xsp/deps, where CMake looks for it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/xsp"
+deps="$cache/deps"
+mkdir -p "$deps" "$cache/log"
+
+build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip
+  libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev"
+test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14"
+
+die() { echo "error: $1" >&2; exit 1; }
+
+# Runs a command silently; shows what it printed only if it fails.
+quietly() {
+  local name=$1; shift
+  "$@" >"$cache/log/$name.log" 2>&1 || { tail -n 20 "$cache/log/$name.log" >&2; die "$name failed: see $cache/log/$name.log"; }
+}
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+install_debian_packages() {
+  local wanted=$build_packages missing=()
+  [ "${1:-}" = --build ] || wanted="$wanted $test_packages"
+  for package in $wanted; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue
+    # A tool that the user brought from elsewhere (a newer node, a python) serves as well.
+    case $package in
+      npm) command -v npm >/dev/null && continue ;;
+      python3-pip) python3 -m pip --version >/dev/null 2>&1 && continue ;;
+    esac
+    missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  command -v apt-get >/dev/null || die "missing: ${missing[*]}: install them, then try again"
+  [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
+    die "missing: ${missing[*]}: run 'sudo apt-get install ${missing[*]}', then try again"
+  echo "installing ${#missing[@]} Debian packages" >&2
+  export DEBIAN_FRONTEND=noninteractive
+  quietly apt-update as_root apt-get update
+  quietly apt-install as_root apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+# fetch_SOURCE PACKAGE VERSION: leaves exactly one archive in the current folder.
+fetch_npm() { npm pack --ignore-scripts --silent "$1@$2"; }
+fetch_pip() {
+  python3 -m pip download --no-deps --only-binary=:all: --implementation cp --python-version 311 \
+    --abi cp311 --platform manylinux_2_28_x86_64 "$1==$2"
+}
+# Headers that bookworm lacks, from the next Debian release's archive, without adding it to the system.
+fetch_trixie() {
+  local apt; apt=$(mktemp -d)
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/sources"
+  { cat /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } |
+    awk '/^URIs:/{print $2; exit}' >"$apt/mirror"
+  [ -s "$apt/mirror" ] || awk '$1=="deb"{for(i=2;i<=NF;i++) if($i ~ /:\/\//){print $i; exit}}' \
+    /etc/apt/sources.list >"$apt/mirror"
+  printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' "$(cat "$apt/mirror")" \
+    /usr/share/keyrings/debian-archive-keyring.gpg >"$apt/sources/trixie.sources"
+  local options=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/sources"
+    -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
+  apt-get "${options[@]}" update
+  apt-get "${options[@]}" download "$1=$2"
+  rm -rf "$apt"
+}
+
+unpack() {
+  case $1 in
+    *.tgz) tar -xzf "$1" ;;
+    *.whl) unzip -q "$1" ;;
+    *.deb) dpkg-deb -x "$1" . ;;
+    *) die "$1: unknown kind of archive" ;;
+  esac
+}
+
+install_pinned() {
+  local name=$1 source=$2 package=$3 version=$4 sha256=$5
+  local folder="$deps/$name-$version"
+  [ -e "$folder/.complete" ] && return
+  echo "fetching $package $version" >&2
+  rm -rf "$folder"; mkdir -p "$folder"
+  (
+    cd "$folder"
+    quietly "fetch-$name" "fetch_$source" "$package" "$version"
+    archive=$(ls)
+    echo "$sha256  $archive" | sha256sum --check --status ||
+      die "$package $version: the archive's sha256 is $(sha256sum "$archive" | cut -d' ' -f1), not that of tools/deps.lock"
+    unpack "$archive"
+    rm "$archive"
+    touch .complete
+  )
+}
+
+install_debian_packages "${1:-}"
+while read -r name source package version sha256; do
+  case $name in ''|'#'*) continue ;; esac
+  install_pinned "$name" "$source" "$package" "$version" "$sha256"
+done <tools/deps.lock

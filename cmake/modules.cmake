@@ -32,6 +32,8 @@ function(xsp_module name)
   else()
     add_library(xsp_${name} INTERFACE)
     target_link_libraries(xsp_${name} INTERFACE ${modules})
+    target_include_directories(xsp_${name} INTERFACE
+      "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
   endif()
   if(tests AND NOT XSP_FUZZ)
     xsp_test(${name}_test SOURCES ${tests} LIBRARIES xsp_${name} ${arg_PRIVATE})

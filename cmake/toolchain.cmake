@@ -27,6 +27,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(xsp_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
 endif()
+# Sanitized builds keep their assertions, and compile fast.
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g")
 if(XSP_SANITIZE)
   add_compile_options(-fsanitize=${XSP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${XSP_SANITIZE})

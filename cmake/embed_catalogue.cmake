@@ -1,5 +1,6 @@
 # Writes OUTPUT: a C++ file with the text of each file of SQL, for src/analyze/catalogue.cc.
-set(text "// Generated from analyses/*.sql.\n#include \"analyze/embedded.h\"\n\nnamespace xsp::analyze {\n\n")
+set(text "// Generated from analyses/*.sql.\n#include \"analyze/embedded.h\"\n\n")
+string(APPEND text "namespace xsp::analyze {\n\n")
 string(APPEND text "const std::vector<EmbeddedSql>& embedded_sql() {\n  static const std::vector<EmbeddedSql> files = {\n")
 foreach(file ${SQL})
   get_filename_component(name "${file}" NAME_WE)

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Builds xsp and profiles a real ResNet-50 with ONNX Runtime on this machine's CPU, at the levels model
+# and layer. Leaves build/release/bin/xsp and resnet50.xsp.
+set -euo pipefail
+cd "$(dirname "$0")"
+xsp=build/release/bin/xsp
+
+tools/deps.sh --build
+mkdir -p build
+echo "building xsp (log: build/release.log)" >&2
+{ cmake --preset release && cmake --build --preset release; } >build/release.log 2>&1 ||
+  { tail -n 30 build/release.log >&2; echo "error: the build failed: see build/release.log" >&2; exit 1; }
+
+"$xsp" profile resnet50 --levels model,layer --max-time 60 -o resnet50.xsp

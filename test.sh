@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Every test of xsp. Installs what it needs (tools/deps.sh), builds, tests; says what failed, last.
+#
+#   ./test.sh            all of it: style, unit, contract and integration tests with sanitizers, the
+#                        threaded parts under ThreadSanitizer, the fuzzers' corpora, the installed tree
+#   ./test.sh --quick    style, and the unit tests with sanitizers
+set -uo pipefail
+cd "$(dirname "$0")"
+export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
+export CTEST_PARALLEL_LEVEL="${CTEST_PARALLEL_LEVEL:-$(nproc)}"
+export CTEST_OUTPUT_ON_FAILURE=1
+
+passed=0 failed=() started=$SECONDS
+
+step() { # step NAME COMMAND...: runs it, notes how it ended and how long it took
+  local name=$1 from=$SECONDS; shift
+  echo "== $name"
+  if "$@"; then passed=$((passed + 1)); else failed+=("$name"); fi
+  echo "== $name: $((SECONDS - from)) s"
+}
+
+build() { # build PRESET [TARGET...]
+  local preset=$1 log="build/$1.log"; shift
+  mkdir -p build
+  { cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1 ||
+    { grep -E 'error|FAILED|warning' "$log" | head -n 40 >&2; tail -n 20 "$log" >&2; return 1; }
+}
+build_and_test() { # build_and_test PRESET CTEST-OPTIONS...
+  build "$1" && ctest --preset "$1" --no-tests=error --progress "${@:2}"
+}
+threads() {
+  build tsan xsp_annotate trace_test capture_test && ctest --preset tsan --no-tests=error --progress -L threads
+}
+
+step dependencies tools/deps.sh || exit 1
+step style python3 tools/tidy.py
+if [ "${1:-}" = --quick ]; then
+  step sanitizers build_and_test dev -LE slow
+else
+  step sanitizers build_and_test dev
+  step release build_and_test release -L release
+  step threads threads
+  step fuzzers build_and_test fuzz
+fi
+
+echo
+echo "took $((SECONDS - started)) s"
+[ ${#failed[@]} = 0 ] || echo "failed: ${failed[*]}"
+echo "$passed passed, ${#failed[@]} failed"
+[ ${#failed[@]} = 0 ]

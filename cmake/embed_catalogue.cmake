@@ -1,7 +1,9 @@
 # Writes OUTPUT: a C++ file with the text of each file of SQL, for src/analyze/catalogue.cc.
 set(text "// Generated from analyses/*.sql.\n#include \"analyze/embedded.h\"\n\n")
-string(APPEND text "namespace xsp::analyze {\n\n")
-string(APPEND text "const std::vector<EmbeddedSql>& embedded_sql() {\n  static const std::vector<EmbeddedSql> files = {\n")
+
+string(APPEND text
+  "namespace xsp::analyze {\n\nconst std::vector<EmbeddedSql>& embedded_sql() {\n"
+  "  static const std::vector<EmbeddedSql> files = {\n")
 foreach(file ${SQL})
   get_filename_component(name "${file}" NAME_WE)
   file(READ "${file}" content)

@@ -31,13 +31,19 @@ struct Table {
   std::vector<std::vector<Value>> rows;  // each as long as `columns`
 };
 
+// The version of the tables that this xsp writes; it reads all up to it. Kept as `xsp_format` in
+// the table evaluation.
+inline constexpr int kFormat = 1;
+
 class Database {
  public:
   // Opens an existing .xsp file for reading. Refuses, in one line: a missing file, one that is not
   // a DuckDB database, one without xsp's tables, one written by a newer xsp.
   static Result<Database> open(const std::filesystem::path& path);
-  // Creates a new .xsp file with the schema, for writing; it replaces an existing one only when the
-  // new one is complete (see finish()).
+  // Creates a new .xsp file with the schema, for writing. It is written as PATH.partial beside it,
+  // and replaces what is at PATH only when it is complete: see finish(). Without finish() it is
+  // removed with the Database; one that a killed process left is removed by the next create().
+  // Refuses a folder that cannot be written, and a PATH that another process is writing.
   static Result<Database> create(const std::filesystem::path& path);
   // A database in memory, with the schema: for tests.
   static Result<Database> in_memory();
@@ -46,14 +52,14 @@ class Database {
   Database& operator=(Database&&) noexcept;
   ~Database();
 
-  // Runs statements; the last one's rows are the result. `parameters` replace $name in it. On a
+  // Runs statements; the last one's rows are the result. `parameters` replace $name in them. On a
   // database opened for reading, a statement that would write fails, and files other than the .xsp
   // itself cannot be read or written by SQL.
   Result<Table> query(std::string_view sql, const std::map<std::string, Value>& parameters = {});
   // Runs statements for their effect.
   Status execute(std::string_view sql);
   // Makes what was written durable and moves it to the path given to create(). Nothing can be
-  // written after it.
+  // written or read after it. Without create() it does nothing.
   Status finish();
 
   struct State;

@@ -1,0 +1,349 @@
+#include "store/database.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <tuple>
+
+#include "store/duck.h"
+
+namespace xsp::store {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Settings = std::vector<std::pair<const char*, std::string>>;
+
+// The C API that this is compiled against.
+constexpr std::tuple<int, int, int> kOldestLibrary{1, 4, 4};
+
+Status check_library() {
+  const char* text = duckdb_library_version();
+  int major = 0, minor = 0, patch = 0;
+  const char* at = text + (*text == 'v' ? 1 : 0);
+  const char* end = text + std::strlen(text);
+  for (int* part : {&major, &minor, &patch}) {
+    at = std::from_chars(at, end, *part).ptr;
+    if (at != end && *at == '.') ++at;
+  }
+  if (std::tuple(major, minor, patch) < kOldestLibrary) {
+    return not_available(std::string("libduckdb: version ") + text +
+                         " is too old: install 1.4.4 or newer");
+  }
+  return Ok{};
+}
+
+std::string errno_text() { return std::strerror(errno); }
+
+// Where a query that outgrows the memory limit spills to; DuckDB makes it at need and removes it.
+std::string spill_folder() {
+  static std::atomic<int> count{0};
+  std::error_code ignored;
+  fs::path base = fs::temp_directory_path(ignored);
+  if (ignored) base = "/tmp";
+  return (base / ("xsp-spill-" + std::to_string(getpid()) + "-" + std::to_string(++count)))
+      .string();
+}
+
+// Is this a file which may hold a DuckDB database? Its first block begins with a checksum of eight
+// bytes and then "DUCK".
+Status check_file(const fs::path& path) {
+  const std::string name = path.string();
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0) {
+    const std::string advice =
+        errno == ENOENT ? ": check the path, or make it with xsp profile" : "";
+    return failed(name + ": cannot be opened: " + errno_text() + advice);
+  }
+  if (S_ISDIR(facts.st_mode)) return usage(name + ": is a folder: name an .xsp file in it");
+  if (!S_ISREG(facts.st_mode)) return usage(name + ": not a regular file: name an .xsp file");
+  if (facts.st_size == 0) {
+    return corrupt(name + ": not an .xsp file: it is empty: measure again with xsp profile");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return failed(name + ": cannot be opened: " + errno_text() + ": check its permissions");
+  char head[12] = {};
+  file.read(head, sizeof head);
+  if (file.gcount() != sizeof head || std::memcmp(head + 8, "DUCK", 4) != 0) {
+    return corrupt(name +
+                   ": not an .xsp file: it is not a DuckDB database: name one that xsp wrote");
+  }
+  return Ok{};
+}
+
+Status connect(Database::State* state, const std::string& path, const Settings& settings) {
+  XSP_CHECK_OK(check_library());
+  Config config;
+  if (duckdb_create_config(config.out()) != DuckDBSuccess)
+    return failed("libduckdb: out of memory");
+  for (const auto& [key, value] : settings) {
+    if (duckdb_set_config(config.get(), key, value.c_str()) != DuckDBSuccess) {
+      return failed(std::string("libduckdb: refuses the setting ") + key + "=" + value +
+                    ": use the version that tools/deps.sh installs");
+    }
+  }
+  char* message = nullptr;
+  const char* file = path.empty() ? nullptr : path.c_str();
+  if (duckdb_open_ext(file, state->database.out(), config.get(), &message) != DuckDBSuccess) {
+    const std::string text = message != nullptr ? message : "unknown error";
+    duckdb_free(message);
+    return open_error(state->name, text);
+  }
+  if (duckdb_connect(state->database.get(), state->connection.out()) != DuckDBSuccess) {
+    return failed(state->name + ": cannot connect to DuckDB: out of memory");
+  }
+  return Ok{};
+}
+
+Settings common_settings() {
+  return {{"autoinstall_known_extensions", "false"},
+          {"autoload_known_extensions", "false"},
+          {"temp_directory", spill_folder()}};
+}
+
+// Bounds what writing takes, whatever the length of the trace.
+constexpr const char* kWriterMemory = "1GB";
+
+Status write_schema(Database& database) {
+  XSP_CHECK_OK(database.execute(kSchemaSql));
+  return database.execute("INSERT INTO evaluation VALUES ('xsp_format', '" +
+                          std::to_string(kFormat) + "')");
+}
+
+Status check_schema(Database& database, const std::string& name) {
+  XSP_TRY(
+      Table tables,
+      database.query("SELECT count(*) FROM duckdb_tables() WHERE NOT internal AND table_name IN "
+                     "('evaluation', 'run', 'span', 'loss', 'span_attribute')"));
+  if (tables.rows.size() != 1 || tables.rows[0][0] != Value(int64_t{5})) {
+    return corrupt(name +
+                   ": not an .xsp file: a DuckDB database without xsp's tables: name one that "
+                   "xsp wrote");
+  }
+  XSP_TRY(Table format,
+          database.query("SELECT try_cast(value AS INTEGER) FROM evaluation WHERE key = "
+                         "'xsp_format'"));
+  if (format.rows.size() != 1 || !std::holds_alternative<int64_t>(format.rows[0][0])) {
+    return corrupt(name +
+                   ": not an .xsp file: it does not say its format: name one that xsp wrote");
+  }
+  const int64_t found = std::get<int64_t>(format.rows[0][0]);
+  if (found > kFormat || found < 1) {
+    return corrupt(name + ": written by a newer xsp: format " + std::to_string(found) +
+                   ", this one reads up to " + std::to_string(kFormat) + ": update xsp");
+  }
+  return Ok{};
+}
+
+// Is another process writing this file?
+bool is_locked(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return false;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool locked = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  ::close(file);
+  return locked;
+}
+
+void remove_with_log(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  fs::remove(path.string() + ".wal", ignored);
+}
+
+// Can a file be made here? Says why not before anything is measured.
+Status check_output(const fs::path& path, const fs::path& partial) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    return usage(path.string() + ": cannot be written: it is not a file: name another with -o");
+  }
+  if (is_locked(partial)) {
+    return failed(path.string() +
+                  ": cannot be written: another xsp is writing it: name another with -o");
+  }
+  remove_with_log(partial);
+  const int file = ::open(partial.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (file < 0) {
+    return failed(path.string() + ": cannot be written: " + errno_text() +
+                  ": name a file in another folder with -o");
+  }
+  ::close(file);
+  remove_with_log(partial);
+  return Ok{};
+}
+
+// Makes a file, or a folder's list of names, durable.
+bool sync(const fs::path& path, int flags) {
+  const int file = ::open(path.c_str(), flags | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool done = fsync(file) == 0 || errno == EINVAL;  // EINVAL: a file system without it
+  ::close(file);
+  return done;
+}
+
+// Statements that reach for other files even where DuckDB would let them.
+bool is_refused(duckdb_statement_type type) {
+  return type == DUCKDB_STATEMENT_TYPE_COPY || type == DUCKDB_STATEMENT_TYPE_EXPORT ||
+         type == DUCKDB_STATEMENT_TYPE_ATTACH || type == DUCKDB_STATEMENT_TYPE_DETACH ||
+         type == DUCKDB_STATEMENT_TYPE_LOAD;
+}
+
+CellValue make_value(const Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return CellValue(duckdb_create_bool(*flag));
+  if (const auto* number = std::get_if<int64_t>(&value)) {
+    return CellValue(duckdb_create_int64(*number));
+  }
+  if (const auto* number = std::get_if<double>(&value)) {
+    return CellValue(duckdb_create_double(*number));
+  }
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return CellValue(duckdb_create_varchar_length(text->data(), text->size()));
+  }
+  return CellValue(duckdb_create_null_value());
+}
+
+Status bind(duckdb_prepared_statement statement, const std::map<std::string, Value>& parameters) {
+  for (idx_t i = 1; i <= duckdb_nparams(statement); ++i) {
+    const char* text = duckdb_parameter_name(statement, i);
+    const std::string name = text != nullptr ? text : "";
+    duckdb_free(const_cast<char*>(text));
+    const auto found = parameters.find(name);
+    if (found == parameters.end()) {
+      return usage("SQL: the parameter $" + name + " has no value: give it with --param " + name +
+                   "=...");
+    }
+    CellValue value = make_value(found->second);
+    if (duckdb_bind_value(statement, i, value.get()) != DuckDBSuccess) {
+      return usage("SQL: the parameter $" + name + " cannot be used here");
+    }
+  }
+  return Ok{};
+}
+
+// Runs every statement of `sql`; leaves the last one's rows in `result`.
+Status run(Database::State& state, std::string_view sql,
+           const std::map<std::string, Value>& parameters, std::unique_ptr<QueryResult>* result) {
+  if (!state.connection) return failed(state.name + ": is finished: open it again to read it");
+  Statements statements;
+  const std::string text(sql);
+  const idx_t count =
+      duckdb_extract_statements(state.connection.get(), text.c_str(), statements.out());
+  if (count == 0) {
+    const char* message = duckdb_extract_statements_error(statements.get());
+    if (message != nullptr) return query_error(state.name, message);
+    return usage("SQL on " + state.name + ": it is empty: give at least one statement");
+  }
+  for (idx_t i = 0; i < count; ++i) {
+    Statement statement;
+    if (duckdb_prepare_extracted_statement(state.connection.get(), statements.get(), i,
+                                           statement.out()) != DuckDBSuccess) {
+      return query_error(state.name, duckdb_prepare_error(statement.get()));
+    }
+    if (state.reads_only && is_refused(duckdb_prepared_statement_type(statement.get()))) {
+      return usage("SQL on " + state.name +
+                   ": statements that read or write other files are refused: use --format csv and "
+                   "redirect the output");
+    }
+    XSP_CHECK_OK(bind(statement.get(), parameters));
+    *result = std::make_unique<QueryResult>();
+    if (duckdb_execute_prepared(statement.get(), &(*result)->result) != DuckDBSuccess) {
+      const char* message = duckdb_result_error(&(*result)->result);
+      return query_error(state.name, message != nullptr ? message : "unknown error");
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Database::State::~State() {
+  connection.reset();
+  database.reset();
+  if (!partial.empty()) remove_with_log(partial);
+}
+
+Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Database::Database(Database&&) noexcept = default;
+Database& Database::operator=(Database&&) noexcept = default;
+Database::~Database() = default;
+
+Result<Database> Database::open(const fs::path& path) {
+  XSP_CHECK_OK(check_file(path));
+  auto state = std::make_unique<State>();
+  state->name = path.string();
+  state->reads_only = true;
+  Settings settings = common_settings();
+  settings.push_back({"access_mode", "READ_ONLY"});
+  settings.push_back({"enable_external_access", "false"});
+  settings.push_back({"lock_configuration", "true"});
+  // An absolute path: DuckDB would take "name:rest" for a kind of database.
+  XSP_CHECK_OK(connect(state.get(), fs::absolute(path).string(), settings));
+  Database database(std::move(state));
+  XSP_CHECK_OK(check_schema(database, path.string()));
+  return database;
+}
+
+Result<Database> Database::create(const fs::path& path) {
+  auto state = std::make_unique<State>();
+  state->name = path.string();
+  const fs::path partial = fs::absolute(path).string() + ".partial";
+  XSP_CHECK_OK(check_output(path, partial));
+  state->path = fs::absolute(path);
+  state->partial = partial;
+  Settings settings = common_settings();
+  settings.push_back({"memory_limit", kWriterMemory});
+  XSP_CHECK_OK(connect(state.get(), partial.string(), settings));
+  Database database(std::move(state));
+  XSP_CHECK_OK(write_schema(database));
+  return database;
+}
+
+Result<Database> Database::in_memory() {
+  auto state = std::make_unique<State>();
+  state->name = "the database in memory";
+  XSP_CHECK_OK(connect(state.get(), "", common_settings()));
+  Database database(std::move(state));
+  XSP_CHECK_OK(write_schema(database));
+  return database;
+}
+
+Result<Table> Database::query(std::string_view sql,
+                              const std::map<std::string, Value>& parameters) {
+  std::unique_ptr<QueryResult> result;
+  XSP_CHECK_OK(run(*state_, sql, parameters, &result));
+  return read_table(result->result);
+}
+
+Status Database::execute(std::string_view sql) {
+  std::unique_ptr<QueryResult> result;
+  return run(*state_, sql, {}, &result);
+}
+
+Status Database::finish() {
+  if (state_->partial.empty()) return Ok{};
+  XSP_CHECK_OK(execute("CHECKPOINT"));
+  state_->connection.reset();
+  state_->database.reset();
+  std::error_code error;
+  if (!sync(state_->partial, O_RDWR)) error.assign(errno, std::generic_category());
+  if (!error) fs::rename(state_->partial, state_->path, error);
+  if (error) {
+    return failed(state_->name + ": cannot be written: " + error.message() +
+                  ": name a file in another folder with -o");
+  }
+  state_->partial.clear();
+  sync(state_->path.parent_path(), O_RDONLY | O_DIRECTORY);
+  return Ok{};
+}
+
+}  // namespace xsp::store

@@ -1,0 +1,98 @@
+// DuckDB's C API, wrapped: owned handles, errors in one line, cells. For src/store alone.
+#ifndef XSP_STORE_DUCK_H_
+#define XSP_STORE_DUCK_H_
+
+#include <duckdb.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "store/database.h"
+
+namespace xsp::store {
+
+extern const std::string_view kSchemaSql;  // schema.sql
+
+// Owns one handle of DuckDB's and destroys it.
+template <typename T, auto Destroy>
+class Handle {
+ public:
+  Handle() = default;
+  explicit Handle(T handle) : handle_(handle) {}
+  Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    reset();
+    handle_ = std::exchange(other.handle_, nullptr);
+    return *this;
+  }
+  ~Handle() { reset(); }
+
+  T get() const { return handle_; }
+  T* out() {  // for functions that make a handle
+    reset();
+    return &handle_;
+  }
+  void reset() {
+    if (handle_ != nullptr) Destroy(&handle_);
+    handle_ = nullptr;
+  }
+  explicit operator bool() const { return handle_ != nullptr; }
+
+ private:
+  T handle_ = nullptr;
+};
+
+using DatabaseHandle = Handle<duckdb_database, duckdb_close>;
+using Connection = Handle<duckdb_connection, duckdb_disconnect>;
+using Config = Handle<duckdb_config, duckdb_destroy_config>;
+using Statement = Handle<duckdb_prepared_statement, duckdb_destroy_prepare>;
+using Statements = Handle<duckdb_extracted_statements, duckdb_destroy_extracted>;
+using Chunk = Handle<duckdb_data_chunk, duckdb_destroy_data_chunk>;
+using LogicalType = Handle<duckdb_logical_type, duckdb_destroy_logical_type>;
+using CellValue = Handle<duckdb_value, duckdb_destroy_value>;
+using Appender = Handle<duckdb_appender, duckdb_appender_destroy>;
+
+// A result, whether the query succeeded or not.
+class QueryResult {
+ public:
+  QueryResult() = default;
+  QueryResult(const QueryResult&) = delete;
+  QueryResult& operator=(const QueryResult&) = delete;
+  ~QueryResult() { duckdb_destroy_result(&result); }
+
+  duckdb_result result{};
+};
+
+// A message of DuckDB's in one line: without the quoted statement, the caret and stack traces.
+std::string condense(std::string_view message);
+// Why a statement failed on a database called `name`: in one line, `what: why: what to do`.
+Error query_error(std::string_view name, std::string_view message);
+// Why a file could not be opened.
+Error open_error(std::string_view path, std::string_view message);
+
+// DuckDB's name of a type: "BIGINT", "VARCHAR", "LIST", ...
+std::string type_name(duckdb_type type);
+// The rows of a result; `result` is used up.
+Table read_table(duckdb_result& result);
+
+struct Database::State {
+  // The connection goes before the database that it belongs to.
+  DatabaseHandle database;
+  Connection connection;
+  std::string name;            // what errors call it: its path
+  bool reads_only = false;     // open(): SQL comes from users
+  std::filesystem::path path;  // create(): where finish() moves the file to; else empty
+  std::filesystem::path partial;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();  // an unfinished file is removed
+};
+
+}  // namespace xsp::store
+
+#endif  // XSP_STORE_DUCK_H_

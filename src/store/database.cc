@@ -122,7 +122,7 @@ Status check_schema(Database& database, const std::string& name) {
   XSP_TRY(
       Table tables,
       database.query("SELECT count(*) FROM duckdb_tables() WHERE NOT internal AND table_name IN "
-                     "('evaluation', 'run', 'span', 'loss', 'span_attribute')"));
+                     "('evaluation', 'run', 'span', 'loss', 'audit_fact')"));
   if (tables.rows.size() != 1 || tables.rows[0][0] != Value(int64_t{5})) {
     return corrupt(name +
                    ": not an .xsp file: a DuckDB database without xsp's tables: name one that "

@@ -2,7 +2,8 @@
 -- added. Times are nanoseconds of UNIX time, sizes bytes; units come last in a name.
 
 CREATE TABLE evaluation(
-  key VARCHAR PRIMARY KEY,        -- model, framework, framework_version, device, command, xsp_version, ...
+  key VARCHAR PRIMARY KEY,        -- xsp_format (of these tables, '1'), model, framework, framework_version,
+                                  -- device, command, xsp_version, ...
   value VARCHAR NOT NULL);
 
 -- One measured execution: one model, batch size and set of levels, in one worker process.
@@ -52,7 +53,7 @@ CREATE TABLE span(
   model_id BIGINT,                -- the nearest ancestors, itself included: no join needed
   layer_id BIGINT,
   site_id INTEGER NOT NULL,       -- what emitted it, unique within a run
-  depth TINYINT NOT NULL,         -- nesting within its level: 0 is outermost
+  depth SMALLINT NOT NULL,        -- nesting within its level: 0 is outermost
   self_ns BIGINT NOT NULL,        -- duration less the union of its children's
   is_open BOOLEAN NOT NULL);      -- never ended: the process died
 
@@ -74,6 +75,23 @@ CREATE VIEW counter AS
 
 -- What was lost, by whom and why; an empty table is a statement: nothing was.
 CREATE TABLE loss(run_id INTEGER, source VARCHAR NOT NULL, cause VARCHAR NOT NULL, count BIGINT NOT NULL);
+
+-- What the ingest of a run's trace counted; with `loss`, the evidence of the conservation audit. Every run
+-- that has a trace has every name.
+--   spans                  rows of span
+--   open_spans             of them, never ended: the process died
+--   trace_complete         1: the process closed its trace; 0: the trace is cut short
+--   roots                  spans without a parent that need none: those at the levels application and model
+--   unattributed           spans without a parent below the level model
+--   ambiguous              parents that the jitter between clocks left in doubt
+--   clipped                children that stick out of their parent, by no more than the tolerance
+--   clipped_max_ns         the most by which one of them sticks out
+--   overlapping            neighbours on one thread of which neither holds the other
+--   launches               spans at the level api that carry a correlation id
+--   executions             spans that ran on a device
+--   executions_unmatched   of them, those whose launch is not in the trace
+--   launches_unmatched     launches whose execution is not in the trace
+CREATE TABLE audit_fact(run_id INTEGER NOT NULL, name VARCHAR NOT NULL, value BIGINT NOT NULL);
 
 -- The layers of the model's own file, in its order, whether they were executed or not.
 CREATE TABLE model_layer(

@@ -59,9 +59,9 @@ function(xsp_program name)
   endif()
 endfunction()
 
-# xsp_plugins(FOLDER): each FOLDER/NAME.cc becomes lib/xsp/FOLDER/NAME.so. FOLDER/NAME.cmake, if there,
-# is included after the target exists; it may find libraries, or set XSP_SKIP to the reason why the
-# plugin cannot be built here.
+# xsp_plugins(FOLDER): each FOLDER/NAME.cc, and FOLDER/NAME/*.cc if there are any, become
+# lib/xsp/FOLDER/NAME.so. FOLDER/NAME.cmake, if there, is included after the target exists; it may find
+# libraries, or set XSP_SKIP to the reason why the plugin cannot be built here.
 function(xsp_plugins folder)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.cc")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -69,7 +69,9 @@ function(xsp_plugins folder)
     get_filename_component(plugin "${source}" NAME_WE)
     set(target ${folder}_${plugin})
     set(XSP_SKIP "")
-    add_library(${target} MODULE "${source}")
+    file(GLOB parts CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/${plugin}/*.cc")
+    list(FILTER parts EXCLUDE REGEX "_test\\.cc$")
+    add_library(${target} MODULE "${source}" ${parts})
     target_link_libraries(${target} PRIVATE xsp_flags xsp_annotate)
     target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
     set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${plugin}

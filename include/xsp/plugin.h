@@ -1,15 +1,17 @@
 /* plugin.h: the C interface of adapters.
  *
- * An adapter opens a model in one framework and runs it, emitting layer spans through xsp.h. It is one
- * shared library, lib/xsp/adapters/NAME.so, which exports one constant:
+ * An adapter opens a model in one framework and runs it, emitting layer spans through xsp.h. It is
+ * one shared library, lib/xsp/adapters/NAME.so, which exports one constant:
  *
  *     XSP_API extern const xsp_adapter xsp_adapter_entry;
  *
  * It is loaded by a worker process of its own, so it may link or load whatever its framework needs.
  *
  * Conventions
- *  - Structs begin with struct_size, set by who fills them; fields are only appended. A reader treats
- *    fields beyond struct_size as zero.
+ *  - Structs begin with struct_size, and fields are only appended. Who fills a struct sets
+ *    struct_size to the size that it knows; a reader takes fields beyond it as zero (XSP_HAS). For
+ *    a struct that the callee fills, the caller sets struct_size to the room there is. Arrays are
+ *    stepped through by the struct_size of their first element (xsp_tensor_at).
  *  - No memory changes owner. What a caller passes is valid during the call alone. What an adapter
  *    returns through a pointer stays valid until the next call on the same model, or until close.
  *  - All calls on one model come from one thread. An adapter may own further threads.
@@ -30,6 +32,10 @@ extern "C" {
 #endif
 
 #define XSP_PLUGIN_ABI 1
+
+/* Does the struct that `pointer` points to reach as far as `field`? */
+#define XSP_HAS(type, pointer, field) \
+  ((pointer)->struct_size >= offsetof(type, field) + sizeof((pointer)->field))
 
 typedef enum xsp_status {
   XSP_OK = 0,
@@ -63,10 +69,10 @@ typedef enum xsp_dtype {
 typedef struct xsp_tensor_info {
   size_t struct_size;
   const char* name;
-  uint32_t dtype;              /* xsp_dtype */
-  uint32_t rank;               /* <= XSP_RANK_MAX */
-  const int64_t* dimensions;   /* rank of them; -1: dynamic */
-  const char* const* symbols;  /* rank of them; a dynamic dimension's name, "" or NULL if it has none */
+  uint32_t dtype;            /* xsp_dtype */
+  uint32_t rank;             /* <= XSP_RANK_MAX */
+  const int64_t* dimensions; /* rank of them; -1: dynamic */
+  const char* const* symbols; /* rank of them: a dynamic dimension's name; "" or NULL: none */
 } xsp_tensor_info;
 
 /* Values, row-major and contiguous, in host memory. */
@@ -80,7 +86,15 @@ typedef struct xsp_tensor {
   size_t data_bytes;
 } xsp_tensor;
 
-/* What the worker offers to an adapter. */
+static inline const xsp_tensor* xsp_tensor_at(const xsp_tensor* first, size_t index) {
+  return (const xsp_tensor*)(const void*)((const char*)first + index * first->struct_size);
+}
+static inline const xsp_tensor_info* xsp_tensor_info_at(const xsp_tensor_info* first,
+                                                        size_t index) {
+  return (const xsp_tensor_info*)(const void*)((const char*)first + index * first->struct_size);
+}
+
+/* What the worker offers to an adapter, on any thread, from probe or open until close. */
 typedef struct xsp_host {
   size_t struct_size;
   void* context;
@@ -99,45 +113,47 @@ typedef struct xsp_option {
 
 typedef struct xsp_open_options {
   size_t struct_size;
-  const char* path;    /* the model's file; for `fake`, a description */
-  const char* device;  /* "cpu", "cuda", "cuda:1" */
-  uint32_t levels;     /* bits of the levels of this run: emit layer spans iff XSP_LEVEL_LAYER is set, and
-                          switch every profiler of the framework off otherwise */
-  uint32_t threads;    /* intra-op threads; 0: the framework's default */
+  const char* path;   /* the model's file; for `fake`, a description */
+  const char* device; /* "cpu", "cuda", "cuda:1" */
+  uint32_t levels;  /* bits of the levels of this run: emit layer spans iff XSP_LEVEL_LAYER is set,
+                       and switch every profiler of the framework off otherwise */
+  uint32_t threads; /* intra-op threads; 0: the framework's default */
   const xsp_option* options; /* the framework's own, e.g. {"graph_optimization", "basic"} */
   size_t option_count;
+  uint32_t model_site; /* of the model's spans, for facts about the model (below); 0: none */
 } xsp_open_options;
 
 typedef struct xsp_probe {
   size_t struct_size;
-  const char* version;  /* of the framework that would run, e.g. "1.31.1" */
-  const char* library;  /* the file that it was loaded from */
-  const char* devices;  /* what it can run on, comma separated: "cpu,cuda" */
-  const char* formats;  /* file name endings that it opens, comma separated: ".onnx" */
+  const char* version; /* of the framework that would run, e.g. "1.31.1" */
+  const char* library; /* the file that it was loaded from */
+  const char* devices; /* what it can run on, comma separated: "cpu,cuda" */
+  const char* formats; /* file name endings that it opens, comma separated: ".onnx" */
 } xsp_probe;
 
 typedef struct xsp_model xsp_model; /* the adapter's own */
 
 typedef struct xsp_adapter {
   size_t struct_size;
-  uint32_t abi; /* XSP_PLUGIN_ABI */
-  const char* name;      /* as --framework takes it: "onnxruntime" */
-  const char* help;      /* one line for `xsp doctor`: how to get the framework if it is absent */
+  uint32_t abi;     /* XSP_PLUGIN_ABI */
+  const char* name; /* as --framework takes it: "onnxruntime" */
+  const char* help; /* one line for `xsp doctor`: how to get the framework if it is absent */
   /* Is the framework here? Fills `probe`, which stays valid as long as the adapter is loaded. */
   xsp_status (*probe)(const xsp_host* host, xsp_probe* probe);
   xsp_status (*open)(const xsp_host* host, const xsp_open_options* options, xsp_model** model);
-  /* The model's inputs and outputs, in its own order. */
+  /* The model's inputs and outputs, in its own order. Outputs may have more dynamic dimensions than
+   * turn out to be. */
   xsp_status (*inputs)(xsp_model* model, const xsp_tensor_info** infos, size_t* count);
   xsp_status (*outputs)(xsp_model* model, const xsp_tensor_info** infos, size_t* count);
   /* The values that the following runs compute on: every input, in any order. Copies them. */
   xsp_status (*set_inputs)(xsp_model* model, const xsp_tensor* tensors, size_t count);
-  /* One inference, to its end: on a device, until its results are there. The caller records the span of
-   * the level model around it. */
+  /* One inference, to its end: on a device, until its results are there. The caller records the
+   * span of the level model around it. */
   xsp_status (*run)(xsp_model* model);
   /* The results of the last run, in host memory. */
   xsp_status (*results)(xsp_model* model, const xsp_tensor** tensors, size_t* count);
-  /* Emits every layer span of the runs so far that has not been emitted yet. May end the recording of
-   * layers: no run follows it. */
+  /* Emits every layer span of the runs so far that has not been emitted yet. May end the recording
+   * of layers: no run follows it. */
   xsp_status (*flush)(xsp_model* model);
   /* Releases the model; never fails. `model` may be NULL. */
   void (*close)(xsp_model* model);
@@ -145,14 +161,27 @@ typedef struct xsp_adapter {
 
 #define XSP_ADAPTER_SYMBOL "xsp_adapter_entry"
 
-/* Keys that layers should carry as site attributes and counters, where the framework knows them. Shapes
- * are JSON: [[1,3,224,224],[64,3,7,7]], the model's weights among the inputs; types likewise: ["float32"].
+/* Keys that layers should carry as site attributes and counters, where the framework knows them.
+ * Shapes are JSON: [[1,3,224,224],[64,3,7,7]], the model's weights among the inputs; types too:
+ * ["float32","float32"]. The values hold for every span of the site: a layer that ran with other
+ * shapes, or another layer of the same name, is another site, named with the suffix "#2", "#3", ...
+ * in order of appearance.
  *
  *   attributes  input_shapes output_shapes input_dtypes output_dtypes provider source_layers
- *   counters    output_bytes parameter_bytes activation_bytes allocated_bytes
+ *   counters    output_bytes      the layer's results
+ *               activation_bytes  what it read that other layers or the caller computed
+ *               parameter_bytes   what it read of the model's weights
+ *               allocated_bytes   memory that the framework took for its results
  *
- * source_layers is a JSON list of the names of the model's own layers that the executed layer stands for;
- * absent: the layer is one of the model's own. */
+ * source_layers is a JSON list of the names of the model's own layers that the executed layer
+ * stands for; absent: the layer is one of the model's own.
+ *
+ * Keys of the model's site, xsp_open_options.model_site:
+ *
+ *   attributes  folded_layers        JSON list of the model's own layers that no executed layer
+ *                                    stands for, as the framework did them when it opened the model
+ *               provider             what runs the model, e.g. "CPUExecutionProvider"
+ *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
 
 #ifdef __cplusplus
 }

@@ -6,25 +6,41 @@
 //   xsp-worker --adapter NAME.so --probe        (replies "probe", then exits)
 //
 // Commands come as lines on standard input; replies go as lines to the file descriptor kReplyFd, so
-// that whatever a framework prints disturbs nothing. Fields are separated by tabs; text has its
-// tabs, line ends and backslashes escaped as \t, \n and \\. The worker exits with 0 after `quit` or
-// at the end of its input. A worker that dies says nothing: its exit status and the last lines of
-// its standard error are what is known of it.
+// that whatever a framework prints disturbs nothing. (Without that descriptor, replies go to
+// standard output: for trying a worker by hand.) Fields are separated by tabs; text has its tabs,
+// line ends, carriage returns and backslashes escaped as \t, \n, \r and \\. The worker exits with 0
+// after `quit` or at the end of its input. A worker that dies says nothing: its exit status and the
+// last lines of its standard error are what is known of it.
 //
-// Every model span of the trace carries its iteration, counted from 0, under the key "iteration".
+// Every model span of the trace carries its iteration, counted from 0, under the key kIterationKey.
+// The model's site carries facts about the model as a whole as site attributes (see xsp/plugin.h).
 //
-//   command        reply
-//   (start)        ready <framework> <version> <device> <threads>     the model is open, inputs are
-//   set run N          ran <first iteration> <duration ns>*N              each at the level model
-//   save FOLDER    saved <count>                                      the last results, as .npy
-//   files flush          flushed                                            layer spans are in the
-//   trace quit           bye <spans recorded> <spans dropped> any            failed <xsp_status>
-//   <text>                         then the worker exits with 1 any            note <text> before
-//   the reply, any number of them
-//   --probe        probe <name> <version> <library> <devices> <formats>
+// clang-format off
+//   command       reply
+//   (start)       ready <framework> <version> <device> <threads> <batch>
+//                                         the model is open and its inputs are set; threads 0: the
+//                                         framework's default
+//   run N         ran <first iteration> <duration ns>*N          each at the level model
+//   save FOLDER   saved <count> <file name>*count                the last results, in the model's
+//                                         order, as .npy files
+//   flush         flushed                 every layer span so far is in the trace; no run follows
+//   quit          bye <spans recorded> <spans dropped>
+//   any           failed <xsp_status> <text>                     then the worker exits with 1
+//   any           note <text>             before the reply, any number of them
+//   --probe       probe <name> <version> <library> <devices> <formats>
+//                                         or `failed 4 <text>`: the framework is absent
+// clang-format on
 //
-// Before `ready` it also says, one line each:  input|output <name> <dtype> <dimensions, comma
-// separated>
+// Before `ready` it also says, one line each:
+//   input|output <name> <dtype> <dimensions, comma separated; -1: known only after a run>
+//
+// --batch N sets every dynamic dimension that stands for the batch; it is refused when the model
+// has none and its first dimension is another one. Without it, such a dimension is 1. --input may
+// be given for each input, at most once; shapes are written 1x3x224x224, and a scalar's shape is
+// "scalar".
+//
+// The worker ignores SIGINT, so that a Ctrl-C in the terminal is its parent's to handle, and is
+// killed when the thread that started it ends.
 #ifndef XSP_CAPTURE_WORKER_PROTOCOL_H_
 #define XSP_CAPTURE_WORKER_PROTOCOL_H_
 

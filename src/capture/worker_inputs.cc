@@ -1,0 +1,287 @@
+#include "capture/worker_inputs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "capture/worker_npy.h"
+#include "capture/worker_values.h"
+#include "xsp/plugin.hpp"
+
+namespace xsp::capture {
+namespace {
+
+constexpr int64_t kSequence = 128;
+constexpr int64_t kImageSide = 224;
+constexpr int64_t kImageChannels = 3;
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool is_length(std::string_view symbol) {
+  return has(symbol, "seq") || has(symbol, "len") || has(symbol, "token") || has(symbol, "time") ||
+         has(symbol, "past");
+}
+
+bool is_batch(const TensorSpec& spec, size_t i) {
+  const std::string symbol = lower(spec.symbols[i]);
+  if (has(symbol, "batch") || symbol == "n" || symbol == "b" || symbol == "bs") return true;
+  return i == 0 && !is_length(symbol);
+}
+
+// What a dynamic dimension other than the batch is taken to be.
+int64_t default_dimension(const TensorSpec& spec, size_t i) {
+  const std::string symbol = lower(spec.symbols[i]);
+  if (is_length(symbol)) return kSequence;
+  if (has(symbol, "height") || has(symbol, "width") || symbol == "h" || symbol == "w") {
+    return kImageSide;
+  }
+  if (has(symbol, "channel") || symbol == "c") return kImageChannels;
+  const size_t rank = spec.dimensions.size();
+  const bool is_float =
+      spec.dtype == XSP_FLOAT32 || spec.dtype == XSP_FLOAT16 || spec.dtype == XSP_BFLOAT16;
+  if (rank == 4 && (is_float || spec.dtype == XSP_UINT8)) {
+    const bool channels_last = spec.dimensions[3] > 0 && spec.dimensions[3] <= 4;
+    return i == 1 && !channels_last ? kImageChannels : kImageSide;
+  }
+  return rank == 2 && i == 1 && !is_float ? kSequence : 1;
+}
+
+// The values of symbols, and of nameless dynamic dimensions, over all inputs.
+class Dimensions {
+ public:
+  explicit Dimensions(const WorkerOptions& options) : batch_(options.batch) {}
+
+  // Takes the user's shape for an input; an error's text is what is wrong with it.
+  std::optional<std::string> bind(const TensorSpec& spec, const std::vector<int64_t>& given) {
+    if (given.size() != spec.dimensions.size()) {
+      return std::to_string(given.size()) + " dimensions instead of " +
+             std::to_string(spec.dimensions.size());
+    }
+    for (size_t i = 0; i < given.size(); ++i) {
+      const std::string& symbol = spec.symbols[i];
+      if (spec.dimensions[i] >= 0) {
+        if (given[i] != spec.dimensions[i]) {
+          return "dimension " + std::to_string(i) + " is fixed at " +
+                 std::to_string(spec.dimensions[i]);
+        }
+      } else if (is_batch(spec, i)) {
+        if (batch_.has_value() && *batch_ != given[i]) {
+          return "dimension " + std::to_string(i) + " is the batch, and the batch is " +
+                 std::to_string(*batch_);
+        }
+        batch_ = given[i];
+        batch_is_dynamic_ = true;
+      } else if (!symbol.empty()) {
+        const auto [known, is_new] = symbols_.emplace(symbol, given[i]);
+        if (!is_new && known->second != given[i]) {
+          return "dimension '" + symbol + "' is " + std::to_string(known->second) +
+                 " in another input";
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  // A shape for an input of which the user said nothing.
+  std::vector<int64_t> resolve(const TensorSpec& spec, std::vector<std::string>* notes) {
+    std::vector<int64_t> shape = spec.dimensions;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] >= 0) continue;
+      if (is_batch(spec, i)) {
+        shape[i] = batch_.value_or(1);
+        batch_is_dynamic_ = true;
+        continue;
+      }
+      const std::string& symbol = spec.symbols[i];
+      const std::optional<int64_t> known = symbol.empty() ? std::nullopt : value_of(symbol);
+      shape[i] = known.value_or(default_dimension(spec, i));
+      if (known.has_value()) continue;
+      if (!symbol.empty()) symbols_[symbol] = shape[i];
+      notes->push_back("input '" + spec.name + "': dimension " + std::to_string(i) +
+                       (symbol.empty() ? "" : " ('" + symbol + "')") + " is dynamic: " +
+                       std::to_string(shape[i]) + " is taken: --input chooses another");
+    }
+    return shape;
+  }
+
+  bool batch_is_dynamic() const { return batch_is_dynamic_; }
+  int64_t batch() const { return batch_.value_or(1); }
+
+ private:
+  // A symbol's value, or the sum of its terms' if it reads "a + b" and all are known.
+  std::optional<int64_t> value_of(std::string_view symbol) const {
+    const auto whole = symbols_.find(symbol);
+    if (whole != symbols_.end()) return whole->second;
+    const size_t plus = symbol.find('+');
+    if (plus != std::string_view::npos) {
+      const auto left = value_of(symbol.substr(0, plus));
+      const auto right = value_of(symbol.substr(plus + 1));
+      if (!left.has_value() || !right.has_value()) return std::nullopt;
+      return *left + *right;
+    }
+    while (!symbol.empty() && symbol.front() == ' ') symbol.remove_prefix(1);
+    while (!symbol.empty() && symbol.back() == ' ') symbol.remove_suffix(1);
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(symbol.data(), symbol.data() + symbol.size(), number);
+    if (error == std::errc() && end == symbol.data() + symbol.size()) return number;
+    const auto found = symbols_.find(symbol);
+    return found == symbols_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  std::optional<int64_t> batch_;
+  bool batch_is_dynamic_ = false;
+  std::map<std::string, int64_t, std::less<>> symbols_;
+};
+
+// The tensor's bytes, or nothing if no machine like this one can hold them.
+std::optional<size_t> tensor_bytes(uint32_t dtype, const std::vector<int64_t>& dimensions) {
+  size_t bytes = dtype_bytes(dtype);
+  for (const int64_t dimension : dimensions) {
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(dimension), &bytes)) return std::nullopt;
+  }
+  const size_t memory =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes <= memory ? std::optional(bytes) : std::nullopt;
+}
+
+class InputMaker {
+ public:
+  InputMaker(const std::vector<TensorSpec>& specs, const WorkerOptions& options)
+      : specs_(specs), options_(options), dimensions_(options) {}
+
+  Result<Inputs> make() {
+    Inputs inputs;
+    inputs.tensors.resize(specs_.size());
+    given_.resize(specs_.size());
+    for (const InputOption& option : options_.inputs) XSP_CHECK_OK(take(option, &inputs));
+    // Sums of symbols last: their terms may be found in a later input.
+    std::vector<size_t> order(specs_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_partition(order.begin(), order.end(), [&](size_t i) {
+      return std::none_of(specs_[i].symbols.begin(), specs_[i].symbols.end(),
+                          [](const std::string& symbol) { return has(symbol, "+"); });
+    });
+    for (const size_t i : order) {
+      const TensorSpec& spec = specs_[i];
+      if (dtype_bytes(spec.dtype) == 0) {
+        return usage("input '" + spec.name + "': its type cannot be made here: " + hint());
+      }
+      Tensor& tensor = inputs.tensors[i];
+      tensor.name = spec.name;
+      tensor.dtype = spec.dtype;
+      if (!given_[i]) tensor.dimensions = dimensions_.resolve(spec, &inputs.notes);
+      if (tensor.data.empty()) XSP_CHECK_OK(make_values(&tensor));
+    }
+    inputs.batch = dimensions_.batch();
+    if (!dimensions_.batch_is_dynamic()) XSP_CHECK_OK(check_fixed_batch(&inputs));
+    return inputs;
+  }
+
+ private:
+  std::string hint() const { return "the model takes " + signature_text(specs_); }
+
+  Error wrong(const std::string& name, const std::string& why) const {
+    return usage("input '" + name + "': " + why + ": " + hint());
+  }
+
+  Status take(const InputOption& option, Inputs* inputs) {
+    const auto spec = std::find_if(specs_.begin(), specs_.end(), [&](const TensorSpec& candidate) {
+      return candidate.name == option.name;
+    });
+    if (spec == specs_.end()) return wrong(option.name, "the model has no such input");
+    const size_t index = static_cast<size_t>(spec - specs_.begin());
+    if (given_[index]) return wrong(option.name, "given twice");
+    given_[index] = true;
+    Tensor& tensor = inputs->tensors[index];
+    uint32_t dtype = option.dtype;
+    tensor.dimensions = option.dimensions;
+    if (!option.file.empty()) {
+      XSP_TRY(NpyArray array, read_npy(option.file));
+      dtype = array.dtype;
+      tensor.dimensions = std::move(array.dimensions);
+      tensor.data = std::move(array.data);
+    }
+    if (dtype != 0 && dtype != spec->dtype) {
+      return wrong(option.name, std::string("its type is ") + dtype_name(spec->dtype) + ", not " +
+                                    dtype_name(dtype));
+    }
+    const auto why = dimensions_.bind(*spec, tensor.dimensions);
+    if (why.has_value()) {
+      return wrong(
+          option.name,
+          "shape " + shape_text(tensor.dimensions.data(), tensor.dimensions.size()) + ": " + *why);
+    }
+    return Ok{};
+  }
+
+  Status make_values(Tensor* tensor) const {
+    const auto bytes = tensor_bytes(tensor->dtype, tensor->dimensions);
+    if (!bytes.has_value()) {
+      return wrong(tensor->name,
+                   "shape " + shape_text(tensor->dimensions.data(), tensor->dimensions.size()) +
+                       " needs more memory than the machine has");
+    }
+    tensor->data.resize(*bytes);
+    fill_values(tensor->name, tensor->dtype, tensor->dimensions, options_.seed, &tensor->data);
+    return Ok{};
+  }
+
+  Status check_fixed_batch(Inputs* inputs) const {
+    for (const Tensor& tensor : inputs->tensors) {
+      if (tensor.dimensions.empty()) continue;
+      inputs->batch = tensor.dimensions[0];
+      if (options_.batch.has_value() && *options_.batch != inputs->batch) {
+        return usage("batch " + std::to_string(*options_.batch) + ": the model's is fixed at " +
+                     std::to_string(inputs->batch) + ": " + hint());
+      }
+      return Ok{};
+    }
+    inputs->batch = 1;
+    return Ok{};
+  }
+
+  const std::vector<TensorSpec>& specs_;
+  const WorkerOptions& options_;
+  Dimensions dimensions_;
+  std::vector<bool> given_;
+};
+
+}  // namespace
+
+std::string signature_text(const std::vector<TensorSpec>& specs) {
+  constexpr size_t kShown = 6;
+  std::string text;
+  for (size_t i = 0; i < specs.size() && i < kShown; ++i) {
+    const TensorSpec& spec = specs[i];
+    text += (i == 0 ? "" : ", ") + spec.name + " " + dtype_name(spec.dtype) + "[";
+    for (size_t d = 0; d < spec.dimensions.size(); ++d) {
+      if (d != 0) text += ",";
+      if (spec.dimensions[d] >= 0) {
+        text += std::to_string(spec.dimensions[d]);
+      } else {
+        text += spec.symbols[d].empty() ? "?" : spec.symbols[d];
+      }
+    }
+    text += "]";
+  }
+  if (specs.size() > kShown) text += " and " + std::to_string(specs.size() - kShown) + " more";
+  return specs.empty() ? "no inputs" : text;
+}
+
+Result<Inputs> make_inputs(const std::vector<TensorSpec>& specs, const WorkerOptions& options) {
+  return InputMaker(specs, options).make();
+}
+
+}  // namespace xsp::capture

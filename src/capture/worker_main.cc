@@ -1,0 +1,347 @@
+// xsp-worker: opens one model with one adapter and obeys its parent. worker_protocol.h has the
+// rules.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/guard.h"
+#include "capture/worker_inputs.h"
+#include "capture/worker_npy.h"
+#include "capture/worker_options.h"
+#include "capture/worker_protocol.h"
+#include "xsp/plugin.hpp"
+
+namespace xsp::capture {
+namespace {
+
+constexpr uint64_t kIterationsMax = 100'000'000;  // of one `run`
+
+class Replies {
+ public:
+  Replies() : fd_(fcntl(kReplyFd, F_GETFD) < 0 ? STDOUT_FILENO : kReplyFd) {
+    // The model's framework may start programs of its own: they must not hold our pipe.
+    if (fd_ == kReplyFd) fcntl(fd_, F_SETFD, FD_CLOEXEC);
+  }
+  // Without a reader there is nothing left to do: ends the process.
+  void send(const std::vector<std::string>& fields) const {
+    const std::string line = join_fields(fields) + "\n";
+    for (size_t sent = 0; sent < line.size();) {
+      const ssize_t n = write(fd_, line.data() + sent, line.size() - sent);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        xsp_stop();
+        _exit(1);
+      }
+      sent += static_cast<size_t>(n);
+    }
+  }
+
+ private:
+  int fd_;
+};
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+const char* status_text(xsp_status status) {
+  switch (status) {
+    case XSP_BAD_MODEL:
+      return "not a model that this framework can run";
+    case XSP_BAD_INPUT:
+      return "the model does not accept its inputs";
+    case XSP_NOT_AVAILABLE:
+      return "the framework or the device is not available here";
+    case XSP_OUT_OF_MEMORY:
+      return "out of memory";
+    default:
+      return "the framework failed without saying why";
+  }
+}
+
+class Worker {
+ public:
+  explicit Worker(WorkerOptions options) : options_(std::move(options)) {
+    host_ = {sizeof host_, this, on_fail, on_note, options_.scratch.c_str()};
+  }
+
+  // The process's exit status.
+  int work() {
+    if (!load() || !probe()) return fail();
+    if (options_.probe) return 0;
+    if (!start() || !open() || !set_inputs()) return fail();
+    std::string line;
+    while (std::getline(std::cin, line)) {
+      const std::vector<std::string> command = split_fields(line);
+      if (command[0] == "quit") break;
+      if (!obey(command)) return fail();
+    }
+    finish();
+    return 0;
+  }
+
+ private:
+  static void on_fail(void* context, const char* text) {
+    static_cast<Worker*>(context)->why_ = text == nullptr ? "" : text;
+  }
+  static void on_note(void* context, const char* text) {
+    static_cast<Worker*>(context)->replies_.send({"note", text});
+  }
+
+  bool wrong(xsp_status status, std::string text) {
+    status_ = status;
+    why_ = std::move(text);
+    return false;
+  }
+  bool wrong(const Error& error) {
+    return wrong(error.code == Code::kNotAvailable ? XSP_NOT_AVAILABLE : XSP_BAD_INPUT, error.text);
+  }
+
+  // Calls the adapter. Its exceptions should not get here; those of an ill-behaved one end here.
+  bool call(const std::function<xsp_status()>& function) {
+    why_.clear();
+    status_ = XSP_OK;
+    const std::optional<Thrown> thrown = guard([&] { status_ = function(); });
+    if (thrown.has_value()) {
+      return wrong(thrown->out_of_memory ? XSP_OUT_OF_MEMORY : XSP_FAILED, thrown->text);
+    }
+    if (status_ != XSP_OK && why_.empty()) why_ = options_.model + ": " + status_text(status_);
+    return status_ == XSP_OK;
+  }
+
+  bool load() {
+    void* library = dlopen(options_.adapter.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return wrong(XSP_NOT_AVAILABLE, std::string("adapter: ") + dlerror());
+    adapter_ = static_cast<const xsp_adapter*>(dlsym(library, XSP_ADAPTER_SYMBOL));
+    if (adapter_ == nullptr) {
+      return wrong(XSP_NOT_AVAILABLE,
+                   options_.adapter + ": not an adapter: it has no symbol " + XSP_ADAPTER_SYMBOL);
+    }
+    if (adapter_->abi != XSP_PLUGIN_ABI || !XSP_HAS(xsp_adapter, adapter_, close)) {
+      return wrong(XSP_NOT_AVAILABLE,
+                   options_.adapter + ": built for another version of xsp: rebuild it");
+    }
+    return true;
+  }
+
+  bool probe() {
+    probe_.struct_size = sizeof probe_;
+    if (!call([&] { return adapter_->probe(&host_, &probe_); })) return false;
+    const auto text = [](const char* value) { return std::string(value == nullptr ? "" : value); };
+    version_ = text(probe_.version);
+    if (options_.probe) {
+      replies_.send({"probe", adapter_->name, version_, text(probe_.library), text(probe_.devices),
+                     text(probe_.formats)});
+    }
+    return true;
+  }
+
+  bool start() {
+    xsp_options recording{};
+    recording.struct_size = sizeof recording;
+    recording.path = options_.trace.c_str();
+    recording.levels = options_.levels;
+    const int error = xsp_start(&recording);
+    if (error != 0) return wrong(XSP_FAILED, options_.trace + ": " + std::strerror(error));
+    name_ = std::filesystem::path(options_.model).stem().string();
+    site_ = {name_.c_str(), nullptr, XSP_LEVEL_MODEL,
+             xsp_intern_site(XSP_LEVEL_MODEL, name_.c_str(), nullptr)};
+    iteration_key_ = xsp_intern_key(kIterationKey);
+    return true;
+  }
+
+  bool open() {
+    std::vector<xsp_option> options;
+    for (const auto& [key, value] : options_.options)
+      options.push_back({key.c_str(), value.c_str()});
+    const xsp_open_options open{
+        sizeof open,      options_.model.c_str(), options_.device.c_str(), options_.levels,
+        options_.threads, options.data(),         options.size(),          site_.id};
+    return call([&] { return adapter_->open(&host_, &open, &model_); });
+  }
+
+  std::vector<TensorSpec> specs(const xsp_tensor_info* infos, size_t count) {
+    std::vector<TensorSpec> result;
+    for (size_t i = 0; i < count; ++i) {
+      const xsp_tensor_info* info = xsp_tensor_info_at(infos, i);
+      TensorSpec spec{info->name, info->dtype, {}, {}};
+      for (uint32_t d = 0; d < info->rank; ++d) {
+        spec.dimensions.push_back(info->dimensions[d]);
+        const char* symbol = info->symbols == nullptr ? nullptr : info->symbols[d];
+        spec.symbols.emplace_back(symbol == nullptr ? "" : symbol);
+      }
+      result.push_back(std::move(spec));
+    }
+    return result;
+  }
+
+  void describe(const char* what, const std::string& name, uint32_t dtype,
+                const std::vector<int64_t>& dimensions) {
+    std::string shape;
+    for (const int64_t d : dimensions) shape += (shape.empty() ? "" : ",") + std::to_string(d);
+    replies_.send({what, name, dtype_name(dtype), shape});
+  }
+
+  bool set_inputs() {
+    const xsp_tensor_info* infos = nullptr;
+    size_t count = 0;
+    if (!call([&] { return adapter_->inputs(model_, &infos, &count); })) return false;
+    const std::vector<TensorSpec> input_specs = specs(infos, count);
+    if (!call([&] { return adapter_->outputs(model_, &infos, &count); })) return false;
+    const std::vector<TensorSpec> output_specs = specs(infos, count);
+    const Result<Inputs> made = make_inputs(input_specs, options_);
+    if (!made.ok()) return wrong(made.error());
+    std::vector<xsp_tensor> tensors;
+    for (const Tensor& tensor : made->tensors) {
+      describe("input", tensor.name, tensor.dtype, tensor.dimensions);
+      tensors.push_back({sizeof(xsp_tensor), tensor.name.c_str(), tensor.dtype,
+                         static_cast<uint32_t>(tensor.dimensions.size()), tensor.dimensions.data(),
+                         tensor.data.data(), tensor.data.size()});
+    }
+    for (const TensorSpec& spec : output_specs) {
+      describe("output", spec.name, spec.dtype, spec.dimensions);
+    }
+    for (const std::string& note : made->notes) replies_.send({"note", note});
+    if (!call([&] { return adapter_->set_inputs(model_, tensors.data(), tensors.size()); }))
+      return false;
+    replies_.send({"ready", adapter_->name, version_, options_.device,
+                   std::to_string(options_.threads), std::to_string(made->batch)});
+    return true;
+  }
+
+  bool obey(const std::vector<std::string>& command) {
+    if (command[0] == "run" && command.size() == 2) return run(command[1]);
+    if (command[0] == "save" && command.size() == 2) return save(command[1]);
+    if (command[0] == "flush") {
+      if (!call([&] { return adapter_->flush(model_); })) return false;
+      xsp_flush();
+      replies_.send({"flushed"});
+      return true;
+    }
+    return wrong(XSP_FAILED, "worker: unknown command '" + command[0] + "'");
+  }
+
+  bool run(const std::string& argument) {
+    char* end = nullptr;
+    const unsigned long long count = std::strtoull(argument.c_str(), &end, 10);
+    if (end == argument.c_str() || *end != '\0' || count == 0 || count > kIterationsMax) {
+      return wrong(XSP_FAILED, "worker: run '" + argument + "': not a number of iterations");
+    }
+    durations_ns_.assign(count, 0);
+    if (!call([&] { return run_iterations(); })) return false;
+    std::vector<std::string> reply = {"ran", std::to_string(iteration_)};
+    for (const int64_t duration : durations_ns_) reply.push_back(std::to_string(duration));
+    iteration_ += static_cast<int64_t>(count);
+    replies_.send(reply);
+    return true;
+  }
+
+  // The measured loop: nothing but the run, its span and two readings of the clock.
+  xsp_status run_iterations() {
+    for (size_t i = 0; i < durations_ns_.size(); ++i) {
+      xsp_span span = xsp_begin(&site_);
+      const int64_t begin = now_ns();
+      const xsp_status status = adapter_->run(model_);
+      durations_ns_[i] = now_ns() - begin;
+      if (status != XSP_OK)
+        return status;  // the span stays open: the iteration never came to its end
+      xsp_span_int(&span, iteration_key_, iteration_ + static_cast<int64_t>(i));
+      xsp_end(&span);
+    }
+    return XSP_OK;
+  }
+
+  // Results as FOLDER/NAME.npy, where NAME has no characters that a file name should not have.
+  bool save(const std::string& folder) {
+    const xsp_tensor* tensors = nullptr;
+    size_t count = 0;
+    if (!call([&] { return adapter_->results(model_, &tensors, &count); })) return false;
+    std::vector<std::string> reply = {"saved", std::to_string(count)};
+    for (size_t i = 0; i < count; ++i) {
+      const xsp_tensor* tensor = xsp_tensor_at(tensors, i);
+      std::string file = std::to_string(i) + "_";
+      for (const char* c = tensor->name; *c != '\0'; ++c) {
+        const bool is_plain =
+            std::isalnum(static_cast<unsigned char>(*c)) != 0 || *c == '-' || *c == '.';
+        file += is_plain ? *c : '_';
+      }
+      file = file.substr(0, 100) + ".npy";
+      const Status written = write_npy(std::filesystem::path(folder) / file, *tensor);
+      if (!written.ok()) return wrong(XSP_FAILED, written.error().text);
+      reply.push_back(file);
+    }
+    replies_.send(reply);
+    return true;
+  }
+
+  int fail() {
+    replies_.send({"failed", std::to_string(static_cast<int>(status_)), why_});
+    // What was measured before is worth having: the model may still know layers of earlier runs.
+    if (model_ != nullptr) call([&] { return adapter_->flush(model_); });
+    xsp_stop();
+    return 1;
+  }
+
+  void finish() {
+    call([&] {
+      adapter_->close(model_);
+      return XSP_OK;
+    });
+    xsp_stop();
+    xsp_counts counts{};
+    counts.struct_size = sizeof counts;
+    xsp_get_counts(&counts);
+    const uint64_t dropped = counts.dropped_ring + counts.dropped_file + counts.dropped_site;
+    replies_.send({"bye", std::to_string(counts.recorded), std::to_string(dropped)});
+  }
+
+  WorkerOptions options_;
+  Replies replies_;
+  xsp_host host_{};
+  const xsp_adapter* adapter_ = nullptr;
+  xsp_probe probe_{};
+  std::string version_;
+  xsp_model* model_ = nullptr;
+  std::string name_;  // of the model
+  xsp_site site_{};
+  uint32_t iteration_key_ = 0;
+  int64_t iteration_ = 0;
+  std::vector<int64_t> durations_ns_;
+  xsp_status status_ = XSP_OK;
+  std::string why_;
+};
+
+int worker_main(int argc, char** argv) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  Result<WorkerOptions> options =
+      parse_worker_options(std::vector<std::string>(argv + 1, argv + argc));
+  if (!options.ok()) {
+    Replies().send({"failed", std::to_string(XSP_BAD_INPUT), options.error().text});
+    return 1;
+  }
+  return Worker(std::move(*options)).work();
+}
+
+}  // namespace
+}  // namespace xsp::capture
+
+int main(int argc, char** argv) { return xsp::capture::worker_main(argc, argv); }

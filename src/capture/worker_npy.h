@@ -1,0 +1,42 @@
+// NumPy's .npy files (format versions 1 to 3): arrays in, results out.
+//
+// Little-endian, C order, and the element types of xsp_dtype. Bytes read are foreign: the header is
+// at most kNpyHeaderMax bytes, and nothing is allocated that the file does not hold.
+#ifndef XSP_CAPTURE_WORKER_NPY_H_
+#define XSP_CAPTURE_WORKER_NPY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "xsp/plugin.h"
+
+namespace xsp::capture {
+
+inline constexpr size_t kNpyHeaderMax = 64 * 1024;
+
+struct NpyHeader {
+  uint32_t dtype = 0;
+  std::vector<int64_t> dimensions;
+  size_t data_offset = 0;
+  size_t data_bytes = 0;
+};
+
+struct NpyArray {
+  uint32_t dtype = 0;
+  std::vector<int64_t> dimensions;
+  std::vector<std::byte> data;
+};
+
+// The header at the beginning of a file. The error's text lacks the file's name.
+Result<NpyHeader> parse_npy_header(std::string_view bytes);
+Result<NpyArray> read_npy(const std::filesystem::path& path);
+// bfloat16, which NumPy does not know, is written as 2-byte void.
+Status write_npy(const std::filesystem::path& path, const xsp_tensor& tensor);
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_WORKER_NPY_H_

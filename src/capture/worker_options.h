@@ -1,0 +1,48 @@
+// The worker's command line (see worker_protocol.h), parsed.
+#ifndef XSP_CAPTURE_WORKER_OPTIONS_H_
+#define XSP_CAPTURE_WORKER_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xsp::capture {
+
+// --input name=shape[:dtype] or --input name=@file.npy
+struct InputOption {
+  std::string name;
+  std::string file;                 // empty: the values are made up
+  std::vector<int64_t> dimensions;  // unless there is a file
+  uint32_t dtype = 0;               // xsp_dtype; 0: the model's
+};
+
+struct WorkerOptions {
+  std::string adapter;
+  bool probe = false;
+  std::string model;
+  std::string device = "cpu";
+  uint32_t levels = 0;  // bits
+  std::string trace;
+  std::string scratch;
+  std::optional<int64_t> batch;
+  uint32_t threads = 0;  // 0: the framework's default
+  uint64_t seed = 1;
+  std::vector<InputOption> inputs;
+  std::vector<std::pair<std::string, std::string>> options;  // the framework's
+};
+
+Result<WorkerOptions> parse_worker_options(const std::vector<std::string>& arguments);
+Result<InputOption> parse_input_option(std::string_view text);
+// The type with this name, "float32"; 0 if there is none.
+uint32_t dtype_of_name(std::string_view name);
+// "[1,3,224,224]", for messages.
+std::string shape_text(const int64_t* dimensions, size_t rank);
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_WORKER_OPTIONS_H_

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# A new analysis, adapter and collector are found by the build with no other file edited: proven on a
+# scratch copy of the tree, by asking the binary that it builds.
+#
+#   tests/integration/drop_in.sh SOURCE-DIR
+set -euo pipefail
+source=$(cd "$1" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+fail() { echo "drop_in: $1" >&2; exit 1; }
+
+(cd "$source" && git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$scratch" 2>/dev/null) || true
+cd "$scratch"
+before=$(find . -type f | sort | xargs sha256sum)
+
+cat >analyses/dropped_in.sql <<'SQL'
+-- @id z9
+-- @name dropped_in
+-- @title Runs, counted
+-- @question How many runs does the evaluation hold?
+-- @column runs count Number of runs
+SELECT count(*) AS runs FROM run;
+SQL
+sed -e 's/"fake"/"dropped_in"/' adapters/fake.cc >adapters/dropped_in.cc
+sed -e 's/"cpu"/"dropped_in"/' collectors/cpu.cc >collectors/dropped_in.cc
+printf 'set(XSP_SKIP "its library was not found")\n' >adapters/absent.cmake
+cp adapters/dropped_in.cc adapters/absent.cc
+
+cmake --preset release -DXSP_TESTS=OFF >configure.log 2>&1 || { tail -n 20 configure.log >&2; fail "configuring failed"; }
+grep -q 'adapters/absent: skipped: its library was not found' configure.log ||
+  fail "an adapter whose library is absent must be skipped, saying why"
+cmake --build --preset release >build.log 2>&1 || { tail -n 20 build.log >&2; fail "the build failed"; }
+
+xsp=build/release/bin/xsp
+"$xsp" analyze --list --format json | grep -q '"dropped_in"' || fail "the analysis is not in the list"
+doctor=$("$xsp" doctor --format json)
+[ "$(grep -c '"dropped_in"' <<<"$doctor")" -ge 2 ] || fail "doctor lacks the adapter or the collector"
+"$xsp" profile fake:layers=2 --framework dropped_in --max-time 5 -o dropped.xsp >/dev/null ||
+  fail "the adapter cannot be profiled with"
+"$xsp" analyze dropped_in dropped.xsp --format csv | grep -qx '[1-9][0-9]*' || fail "the analysis gives no count"
+
+[ "$before" = "$(sha256sum --quiet -c <<<"$before" >/dev/null && echo "$before")" ] ||
+  fail "a file that was there before has changed"
+echo "an analysis, an adapter and a collector were found with no file edited"

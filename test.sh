@@ -22,7 +22,7 @@ step() { # step NAME COMMAND...: runs it, notes how it ended and how long it too
 build() { # build PRESET [TARGET...]
   local preset=$1 log="build/$1.log"; shift
   mkdir -p build
-  { cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1 ||
+  { cmake --preset "$preset" -DXSP_TESTS=ON && cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1 ||
     { grep -E 'error|FAILED|warning' "$log" | head -n 40 >&2; tail -n 20 "$log" >&2; return 1; }
 }
 build_and_test() { # build_and_test PRESET CTEST-OPTIONS...

@@ -4,6 +4,9 @@ include(GoogleTest)
 # xsp_test(NAME SOURCES... LIBRARIES...): a GoogleTest program whose cases are CTest tests.
 function(xsp_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT XSP_TESTS)
+    return()
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE xsp_flags ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE

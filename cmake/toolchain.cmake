@@ -9,6 +9,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 
 set(XSP_SANITIZE "" CACHE STRING "Sanitizers for every target, as -fsanitize= takes them")
+option(XSP_TESTS "Build the tests" ON)
 option(XSP_FUZZ "Build the fuzzers, and only what they need (clang)" OFF)
 
 find_program(CCACHE ccache)

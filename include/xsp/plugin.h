@@ -1,4 +1,4 @@
-/* plugin.h: the C interface of adapters.
+/* plugin.h: the C interface of adapters and collectors.
  *
  * An adapter opens a model in one framework and runs it, emitting layer spans through xsp.h. It is
  * one shared library, lib/xsp/adapters/NAME.so, which exports one constant:
@@ -69,9 +69,9 @@ typedef enum xsp_dtype {
 typedef struct xsp_tensor_info {
   size_t struct_size;
   const char* name;
-  uint32_t dtype;            /* xsp_dtype */
-  uint32_t rank;             /* <= XSP_RANK_MAX */
-  const int64_t* dimensions; /* rank of them; -1: dynamic */
+  uint32_t dtype;             /* xsp_dtype */
+  uint32_t rank;              /* <= XSP_RANK_MAX */
+  const int64_t* dimensions;  /* rank of them; -1: dynamic */
   const char* const* symbols; /* rank of them: a dynamic dimension's name; "" or NULL: none */
 } xsp_tensor_info;
 
@@ -182,6 +182,49 @@ typedef struct xsp_adapter {
  *                                    stands for, as the framework did them when it opened the model
  *               provider             what runs the model, e.g. "CPUExecutionProvider"
  *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
+
+/* ---- Collectors ---------------------------------------------------------------------------------
+ *
+ * A collector watches below the framework. It is one shared library, lib/xsp/collectors/NAME.so,
+ * which exports one constant:
+ *
+ *     XSP_API extern const xsp_collector xsp_collector_entry;
+ *
+ * The worker loads it only for runs that ask for one of its levels or counters, before the adapter
+ * opens the model, so that it sees every thread that the framework makes. */
+
+typedef struct xsp_collector_probe {
+  size_t struct_size;
+  const char* counters; /* names of those that it can count here, comma separated */
+  const char* absent;   /* the others, and why not: one line; NULL if it can count all it knows */
+} xsp_collector_probe;
+
+typedef struct xsp_collect_options {
+  size_t struct_size;
+  uint32_t levels;             /* bits of the levels to emit */
+  const char* const* counters; /* names to count; each is among the probe's */
+  size_t counter_count;
+} xsp_collect_options;
+
+typedef struct xsp_collector {
+  size_t struct_size;
+  uint32_t abi; /* XSP_PLUGIN_ABI */
+  const char* name;
+  const char* help; /* one line for `xsp doctor`: how to get what is absent */
+  uint32_t levels;  /* bits of the levels whose spans it can emit; 0: it only counts */
+  /* What can be watched here? Fills `probe`, which stays valid as long as the collector is loaded.
+   */
+  xsp_status (*probe)(const xsp_host* host, xsp_collector_probe* probe);
+  xsp_status (*start)(const xsp_host* host, const xsp_collect_options* options);
+  /* Around each inference, on the thread that calls the adapter; `end` hangs counters on its span.
+   */
+  void (*begin)(void);
+  void (*end)(xsp_span* span);
+  /* Emits what is still pending. No call follows it. */
+  xsp_status (*stop)(void);
+} xsp_collector;
+
+#define XSP_COLLECTOR_SYMBOL "xsp_collector_entry"
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,244 @@
+#include "evaluate/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+
+namespace xsp::evaluate {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+// A warm-up is judged on at least this many iterations.
+constexpr int kWarmupIterationsMin = 6;
+
+class Loop {
+ public:
+  Loop(std::span<Subject* const> subjects, std::span<const SubjectName> names, const Limits& limits,
+       uint64_t seed, const Environment& environment, Listener& listener,
+       const std::atomic<int>& stop)
+      : subjects_(subjects),
+        limits_(limits),
+        environment_(environment),
+        listener_(listener),
+        stop_(stop),
+        random_(seed),
+        start_ns_(environment.now_ns()),
+        series_(subjects.size()),
+        block_iterations_(subjects.size(), 1),
+        expected_ns_(subjects.size(), 0) {
+    for (const SubjectName& name : names) {
+      RunProgress run;
+      run.levels = name.levels;
+      run.batch = name.batch;
+      progress_.runs.push_back(std::move(run));
+    }
+    progress_.bound_s = limits.time_s;
+  }
+
+  std::vector<Series> run() {
+    for (size_t i = 0; i < subjects_.size() && !stopped(); ++i) warm_up(i);
+    while (!stopped() && goes_on()) round();
+    for (Series& series : series_) {
+      if (!series.stopped_by.empty()) continue;
+      if (is_settled(series, limits_)) {
+        series.stopped_by = "interval";
+      } else if (stopped()) {
+        series.stopped_by = "interrupt";
+      } else {
+        series.stopped_by = has_enough(series) ? "iterations" : "time";
+      }
+    }
+    return std::move(series_);
+  }
+
+ private:
+  bool stopped() const { return stop_.load(std::memory_order_relaxed) > 0; }
+  bool is_alive(size_t i) const { return !series_[i].failure; }
+  double elapsed_s() const {
+    return static_cast<double>(environment_.now_ns() - start_ns_) / kNsPerSecond;
+  }
+  bool has_enough(const Series& series) const {
+    return static_cast<int>(series.latencies_ns.size()) >= limits_.iterations_max;
+  }
+
+  // How many iterations fill that time.
+  int iterations_for(double seconds, double latency_ns) const {
+    if (latency_ns <= 0) return limits_.block_iterations_max;
+    const double count = std::round(seconds * kNsPerSecond / latency_ns);
+    return static_cast<int>(
+        std::clamp(count, 1.0, static_cast<double>(limits_.block_iterations_max)));
+  }
+
+  std::optional<Block> run_block(size_t i, int iterations) {
+    progress_.runs[i].is_current = true;
+    tell();
+    const double expected_s = iterations * expected_ns_[i] / kNsPerSecond;
+    auto block = subjects_[i]->run(iterations, expected_s);
+    progress_.runs[i].is_current = false;
+    if (block.ok()) return std::move(block).value();
+    const bool interrupted = block.error().code == Code::kInterrupted;
+    series_[i].failure = block.error();
+    series_[i].stopped_by = interrupted ? "interrupt" : "failure";
+    progress_.runs[i].state = RunProgress::State::kFailed;
+    return std::nullopt;
+  }
+
+  void warm_up(size_t i) {
+    progress_.runs[i].state = RunProgress::State::kWarmingUp;
+    const double share_s =
+        limits_.time_s * limits_.warmup_share / static_cast<double>(subjects_.size());
+    const int64_t start_ns = environment_.now_ns();
+    Series& series = series_[i];
+    std::vector<double> latencies;
+    int iterations = 1;
+    while (!stopped()) {
+      const auto block = run_block(i, iterations);
+      if (!block) return;
+      series.warmup_iterations = block->first_iteration + iterations;
+      latencies.insert(latencies.end(), block->durations_ns.begin(), block->durations_ns.end());
+      expected_ns_[i] = median(std::span(latencies).last(static_cast<size_t>(iterations)));
+      const auto steady = steady_from(latencies);
+      if (steady && latencies.size() >= kWarmupIterationsMin) {
+        series.warmup_settled = true;
+        expected_ns_[i] = median(std::span(latencies).subspan(*steady));
+        break;
+      }
+      // A quarter of a block at a time, and no more than what is left of the share.
+      const double left_s =
+          share_s - static_cast<double>(environment_.now_ns() - start_ns) / kNsPerSecond;
+      if (left_s * kNsPerSecond < expected_ns_[i]) break;
+      iterations = iterations_for(std::min(limits_.block_s / 4, left_s), expected_ns_[i]);
+    }
+    block_iterations_[i] = iterations_for(limits_.block_s, expected_ns_[i]);
+    progress_.runs[i].state = RunProgress::State::kMeasuring;
+  }
+
+  void round() {
+    std::vector<size_t> order(subjects_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::shuffle(order.begin(), order.end(), random_);
+    for (const size_t i : order) {
+      if (stopped()) return;
+      if (is_alive(i)) measure_block(i);
+    }
+    ++round_;
+  }
+
+  void measure_block(size_t i) {
+    Series& series = series_[i];
+    MeasuredBlock measured;
+    measured.round = round_;
+    measured.iterations = block_iterations_[i];
+    measured.start_ns = environment_.now_ns();
+    const auto block = run_block(i, measured.iterations);
+    if (!block) return;
+    measured.duration_ns = environment_.now_ns() - measured.start_ns;
+    measured.machine = environment_.machine_state();
+    measured.first_iteration = block->first_iteration;
+    const std::vector<double> latencies(block->durations_ns.begin(), block->durations_ns.end());
+    measured.median_ns = median(latencies);
+    series.blocks.push_back(measured);
+    series.latencies_ns.insert(series.latencies_ns.end(), latencies.begin(), latencies.end());
+    series.latency_ns = summarize(series.latencies_ns);
+    RunProgress& run = progress_.runs[i];
+    run.iterations = static_cast<int>(series.latencies_ns.size());
+    run.latency_ns = series.latency_ns;
+    run.state =
+        is_settled(series, limits_) ? RunProgress::State::kSettled : RunProgress::State::kMeasuring;
+  }
+
+  bool goes_on() const {
+    double round_s = 0;
+    bool wanting = false;
+    for (size_t i = 0; i < series_.size(); ++i) {
+      if (!is_alive(i)) continue;
+      round_s += block_iterations_[i] * expected_ns_[i] / kNsPerSecond;
+      wanting = wanting || !(is_settled(series_[i], limits_) || has_enough(series_[i]));
+    }
+    // At least one round is measured, whatever the bound.
+    return wanting && (round_ == 0 || elapsed_s() + round_s <= limits_.time_s);
+  }
+
+  void tell() {
+    progress_.elapsed_s = elapsed_s();
+    progress_.left_s = 0;
+    const double bound_s = std::max(0.0, limits_.time_s - progress_.elapsed_s);
+    for (size_t i = 0; i < series_.size(); ++i) {
+      if (!is_alive(i) || is_settled(series_[i], limits_)) continue;
+      // An interval's width falls with the root of the time spent.
+      const auto width = relative_half_width(series_[i].latency_ns);
+      double left_s = bound_s;
+      if (width && limits_.width > 0 && *width > limits_.width) {
+        const double ratio = *width / limits_.width;
+        left_s = std::min(bound_s, progress_.elapsed_s * (ratio * ratio - 1));
+      }
+      progress_.left_s = std::max(progress_.left_s, left_s);
+    }
+    listener_.progress(progress_);
+  }
+
+  std::span<Subject* const> subjects_;
+  const Limits& limits_;
+  const Environment& environment_;
+  Listener& listener_;
+  const std::atomic<int>& stop_;
+  std::mt19937_64 random_;
+  int64_t start_ns_;
+  int round_ = 0;
+  std::vector<Series> series_;
+  std::vector<int> block_iterations_;
+  std::vector<double> expected_ns_;  // latency of each
+  Progress progress_;
+};
+
+}  // namespace
+
+Environment this_environment() {
+  using std::chrono::duration_cast;
+  using std::chrono::nanoseconds;
+  using std::chrono::steady_clock;
+  using std::chrono::system_clock;
+  const int64_t offset_ns =
+      duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count() -
+      duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
+  const auto machine = std::make_shared<Machine>();
+  return {[offset_ns] {
+            return offset_ns +
+                   duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
+          },
+          [machine] { return machine->state(); }};
+}
+
+bool is_settled(const Series& series, const Limits& limits) {
+  if (static_cast<int>(series.blocks.size()) < limits.rounds_min) return false;
+  const auto width = relative_half_width(series.latency_ns);
+  if (!width || *width > limits.width) return false;
+  std::vector<double> medians;
+  for (const MeasuredBlock& block : series.blocks) medians.push_back(block.median_ns);
+  const auto block_width = relative_half_width(summarize(medians));
+  return block_width && *block_width <= limits.width;
+}
+
+Difference difference(const Series& a, const Series& b) {
+  std::vector<double> of_a, of_b;
+  size_t j = 0;
+  for (const MeasuredBlock& block : a.blocks) {
+    while (j < b.blocks.size() && b.blocks[j].round < block.round) ++j;
+    if (j == b.blocks.size() || b.blocks[j].round != block.round) continue;
+    of_a.push_back(block.median_ns);
+    of_b.push_back(b.blocks[j].median_ns);
+  }
+  return paired_difference(of_a, of_b);
+}
+
+std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectName> names,
+                            const Limits& limits, uint64_t seed, const Environment& environment,
+                            Listener& listener, const std::atomic<int>& stop) {
+  Loop loop(subjects, names, limits, seed, environment, listener, stop);
+  return loop.run();
+}
+
+}  // namespace xsp::evaluate

@@ -1,0 +1,86 @@
+// measure(): runs several subjects in turns until their latencies are known well enough.
+//
+// Each subject is warmed up by itself, until its latencies are steady (statistics.h, steady_from).
+// Then come rounds: in each, every subject runs one block of iterations, in an order drawn anew, so
+// that drift of the machine meets all alike and the blocks of a round can be compared in pairs.
+// Repetition stops when for every subject the 95 % interval of the median is narrow enough, both
+// that of its iterations and, as neighbouring iterations resemble each other, that of its blocks'
+// medians; or at a bound.
+//
+// Thread rule: everything happens on the calling thread.
+#ifndef XSP_EVALUATE_MEASURE_H_
+#define XSP_EVALUATE_MEASURE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "evaluate/listener.h"
+#include "evaluate/machine.h"
+#include "evaluate/statistics.h"
+#include "evaluate/subject.h"
+
+namespace xsp::evaluate {
+
+struct Limits {
+  double width = 0.01;  // half the interval relative to the median; 0: never narrow enough
+  double time_s = 60;   // of all subjects together, warm-up included
+  double block_s = 0.2;
+  int block_iterations_max = 500;
+  int rounds_min = 6;  // the fewest whose medians have a 95 % interval
+  int iterations_max = 5000;
+  double warmup_share = 0.2;  // of the time, at most, for all subjects together
+};
+
+struct MeasuredBlock {
+  int round = 0;
+  int first_iteration = 0;
+  int iterations = 0;
+  int64_t start_ns = 0;  // UNIX time
+  int64_t duration_ns = 0;
+  double median_ns = 0;
+  MachineState machine;  // at its end
+};
+
+struct Series {
+  int warmup_iterations = 0;
+  bool warmup_settled = false;
+  std::vector<double> latencies_ns;  // measured ones, in order
+  std::vector<MeasuredBlock> blocks;
+  Summary latency_ns;
+  std::string stopped_by;  // 'interval', 'time', 'iterations', 'interrupt', 'failure'
+  std::optional<Error> failure;
+};
+
+struct Environment {
+  std::function<int64_t()> now_ns;  // UNIX time that never steps back
+  std::function<MachineState()> machine_state;
+};
+// The real one.
+Environment this_environment();
+
+// Who the subjects are, for the listener.
+struct SubjectName {
+  std::string levels;
+  std::optional<int> batch;
+};
+
+// One series for each subject, in their order.
+// Returns when done, or soon after `stop` is above 0: what was measured until then is there.
+std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectName> names,
+                            const Limits& limits, uint64_t seed, const Environment& environment,
+                            Listener& listener, const std::atomic<int>& stop);
+
+// b - a, from the blocks of the rounds that both took part in.
+Difference difference(const Series& a, const Series& b);
+// Is its latency known to within the width, by its iterations and by its blocks?
+bool is_settled(const Series& series, const Limits& limits);
+
+}  // namespace xsp::evaluate
+
+#endif  // XSP_EVALUATE_MEASURE_H_

@@ -1,0 +1,203 @@
+#include "evaluate/worker.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include "capture/worker_protocol.h"
+#include "xsp/plugin.h"
+
+namespace xsp::evaluate {
+namespace {
+
+using Fields = std::vector<std::string>;
+using std::chrono::duration;
+using std::chrono::steady_clock;
+
+TimePoint after(TimePoint start, double seconds) {
+  return start + std::chrono::duration_cast<steady_clock::duration>(duration<double>(seconds));
+}
+
+template <typename T>
+std::optional<T> parse_number(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", seconds);
+  return text;
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> parts;
+  size_t start = 0;
+  while (start < text.size()) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    if (end > start) parts.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+// The kind of failure that an adapter reports.
+Error error_of(const Fields& fields) {
+  const int status = fields.size() > 1 ? parse_number<int>(fields[1]).value_or(0) : 0;
+  Error error = failed(fields.size() > 2 ? fields[2] : "the worker failed");
+  if (status == XSP_BAD_MODEL) error.code = Code::kCorrupt;
+  if (status == XSP_BAD_INPUT) error.code = Code::kUsage;
+  if (status == XSP_NOT_AVAILABLE) error.code = Code::kNotAvailable;
+  if (status == XSP_OUT_OF_MEMORY && error.text.find("memory") == std::string::npos) {
+    error.text += ": out of memory";
+  }
+  return error;
+}
+
+Error not_understood(const std::string& line) {
+  return failed("worker: its answer is not understood: '" + line.substr(0, 80) +
+                "': rebuild, so that xsp and xsp-worker are of one version");
+}
+
+Fields command_line(const WorkerOptions& options) {
+  Fields argv = {options.program, "--adapter",    options.adapter, "--model",      options.model,
+                 "--device",      options.device, "--levels",      options.levels, "--trace",
+                 options.trace,   "--scratch",    options.scratch};
+  const auto add = [&argv](const char* name, const std::string& value) {
+    argv.push_back(name);
+    argv.push_back(value);
+  };
+  if (options.batch) add("--batch", std::to_string(*options.batch));
+  if (options.threads > 0) add("--threads", std::to_string(options.threads));
+  add("--seed", std::to_string(options.seed));
+  for (const std::string& input : options.inputs) add("--input", input);
+  for (const auto& [key, value] : options.options) add("--option", key + "=" + value);
+  return argv;
+}
+
+}  // namespace
+
+Error Worker::fail(Error error) {
+  failure_ = error;
+  return error;
+}
+
+Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
+  const TimePoint limit = after(steady_clock::now(), limit_s);
+  std::optional<TimePoint> stop_seen;
+  // Ctrl-C shortens the wait to the grace, a second one ends it.
+  const auto until = [&]() -> TimePoint {
+    const int requests = stop_.load(std::memory_order_relaxed);
+    if (requests == 0) return limit;
+    if (requests > 1) return steady_clock::now();
+    if (!stop_seen) stop_seen = steady_clock::now();
+    return std::min(limit, after(*stop_seen, limits_.grace_s));
+  };
+  for (;;) {
+    std::string line;
+    const Process::Event event = process_->read_line(until, &line);
+    if (event == Process::Event::kEnded) {
+      return fail(failed("worker: " + process_->cause()));
+    }
+    if (event == Process::Event::kTimeout) {
+      const bool stopped = stop_.load(std::memory_order_relaxed) > 0;
+      process_->end(steady_clock::now());
+      if (stopped) return fail({Code::kInterrupted, "interrupted while it was working"});
+      return fail(failed("worker: no answer within " + seconds_text(limit_s) +
+                         ": it was killed: allow it more time with --timeout"));
+    }
+    Fields fields = capture::split_fields(line);
+    if (fields[0] == wanted) return fields;
+    if (fields[0] == "note" && fields.size() > 1) {
+      notes_.push_back(fields[1]);
+    } else if ((fields[0] == "input" || fields[0] == "output") && fields.size() > 3) {
+      auto& list = fields[0] == "input" ? ready_.inputs : ready_.outputs;
+      list.push_back({fields[1], fields[2], fields[3]});
+    } else if (fields[0] == "failed") {
+      process_->end(after(steady_clock::now(), limits_.grace_s));
+      return fail(error_of(fields));
+    } else {
+      process_->end(steady_clock::now());
+      return fail(not_understood(line));
+    }
+  }
+}
+
+Result<Fields> Worker::ask(const std::string& command, const std::string& wanted, double limit_s) {
+  if (failure_) return *failure_;
+  // A process that no longer reads has closed its replies as well: the answer tells why.
+  process_->send(command);
+  return answer(wanted, limit_s);
+}
+
+Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, WorkerLimits limits,
+                                              const std::atomic<int>& stop) {
+  std::unique_ptr<Worker> worker(new Worker(limits, stop));
+  XSP_TRY(worker->process_, Process::start(command_line(options)));
+  XSP_TRY(const Fields fields, worker->answer("ready", limits.answer_s));
+  if (fields.size() < 5) return worker->fail(not_understood(fields[0]));
+  Ready& ready = worker->ready_;
+  ready.framework = fields[1];
+  ready.framework_version = fields[2];
+  ready.device = fields[3];
+  ready.threads = parse_number<int>(fields[4]);
+  if (ready.threads == 0) ready.threads.reset();
+  if (fields.size() > 5) ready.batch = parse_number<int>(fields[5]);
+  return worker;
+}
+
+Result<Block> Worker::run(int iterations, double expected_s) {
+  const double limit = std::max(limits_.answer_s, 10 * expected_s);
+  XSP_TRY(const Fields fields, ask("run\t" + std::to_string(iterations), "ran", limit));
+  Block block;
+  block.durations_ns.reserve(fields.size());
+  const auto first = fields.size() > 1 ? parse_number<int>(fields[1]) : std::nullopt;
+  bool understood = first && fields.size() == static_cast<size_t>(iterations) + 2;
+  for (size_t i = 2; understood && i < fields.size(); ++i) {
+    const auto value = parse_number<int64_t>(fields[i]);
+    understood = value && *value >= 0;
+    if (understood) block.durations_ns.push_back(*value);
+  }
+  if (!understood) {
+    process_->end(steady_clock::now());
+    return fail(not_understood("ran ..."));
+  }
+  block.first_iteration = *first;
+  return block;
+}
+
+Status Worker::finish() {
+  XSP_CHECK_OK(ask("flush", "flushed", limits_.answer_s));
+  XSP_CHECK_OK(ask("quit", "bye", limits_.answer_s));
+  process_->end(after(steady_clock::now(), limits_.grace_s));
+  if (process_->exited_cleanly()) return Ok{};
+  return fail(failed("worker: after its last run: " + process_->cause()));
+}
+
+Result<Probe> probe_adapter(const std::filesystem::path& program,
+                            const std::filesystem::path& adapter, WorkerLimits limits,
+                            const std::atomic<int>& stop) {
+  XSP_TRY(const auto process, Process::start({program, "--adapter", adapter, "--probe"}));
+  const TimePoint limit = after(steady_clock::now(), limits.answer_s);
+  const auto until = [&] { return stop.load() > 0 ? steady_clock::now() : limit; };
+  for (std::string line;;) {
+    switch (process->read_line(until, &line)) {
+      case Process::Event::kEnded:
+        return failed(adapter.stem().string() + ": its probe " + process->cause());
+      case Process::Event::kTimeout:
+        return failed(adapter.stem().string() + ": its probe did not answer within " +
+                      seconds_text(limits.answer_s));
+      case Process::Event::kLine:
+        break;
+    }
+    const Fields fields = capture::split_fields(line);
+    if (fields[0] == "failed") return error_of(fields);
+    if (fields[0] != "probe") continue;
+    if (fields.size() < 6) return not_understood(line);
+    return Probe{fields[1], fields[2], fields[3], split_list(fields[4]), split_list(fields[5])};
+  }
+}
+
+}  // namespace xsp::evaluate

@@ -1,0 +1,109 @@
+// Worker: one model, open at one set of levels, in a process of its own.
+//
+// A worker that crashes, hangs past its limit or reports a failure is gone for good: the call gives
+// an Error that says why, and every later call gives it again. Nothing else is affected.
+//
+// Thread rule: one thread.
+#ifndef XSP_EVALUATE_WORKER_H_
+#define XSP_EVALUATE_WORKER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "evaluate/process.h"
+#include "evaluate/subject.h"
+
+namespace xsp::evaluate {
+
+struct WorkerLimits {
+  double answer_s = 300;  // for one answer; a block of known length may take ten times that instead
+  double grace_s = 3;     // for an answer and for the end, once the user asked to stop
+};
+
+struct WorkerOptions {
+  std::filesystem::path program;  // xsp-worker
+  std::filesystem::path adapter;  // NAME.so
+  std::string model;
+  std::string device = "cpu";
+  std::string levels = "model";
+  std::filesystem::path trace;
+  std::filesystem::path scratch;
+  std::optional<int> batch;
+  uint32_t threads = 0;  // 0: the framework's default
+  uint64_t seed = 1;
+  std::vector<std::string> inputs;                           // as --input takes them
+  std::vector<std::pair<std::string, std::string>> options;  // the framework's own
+};
+
+// An input or output of the model, as text.
+struct TensorText {
+  std::string name;
+  std::string dtype;
+  std::string dimensions;  // comma separated; -1: known only after a run
+};
+
+// What a worker says when its model is open.
+struct Ready {
+  std::string framework;
+  std::string framework_version;
+  std::string device;
+  std::optional<int> threads;  // nothing: the framework chose
+  std::optional<int> batch;
+  std::vector<TensorText> inputs;
+  std::vector<TensorText> outputs;
+};
+
+class Worker : public Subject {
+ public:
+  // Starts the process and waits until the model is open. `stop` counts the user's requests to
+  // stop: the first shortens every wait to the limits' grace, the second to nothing.
+  static Result<std::unique_ptr<Worker>> start(const WorkerOptions& options, WorkerLimits limits,
+                                               const std::atomic<int>& stop);
+
+  const Ready& ready() const { return ready_; }
+  Result<Block> run(int iterations, double expected_s) override;
+  // Brings all layer spans into the trace and ends the process. The trace of a worker that does not
+  // answer is cut short, and still readable.
+  Status finish();
+  // What it said that is worth knowing, since the last call.
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+  const Process& process() const { return *process_; }
+
+ private:
+  Worker(WorkerLimits limits, const std::atomic<int>& stop) : limits_(limits), stop_(stop) {}
+  Result<std::vector<std::string>> answer(const std::string& wanted, double limit_s);
+  Result<std::vector<std::string>> ask(const std::string& command, const std::string& wanted,
+                                       double limit_s);
+  Error fail(Error error);
+
+  WorkerLimits limits_;
+  const std::atomic<int>& stop_;
+  std::unique_ptr<Process> process_;
+  Ready ready_;
+  std::vector<std::string> notes_;
+  std::optional<Error> failure_;
+};
+
+// What an adapter says of its framework.
+struct Probe {
+  std::string name;
+  std::string version;
+  std::string library;
+  std::vector<std::string> devices;
+  std::vector<std::string> formats;  // file name endings that it opens
+};
+// Asks an adapter, in a process of its own, whether its framework is here.
+Result<Probe> probe_adapter(const std::filesystem::path& program,
+                            const std::filesystem::path& adapter, WorkerLimits limits,
+                            const std::atomic<int>& stop);
+
+}  // namespace xsp::evaluate
+
+#endif  // XSP_EVALUATE_WORKER_H_

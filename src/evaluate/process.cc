@@ -198,8 +198,8 @@ Process::Event Process::read_line(const std::function<TimePoint()>& limit, std::
   for (;;) {
     if (take_line(line)) return Event::kLine;
     if (ended_) return Event::kEnded;
+    const TimePoint until = limit();  // before now, or a limit of "now" would never be reached
     const auto now = steady_clock::now();
-    const TimePoint until = limit();
     if (now >= until) return Event::kTimeout;
     const auto left = std::chrono::ceil<milliseconds>(until - now).count();
     pollfd fds[2] = {{reply_fd_, POLLIN, 0}, {output_fd_, POLLIN, 0}};

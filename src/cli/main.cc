@@ -1,40 +1,68 @@
 // xsp: an across-stack profiler for machine-learning models.
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
+#include "base/nearest.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 
 namespace xsp::cli {
+namespace {
 
-int report(const Error& error) {
-  std::string line = error.text;
-  for (char& c : line) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  std::fprintf(stderr, "error: %s\n", line.c_str());
-  switch (error.code) {
-    case Code::kUsage:
-      return 2;
-    case Code::kNotAvailable:
-      return 4;
-    case Code::kFailed:
-    case Code::kCorrupt:
-    case Code::kInterrupted:
-      return 1;
-  }
-  return 1;
+constexpr const char* kTeaching =
+    "xsp profiles a machine-learning model across the stack: model, layers, kernels.\n"
+    "\n"
+    "  xsp models build resnet50 -o resnet50.onnx    a real topology, without a download\n"
+    "  xsp profile resnet50.onnx                     measure it; writes resnet50.xsp\n"
+    "  xsp analyze layer_information resnet50.xsp    where does the time go?\n"
+    "  xsp analyze --list                            what else can be asked\n"
+    "  xsp query resnet50.xsp \"FROM run\"             any SQL: the file is a DuckDB database\n"
+    "  xsp doctor                                    what can be measured on this machine\n"
+    "\n"
+    "xsp VERB --help says more.\n";
+
+// The name of the verb that the user mistyped, if the first word is none.
+Status check_verb(const CLI::App& app, const std::string& word) {
+  if (word.empty() || word.front() == '-') return Ok{};
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
+  if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return Ok{};
+  return usage("verb '" + word + "': unknown: " + did_you_mean(word, verbs, "see xsp --help"));
 }
 
-}  // namespace xsp::cli
+// The verb that is being parsed, for a hint.
+std::string help_hint(const CLI::App& app) {
+  std::string command = "xsp";
+  for (const CLI::App* verb : app.get_subcommands()) command += " " + verb->get_name();
+  return ": see " + command + " --help";
+}
 
 int main(int argc, char** argv) {
   CLI::App app("xsp: an across-stack profiler for machine-learning models", "xsp");
   app.require_subcommand(1);
   app.set_version_flag("--version", XSP_VERSION);
   int exit_status = 0;
+  add_analyze(app, exit_status);
+  add_query(app, exit_status);
+  if (argc < 2) {
+    const Status written = write_stdout(kTeaching);
+    return written.ok() ? 0 : report(written.error());
+  }
+  const Status known = check_verb(app, argv[1]);
+  if (!known.ok()) return report(known.error());
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help, --version
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return report(usage(std::string(error.what()) + help_hint(app)));
   }
   return exit_status;
 }
+
+}  // namespace
+}  // namespace xsp::cli
+
+int main(int argc, char** argv) { return xsp::cli::main(argc, argv); }

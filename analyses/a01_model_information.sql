@@ -1,0 +1,50 @@
+-- @id a1
+-- @name model_information
+-- @title Model information
+-- @question How fast is the model at each batch size, and which batch size is best?
+-- Latencies come from the runs that recorded the level model alone. The latency is the trimmed mean (a fifth
+-- dropped at each end); the median has its 95 % interval, from order statistics. Two rules name an optimal
+-- batch size: `knee` is the first whose doubling gains no more than knee_gain_pct of throughput; `peak` the
+-- smallest within 1 % of the highest throughput. Given max_latency_ms, `bounded` is the one of the highest
+-- throughput whose latency is within it. A rule that the measured sizes do not decide names none.
+-- @needs model
+-- @param max_latency_ms double - The latency that the rule `bounded` allows; by default the rule is not used.
+-- @param knee_gain_pct double 5 The gain of throughput at or below which doubling the batch is not worth it.
+-- @view bar x=batch y=throughput_per_s
+-- @view table bar=throughput_per_s
+-- @column batch count Inputs per inference.
+-- @column iterations count Inferences measured.
+-- @column latency_ns ns Trimmed mean of the latency.
+-- @column median_ns ns Median of the latency.
+-- @column low_ns ns Lower end of the 95 % interval of the median; empty below 6 inferences.
+-- @column high_ns ns Upper end of the 95 % interval of the median.
+-- @column p90_ns ns 90th percentile of the latency.
+-- @column p99_ns ns 99th percentile of the latency.
+-- @column throughput_per_s per_s Inputs per second: batch / latency.
+-- @column doubling_gain_pct pct What the doubled batch size gains in throughput; empty: not measured.
+-- @column role text online (batch 1), knee, peak, bounded, fastest (the highest throughput).
+WITH stat AS (
+  SELECT batch, len(sorted) AS iterations, trimmed_mean(sorted) AS latency_ns,
+    quantile_of(sorted, 0.5) AS median_ns, interval_low(sorted) AS low_ns, interval_high(sorted) AS high_ns,
+    quantile_of(sorted, 0.9) AS p90_ns, quantile_of(sorted, 0.99) AS p99_ns,
+    batch * 1e9 / trimmed_mean(sorted) AS throughput_per_s
+  FROM model_latency),
+gain AS (
+  SELECT stat.*, pct(twice.throughput_per_s - stat.throughput_per_s, stat.throughput_per_s)
+    AS doubling_gain_pct
+  FROM stat LEFT JOIN stat twice ON twice.batch = 2 * stat.batch),
+choice AS (
+  SELECT count(*) AS sizes, max(throughput_per_s) AS highest,
+    min(batch) FILTER (doubling_gain_pct <= CAST($knee_gain_pct AS DOUBLE)) AS knee,
+    max_by(batch, throughput_per_s) FILTER (latency_ns <= 1e6 * CAST($max_latency_ms AS DOUBLE)) AS bounded,
+    max_by(batch, throughput_per_s) AS fastest
+  FROM gain),
+peak_choice AS (SELECT min(batch) AS peak FROM gain, choice WHERE throughput_per_s >= 0.99 * highest)
+SELECT gain.*, array_to_string(list_filter([
+    CASE WHEN batch = 1 THEN 'online' END,
+    CASE WHEN batch = knee THEN 'knee' END,
+    CASE WHEN batch = peak AND sizes > 1 THEN 'peak' END,
+    CASE WHEN batch = bounded THEN 'bounded' END,
+    CASE WHEN batch = fastest AND sizes > 1 THEN 'fastest' END], lambda one: one IS NOT NULL), ', ') AS role
+FROM gain, choice, peak_choice
+ORDER BY batch

@@ -1,0 +1,33 @@
+-- @id a2
+-- @name layer_information
+-- @title Layer information
+-- @question Which layers does the model execute, and what does each cost?
+-- One row for each layer that was executed, in the order of execution; latencies are those of the runs that
+-- recorded the levels model and layer. What a runtime fused is one layer here.
+-- @needs layer
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view table caption=batch columns=index,name,type,shape,latency_ns,share_pct,memory_bytes
+-- @view table by=latency_ns top=20 bar=share_pct
+-- @column batch count Inputs per inference.
+-- @column index count Position in the order of execution, from 0.
+-- @column name text What the framework calls the layer.
+-- @column type text Its operator.
+-- @column shape text The shapes of its outputs.
+-- @column latency_ns ns Trimmed mean of its latency in one inference, nested layers included.
+-- @column median_ns ns Median of its latency in one inference.
+-- @column self_ns ns The latency without that of nested layers.
+-- @column share_pct pct Share of self_ns in the sum of all layers.
+-- @column memory_bytes bytes Memory allocated for the layer; for its outputs, if that is all that is known.
+-- @column memory_of text What memory_bytes counts: allocated, or outputs.
+-- @column depth count Nesting: 0 is not inside another layer.
+-- @column per_inference number Executions in one inference.
+SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latency_ns, median_ns, self_ns,
+  pct(self_ns, sum(self_ns) OVER ()) AS share_pct,
+  coalesce(allocated_bytes, output_bytes) AS memory_bytes,
+  CASE WHEN allocated_bytes IS NOT NULL THEN 'allocated' WHEN output_bytes IS NOT NULL THEN 'outputs' END
+    AS memory_of,
+  depth, per_inference
+FROM layers(CAST($batch AS INTEGER))
+  LEFT JOIN layer_counters(CAST($batch AS INTEGER)) USING (site_id)
+  LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) USING (site_id)
+ORDER BY ordinal

@@ -1,0 +1,286 @@
+#include "analyze/catalogue.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "base/nearest.h"
+
+namespace xsp::analyze {
+namespace {
+
+constexpr std::string_view kPrelude = "prelude";
+
+std::string_view trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// Cuts the first word off `rest`.
+std::string next_word(std::string_view& rest) {
+  rest = trim(rest);
+  const size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+  std::string word(rest.substr(0, end));
+  rest = trim(rest.substr(end));
+  return word;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    const std::string_view part = trim(text.substr(0, end));
+    if (!part.empty()) parts.emplace_back(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::islower(c) || std::isdigit(c) || c == '_';
+  });
+}
+
+template <typename T>
+bool contains(const std::vector<T>& list, std::string_view value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+std::string canonical(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    c = c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+// Reads one header, directive by directive. Each member returns what is wrong, or an empty text.
+class HeaderParser {
+ public:
+  explicit HeaderParser(Analysis& analysis) : analysis_(analysis) {}
+
+  std::string directive(const std::string& key, std::string_view rest) {
+    if (key == "id") return single(analysis_.id, rest, true);
+    if (key == "name") return single(analysis_.name, rest, true);
+    if (key == "title") return single(analysis_.title, rest, false);
+    if (key == "question") return single(analysis_.question, rest, false);
+    if (key == "needs") return needs(rest);
+    if (key == "param") return param(rest);
+    if (key == "column") return column(rest);
+    if (key == "view") return view(rest);
+    return "unknown directive";
+  }
+
+  // What can only be seen when the whole header has been read.
+  std::string finish() const {
+    if (analysis_.id.empty()) return "@id is missing";
+    if (analysis_.name.empty()) return "@name is missing";
+    if (analysis_.title.empty()) return "@title is missing";
+    if (analysis_.question.empty()) return "@question is missing";
+    if (analysis_.columns.empty()) return "no @column";
+    for (const View& one : analysis_.views) {
+      for (const auto& [key, value] : one.options) {
+        if (key == "top" || key == "title") continue;
+        for (const std::string& name : split(value, ',')) {
+          if (!has_column(name)) return "@view " + one.kind + ": no column '" + name + "'";
+        }
+      }
+    }
+    for (const Column& one : analysis_.columns) {
+      if (one.unit.substr(0, 3) == "by:" && !has_column(one.unit.substr(3))) {
+        return "@column " + one.name + ": no column '" + one.unit.substr(3) + "'";
+      }
+    }
+    return {};
+  }
+
+ private:
+  static std::string single(std::string& field, std::string_view rest, bool word) {
+    if (!field.empty()) return "given twice";
+    if (rest.empty()) return "empty";
+    if (word && !is_word(rest)) return "not one word of small letters, digits and _";
+    field = rest;
+    return {};
+  }
+
+  std::string needs(std::string_view rest) {
+    for (std::string& need : split(rest, ',')) {
+      if (need != "peak" && !contains(level_names(), need)) return "'" + need + "' is no level";
+      analysis_.needs.push_back(std::move(need));
+    }
+    return {};
+  }
+
+  std::string param(std::string_view rest) {
+    Param one;
+    one.name = next_word(rest);
+    one.type = next_word(rest);
+    one.default_value = next_word(rest);
+    one.description = rest;
+    static const std::vector<std::string> types = {"integer", "double", "text"};
+    if (!is_word(one.name)) return "no name";
+    if (!contains(types, one.type)) return "type '" + one.type + "' is none of integer double text";
+    if (one.description.empty()) return "no description";
+    analysis_.params.push_back(std::move(one));
+    return {};
+  }
+
+  std::string column(std::string_view rest) {
+    Column one;
+    one.name = next_word(rest);
+    one.unit = next_word(rest);
+    one.description = rest;
+    if (!is_word(one.name)) return "no name";
+    if (has_column(one.name)) return "'" + one.name + "' is given twice";
+    if (one.description.empty()) return "'" + one.name + "' has no description";
+    if (one.unit.substr(0, 3) != "by:") {
+      const auto unit = std::find_if(units().begin(), units().end(),
+                                     [&](const Unit& u) { return u.name == one.unit; });
+      if (unit == units().end()) return "'" + one.name + "' has unknown unit '" + one.unit + "'";
+      if (!std::string_view(one.name).ends_with(unit->suffix)) {
+        return "'" + one.name + "' does not end in its unit, '" + std::string(unit->suffix) + "'";
+      }
+    }
+    analysis_.columns.push_back(std::move(one));
+    return {};
+  }
+
+  std::string view(std::string_view rest) {
+    const std::string kind = next_word(rest);
+    if (!is_word(kind)) return "no kind";
+    auto found = std::find_if(analysis_.views.begin(), analysis_.views.end(),
+                              [&](const View& v) { return v.kind == kind; });
+    if (found == analysis_.views.end()) found = analysis_.views.insert(found, {kind, {}});
+    while (!rest.empty()) {
+      const std::string option = next_word(rest);
+      const size_t equal = option.find('=');
+      if (equal == std::string::npos || equal == 0) return "'" + option + "' is not key=value";
+      found->options[option.substr(0, equal)] = option.substr(equal + 1);
+    }
+    return {};
+  }
+
+  bool has_column(std::string_view name) const {
+    return std::any_of(analysis_.columns.begin(), analysis_.columns.end(),
+                       [&](const Column& c) { return c.name == name; });
+  }
+
+  Analysis& analysis_;
+};
+
+// a2 before a10: letters first, then the number.
+bool id_less(const Analysis& a, const Analysis& b) {
+  const auto key = [](const std::string& id) {
+    const size_t digits = std::min(id.find_first_of("0123456789"), id.size());
+    const std::string number = id.substr(digits);
+    return std::make_tuple(id.substr(0, digits), number.size(), number);
+  };
+  return key(a.id) < key(b.id);
+}
+
+}  // namespace
+
+const View* Analysis::view(std::string_view kind) const {
+  for (const View& one : views) {
+    if (one.kind == kind) return &one;
+  }
+  return nullptr;
+}
+
+const std::vector<Unit>& units() {
+  static const std::vector<Unit> list = {
+      {"ns", "_ns"},
+      {"bytes", "_bytes"},
+      {"pct", "_pct"},
+      {"flops", "flops"},
+      {"flops_per_s", "_flops_per_s"},
+      {"flops_per_byte", "_flops_per_byte"},
+      {"bytes_per_s", "_bytes_per_s"},
+      {"per_s", "_per_s"},
+      {"ratio", ""},
+      {"count", ""},
+      {"number", ""},
+      {"text", ""},
+      {"bool", ""},
+  };
+  return list;
+}
+
+const std::vector<std::string>& level_names() {
+  static const std::vector<std::string> names = {"application", "model", "layer",
+                                                 "library",     "api",   "kernel"};
+  return names;
+}
+
+Result<Analysis> parse_analysis(std::string_view file, std::string_view text) {
+  Analysis analysis;
+  analysis.sql = text;
+  HeaderParser parser(analysis);
+  const auto wrong = [&](size_t line, const std::string& what) {
+    return failed("analyses/" + std::string(file) + ".sql:" + std::to_string(line) + ": " + what +
+                  ": see src/analyze/catalogue.h");
+  };
+  size_t line_number = 0;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = trim(rest.substr(0, end));
+    if (!line.starts_with("--")) break;  // the header ends where the query begins
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++line_number;
+    std::string_view comment = trim(line.substr(2));
+    if (!comment.starts_with('@')) {
+      if (!comment.empty() && !analysis.description.empty()) analysis.description += ' ';
+      analysis.description += comment;
+      continue;
+    }
+    comment.remove_prefix(1);
+    const std::string key = next_word(comment);
+    const std::string problem = parser.directive(key, comment);
+    if (!problem.empty()) return wrong(line_number, "@" + key + ": " + problem);
+  }
+  const std::string problem = parser.finish();
+  if (!problem.empty()) return wrong(line_number, problem);
+  return analysis;
+}
+
+Result<std::vector<Analysis>> parse_catalogue(const std::vector<EmbeddedSql>& files) {
+  std::vector<Analysis> list;
+  std::set<std::string> taken;
+  for (const EmbeddedSql& file : files) {
+    if (file.name == kPrelude) continue;
+    XSP_TRY(Analysis analysis, parse_analysis(file.name, file.text));
+    for (const std::string& word : {analysis.id, analysis.name}) {
+      if (!taken.insert(word).second) {
+        return failed("analyses/" + std::string(file.name) + ".sql: '" + word +
+                      "' is taken by another analysis: choose a free @id and @name");
+      }
+    }
+    list.push_back(std::move(analysis));
+  }
+  std::sort(list.begin(), list.end(), id_less);
+  return list;
+}
+
+const Result<std::vector<Analysis>>& catalogue() {
+  static const Result<std::vector<Analysis>> result = parse_catalogue(embedded_sql());
+  return result;
+}
+
+Result<const Analysis*> find(std::string_view id_or_name) {
+  if (!catalogue().ok()) return catalogue().error();
+  const std::string wanted = canonical(id_or_name);
+  std::vector<std::string> known;
+  for (const Analysis& analysis : catalogue().value()) {
+    if (analysis.id == wanted || analysis.name == wanted) return &analysis;
+    known.push_back(analysis.name);
+  }
+  for (const Analysis& analysis : catalogue().value()) known.push_back(analysis.id);
+  return usage("analysis '" + std::string(id_or_name) +
+               "': unknown: " + did_you_mean(wanted, known, "xsp analyze --list shows them all"));
+}
+
+}  // namespace xsp::analyze

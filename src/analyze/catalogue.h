@@ -1,0 +1,94 @@
+// The catalogue: every analyses/*.sql, described by its own comment header.
+//
+// An analysis is one query over the tables of an .xsp file and the macros of analyses/prelude.sql.
+// Its header is a block of comments at the top of the file:
+//
+//     -- @id a1                               unique; what the papers call it, or x1, x2, ...
+//     -- @name model_information              unique; the words that a person types
+//     -- @title Model information
+//     -- @question How fast is the model at each batch size?
+//     -- Any further prose: how it is computed, what to beware of.
+//     -- @needs model,layer                   what must have been measured: levels, or `peak`
+//     -- @param batch integer - Which batch size; by default the smallest that was measured.
+//     -- @column latency_ns ns Trimmed mean of the latency.
+//     -- @view table top=20 by=latency_ns bar=latency_ns
+//
+// A parameter has a name, a type (integer, double, text), a default (- is NULL) and a description;
+// the query reads it as $name. A column has a name, a unit and a description, in the order of the
+// result. A view says how to draw the result, for faces that draw: `table` is the terminal's.
+//
+// Thread rule: everything here is constant after the first call and may be read by any thread.
+#ifndef XSP_ANALYZE_CATALOGUE_H_
+#define XSP_ANALYZE_CATALOGUE_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/embedded.h"
+#include "base/result.h"
+
+namespace xsp::analyze {
+
+struct Param {
+  std::string name;
+  std::string type;           // "integer", "double", "text"
+  std::string default_value;  // as text; "-": NULL
+  std::string description;
+};
+
+struct Column {
+  std::string name;
+  std::string unit;  // see units()
+  std::string description;
+};
+
+struct View {
+  std::string kind;  // "table", "bar", "pie", "scatter", "box", "stacked_bar"
+  std::map<std::string, std::string> options;
+};
+
+struct Analysis {
+  std::string id;
+  std::string name;
+  std::string title;
+  std::string question;
+  std::string description;         // the prose of the header, one paragraph
+  std::vector<std::string> needs;  // levels by name, and "peak"
+  std::vector<Param> params;
+  std::vector<Column> columns;
+  std::vector<View> views;
+  std::string_view sql;  // the file's text
+
+  // The view of this kind, or nullptr.
+  const View* view(std::string_view kind) const;
+};
+
+// The units that a column may have. All but those without a suffix end a column's name: latency_ns.
+struct Unit {
+  std::string_view name;
+  std::string_view suffix;  // that the column's name must end in; empty: none
+};
+const std::vector<Unit>& units();
+
+// The names of the levels, by number less one: "application", "model", ...
+const std::vector<std::string>& level_names();
+
+// Reads the header of one file. The error says which line is wrong, and how.
+Result<Analysis> parse_analysis(std::string_view file, std::string_view text);
+
+// Reads several files: every header, and that ids and names are unique. The file named "prelude"
+// is left out. In order of id: a1 a2 ... a10 ... x1.
+Result<std::vector<Analysis>> parse_catalogue(const std::vector<EmbeddedSql>& files);
+
+// What the build compiled in.
+const Result<std::vector<Analysis>>& catalogue();
+
+// By id ("a11", "A11") or name ("kernels_by_layer", "kernels-by-layer"). Unknown: Code::kUsage,
+// with what may have been meant.
+Result<const Analysis*> find(std::string_view id_or_name);
+
+}  // namespace xsp::analyze
+
+#endif  // XSP_ANALYZE_CATALOGUE_H_

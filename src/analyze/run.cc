@@ -1,0 +1,137 @@
+#include "analyze/run.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/nearest.h"
+
+namespace xsp::analyze {
+namespace {
+
+using store::Database;
+using store::Table;
+using store::Value;
+
+std::string text_of(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* number = std::get_if<int64_t>(&value)) return std::to_string(*number);
+  return {};
+}
+
+// A table's first column, as text, joined.
+std::string join_column(const Table& table) {
+  std::string text;
+  for (const auto& row : table.rows) text += (text.empty() ? "" : ", ") + text_of(row[0]);
+  return text;
+}
+
+template <typename T>
+std::optional<T> parse_number(const std::string& text) {
+  T number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+Result<Value> parse_value(const Analysis& analysis, const Param& param, const std::string& text) {
+  const auto wrong = [&](const std::string& what) {
+    return usage("parameter " + param.name + " of " + analysis.name + ": '" + text + "' is not " +
+                 what + ": " + param.description);
+  };
+  if (param.type == "integer") {
+    const auto number = parse_number<int64_t>(text);
+    if (!number) return wrong("an integer");
+    return Value(*number);
+  }
+  if (param.type == "double") {
+    const auto number = parse_number<double>(text);
+    if (!number || !std::isfinite(*number)) return wrong("a number");
+    return Value(*number);
+  }
+  return Value(text);
+}
+
+Result<std::map<std::string, Value>> bind(const Analysis& analysis, const Parameters& parameters) {
+  std::map<std::string, Value> bound;
+  std::vector<std::string> known;
+  for (const Param& param : analysis.params) {
+    known.push_back(param.name);
+    const auto given = parameters.find(param.name);
+    const std::string& text = given == parameters.end() ? param.default_value : given->second;
+    if (given == parameters.end() && text == "-") {
+      bound[param.name] = std::monostate{};
+      continue;
+    }
+    XSP_TRY(bound[param.name], parse_value(analysis, param, text));
+  }
+  for (const auto& [name, text] : parameters) {
+    if (bound.count(name) != 0) continue;
+    std::string all;
+    for (const std::string& one : known) all += (all.empty() ? "it takes " : ", ") + one;
+    return usage("parameter '" + name + "' of " + analysis.name +
+                 ": unknown: " + did_you_mean(name, known, all.empty() ? "it takes none" : all));
+  }
+  return bound;
+}
+
+// Why a level has no numbers, or nothing if it has.
+Result<std::optional<std::string>> why_not_measured(Database& database, const std::string& need) {
+  XSP_TRY(const Table table, database.query("SELECT why_not_measured($need)", {{"need", need}}));
+  if (table.rows.empty() || std::holds_alternative<std::monostate>(table.rows[0][0])) {
+    return std::optional<std::string>();
+  }
+  return std::optional<std::string>(text_of(table.rows[0][0]));
+}
+
+Status check_needs(Database& database, const Analysis& analysis) {
+  for (const std::string& need : analysis.needs) {
+    XSP_TRY(const std::optional<std::string> why, why_not_measured(database, need));
+    if (why) return not_available("not measured: " + *why);
+  }
+  return Ok{};
+}
+
+// An analysis of one batch size takes it as the parameter `batch`, by its deepest needed level.
+Status check_batch(Database& database, const Analysis& analysis,
+                   const std::map<std::string, Value>& bound) {
+  const auto batch = bound.find("batch");
+  if (batch == bound.end() || std::holds_alternative<std::monostate>(batch->second)) return Ok{};
+  for (const std::string& need : analysis.needs) {
+    if (need == "peak") continue;
+    XSP_TRY(const Table measured,
+            database.query("SELECT batch FROM measured_run WHERE level = level_number($need) "
+                           "ORDER BY batch",
+                           {{"need", need}}));
+    const bool found =
+        std::any_of(measured.rows.begin(), measured.rows.end(),
+                    [&](const auto& row) { return text_of(row[0]) == text_of(batch->second); });
+    if (!found) {
+      return not_available("not measured: batch " + text_of(batch->second) + ": level " + need +
+                           " was measured at batch " + join_column(measured));
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Status load_prelude(Database& database) {
+  for (const EmbeddedSql& file : embedded_sql()) {
+    if (file.name == "prelude") return database.execute(file.text);
+  }
+  return failed("analyses/prelude.sql: not compiled in: build again");
+}
+
+Result<Table> run(Database& database, const Analysis& analysis, const Parameters& parameters) {
+  XSP_TRY(const auto bound, bind(analysis, parameters));
+  XSP_CHECK_OK(load_prelude(database));
+  XSP_CHECK_OK(check_needs(database, analysis));
+  XSP_CHECK_OK(check_batch(database, analysis, bound));
+  return database.query(analysis.sql, bound);
+}
+
+}  // namespace xsp::analyze

@@ -1,0 +1,31 @@
+// run: one analysis over one .xsp file.
+#ifndef XSP_ANALYZE_RUN_H_
+#define XSP_ANALYZE_RUN_H_
+
+#include <map>
+#include <string>
+
+#include "analyze/catalogue.h"
+#include "base/result.h"
+#include "store/database.h"
+
+namespace xsp::analyze {
+
+// Parameters as a person writes them; those left out take their defaults.
+using Parameters = std::map<std::string, std::string>;
+
+// The analysis's rows, with the columns of its header.
+//
+// Code::kUsage: an unknown parameter, or a value that is not of its type. Code::kNotAvailable: what
+// the analysis needs was not measured; the text begins with "not measured: " and says why. There
+// are never zeros instead.
+Result<store::Table> run(store::Database& database, const Analysis& analysis,
+                         const Parameters& parameters = {});
+
+// Makes the macros and views of analyses/prelude.sql known to the database's own session; nothing
+// is written to the file. run() does so itself; for those who bring their own SQL.
+Status load_prelude(store::Database& database);
+
+}  // namespace xsp::analyze
+
+#endif  // XSP_ANALYZE_RUN_H_

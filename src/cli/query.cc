@@ -1,0 +1,49 @@
+// xsp query: any SQL over an .xsp file.
+#include <memory>
+
+#include "analyze/run.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+namespace xsp::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string sql;
+  OutputOptions output;
+};
+
+Status query(const Options& options) {
+  XSP_TRY(store::Database database, store::Database::open(options.file));
+  XSP_CHECK_OK(analyze::load_prelude(database));
+  XSP_TRY(store::Table table, database.query(options.sql));
+  return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
+}
+
+}  // namespace
+
+void add_query(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("query", "Ask an .xsp file anything, in SQL");
+  verb->add_option("FILE", options->file, "The .xsp file")->required()->type_name("");
+  verb->add_option("SQL", options->sql, "One or more statements, in DuckDB's SQL")
+      ->required()
+      ->type_name("");
+  add_output_options(*verb, options->output);
+  verb->footer(
+      "The tables are evaluation, run, block, span, attribute, counter, loss, peak; times are\n"
+      "nanoseconds. The macros of the analyses are there, too: layers(1), measured_run, ...\n"
+      "\n"
+      "Examples:\n"
+      "  xsp query resnet50.xsp \"FROM run\"\n"
+      "  xsp query resnet50.xsp \"SELECT type, count(*) FROM span WHERE level = 3 GROUP BY type\"\n"
+      "  xsp query resnet50.xsp \"FROM layers(1)\" --format csv > layers.csv\n"
+      "  xsp query resnet50.xsp \"DESCRIBE span\"");
+  verb->callback([options, &exit_status] {
+    const Status status = query(*options);
+    exit_status = status.ok() ? 0 : report(status.error());
+  });
+}
+
+}  // namespace xsp::cli

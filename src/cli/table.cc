@@ -1,0 +1,341 @@
+#include "cli/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "cli/units.h"
+
+namespace xsp::cli {
+namespace {
+
+using store::Value;
+
+constexpr size_t kGap = 2;       // between columns
+constexpr size_t kTextMin = 10;  // a text column is never narrower, if it was wider
+constexpr size_t kBarMin = 8;
+constexpr size_t kBarMax = 24;
+constexpr size_t kTopDefault = 40;
+
+// One column as text, and the numbers behind it for bars.
+struct TextColumn {
+  std::string label;
+  std::string unit;
+  bool is_text = false;
+  std::vector<std::string> cells;
+  std::vector<double> numbers;  // NaN: none
+  size_t width = 0;
+};
+
+struct Page {
+  std::vector<size_t> rows;          // of the table, in the order shown
+  std::vector<TextColumn> columns;   // shown
+  std::vector<std::string> missing;  // columns without any value
+  std::optional<size_t> bars;        // index in `columns`
+  std::string caption;
+  std::string footer;
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    if (end > at) parts.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::string option(const Sheet& sheet, const std::string& key) {
+  const auto found = sheet.view.options.find(key);
+  return found == sheet.view.options.end() ? std::string() : found->second;
+}
+
+std::optional<size_t> column_index(const Sheet& sheet, std::string_view name) {
+  for (size_t i = 0; i < sheet.columns.size(); ++i) {
+    if (sheet.columns[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+std::vector<size_t> column_indexes(const Sheet& sheet, const std::string& list) {
+  std::vector<size_t> indexes;
+  for (const std::string& name : split(list)) {
+    if (const auto index = column_index(sheet, name)) indexes.push_back(*index);
+  }
+  return indexes;
+}
+
+double number_at(const Sheet& sheet, size_t row, size_t column) {
+  double number = std::nan("");
+  as_number(sheet.table.rows[row][column], &number);
+  return number;
+}
+
+// The text of a cell of a text column: on one line, whatever it holds.
+std::string plain_cell(const Value& value) {
+  std::string text = raw_text(value);
+  if (const auto* flag = std::get_if<bool>(&value)) text = *flag ? "yes" : "no";
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return (static_cast<unsigned char>(c) < ' ') || c == '\x7f'; }, ' ');
+  return text;
+}
+
+bool is_null(const Value& value) { return std::holds_alternative<std::monostate>(value); }
+
+// The scale of each cell comes from the unit that another column names.
+void fill_by_row(const Sheet& sheet, const Page& page, size_t index, size_t unit_index,
+                 TextColumn* column) {
+  for (const size_t row : page.rows) {
+    double number = 0;
+    const Value& value = sheet.table.rows[row][index];
+    if (!as_number(value, &number)) {
+      column->cells.push_back(plain_cell(value));
+      column->numbers.push_back(std::nan(""));
+      continue;
+    }
+    const Scale scale(raw_text(sheet.table.rows[row][unit_index]), {number});
+    const std::string gap = scale.label().empty() || scale.label() == "%" ? "" : " ";
+    column->cells.push_back(scale.text(number) + gap + scale.label());
+    column->numbers.push_back(number);
+  }
+}
+
+void fill(const Sheet& sheet, const Page& page, size_t index, TextColumn* column) {
+  const analyze::Column& about = sheet.columns[index];
+  column->is_text = about.unit == "text" || about.unit == "bool";
+  if (about.unit.starts_with("by:")) {
+    column->label = label_of_name(about.name, "");
+    if (const auto unit = column_index(sheet, about.unit.substr(3))) {
+      fill_by_row(sheet, page, index, *unit, column);
+    }
+    return;
+  }
+  column->label = label_of_name(about.name, about.unit);
+  std::vector<double> numbers;
+  for (const size_t row : page.rows) numbers.push_back(number_at(sheet, row, index));
+  const Scale scale(about.unit, numbers);
+  if (!column->is_text) column->unit = scale.label();
+  for (size_t i = 0; i < page.rows.size(); ++i) {
+    const Value& value = sheet.table.rows[page.rows[i]][index];
+    const bool is_number = !std::isnan(numbers[i]) && !column->is_text;
+    column->cells.push_back(is_number ? scale.text(value) : plain_cell(value));
+  }
+  column->numbers = std::move(numbers);
+}
+
+// Which rows: the largest by the view's column, or the first.
+void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
+  const size_t count = sheet.table.rows.size();
+  page->rows.resize(count);
+  std::iota(page->rows.begin(), page->rows.end(), size_t{0});
+  const auto by = column_index(sheet, option(sheet, "by"));
+  if (by) {
+    const auto key = [&](size_t row) {
+      const double number = number_at(sheet, row, *by);
+      return std::isnan(number) ? -HUGE_VAL : number;
+    };
+    std::stable_sort(page->rows.begin(), page->rows.end(),
+                     [&](size_t a, size_t b) { return key(a) > key(b); });
+  }
+  size_t top = kTopDefault;
+  if (const std::string given = option(sheet, "top"); !given.empty()) {
+    top = static_cast<size_t>(std::max(1, std::atoi(given.c_str())));
+  }
+  top = options.top.value_or(top);
+  // Leaving out one row takes a line as well.
+  if (options.all || count <= top + (options.top ? 0 : 1)) return;
+  page->footer = std::to_string(count - top) + " more";
+  if (by) {
+    double all = 0, hidden = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const double number = number_at(sheet, page->rows[i], *by);
+      if (!(number > 0)) continue;
+      all += number;
+      if (i >= top) hidden += number;
+    }
+    const std::string& unit = sheet.columns[*by].unit;
+    const char* of = unit == "ns" ? "time" : unit == "bytes" ? "memory" : "total";
+    if (all > 0) {
+      page->footer += " (" + Scale("pct", {1}).text(100 * hidden / all) + " % of the " + of + ")";
+    }
+  }
+  page->rows.resize(top);
+}
+
+Page make_page(const Sheet& sheet, const OutputOptions& options) {
+  Page page;
+  choose_rows(sheet, options, &page);
+  const std::vector<size_t> captions = column_indexes(sheet, option(sheet, "caption"));
+  std::vector<size_t> shown = column_indexes(sheet, option(sheet, "columns"));
+  if (shown.empty()) {
+    for (size_t i = 0; i < sheet.columns.size(); ++i) {
+      if (std::find(captions.begin(), captions.end(), i) == captions.end()) shown.push_back(i);
+    }
+  }
+  for (const size_t index : captions) {
+    if (sheet.table.rows.empty()) break;
+    TextColumn one;
+    Page first;
+    first.rows = {0};
+    fill(sheet, first, index, &one);
+    page.caption += (page.caption.empty() ? "" : ", ") + one.label + " " + one.cells[0] +
+                    (one.unit.empty() ? "" : " ") + one.unit;
+  }
+  const auto bar_column = column_index(sheet, option(sheet, "bar"));
+  for (const size_t index : shown) {
+    const bool is_empty = !page.rows.empty() && !sheet.title.empty() &&
+                          std::all_of(page.rows.begin(), page.rows.end(), [&](size_t row) {
+                            return is_null(sheet.table.rows[row][index]);
+                          });
+    if (is_empty) {
+      page.missing.push_back(label_of_name(sheet.columns[index].name, sheet.columns[index].unit));
+      continue;
+    }
+    if (bar_column == index) page.bars = page.columns.size();
+    TextColumn column;
+    fill(sheet, page, index, &column);
+    page.columns.push_back(std::move(column));
+  }
+  return page;
+}
+
+// Narrows the widest text columns until everything fits; returns the width that is left for bars.
+size_t fit(Page* page, size_t width) {
+  size_t used = 0;
+  for (TextColumn& column : page->columns) {
+    column.width = std::max(width_of(column.label), width_of(column.unit));
+    for (const std::string& cell : column.cells) {
+      column.width = std::max(column.width, width_of(cell));
+    }
+    used += column.width + kGap;
+  }
+  const size_t bars = page->bars ? kBarMin + kGap : 0;
+  while (used + bars > width + kGap) {
+    TextColumn* widest = nullptr;
+    for (TextColumn& column : page->columns) {
+      if (!column.is_text || column.width <= kTextMin) continue;
+      if (widest == nullptr || column.width > widest->width) widest = &column;
+    }
+    if (widest == nullptr) break;
+    --widest->width;
+    --used;
+  }
+  const size_t left = width + kGap > used + kGap ? width - used : 0;
+  return page->bars ? std::clamp(left, kBarMin, kBarMax) : 0;
+}
+
+std::string padded(const std::string& text, size_t width, bool left) {
+  const size_t taken = width_of(text);
+  const std::string space(width > taken ? width - taken : 0, ' ');
+  return left ? text + space : space + text;
+}
+
+void trim_end(std::string* line) {
+  while (!line->empty() && line->back() == ' ') line->pop_back();
+}
+
+std::string header_line(const Page& page, size_t bar_width, bool units) {
+  std::string line;
+  for (size_t i = 0; i < page.columns.size(); ++i) {
+    const TextColumn& column = page.columns[i];
+    line += padded(units ? column.unit : column.label, column.width, column.is_text);
+    line += std::string(kGap, ' ');
+    if (page.bars == i) line += std::string(bar_width + kGap, ' ');
+  }
+  trim_end(&line);
+  return line;
+}
+
+std::string row_line(const Page& page, size_t row, size_t bar_width, double largest,
+                     const Terminal& terminal) {
+  std::string line;
+  for (size_t i = 0; i < page.columns.size(); ++i) {
+    const TextColumn& column = page.columns[i];
+    std::string cell = column.cells[row];
+    if (column.is_text) cell = shortened(terminal, cell, column.width);
+    if (cell.empty() && !column.is_text) cell = "-";
+    line += padded(cell, column.width, column.is_text) + std::string(kGap, ' ');
+    if (page.bars != i) continue;
+    const std::string drawn = bar(terminal, column.numbers[row] / largest, bar_width);
+    line += styled(terminal, Style::kBar, drawn);
+    line += std::string(bar_width - std::min(bar_width, width_of(drawn)) + kGap, ' ');
+  }
+  trim_end(&line);
+  return line + "\n";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+std::string render_table(const Sheet& sheet, const OutputOptions& options,
+                         const Terminal& terminal) {
+  Page page = make_page(sheet, options);
+  const size_t bar_width = fit(&page, terminal.width);
+  std::string text;
+  if (!sheet.title.empty()) {
+    text += styled(terminal, Style::kTitle, sheet.title);
+    if (!page.caption.empty()) text += ", " + page.caption;
+    text += "\n\n";
+  }
+  text += styled(terminal, Style::kFaint, header_line(page, bar_width, false)) + "\n";
+  const std::string units = header_line(page, bar_width, true);
+  if (!units.empty()) text += styled(terminal, Style::kFaint, units) + "\n";
+  double largest = 0;
+  if (page.bars) {
+    for (const double number : page.columns[*page.bars].numbers) {
+      if (number > largest) largest = number;
+    }
+  }
+  for (size_t row = 0; row < page.rows.size(); ++row) {
+    text += row_line(page, row, bar_width, largest, terminal);
+  }
+  if (sheet.table.rows.empty()) text += styled(terminal, Style::kFaint, "(no rows)") + "\n";
+  if (!page.footer.empty()) {
+    text += styled(terminal, Style::kFaint,
+                   std::string(terminal.utf8 ? "…" : "...") + " and " + page.footer +
+                       ": --all shows them") +
+            "\n";
+  }
+  if (!page.missing.empty()) {
+    text += styled(terminal, Style::kFaint, "not measured: " + joined(page.missing)) + "\n";
+  }
+  return text;
+}
+
+std::string render_markdown(const Sheet& sheet) {
+  OutputOptions every_row;
+  every_row.all = true;
+  const Page page = make_page(sheet, every_row);
+  std::string head = "|", rule = "|", body;
+  for (const TextColumn& column : page.columns) {
+    head += " " + column.label + (column.unit.empty() ? "" : " (" + column.unit + ")") + " |";
+    rule += column.is_text ? " --- |" : " ---: |";
+  }
+  for (size_t row = 0; row < page.rows.size(); ++row) {
+    body += "|";
+    for (const TextColumn& column : page.columns) {
+      body += " ";
+      for (const char c : column.cells[row])
+        body += c == '|' ? std::string("\\|") : std::string(1, c);
+      body += " |";
+    }
+    body += "\n";
+  }
+  std::string title;
+  if (!sheet.title.empty()) {
+    title = "### " + sheet.title + (page.caption.empty() ? "" : ", " + page.caption) + "\n\n";
+  }
+  const std::string missing =
+      page.missing.empty() ? "" : "\nnot measured: " + joined(page.missing) + "\n";
+  return title + head + "\n" + rule + "\n" + body + missing;
+}
+
+}  // namespace xsp::cli

@@ -1,0 +1,121 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace xsp::cli {
+namespace {
+
+constexpr size_t kWidthMin = 40;
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (!is_set(name)) continue;
+    std::string value = std::getenv(name);
+    for (char& c : value) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+// Where each code point of the text begins, and the text's end.
+std::vector<size_t> code_points(std::string_view text) {
+  std::vector<size_t> starts;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0u) != 0x80u) starts.push_back(i);
+  }
+  starts.push_back(text.size());
+  return starts;
+}
+
+}  // namespace
+
+Terminal terminal_of(int descriptor) {
+  Terminal terminal;
+  terminal.is_terminal = isatty(descriptor) == 1;
+  const char* term = std::getenv("TERM");
+  const bool is_dumb = term != nullptr && std::strcmp(term, "dumb") == 0;
+  terminal.colours = terminal.is_terminal && !is_set("NO_COLOR") && !is_dumb;
+  terminal.utf8 = locale_is_utf8();
+  winsize size{};
+  if (terminal.is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    terminal.width = std::max<size_t>(size.ws_col, kWidthMin);
+  }
+  return terminal;
+}
+
+std::string styled(const Terminal& terminal, Style style, std::string_view text) {
+  if (!terminal.colours || style == Style::kPlain || text.empty()) return std::string(text);
+  const char* code = "";
+  switch (style) {
+    case Style::kPlain:
+      break;
+    case Style::kTitle:
+      code = "\x1b[1m";
+      break;
+    case Style::kFaint:
+      code = "\x1b[2m";
+      break;
+    case Style::kBar:
+      code = "\x1b[36m";
+      break;
+    case Style::kBad:
+      code = "\x1b[31m";
+      break;
+    case Style::kGood:
+      code = "\x1b[32m";
+      break;
+  }
+  return code + std::string(text) + "\x1b[0m";
+}
+
+size_t width_of(std::string_view text) { return code_points(text).size() - 1; }
+
+std::string shortened(const Terminal& terminal, std::string_view text, size_t width) {
+  const std::vector<size_t> starts = code_points(text);
+  const size_t length = starts.size() - 1;
+  if (length <= width) return std::string(text);
+  const std::string_view ellipsis = terminal.utf8 ? "…" : "..";
+  const size_t kept = width - std::min(width, width_of(ellipsis));
+  const size_t head = (kept + 1) / 2;
+  std::string result(text.substr(0, starts[head]));
+  result += ellipsis;
+  result += text.substr(starts[length - (kept - head)]);
+  return result;
+}
+
+std::string bar(const Terminal& terminal, double part, size_t width) {
+  if (!(part > 0)) return {};
+  const double filled = std::min(part, 1.0) * static_cast<double>(width);
+  std::string text;
+  if (!terminal.utf8) {
+    const auto count = static_cast<size_t>(std::max(1.0, std::round(filled)));
+    return std::string(count, '#');
+  }
+  const auto eighths = static_cast<size_t>(std::max(1.0, std::round(filled * 8)));
+  static const char* const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  for (size_t i = 0; i < eighths / 8; ++i) text += "█";
+  return text + parts[eighths % 8];
+}
+
+Status write_stdout(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if ((written && std::fflush(stdout) == 0) || errno == EPIPE) return Ok{};
+  return failed(std::string("standard output: cannot be written: ") + std::strerror(errno) +
+                ": make room, or redirect it elsewhere");
+}
+
+}  // namespace xsp::cli

@@ -1,0 +1,161 @@
+#include "cli/units.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "analyze/catalogue.h"
+
+namespace xsp::cli {
+namespace {
+
+struct Step {
+  double factor;
+  const char* label;
+};
+
+// The larger units that a unit is written in.
+const std::vector<Step>& steps_of(std::string_view unit) {
+  static const std::vector<Step> time = {{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
+  static const std::vector<Step> bytes = {
+      {1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}, {1099511627776, "TiB"}};
+  static const std::vector<Step> flops = {
+      {1, "flop"}, {1e3, "kflop"}, {1e6, "Mflop"}, {1e9, "Gflop"}, {1e12, "Tflop"}};
+  static const std::vector<Step> flops_per_s = {
+      {1, "flop/s"}, {1e6, "Mflop/s"}, {1e9, "Gflop/s"}, {1e12, "Tflop/s"}};
+  static const std::vector<Step> bytes_per_s = {
+      {1, "B/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}};
+  static const std::vector<Step> flops_per_byte = {{1, "flop/B"}};
+  static const std::vector<Step> per_s = {{1, "/s"}};
+  static const std::vector<Step> pct = {{1, "%"}};
+  static const std::vector<Step> none = {{1, ""}};
+  if (unit == "ns") return time;
+  if (unit == "bytes") return bytes;
+  if (unit == "flops") return flops;
+  if (unit == "flops_per_s") return flops_per_s;
+  if (unit == "bytes_per_s") return bytes_per_s;
+  if (unit == "flops_per_byte") return flops_per_byte;
+  if (unit == "per_s") return per_s;
+  if (unit == "pct") return pct;
+  return none;
+}
+
+// Moments in nanoseconds of UNIX time are not durations.
+constexpr double kMomentMin = 1e16;
+
+std::string with_groups(std::string digits) {
+  const size_t first = digits.starts_with('-') ? 1 : 0;
+  const size_t point = std::min(digits.find('.'), digits.size());
+  for (size_t i = point; i > first + 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string fixed(double value, int decimals) {
+  char buffer[400];
+  const auto [end, error] =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
+  return error == std::errc() ? std::string(buffer, end) : std::string();
+}
+
+}  // namespace
+
+Scale::Scale(std::string_view unit, const std::vector<double>& values) {
+  std::vector<double> sizes;
+  for (const double value : values) {
+    if (std::isfinite(value) && value != 0) sizes.push_back(std::fabs(value));
+  }
+  std::sort(sizes.begin(), sizes.end());
+  const double largest = sizes.empty() ? 0 : sizes.back();
+  const bool is_integral = std::all_of(sizes.begin(), sizes.end(), [](double value) {
+    return value == std::floor(value) && value < 1e15;
+  });
+  if (unit == "number" || unit == "count" || (unit == "ns" && largest >= kMomentMin)) {
+    plain_ = !is_integral || unit != "count";
+    groups_ = unit == "count";
+    return;
+  }
+  for (const Step& step : steps_of(unit)) {
+    if (step.factor > 1 && largest < step.factor) break;
+    factor_ = step.factor;
+    label_ = step.label;
+  }
+  groups_ = true;
+  if (factor_ == 1 && is_integral && unit != "pct" && unit != "ratio") return;
+  // Three significant digits of the middle value, four of times; three decimals at most.
+  const double middle = sizes.empty() ? 1 : sizes[sizes.size() / 2] / factor_;
+  const int digits = unit == "ns" ? 4 : 3;
+  const int decimals = digits - 1 - static_cast<int>(std::floor(std::log10(middle)));
+  decimals_ = std::clamp(decimals, unit == "pct" ? 1 : 0, unit == "pct" ? 1 : 3);
+}
+
+std::string Scale::text(double value) const {
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  if (plain_) {
+    char buffer[64];
+    const bool is_integral = value == std::floor(value) && std::fabs(value) < 1e15;
+    const auto [end, error] =
+        is_integral
+            ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<int64_t>(value))
+            : std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 6);
+    return error == std::errc() ? std::string(buffer, end) : std::string();
+  }
+  const std::string digits = fixed(value / factor_, decimals_);
+  return groups_ ? with_groups(digits) : digits;
+}
+
+std::string Scale::text(const store::Value& value) const {
+  if (plain_ && std::holds_alternative<int64_t>(value)) return raw_text(value);
+  double number = 0;
+  return as_number(value, &number) ? text(number) : std::string();
+}
+
+bool as_number(const store::Value& value, double* number) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    *number = static_cast<double>(*integer);
+    return true;
+  }
+  if (const auto* real = std::get_if<double>(&value)) {
+    *number = *real;
+    return true;
+  }
+  return false;
+}
+
+std::string raw_text(const store::Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* real = std::get_if<double>(&value)) {
+    char buffer[64];
+    const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, *real);
+    return error == std::errc() ? std::string(buffer, end) : std::string();
+  }
+  return {};
+}
+
+std::string unit_of_name(std::string_view name, bool is_number) {
+  if (!is_number) return "text";
+  std::string_view best;
+  size_t longest = 0;
+  for (const analyze::Unit& unit : analyze::units()) {
+    if (unit.suffix.size() > longest && name.ends_with(unit.suffix)) {
+      best = unit.name;
+      longest = unit.suffix.size();
+    }
+  }
+  return longest == 0 ? "number" : std::string(best);
+}
+
+std::string label_of_name(std::string_view name, std::string_view unit) {
+  for (const analyze::Unit& one : analyze::units()) {
+    if (one.name == unit && one.suffix.starts_with('_') && name.size() > one.suffix.size() &&
+        name.ends_with(one.suffix)) {
+      name.remove_suffix(one.suffix.size());
+    }
+  }
+  std::string label(name);
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return label;
+}
+
+}  // namespace xsp::cli

@@ -1,0 +1,77 @@
+// Experiment: a plan carried out. Workers are opened, measured in turns, and their traces become
+// one .xsp file.
+//
+// What goes wrong costs as little as it can: a worker that dies costs its run; a batch size that
+// does not fit costs itself; an interrupt ends the measuring and keeps what there is; an output
+// file that cannot be written is written elsewhere.
+//
+// Thread rule: everything happens on the calling thread.
+#ifndef XSP_EVALUATE_EXPERIMENT_H_
+#define XSP_EVALUATE_EXPERIMENT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "evaluate/listener.h"
+#include "evaluate/measure.h"
+#include "evaluate/plan.h"
+#include "evaluate/worker.h"
+
+namespace xsp::evaluate {
+
+struct Request {
+  Plan plan;
+  WorkerOptions worker;  // of every run; its levels, batch, trace and scratch are the experiment's
+  WorkerLimits worker_limits;
+  Limits limits;  // time_s: of all runs together
+  std::string counters;
+  bool measure_peaks = true;
+  std::filesystem::path output;
+  // Rows of `evaluation` that the caller knows: model, command, xsp_version, ...
+  std::map<std::string, std::string> facts;
+  // The layers of the model's own file, name and type, in its order; empty: unknown.
+  std::vector<std::pair<std::string, std::string>> model_layers;
+};
+
+struct Run {
+  PlannedRun planned;
+  bool started = false;  // its worker was asked to open the model
+  std::optional<Ready> ready;
+  Series series;
+  std::filesystem::path trace;
+  std::vector<std::string> notes;  // of its worker
+
+  std::string status() const;  // as in the table `run`
+  std::string reason() const;  // one line, unless the status is 'ok'
+};
+
+// The latency that a level adds to the model's, at one batch size.
+struct Overhead {
+  int run_id = 0;          // with the level
+  int without_run_id = 0;  // with the next shallower set of levels
+  Difference latency_ns;
+};
+
+struct Outcome {
+  std::filesystem::path file;  // where the evaluation is
+  std::vector<Run> runs;
+  std::vector<Overhead> overheads;
+  bool interrupted = false;
+  // Set if the evaluation had to be written elsewhere than asked for: why.
+  std::optional<Error> misplaced;
+};
+
+// Fails if nothing could be measured, with the first run's error, or if nothing could be written.
+Result<Outcome> run_experiment(const Request& request, Listener& listener,
+                               const std::atomic<int>& stop);
+
+}  // namespace xsp::evaluate
+
+#endif  // XSP_EVALUATE_EXPERIMENT_H_

@@ -1,0 +1,92 @@
+#include "evaluate/frameworks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace xsp::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A framework that takes longer than this only to say what it is will not be waited for.
+constexpr WorkerLimits kProbeLimits{.answer_s = 60, .grace_s = 0};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none is installed" : text;
+}
+
+Framework probe_one(const Installation& installation, const std::string& name,
+                    const std::atomic<int>& stop) {
+  const fs::path adapter = installation.adapters / (name + ".so");
+  return {name, adapter, probe_adapter(installation.worker, adapter, kProbeLimits, stop)};
+}
+
+}  // namespace
+
+Result<Installation> this_installation() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return failed("/proc/self/exe: cannot be read: is /proc mounted?");
+  const fs::path folder = program.parent_path();
+  return Installation{folder / "xsp-worker", folder.parent_path() / "lib/xsp/adapters"};
+}
+
+std::vector<std::string> framework_names(const Installation& installation) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(installation.adapters, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().extension() == ".so") names.push_back(it->path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<Framework> probe_frameworks(const Installation& installation,
+                                        const std::vector<std::string>& names,
+                                        const std::atomic<int>& stop) {
+  std::vector<Framework> frameworks;
+  for (const std::string& name : names) frameworks.push_back(probe_one(installation, name, stop));
+  return frameworks;
+}
+
+Result<Framework> choose_framework(const Installation& installation, const std::string& wanted,
+                                   const std::string& model, const std::atomic<int>& stop) {
+  const std::vector<std::string> names = framework_names(installation);
+  const auto is_known = [&names](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::string chosen = wanted;
+  if (chosen.empty()) {
+    const std::string prefix = model.substr(0, model.find(':'));
+    if (prefix != model && is_known(prefix)) chosen = prefix;
+  }
+  if (!chosen.empty()) {
+    if (!is_known(chosen)) {
+      return not_available("--framework " + chosen + ": there is no such adapter: choose from " +
+                           joined(names) + ", or see 'xsp doctor'");
+    }
+    Framework framework = probe_one(installation, chosen, stop);
+    if (!framework.probe.ok()) return framework.probe.error();
+    return framework;
+  }
+  const std::string ending = fs::path(model).extension();
+  std::string reasons;
+  for (Framework& framework : probe_frameworks(installation, names, stop)) {
+    if (!framework.probe.ok()) {
+      reasons += "; " + framework.probe.error().text;
+      continue;
+    }
+    const auto& formats = framework.probe->formats;
+    if (!ending.empty() && std::find(formats.begin(), formats.end(), ending) != formats.end()) {
+      return framework;
+    }
+  }
+  return not_available(model + ": no framework here opens files ending in '" + ending +
+                       "': name one with --framework, or see 'xsp doctor'" + reasons);
+}
+
+}  // namespace xsp::evaluate

@@ -1,0 +1,203 @@
+#include "evaluate/peaks.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <string_view>
+#include <thread>
+
+#include "evaluate/machine.h"
+#include "evaluate/peak_kernels.h"
+
+namespace xsp::evaluate {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Many short trials: another program's time slice spoils only some of them.
+constexpr int kTrials = 10;
+constexpr double kTrialSeconds = 0.008;
+// A stream is beyond the caches if each of its arrays is four times their size (the rule of J. D.
+// McCalpin's STREAM benchmark); bounded, as huge caches make huge arrays.
+constexpr size_t kArrayCaches = 4;
+constexpr size_t kArrayBytesMin = size_t{32} << 20;
+constexpr size_t kArrayBytesMax = size_t{512} << 20;
+
+double seconds_between(steady_clock::time_point a, steady_clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+// The processors that this process may run on.
+std::vector<int> allowed_processors() {
+  std::vector<int> processors;
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) processors.push_back(i);
+  }
+  return processors;
+}
+
+void pin_to(int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  // Refused in some containers; the scheduler then places the thread, mostly as well.
+  ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
+}
+
+// Runs work(thread) on every thread at once; the time from the first start to the last end.
+double run_on(int threads, const std::function<void(int)>& work) {
+  const std::vector<int> processors = allowed_processors();
+  std::atomic<int> waiting{0};
+  std::vector<steady_clock::time_point> starts(static_cast<size_t>(threads)), ends(starts);
+  std::vector<std::thread> pool;
+  for (int i = 0; i < threads; ++i) {
+    pool.emplace_back([&, i] {
+      const size_t index = static_cast<size_t>(i);
+      if (!processors.empty()) pin_to(processors[index % processors.size()]);
+      waiting.fetch_add(1);
+      while (waiting.load() < threads) std::this_thread::yield();
+      starts[index] = steady_clock::now();
+      work(i);
+      ends[index] = steady_clock::now();
+    });
+  }
+  for (std::thread& thread : pool) thread.join();
+  return seconds_between(*std::min_element(starts.begin(), starts.end()),
+                         *std::max_element(ends.begin(), ends.end()));
+}
+
+std::atomic<double> sink;  // keeps results alive
+
+double rate_of(const ArithmeticLoop& loop, int threads) {
+  // Rounds that fill a trial, found by doubling.
+  uint64_t rounds = 1000;
+  for (;;) {
+    const auto start = steady_clock::now();
+    sink = loop.run(rounds);
+    const double seconds = seconds_between(start, steady_clock::now());
+    if (seconds > kTrialSeconds / 4) {
+      rounds = static_cast<uint64_t>(static_cast<double>(rounds) * kTrialSeconds / seconds) + 1;
+      break;
+    }
+    rounds *= 2;
+  }
+  double best_s = 1e9;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    best_s = std::min(best_s, run_on(threads, [&](int) { sink = loop.run(rounds); }));
+  }
+  return loop.operations_per_round * static_cast<double>(rounds) * threads / best_s;
+}
+
+// Pages of our own, given back at the end.
+class Buffer {
+ public:
+  explicit Buffer(size_t count) : bytes_(count * sizeof(double)) {
+    void* address =
+        ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    data_ = address == MAP_FAILED ? nullptr : static_cast<double*>(address);
+    if (data_ != nullptr) ::madvise(data_, bytes_, MADV_HUGEPAGE);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() {
+    if (data_ != nullptr) ::munmap(data_, bytes_);
+  }
+  double* data() const { return data_; }
+
+ private:
+  size_t bytes_;
+  double* data_ = nullptr;
+};
+
+size_t array_bytes() {
+  const Machine machine;
+  size_t bytes = std::clamp(kArrayCaches * static_cast<size_t>(machine.last_level_cache_bytes()),
+                            kArrayBytesMin, kArrayBytesMax);
+  // Three arrays never take more than a quarter of what is free.
+  if (const auto available = machine.available_memory_bytes()) {
+    bytes = std::min(bytes, static_cast<size_t>(*available / 12));
+  }
+  return bytes;
+}
+
+struct Bandwidth {
+  double read = 0;
+  double triad = 0;
+};
+
+Bandwidth bandwidth_of(int threads, const Buffer& a, const Buffer& b, const Buffer& c,
+                       size_t count) {
+  const size_t share = count / static_cast<size_t>(threads) / 16 * 16;
+  const double streamed = static_cast<double>(share) * threads * sizeof(double);
+  const auto at = [share](const Buffer& buffer, int thread) {
+    return buffer.data() + static_cast<size_t>(thread) * share;
+  };
+  Bandwidth best;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const double triad_s =
+        run_on(threads, [&](int t) { triad_stream(at(a, t), at(b, t), at(c, t), 3.0, share); });
+    const double read_s = run_on(threads, [&](int t) { sink = read_stream(at(b, t), share); });
+    best.triad = std::max(best.triad, 3 * streamed / triad_s);
+    best.read = std::max(best.read, streamed / read_s);
+  }
+  return best;
+}
+
+void add_bandwidth(int threads, std::vector<Peak>* peaks) {
+  const size_t count = array_bytes() / sizeof(double) / 16 * 16;
+  const Buffer a(count), b(count), c(count);
+  if (a.data() == nullptr || b.data() == nullptr || c.data() == nullptr || count == 0) return;
+  const size_t share = count / static_cast<size_t>(threads) / 16 * 16;
+  if (share == 0) return;
+  // Each thread touches its own part first, so that the pages lie near it.
+  run_on(threads, [&](int t) {
+    const size_t start = static_cast<size_t>(t) * share;
+    const size_t end = t + 1 == threads ? count : start + share;
+    for (const Buffer* buffer : {&a, &b, &c}) {
+      std::fill(buffer->data() + start, buffer->data() + end, 1.0);
+    }
+  });
+  const Bandwidth all = bandwidth_of(threads, a, b, c, count);
+  peaks->push_back({"cpu", "memory_bytes_per_s", std::max(all.read, all.triad)});
+  peaks->push_back({"cpu", "memory_read_bytes_per_s", all.read});
+  peaks->push_back({"cpu", "memory_triad_bytes_per_s", all.triad});
+  if (threads == 1) return;
+  const Bandwidth one = bandwidth_of(1, a, b, c, count);
+  peaks->push_back({"cpu", "memory_1_thread_bytes_per_s", std::max(one.read, one.triad)});
+}
+
+// "fp32_flops_per_s" becomes "fp32_1_thread_flops_per_s": units come last.
+std::string one_thread_name(const std::string& name) {
+  const size_t kind_end = name.find('_');
+  return name.substr(0, kind_end) + "_1_thread" + name.substr(kind_end);
+}
+
+}  // namespace
+
+PeakReport measure_peaks(int threads) {
+  PeakReport report;
+  report.threads = std::max(1, threads);
+  std::string_view done;
+  for (const ArithmeticLoop& loop : arithmetic_loops()) {
+    if (done == loop.name || !loop.is_supported()) continue;
+    done = loop.name;  // the first that is supported is the widest
+    if (report.instruction_set.empty()) report.instruction_set = loop.instruction_set;
+    const double one = rate_of(loop, 1);
+    // All threads are never slower than one, unless others disturbed them.
+    const double all = report.threads > 1 ? std::max(one, rate_of(loop, report.threads)) : one;
+    report.peaks.push_back({"cpu", loop.name, all});
+    if (report.threads > 1) report.peaks.push_back({"cpu", one_thread_name(loop.name), one});
+  }
+  add_bandwidth(report.threads, &report.peaks);
+  return report;
+}
+
+}  // namespace xsp::evaluate

@@ -1,0 +1,31 @@
+// Peaks: ceilings of the machine, measured on the machine itself: how fast it can compute and how
+// fast it can move memory, under the best of conditions.
+//
+// Thread rule: call from one thread; it starts threads of its own and joins them.
+#ifndef XSP_EVALUATE_PEAKS_H_
+#define XSP_EVALUATE_PEAKS_H_
+
+#include <string>
+#include <vector>
+
+namespace xsp::evaluate {
+
+struct Peak {
+  std::string device;  // "cpu"
+  std::string name;    // "fp32_flops_per_s", "memory_bytes_per_s", ...
+  double value = 0;
+};
+
+struct PeakReport {
+  std::vector<Peak> peaks;
+  std::string instruction_set;  // that the rates were reached with: "avx512f", "avx2+fma", ...
+  int threads = 0;
+};
+
+// Takes less than two seconds. The rates are the best of several trials, on that many threads (one
+// for each processor is the most that makes sense) and, with the suffix _1_thread, on one.
+PeakReport measure_peaks(int threads);
+
+}  // namespace xsp::evaluate
+
+#endif  // XSP_EVALUATE_PEAKS_H_

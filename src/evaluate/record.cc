@@ -1,0 +1,71 @@
+#include "evaluate/record.h"
+
+#include <filesystem>
+
+#include "store/ingest.h"
+
+namespace xsp::evaluate {
+namespace {
+
+store::RunInfo info_of(const Run& run, const Request& request) {
+  store::RunInfo info;
+  info.run_id = run.planned.run_id;
+  info.levels = levels_text(run.planned.levels);
+  info.batch = run.planned.batch;
+  info.counters = request.counters;
+  info.device = request.worker.device;
+  if (run.ready) {
+    if (!info.batch) info.batch = run.ready->batch;
+    info.framework = run.ready->framework;
+    info.framework_version = run.ready->framework_version;
+    info.device = run.ready->device;
+    info.threads = run.ready->threads;
+  }
+  info.warmup_iterations = run.series.warmup_iterations;
+  info.iterations = static_cast<int>(run.series.latencies_ns.size());
+  info.status = run.status();
+  info.reason = run.reason();
+  info.stopped_by = run.series.stopped_by;
+  for (const MeasuredBlock& block : run.series.blocks) {
+    info.blocks.push_back({block.first_iteration, block.iterations, block.start_ns,
+                           block.duration_ns, block.machine.cpu_mhz, block.machine.temperature_c,
+                           block.machine.load_1min});
+  }
+  return info;
+}
+
+Status write_runs(const Record& record, store::Database& database) {
+  for (const Run& run : *record.runs) {
+    const store::RunInfo info = info_of(run, *record.request);
+    std::error_code error;
+    if (std::filesystem::exists(run.trace, error)) {
+      XSP_CHECK_OK(store::ingest(database, info, run.trace));
+    } else {
+      XSP_CHECK_OK(store::record_run(database, info));
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Status write_record(const Record& record, store::Database& database) {
+  XSP_CHECK_OK(write_runs(record, database));
+  for (const auto& [key, value] : record.facts) {
+    XSP_CHECK_OK(database.query("INSERT INTO evaluation VALUES ($key, $value)",
+                                {{"key", key}, {"value", value}}));
+  }
+  for (const Peak& peak : record.peaks) {
+    XSP_CHECK_OK(
+        database.query("INSERT INTO peak VALUES ($device, $name, $value, 'measured')",
+                       {{"device", peak.device}, {"name", peak.name}, {"value", peak.value}}));
+  }
+  int64_t ordinal = 0;
+  for (const auto& [name, type] : record.request->model_layers) {
+    XSP_CHECK_OK(database.query("INSERT INTO model_layer VALUES ($ordinal, $name, $type)",
+                                {{"ordinal", ordinal++}, {"name", name}, {"type", type}}));
+  }
+  return database.finish();
+}
+
+}  // namespace xsp::evaluate

@@ -1,0 +1,28 @@
+// record: what an experiment found, written into an .xsp file.
+#ifndef XSP_EVALUATE_RECORD_H_
+#define XSP_EVALUATE_RECORD_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "evaluate/experiment.h"
+#include "evaluate/peaks.h"
+#include "store/database.h"
+
+namespace xsp::evaluate {
+
+struct Record {
+  const Request* request = nullptr;
+  const std::vector<Run>* runs = nullptr;
+  std::map<std::string, std::string> facts;  // rows of `evaluation`
+  std::vector<Peak> peaks;
+};
+
+// Fills the database, and finishes it: afterwards it is at the path that it was created for.
+Status write_record(const Record& record, store::Database& database);
+
+}  // namespace xsp::evaluate
+
+#endif  // XSP_EVALUATE_RECORD_H_

@@ -1,0 +1,45 @@
+// ScratchFolder: a folder of our own for temporary files, removed with all it holds.
+#ifndef XSP_EVALUATE_SCRATCH_H_
+#define XSP_EVALUATE_SCRATCH_H_
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace xsp::evaluate {
+
+class ScratchFolder {
+ public:
+  // In $TMPDIR, else /tmp.
+  static Result<std::unique_ptr<ScratchFolder>> create() {
+    std::error_code error;
+    const std::filesystem::path base = std::filesystem::temp_directory_path(error);
+    std::string pattern = ((error ? "/tmp" : base) / "xsp-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      return failed(pattern + ": cannot be made: " + std::strerror(errno) +
+                    ": name a folder for temporary files with TMPDIR");
+    }
+    return std::unique_ptr<ScratchFolder>(new ScratchFolder(pattern));
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit ScratchFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+}  // namespace xsp::evaluate
+
+#endif  // XSP_EVALUATE_SCRATCH_H_

@@ -1,0 +1,48 @@
+// One rule per operator: the shapes, and small integers, of its outputs from those of its inputs.
+#ifndef XSP_MODELS_ONNX_SHAPE_RULES_H_
+#define XSP_MODELS_ONNX_SHAPE_RULES_H_
+
+#include <string>
+
+#include "models/onnx/shapes.h"
+
+namespace xsp::models {
+
+// a * b, and a + b; at the largest number instead of beyond it. For sizes, which are not negative.
+int64_t saturating_product(int64_t a, int64_t b);
+int64_t saturating_sum(int64_t a, int64_t b);
+
+// One node, and all that is known so far.
+class RuleContext {
+ public:
+  RuleContext(const Node& rule_node, KnownValues* values) : node(rule_node), values_(values) {}
+
+  // nullptr if the input is absent or not known.
+  const KnownValue* input(size_t index) const;
+  bool has_integers(size_t index) const;
+  // The elements of an integer input; `otherwise` if they are not known.
+  std::vector<int64_t> integers(size_t index, const std::vector<int64_t>& otherwise = {}) const;
+  void set(size_t index, KnownValue value);
+  void set_shape(size_t index, int32_t dtype, Shape shape) {
+    set(index, {dtype, std::move(shape), false, {}});
+  }
+  // Ends the rule: the inputs do not fit together.
+  void contradict(const std::string& why) { problem = why; }
+
+  const Node& node;
+  std::string problem;
+
+ private:
+  KnownValues* values_;
+};
+
+// Sets what is known of the outputs. An operator without a rule, or a value that depends on data,
+// sets nothing.
+void apply_rule(RuleContext& context);
+
+// Resolves an axis that may count from the end; -1 if there is no such axis.
+int64_t resolve_axis(int64_t axis, size_t rank);
+
+}  // namespace xsp::models
+
+#endif  // XSP_MODELS_ONNX_SHAPE_RULES_H_

@@ -1,0 +1,58 @@
+// The shapes of a graph's values once its dynamic dimensions are known, and the arithmetic that
+// each node then costs.
+#ifndef XSP_MODELS_ONNX_SHAPES_H_
+#define XSP_MODELS_ONNX_SHAPES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "models/onnx/graph.h"
+
+namespace xsp::models {
+
+using Shape = std::vector<int64_t>;
+
+// What is known of a value before it is computed. A size of -1 depends on the data.
+struct KnownValue {
+  int32_t dtype = 0;
+  Shape shape;
+  bool has_integers = false;  // an integer tensor whose elements follow from the shapes alone
+  std::vector<int64_t> integers;
+
+  int64_t elements() const;  // -1 if not known
+};
+
+using KnownValues = std::unordered_map<std::string, KnownValue>;
+
+// Shapes of all values that can be inferred; those behind an operator that is not known here, or
+// whose shapes depend on data, are absent. Every symbol of an input must be in `symbols`, unless it
+// has a default in the model. Errors: kUsage for a dimension without a value, kCorrupt where the
+// nodes contradict each other.
+Result<KnownValues> infer_shapes(const Graph& graph, const std::map<std::string, int64_t>& symbols);
+
+// What a caller should take for a symbolic dimension unless told otherwise, if the model says so in
+// its metadata ("default_dimension:SYMBOL"); otherwise 0.
+int64_t default_dimension(const Graph& graph, const std::string& symbol);
+
+struct Work {
+  int64_t macs = 0;   // multiply-accumulates of convolutions and matrix products
+  int64_t flops = 0;  // 2 per MAC, and elementwise arithmetic; no special functions
+};
+
+// What a node costs; zeros if its shapes are not known.
+Work node_work(const Node& node, const KnownValues& values);
+
+// The number of learned elements: floats in initializers, less batch normalisations' statistics.
+struct ParameterCount {
+  int64_t learned = 0;
+  int64_t statistics = 0;
+};
+ParameterCount count_parameters(const Graph& graph);
+
+}  // namespace xsp::models
+
+#endif  // XSP_MODELS_ONNX_SHAPES_H_

@@ -1,0 +1,157 @@
+#include "models/zoo.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "models/onnx/shapes.h"
+#include "models/recipe.h"
+
+namespace xsp::models {
+namespace {
+
+ModelDescription describe(const Recipe& recipe) {
+  Builder builder(recipe.name);
+  recipe.build(builder);
+  const Graph& graph = builder.graph();
+  ModelDescription description;
+  description.name = recipe.name;
+  description.title = recipe.title;
+  description.task = recipe.task;
+  description.topology = recipe.topology;
+  description.inputs = graph.inputs;
+  description.outputs = graph.outputs;
+  description.literature_parameters = recipe.literature_parameters;
+  description.literature_gmacs = recipe.literature_gmacs;
+  description.literature = recipe.literature;
+  const ParameterCount count = count_parameters(graph);
+  description.parameters = count.learned;
+  description.stored_floats = count.learned + count.statistics;
+  description.file_bytes = written_bytes(graph);
+  const Result<KnownValues> shapes = infer_shapes(graph, {{"batch", 1}});
+  if (!shapes.ok()) return description;  // a test has every model's shapes inferred
+  for (const Node& node : graph.nodes) {
+    const Work work = node_work(node, *shapes);
+    description.macs += work.macs;
+    description.flops += work.flops;
+  }
+  return description;
+}
+
+// The least number of letters to change, add or leave out.
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row[b.size()];
+}
+
+Error unknown_model(const std::string& name) {
+  const std::string nearest = nearest_model(name);
+  return usage(name +
+               ": no such model: " + (nearest.empty() ? "" : "did you mean " + nearest + "? ") +
+               "`xsp models --list` shows all of them");
+}
+
+Result<std::string> cache_folder() {
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string base;
+  if (xdg != nullptr && xdg[0] == '/') {
+    base = xdg;
+  } else if (home != nullptr && home[0] == '/') {
+    base = std::string(home) + "/.cache";
+  } else {
+    return failed("model cache: neither XDG_CACHE_HOME nor HOME is set: set one of them");
+  }
+  const std::string folder = base + "/xsp/models";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return failed(folder + ": cannot be made: " + error.message() +
+                  ": set XDG_CACHE_HOME to a folder that can be written");
+  }
+  return folder;
+}
+
+}  // namespace
+
+const std::vector<ModelDescription>& all_models() {
+  static const std::vector<ModelDescription> models = [] {
+    std::vector<ModelDescription> list;
+    for (const Recipe& recipe : all_recipes()) list.push_back(describe(recipe));
+    return list;
+  }();
+  return models;
+}
+
+const ModelDescription* find_model(const std::string& name) {
+  for (const ModelDescription& model : all_models()) {
+    if (model.name == name) return &model;
+  }
+  return nullptr;
+}
+
+std::string nearest_model(const std::string& name) {
+  std::string nearest;
+  size_t least = name.size() / 2 + 1;  // a name with more than half of it wrong means another thing
+  for (const ModelDescription& model : all_models()) {
+    const size_t distance = edit_distance(name, model.name);
+    // What somebody typed may be but the beginning: "bert", "mobilenet".
+    const bool begins = !name.empty() && model.name.rfind(name, 0) == 0;
+    if (begins) return model.name;
+    if (distance < least) {
+      least = distance;
+      nearest = model.name;
+    }
+  }
+  return nearest;
+}
+
+Status build_model(const std::string& name, const std::string& path, uint64_t seed,
+                   const WriteOptions& options) {
+  for (const Recipe& recipe : all_recipes()) {
+    if (recipe.name != name) continue;
+    Builder builder(recipe.name);
+    recipe.build(builder);
+    const Graph& graph = builder.graph();
+    const WeightSource weights = [&](size_t index, uint64_t offset, std::span<uint8_t> out) {
+      fill_weights(builder.distributions()[index],
+                   tensor_seed(seed, graph.initializers[index].name), offset / sizeof(float),
+                   out.size() / sizeof(float), reinterpret_cast<float*>(out.data()));
+    };
+    return write_graph(graph, weights, path, options);
+  }
+  return unknown_model(name);
+}
+
+Result<std::string> cached_model(const std::string& name,
+                                 const std::function<bool(uint64_t, uint64_t)>& progress) {
+  const ModelDescription* model = find_model(name);
+  if (model == nullptr) return unknown_model(name);
+  XSP_TRY(const std::string folder, cache_folder());
+  const std::string path = folder + "/" + name + "-" + std::to_string(kDefaultSeed) + "-" +
+                           std::to_string(kBuilderVersion) + ".onnx";
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0 &&
+      static_cast<uint64_t>(status.st_size) == model->file_bytes) {
+    return path;
+  }
+  WriteOptions options;
+  options.replace = true;
+  options.progress = progress;
+  XSP_CHECK_OK(build_model(name, path, kDefaultSeed, options));
+  return path;
+}
+
+}  // namespace xsp::models

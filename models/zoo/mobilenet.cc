@@ -1,0 +1,98 @@
+// MobileNet v1 (Howard et al. 2017) and v2 (Sandler et al. 2018), width 1.0.
+#include "models/zoo/mobilenet.h"
+
+#include "models/recipe.h"
+
+namespace xsp::models {
+namespace {
+
+constexpr double kV1Epsilon = 1e-3;
+
+Value conv_bn_relu6(Builder& b, const std::string& name, const Value& x, int64_t channels,
+                    const Window& window, double epsilon) {
+  const Value y = b.batch_norm(name + "/bn", b.conv(name, x, channels, window), epsilon);
+  return b.relu6(name + "/relu6", y);
+}
+
+void mobilenet_v1(Builder& b) {
+  Value x = b.input("input", kFloat32, {symbolic("batch"), fixed(3), fixed(224), fixed(224)});
+  x = mobilenet_v1_backbone(b, "", x, 224).back().value;
+  x = b.flatten("flatten", b.global_average_pool("avgpool", x));
+  x = b.gemm("fc", x, 1000);
+  b.output(x, "output", kFloat32, {symbolic("batch"), fixed(1000)});
+}
+
+// The projection is not followed by a ReLU: its output is linear.
+Value inverted_residual(Builder& b, const std::string& name, const Value& x, int64_t channels,
+                        int64_t stride, int64_t expansion) {
+  int64_t index = 0;
+  const auto part = [&] { return name + "/conv/" + std::to_string(index++); };
+  Value y = x;
+  const int64_t hidden = x.channels * expansion;
+  if (expansion != 1) y = conv_bn_relu6(b, part(), y, hidden, {}, 1e-5);
+  y = conv_bn_relu6(b, part(), y, hidden, {3, stride, 1, hidden}, 1e-5);
+  y = b.conv(part(), y, channels, {}, Builder::kLinear);
+  y = b.batch_norm(part(), y);
+  if (stride != 1 || x.channels != channels) return y;
+  return b.add(name + "/add", x, y);
+}
+
+void mobilenet_v2(Builder& b) {
+  struct Stage {
+    int64_t expansion, channels, blocks, stride;
+  };
+  constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                               {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+  Value x = b.input("input", kFloat32, {symbolic("batch"), fixed(3), fixed(224), fixed(224)});
+  int64_t index = 0;
+  const auto feature = [&] { return "features/" + std::to_string(index++); };
+  x = conv_bn_relu6(b, feature(), x, 32, {3, 2, 1}, 1e-5);
+  for (const Stage& stage : kStages) {
+    for (int64_t block = 0; block < stage.blocks; ++block) {
+      x = inverted_residual(b, feature(), x, stage.channels, block == 0 ? stage.stride : 1,
+                            stage.expansion);
+    }
+  }
+  x = conv_bn_relu6(b, feature(), x, 1280, {}, 1e-5);
+  x = b.flatten("flatten", b.global_average_pool("avgpool", x));
+  x = b.gemm("classifier/1", x, 1000);
+  b.output(x, "output", kFloat32, {symbolic("batch"), fixed(1000)});
+}
+
+}  // namespace
+
+std::vector<FeatureMap> mobilenet_v1_backbone(Builder& b, const std::string& prefix, const Value& x,
+                                              int64_t size) {
+  struct Stage {
+    int64_t channels, stride;
+  };
+  constexpr Stage kStages[] = {{64, 1},  {128, 2},  {128, 1}, {256, 2}, {256, 1},
+                               {512, 2}, {512, 1},  {512, 1}, {512, 1}, {512, 1},
+                               {512, 1}, {1024, 2}, {1024, 1}};
+  std::vector<FeatureMap> maps;
+  Value y = conv_bn_relu6(b, prefix + "conv0", x, 32, same_window(size, 3, 2), kV1Epsilon);
+  size = (size + 1) / 2;
+  for (const Stage& stage : kStages) {
+    const std::string name = prefix + "conv" + std::to_string(maps.size() + 1);
+    Window window = same_window(size, 3, stage.stride);
+    window.groups = y.channels;
+    y = conv_bn_relu6(b, name + "/depthwise", y, y.channels, window, kV1Epsilon);
+    y = conv_bn_relu6(b, name + "/pointwise", y, stage.channels, {}, kV1Epsilon);
+    size = (size + stage.stride - 1) / stage.stride;
+    maps.push_back({y, size});
+  }
+  return maps;
+}
+
+std::vector<Recipe> mobilenet_recipes() {
+  return {
+      {"mobilenet_v1", "MobileNet v1 1.0 224", "image classification",
+       "Howard et al. 2017 (padding as TensorFlow's SAME), 1000 classes", 4231976, 0.569,
+       "Howard et al. 2017, table 4 (569 M mult-adds; 4.2 M parameters); Keras' summary",
+       mobilenet_v1},
+      {"mobilenet_v2", "MobileNet v2 1.0 224", "image classification", "torchvision mobilenet_v2",
+       3504872, 0.300, "Sandler et al. 2018, table 4 (300 M mult-adds); torchvision model table",
+       mobilenet_v2}};
+}
+
+}  // namespace xsp::models

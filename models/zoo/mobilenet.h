@@ -1,0 +1,23 @@
+// MobileNet v1's convolutions, which detectors build on too.
+#ifndef XSP_MODELS_ZOO_MOBILENET_H_
+#define XSP_MODELS_ZOO_MOBILENET_H_
+
+#include <string>
+#include <vector>
+
+#include "models/builder.h"
+
+namespace xsp::models {
+
+struct FeatureMap {
+  Value value;
+  int64_t size = 0;  // its height and width
+};
+
+// The outputs of the thirteen depthwise separable blocks on a square image of `size` pixels.
+std::vector<FeatureMap> mobilenet_v1_backbone(Builder& b, const std::string& prefix, const Value& x,
+                                              int64_t size);
+
+}  // namespace xsp::models
+
+#endif  // XSP_MODELS_ZOO_MOBILENET_H_

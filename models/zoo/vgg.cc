@@ -1,0 +1,38 @@
+// VGG-16, configuration D of Simonyan and Zisserman 2014. The adaptive pooling that torchvision
+// puts before the classifier does nothing at 224x224, and exporters leave it out, as they do
+// dropout.
+#include "models/recipe.h"
+
+namespace xsp::models {
+namespace {
+
+void vgg16(Builder& b) {
+  Value x = b.input("input", kFloat32, {symbolic("batch"), fixed(3), fixed(224), fixed(224)});
+  constexpr int64_t kPool = 0;
+  constexpr int64_t kLayers[] = {64,    64,  kPool, 128, 128,   kPool, 256, 256, 256,
+                                 kPool, 512, 512,   512, kPool, 512,   512, 512, kPool};
+  int64_t index = 0;
+  for (const int64_t channels : kLayers) {
+    if (channels == kPool) {
+      x = b.max_pool("features/" + std::to_string(index++), x, {2, 2});
+      continue;
+    }
+    x = b.conv("features/" + std::to_string(index++), x, channels, {3, 1, 1, 1, true});
+    x = b.relu("features/" + std::to_string(index++), x);
+  }
+  x = b.flatten("flatten", x);
+  x.channels *= 7 * 7;
+  x = b.relu("classifier/1", b.gemm("classifier/0", x, 4096, Builder::kBeforeRelu));
+  x = b.relu("classifier/4", b.gemm("classifier/3", x, 4096, Builder::kBeforeRelu));
+  x = b.gemm("classifier/6", x, 1000);
+  b.output(x, "output", kFloat32, {symbolic("batch"), fixed(1000)});
+}
+
+}  // namespace
+
+std::vector<Recipe> vgg_recipes() {
+  return {{"vgg16", "VGG-16", "image classification", "torchvision vgg16", 138357544, 15.47,
+           "torchvision model table (VGG16_Weights)", vgg16}};
+}
+
+}  // namespace xsp::models

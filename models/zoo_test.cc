@@ -1,0 +1,190 @@
+#include "models/zoo.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "models/builder.h"
+#include "models/onnx/reader.h"
+#include "models/onnx/shapes.h"
+#include "models/recipe.h"
+
+namespace xsp::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Zoo : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "xsp_zoo_XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+};
+
+Graph graph_of(const Recipe& recipe) {
+  Builder b(recipe.name);
+  recipe.build(b);
+  return b.graph();
+}
+
+TEST(ZooList, HasTheNineModels) {
+  std::vector<std::string> names;
+  for (const ModelDescription& model : all_models()) names.push_back(model.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"bert_base", "densenet121", "gpt2_small",
+                                             "inception_v3", "mobilenet_v1", "mobilenet_v2",
+                                             "resnet50", "ssd_mobilenet", "vgg16"}));
+}
+
+// Half a unit of the last digit that the literature prints; see models/README.md for each source.
+TEST(ZooList, ParametersAndArithmeticAgreeWithTheLiterature) {
+  for (const ModelDescription& model : all_models()) {
+    const double parameters = static_cast<double>(model.literature_parameters);
+    const bool is_exact = model.name != "ssd_mobilenet";  // printed as 6.8 million
+    EXPECT_NEAR(static_cast<double>(model.parameters), parameters, is_exact ? 0 : 0.05e6)
+        << model.name;
+    EXPECT_NEAR(static_cast<double>(model.macs) / 1e9 / model.literature_gmacs, 1, 0.015)
+        << model.name;
+    EXPECT_GE(model.flops, 2 * model.macs) << model.name;
+    EXPECT_LE(model.flops, 2 * model.macs + model.macs / 5) << model.name;
+  }
+}
+
+TEST(ZooList, EveryNodeAndTensorHasANameOfItsOwnAndComesBeforeItsUse) {
+  for (const Recipe& recipe : all_recipes()) {
+    const Graph graph = graph_of(recipe);
+    std::set<std::string> nodes;
+    std::set<std::string> tensors;
+    for (const ValueInfo& input : graph.inputs) tensors.insert(input.name);
+    for (const Tensor& tensor : graph.initializers) {
+      EXPECT_TRUE(tensors.insert(tensor.name).second) << recipe.name << ": " << tensor.name;
+    }
+    for (const Node& node : graph.nodes) {
+      EXPECT_FALSE(node.name.empty());
+      EXPECT_TRUE(nodes.insert(node.name).second) << recipe.name << ": " << node.name;
+      for (const std::string& input : node.inputs) {
+        EXPECT_EQ(tensors.count(input), 1u) << recipe.name << ": " << node.name << ": " << input;
+      }
+      for (const std::string& output : node.outputs) {
+        EXPECT_TRUE(tensors.insert(output).second) << recipe.name << ": " << output;
+      }
+    }
+    for (const ValueInfo& output : graph.outputs) {
+      EXPECT_EQ(tensors.count(output.name), 1u) << recipe.name << ": " << output.name;
+    }
+  }
+}
+
+TEST(ZooList, InferredShapesAreThoseThatTheModelsState) {
+  for (const Recipe& recipe : all_recipes()) {
+    const Graph graph = graph_of(recipe);
+    std::map<std::string, int64_t> symbols = {{"batch", 3}, {"sequence", 9}, {"past_sequence", 4}};
+    const Result<KnownValues> values = infer_shapes(graph, symbols);
+    ASSERT_TRUE(values.ok()) << recipe.name << ": " << values.error().text;
+    symbols["past_sequence + 1"] = 5;
+    symbols["selected"] = -1;
+    for (const ValueInfo& output : graph.outputs) {
+      Shape stated;
+      for (const Dimension& dimension : output.dimensions) {
+        stated.push_back(dimension.value >= 0 ? dimension.value : symbols.at(dimension.symbol));
+      }
+      ASSERT_EQ(values->count(output.name), 1u) << recipe.name << ": " << output.name;
+      EXPECT_EQ(values->at(output.name).shape, stated) << recipe.name << ": " << output.name;
+    }
+  }
+}
+
+TEST(ZooList, FindsTheNearestName) {
+  EXPECT_EQ(nearest_model("resnet"), "resnet50");
+  EXPECT_EQ(nearest_model("resnet-50"), "resnet50");
+  EXPECT_EQ(nearest_model("mobilnet_v2"), "mobilenet_v2");
+  EXPECT_EQ(nearest_model("quicksort"), "");
+  EXPECT_EQ(find_model("resnet"), nullptr);
+  ASSERT_NE(find_model("resnet50"), nullptr);
+}
+
+TEST_F(Zoo, WritesWhatItDescribes) {
+  const std::string path = (folder_ / "m.onnx").string();
+  ASSERT_TRUE(build_model("mobilenet_v2", path, kDefaultSeed, {}).ok());
+  const Result<Graph> graph = read_graph(path);
+  ASSERT_TRUE(graph.ok()) << graph.error().text;
+  const ModelDescription& model = *find_model("mobilenet_v2");
+  EXPECT_EQ(graph->file_bytes, model.file_bytes);
+  EXPECT_EQ(count_parameters(*graph).learned, model.parameters);
+  for (const Tensor& tensor : graph->initializers) {
+    for (const float value : tensor.floats) ASSERT_EQ(std::fpclassify(value), FP_NORMAL);
+  }
+}
+
+uint64_t digest(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  std::vector<char> buffer(1 << 16);
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0) {
+    for (std::streamsize i = 0; i < file.gcount(); ++i) {
+      hash = (hash ^ static_cast<unsigned char>(buffer[static_cast<size_t>(i)])) * 0x100000001b3;
+    }
+  }
+  return hash;
+}
+
+// Anybody's file is everybody's: raise kBuilderVersion with this number.
+TEST_F(Zoo, TheSameSeedGivesTheSameBytes) {
+  const std::string path = (folder_ / "m.onnx").string();
+  ASSERT_TRUE(build_model("mobilenet_v2", path, kDefaultSeed, {}).ok());
+  EXPECT_EQ(digest(path), 9707447212368361013u);
+  const std::string other = (folder_ / "other.onnx").string();
+  ASSERT_TRUE(build_model("mobilenet_v2", other, kDefaultSeed + 1, {}).ok());
+  EXPECT_NE(digest(other), digest(path));
+}
+
+TEST_F(Zoo, RefusesUnknownNamesWithASuggestion) {
+  const Status status = build_model("resnet5", (folder_ / "m.onnx").string(), 1, {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::kUsage);
+  EXPECT_NE(status.error().text.find("did you mean resnet50?"), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+// Several processes that want the same model at once all get it, whole.
+TEST_F(Zoo, TheCacheStandsConcurrentBuilders) {
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder_.c_str(), 1), 0);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const Result<std::string> path = cached_model("mobilenet_v2");
+      ::_exit(path.ok() && read_graph(*path).ok() ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  const Result<std::string> path = cached_model("mobilenet_v2");
+  ASSERT_TRUE(path.ok()) << path.error().text;
+  EXPECT_EQ(fs::path(*path).parent_path(), folder_ / "xsp" / "models");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "xsp" / "models"), {}), 1);
+
+  fs::resize_file(*path, 1000);  // a damaged file is built anew
+  ASSERT_TRUE(cached_model("mobilenet_v2").ok());
+  EXPECT_EQ(fs::file_size(*path), find_model("mobilenet_v2")->file_bytes);
+  EXPECT_EQ(cached_model("mobilenet_v9").error().code, Code::kUsage);
+}
+
+}  // namespace
+}  // namespace xsp::models

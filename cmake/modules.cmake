@@ -23,6 +23,7 @@ function(xsp_module name)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/annotate/")  # libxsp.so: see src/capture/module.cmake
   list(TRANSFORM arg_DEPENDS PREPEND xsp_ OUTPUT_VARIABLE modules)
   if(sources)
     add_library(xsp_${name} STATIC ${sources})

@@ -1,9 +1,9 @@
 /* xsp.h: annotate any program with spans.
  *
- * A span is a named interval at one level of the stack. Spans are recorded into a per-thread ring and
- * drained to an append-only .xtrace file by a background thread; the emitting thread takes no lock,
- * makes no system call and allocates nothing. While no trace is being recorded, a span costs one load
- * and one branch.
+ * A span is a named interval at one level of the stack. Spans are recorded into a per-thread ring
+ * and drained to an append-only .xtrace file by a background thread; the emitting thread takes no
+ * lock, makes no system call and allocates nothing, but with its first span of a recording. While
+ * no trace is being recorded, a span costs one load and one branch.
  *
  *     static xsp_site load = XSP_SITE(XSP_LEVEL_APPLICATION, "load image");
  *     xsp_start(NULL);                         // or run the program under xsp
@@ -13,13 +13,23 @@
  *     xsp_stop();
  *
  * Conventions
- *  - Structs that cross the library's edge begin with struct_size, set by the caller; fields are only
- *    ever appended.
- *  - No memory changes owner: pointers handed in are read during the call alone, except a static
- *    xsp_site and the text that it points to, which must live as long as the process.
+ *  - Structs that cross the library's edge begin with struct_size, set by the caller; fields are
+ *    only ever appended.
+ *  - No memory changes owner: pointers handed in are read during the call alone, but for a static
+ *    xsp_site, and the text that it points to, which are read as long as spans of it begin.
  *  - Nothing here throws, aborts or sets errno. What cannot be recorded is dropped and counted.
- *  - Every function may be called from any thread, and after fork in either process. A span must end
- *    on the thread on which it began, innermost first.
+ *  - Every function may be called from any thread, but not from a signal handler, and after fork in
+ *    either process: a child goes on recording into a file of its own, NAME.<pid>.xtrace, made with
+ *    its first span. A span should end on the thread on which it began, innermost first; one that
+ *    does not is recorded all the same, by the thread that ended it.
+ *  - A process that ends without xsp_stop leaves a good file: at exit the recording is stopped;
+ *    after a crash or kill -9 the file lacks at most the last few milliseconds, and says how many
+ *    spans they held, and which spans were open.
+ *
+ * Environment
+ *  - XSP_TRACE    the file, where xsp_start is not given one; "%p" in it becomes the process's id.
+ *  - XSP_LEVELS   the levels, where xsp_start is not given any: "model,layer", or "all".
+ *  - XSP_DISABLE  if set, and neither empty nor "0": xsp_start succeeds, and records nothing.
  */
 #ifndef XSP_XSP_H_
 #define XSP_XSP_H_
@@ -52,23 +62,25 @@ typedef struct xsp_site {
   uint32_t level;   /* XSP_LEVEL_* */
   uint32_t id;      /* 0 until first use; assigned by the library */
 } xsp_site;
-#define XSP_SITE(level, name) {(name), NULL, (level), 0}
+#define XSP_SITE(level, name) \
+  { (name), NULL, (level), 0 }
 
-/* ---- Recording ---------------------------------------------------------------------------------- */
+/* ---- Recording ------------------------------------------------------------------------------- */
 
 typedef struct xsp_options {
   size_t struct_size;
-  const char* path;      /* the .xtrace file; NULL: $XSP_TRACE, else xsp-<pid>.xtrace */
-  uint32_t levels;       /* bits of the levels to record; 0: $XSP_LEVELS, else all */
-  uint32_t ring_bytes;   /* per thread, a power of two; 0: 8 MiB */
-  uint64_t file_bytes;   /* stop writing (and count) beyond this size; 0: no limit */
+  const char* path;    /* the .xtrace file; NULL: $XSP_TRACE, else xsp-<pid>.xtrace */
+  uint32_t levels;     /* bits of the levels to record; 0: $XSP_LEVELS, else all */
+  uint32_t ring_bytes; /* per thread, a power of two from 64 KiB to 1 GiB; 0: 8 MiB */
+  uint64_t file_bytes; /* stop writing (and count) beyond this size; 0: no limit */
 } xsp_options;
 
-/* Start recording to a file, NULL for the defaults. 0, or an errno value when the file cannot be made
- * (EALREADY when recording). */
+/* Start recording to a file, which is made or replaced; NULL for the defaults. 0, or an errno value
+ * (EALREADY when recording). A file that another process is recording to is left alone, and
+ * NAME.<pid>.xtrace used instead. */
 XSP_API int xsp_start(const xsp_options* options);
-/* Drain, write the trailer and close. Spans still open are written as open. 0 or an errno value, the
- * first that writing the file met. */
+/* Drain, say that the file is complete, and close it. Spans still open are written as open. 0, also
+ * when nothing is being recorded, or an errno value, the first that writing the file met. */
 XSP_API int xsp_stop(void);
 /* Drain what has been emitted so far into the file; returns when it is written. */
 XSP_API void xsp_flush(void);
@@ -81,26 +93,30 @@ static inline int xsp_is_recorded(uint32_t level) {
   return (__atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) >> level) & 1u;
 }
 
-/* ---- Sites made at run time --------------------------------------------------------------------- */
+/* ---- Sites made at run time ------------------------------------------------------------------ */
 
-/* The id of the site with this level, name and type, made at its first mention. For names discovered at
- * run time, such as layers. Takes a lock: call it once per thing and keep the id. 0 if the table is
- * full (counted); spans of site 0 are dropped and counted. */
+/* The id of the site with this level, name and type, made at its first mention. For names
+ * discovered at run time, such as layers. Takes a lock: call it once per thing and keep the id. 0
+ * if the table is full (counted); spans of site 0 are dropped and counted. Sites, keys and facts
+ * outlast a recording, and are written to each. */
 XSP_API uint32_t xsp_intern_site(uint32_t level, const char* name, const char* type);
-/* Facts that hold for every span of a site (shapes, types, provenance), written once. */
+/* Facts that hold for every span of a site (shapes, types, provenance), written once. Said again,
+ * the last value holds. */
 XSP_API void xsp_site_attribute(uint32_t site_id, const char* key, const char* value);
 /* A number that holds for every span of a site; the key ends in its unit, e.g. "output_bytes". */
 XSP_API void xsp_site_counter(uint32_t site_id, const char* key, double value);
-/* The id of an attribute's or a counter's key, for the calls below. 0 if the table is full. */
+/* The id of an attribute's or a counter's key, for the calls below. 0 if the table is full; values
+ * under key 0 are dropped and counted. */
 XSP_API uint32_t xsp_intern_key(const char* key);
 
-/* ---- Spans as they happen ----------------------------------------------------------------------- */
+/* ---- Spans as they happen -------------------------------------------------------------------- */
 
+/* The library's own; the caller keeps it until the span ends. */
 typedef struct xsp_span {
-  uint64_t start;   /* ticks of the trace's clock; 0: not recorded */
-  uint64_t value;   /* the inline attribute, if key is not 0 */
+  uint64_t start; /* ticks of the trace's clock; 0: not recorded */
+  uint64_t value; /* the inline number, if key is not 0 */
   uint32_t site_id;
-  uint32_t key;
+  uint32_t key; /* of the inline number, with its kind */
 } xsp_span;
 
 /* Out of line parts of the inline functions below. */
@@ -115,17 +131,19 @@ static inline xsp_span xsp_begin(xsp_site* site) {
 static inline void xsp_end(xsp_span* span) {
   if (span->start != 0) xsp_end_recorded(span);
 }
-/* The first integer attribute of a span is free of charge; each further one takes another record. */
+/* The first number of a span is free of charge; each further value takes a record more. Texts are
+ * cut at 4096 bytes. */
 XSP_API void xsp_span_int(xsp_span* span, uint32_t key, int64_t value);
 XSP_API void xsp_span_double(xsp_span* span, uint32_t key, double value);
 XSP_API void xsp_span_text(xsp_span* span, uint32_t key, const char* value);
 /* A counter: a number that hardware or the framework counted during the span. */
 XSP_API void xsp_span_counter(xsp_span* span, uint32_t key, double value);
-/* W3C trace context, "00-<trace id>-<parent id>-<flags>": ties the span to a distributed trace. Returns
- * 0, or EINVAL when the text is malformed (nothing is recorded of it). */
+/* W3C trace context, "00-<trace id>-<parent id>-<flags>": ties the span to a distributed trace, as
+ * its attribute "traceparent". Returns 0, or EINVAL when the text is malformed (nothing is recorded
+ * of it). */
 XSP_API int xsp_span_traceparent(xsp_span* span, const char* traceparent);
 
-/* ---- Spans with given times --------------------------------------------------------------------- */
+/* ---- Spans with given times ------------------------------------------------------------------ */
 
 enum { XSP_VALUE_INT = 1, XSP_VALUE_DOUBLE = 2, XSP_VALUE_TEXT = 3, XSP_VALUE_COUNTER = 4 };
 typedef struct xsp_value {
@@ -143,7 +161,7 @@ typedef struct xsp_complete_span {
   uint32_t site_id;
   uint32_t thread;         /* the thread that it ran on; 0: the calling thread */
   int64_t start_ns;        /* UNIX time; see xsp_now_ns */
-  int64_t duration_ns;     /* >= 0 */
+  int64_t duration_ns;     /* >= 0; less is taken as 0 */
   uint64_t correlation_id; /* ties a launch to what it launched; 0: none */
   const xsp_value* values; /* attributes and counters */
   size_t value_count;
@@ -151,25 +169,26 @@ typedef struct xsp_complete_span {
   uint32_t stream; /* stream + 1; 0: none */
 } xsp_complete_span;
 
-/* Record a span whose times another profiler measured. */
+/* Record a span whose times another profiler measured, if its level is being recorded. */
 XSP_API void xsp_emit(const xsp_complete_span* span);
 /* Now on the clock of xsp_complete_span.start_ns: nanoseconds of UNIX time, as the trace's own anchors
  * convert them. */
 XSP_API int64_t xsp_now_ns(void);
 
-/* ---- What was lost ------------------------------------------------------------------------------ */
+/* ---- What was lost --------------------------------------------------------------------------- */
 
+/* Of the recording under way, else of the last one. */
 typedef struct xsp_counts {
   size_t struct_size;
-  uint64_t recorded;          /* spans accepted */
-  uint64_t dropped_ring;      /* spans lost because a thread's ring was full */
-  uint64_t dropped_file;      /* spans lost because the file could not be written, or was at its limit */
-  uint64_t dropped_site;      /* spans lost because the table of sites was full */
-  uint64_t clock_jumps;       /* times the clocks were found to disagree */
+  uint64_t recorded;     /* spans accepted; dropped_file of them did not reach the file */
+  uint64_t dropped_ring; /* spans lost because a thread's ring was full, or could not be had */
+  uint64_t dropped_file; /* spans lost because the file could not be written, or was at its limit */
+  uint64_t dropped_site; /* spans lost because the table of sites was full */
+  uint64_t clock_jumps;  /* times the clocks were found to disagree */
 } xsp_counts;
 XSP_API void xsp_get_counts(xsp_counts* counts);
-/* Count events that a collector knows it lost, e.g. ("cupti", "buffer full", 12): they reach the table
- * `loss` of the evaluation. */
+/* Count events that a collector knows it lost, e.g. ("cupti", "buffer full", 12): they reach the
+ * table `loss` of the evaluation. */
 XSP_API void xsp_count_loss(const char* source, const char* cause, uint64_t count);
 
 #ifdef __cplusplus

@@ -1,0 +1,51 @@
+// AnchorTracker: which samples of the clocks belong in the trace, and whether a clock jumped.
+#ifndef XSP_CAPTURE_ANNOTATE_ANCHORS_H_
+#define XSP_CAPTURE_ANNOTATE_ANCHORS_H_
+
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace xsp::capture {
+
+class AnchorTracker {
+ public:
+  struct Verdict {
+    bool is_due;   // time for one in the stream
+    bool is_jump;  // the clocks disagree about the time since the latest sample
+  };
+
+  void begin(const Anchor& first, uint64_t ticks_per_s) {
+    written_ = latest_ = first;
+    ticks_per_ns_ = static_cast<double>(ticks_per_s) * 1e-9;
+  }
+  const Anchor& latest() const { return latest_; }
+
+  Verdict add(const Anchor& now) {
+    const double elapsed_ns = static_cast<double>(now.monotonic_ns - latest_.monotonic_ns);
+    const double ticks = static_cast<double>(static_cast<int64_t>(now.ticks - latest_.ticks));
+    const double real_ns = static_cast<double>(now.realtime_ns - latest_.realtime_ns);
+    // Between two samples the rate may be steered by 500 ppm, and was measured in a millisecond.
+    const double tolerance_ns = kToleranceNs + elapsed_ns * 2e-3;
+    const bool is_jump = distance(ticks / ticks_per_ns_, elapsed_ns) > tolerance_ns ||
+                         distance(real_ns, elapsed_ns) > tolerance_ns;
+    latest_ = now;
+    const bool is_due = is_jump || now.monotonic_ns - written_.monotonic_ns >= kPeriodNs;
+    if (is_due) written_ = now;
+    return {is_due, is_jump};
+  }
+
+ private:
+  static constexpr int64_t kPeriodNs = 1'000'000'000;
+  static constexpr double kToleranceNs = 1e6;
+
+  static double distance(double a, double b) { return a < b ? b - a : a - b; }
+
+  Anchor written_;
+  Anchor latest_;
+  double ticks_per_ns_ = 1;
+};
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_ANNOTATE_ANCHORS_H_

@@ -1,0 +1,403 @@
+// The drainer: a thread that every few milliseconds moves what was emitted from the rings to the
+// file.
+//
+// What kill -9 can lose: the spans that ended since the last pass, at most kPassPeriodNs ago on a
+// machine that keeps up. How many they were is known from the lanes' blocks, which lie in the file.
+// Rings that lie in the file too would lose nothing, but the kernel writes dirty pages back behind
+// the program's back and protects them against writing while it does: an emitting thread would meet
+// page faults and, on a slow disk, waits. docs/trace_format.md has the numbers.
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <new>
+
+#include "base/log.h"
+#include "capture/annotate/anchors.h"
+#include "capture/annotate/session.h"
+#include "capture/annotate/tables.h"
+#include "trace/encode.h"
+
+namespace xsp::capture {
+
+using trace::ChunkHeader;
+using trace::ChunkType;
+using trace::Lane;
+using trace::LaneBlock;
+using trace::LaneUse;
+using trace::SpanEncoder;
+
+struct DrainMemory {
+  uint8_t buffer[sizeof(ChunkHeader) + kChunkPayloadBytesMax + trace::kChunkAlignment];
+  uint8_t encoder_memory[2][SpanEncoder::kMemoryBytes];
+  SpanEncoder as_happened{encoder_memory[0]};
+  SpanEncoder given{encoder_memory[1]};
+  uint64_t heads[kLaneMax];
+  AnchorTracker anchors;
+  size_t tables_written = 0;
+  uint64_t tables_dropped_before = 0;
+
+  uint8_t* payload() { return buffer + sizeof(ChunkHeader); }
+};
+
+namespace {
+
+constexpr int64_t kPassPeriodNs = 4'000'000;
+constexpr size_t kTableChunkBytes = 1u << 20;
+constexpr uint64_t kSlotsPerRelease = 2048;
+
+void note_error(int error) {
+  static int said = 0;
+  if (error == 0) return;
+  if (session.first_error == 0) session.first_error = error;
+  say_once(&said, "cannot write the trace", error, "spans are counted and dropped");
+}
+
+int append(ChunkType type, size_t payload_bytes) {
+  const int error = session.writer.append(type, session.drain->buffer, payload_bytes);
+  note_error(error);
+  return error;
+}
+
+void write_anchor(const Anchor& anchor) {
+  memcpy(session.drain->payload(), &anchor, sizeof anchor);
+  append(ChunkType::kAnchor, sizeof anchor);
+}
+
+// Keeps the first page's anchor fresh, and writes one into the stream now and then, and around a
+// jump.
+void take_anchor(bool is_last) {
+  trace::SessionBlock* block = session.writer.session();
+  const Anchor now = sample_anchor(session.tick_source);
+  const Anchor before = session.drain->anchors.latest();
+  const AnchorTracker::Verdict verdict = session.drain->anchors.add(now);
+  if (verdict.is_jump) {
+    trace::add_one(&block->clock_jumps);
+    write_anchor(before);
+  }
+  if (verdict.is_due || is_last) write_anchor(now);
+  const uint64_t count = trace::load(block->anchor_count) + 1;
+  block->latest[count % 2] = now;
+  trace::store(&block->anchor_count, count);
+}
+
+// Entries are told apart by their lengths; a chunk holds whole ones.
+size_t table_bytes_to_write(const uint8_t* log, size_t begin, size_t end) {
+  size_t at = begin;
+  while (at < end) {
+    uint64_t length = 0;
+    const uint8_t* body = trace::get_varint(log + at, log + end, &length);
+    const size_t next = static_cast<size_t>(body - log) + length;
+    if (at > begin && next - begin > kTableChunkBytes) break;
+    at = next;
+  }
+  return at - begin;
+}
+
+// False if some of the tables could not be written: spans that need them must wait.
+bool write_tables() {
+  DrainMemory* drain = session.drain;
+  const uint8_t* log = tables_log();
+  const size_t end = tables_size();
+  while (drain->tables_written < end) {
+    const size_t bytes = table_bytes_to_write(log, drain->tables_written, end);
+    memcpy(drain->payload(), log + drain->tables_written, bytes);
+    if (append(ChunkType::kTable, bytes) != 0) return false;
+    drain->tables_written += bytes;
+  }
+  trace::SessionBlock* block = session.writer.session();
+  trace::store(&block->dropped_fact, tables_dropped() - drain->tables_dropped_before);
+  return true;
+}
+
+void write_spans(Lane* lane, SpanEncoder* encoder, bool is_given, bool can_write) {
+  const uint32_t count = encoder->span_count();
+  if (count == 0) return;
+  uint64_t* drained = is_given ? &lane->drained_given : &lane->drained;
+  const size_t bytes =
+      encoder->finish(*drained, trace::load(lane->block->dropped_ring),
+                      trace::load(lane->block->dropped_site), session.drain->payload());
+  *drained += count;
+  uint64_t* all = &session.writer.session()->drained;
+  trace::store(all, trace::load(*all) + count);
+  if (!can_write || append(ChunkType::kSpans, bytes) != 0) {
+    uint64_t* dropped = &session.writer.session()->dropped_file;
+    trace::store(dropped, trace::load(*dropped) + count);
+  }
+  encoder->begin(lane->number, lane->thread, is_given);
+}
+
+// Moves the lane's groups before `head` to the file, or counts them.
+void drain_lane(Lane* lane, uint64_t head, bool can_write) {
+  DrainMemory* drain = session.drain;
+  const trace::Slots slots = {lane->slots, lane->mask};
+  uint64_t position = lane->tail.load(std::memory_order_relaxed);
+  if (position == head) return;
+  drain->as_happened.begin(lane->number, lane->thread, false);
+  drain->given.begin(lane->number, lane->thread, true);
+  uint64_t released = position;
+  while (position < head) {
+    const trace::Record& record = slots[position];
+    SpanEncoder* encoder = record.is_given() ? &drain->given : &drain->as_happened;
+    if (!encoder->add(slots, position)) {
+      write_spans(lane, encoder, record.is_given(), can_write);
+      encoder->add(slots, position);
+    }
+    position += 1 + record.extra_slots();
+    if (position - released >= kSlotsPerRelease) {
+      lane->tail.store(position, std::memory_order_release);
+      released = position;
+    }
+  }
+  lane->tail.store(position, std::memory_order_release);
+  write_spans(lane, &drain->as_happened, false, can_write);
+  write_spans(lane, &drain->given, true, can_write);
+}
+
+// What is open on a lane, and the ring's head, as of one moment.
+struct OpenSpans {
+  uint64_t depth;
+  uint64_t accepted;
+  uint64_t head;
+  trace::OpenEntry entries[trace::kOpenMax];
+};
+
+void snapshot_open(const Lane* lane, OpenSpans* open) {
+  // Its thread may be ending a span: try until nothing moved while looking.
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    const uint64_t before = __atomic_load_n(&lane->block->accepted_and_depth, __ATOMIC_ACQUIRE);
+    open->depth = before & LaneBlock::kDepthMask;
+    open->accepted = before >> LaneBlock::kDepthBits;
+    const uint64_t kept = open->depth < trace::kOpenMax ? open->depth : trace::kOpenMax;
+    for (uint64_t i = 0; i < kept; ++i) {
+      const trace::OpenEntry* entry = &lane->block->open[i];
+      open->entries[i] = {__atomic_load_n(&entry->start, __ATOMIC_RELAXED),
+                          __atomic_load_n(&entry->site_id, __ATOMIC_RELAXED), 0};
+    }
+    open->head = lane->head.load(std::memory_order_acquire);
+    if (__atomic_load_n(&lane->block->accepted_and_depth, __ATOMIC_ACQUIRE) == before) return;
+  }
+}
+
+// Writes the spans that will not end in this recording. The lane is drained up to open.head.
+void write_open(Lane* lane, const OpenSpans& open) {
+  // A span whose record was taken before its thread took it off the stack is not open.
+  const uint64_t ended = lane->drained - open.accepted;
+  const uint64_t depth = open.depth > ended ? open.depth - ended : 0;
+  if (depth == 0) return;
+  const uint64_t kept = depth < trace::kOpenMax ? depth : trace::kOpenMax;
+  const trace::OpenHeader header = {lane->number, lane->thread, static_cast<uint32_t>(depth), 0};
+  uint8_t* payload = session.drain->payload();
+  memcpy(payload, &header, sizeof header);
+  memcpy(payload + sizeof header, open.entries, kept * sizeof(trace::OpenEntry));
+  if (append(ChunkType::kOpen, sizeof header + kept * sizeof(trace::OpenEntry)) != 0) {
+    uint64_t* dropped = &session.writer.session()->dropped_file;
+    trace::store(dropped, trace::load(*dropped) + depth);
+  }
+}
+
+// A thread that ended: the rest of its ring, the spans it left open; then its lane is free.
+void release_lane(Lane* lane, bool can_write) {
+  OpenSpans open;
+  snapshot_open(lane, &open);
+  drain_lane(lane, open.head, can_write);
+  write_open(lane, open);
+  trace::store(&lane->block->accepted_and_depth, lane->drained << LaneBlock::kDepthBits);
+  __atomic_store_n(&lane->block->state, static_cast<uint32_t>(trace::LaneState::kFree),
+                   __ATOMIC_RELEASE);
+  lane->use.store(static_cast<uint32_t>(LaneUse::kFree), std::memory_order_release);
+}
+
+uint8_t* put_text(uint8_t* out, const char* text) {
+  const size_t size = strlen(text);
+  out = trace::put_varint(out, size);
+  memcpy(out, text, size);
+  return out + size;
+}
+
+void write_losses() {
+  if (!session.losses_changed) return;
+  uint8_t* end = session.drain->payload();
+  for (uint32_t i = 0; i < session.loss_count; ++i) {
+    end = put_text(end, session.losses[i].source);
+    end = put_text(end, session.losses[i].cause);
+    end = trace::put_varint(end, session.losses[i].count);
+  }
+  const size_t bytes = static_cast<size_t>(end - session.drain->payload());
+  if (append(ChunkType::kLoss, bytes) == 0) session.losses_changed = false;
+}
+
+// Where the file system cannot map, blocks are copied to the file instead.
+void copy_unmapped_blocks() {
+  session.writer.write_session();
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    const Lane* lane = session.lanes[i];
+    if (lane->has_block != 0 && lane->is_mapped == 0) {
+      session.writer.write_page(lane->block, lane->block_offset);
+    }
+  }
+}
+
+bool is_of_session(const Lane* lane) {
+  return lane->generation.load(std::memory_order_relaxed) ==
+         (session.generation.load(std::memory_order_relaxed) & ~1u);
+}
+
+void publish_counts() {
+  trace::SessionBlock* block = session.writer.session();
+  trace::store(&block->dropped_ring, session.dropped_ring);
+  trace::store(&block->dropped_site, session.dropped_site);
+  trace::store(&block->dropped_value, session.dropped_value);
+}
+
+// One pass; returns the greatest fill of a ring that it met, in 1/256.
+uint64_t pass(bool is_last) {
+  uint64_t fullest = 0;
+  take_anchor(is_last);
+  // Heads first, then tables: the site of a span whose record is seen is in the tables by then.
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    Lane* lane = session.lanes[i];
+    session.drain->heads[i] = lane->head.load(std::memory_order_acquire);
+    const uint64_t fill = session.drain->heads[i] - lane->tail.load(std::memory_order_relaxed);
+    if (is_of_session(lane) && fill * 256 / lane->mask > fullest) fullest = fill * 256 / lane->mask;
+  }
+  const bool can_write = write_tables();
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    Lane* lane = session.lanes[i];
+    if (!is_of_session(lane)) continue;
+    const bool ended =
+        lane->use.load(std::memory_order_acquire) == static_cast<uint32_t>(LaneUse::kOrphaned);
+    if (ended) {
+      release_lane(lane, write_tables());
+    } else {
+      drain_lane(lane, session.drain->heads[i], can_write);
+    }
+  }
+  write_losses();
+  publish_counts();
+  copy_unmapped_blocks();
+  return fullest;
+}
+
+void* drainer_main(void*) {
+  pthread_mutex_lock(&session.lock);
+  while (!session.drainer_quits) {
+    if (pass(false) > 32) {
+      // Much came: look again at once, but let a thread that waits for the lock have it.
+      pthread_mutex_unlock(&session.lock);
+      pthread_mutex_lock(&session.lock);
+      continue;
+    }
+    timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += kPassPeriodNs;
+    if (until.tv_nsec >= 1'000'000'000) {
+      until.tv_nsec -= 1'000'000'000;
+      ++until.tv_sec;
+    }
+    pthread_cond_timedwait(&session.wake, &session.lock, &until);
+  }
+  pthread_mutex_unlock(&session.lock);
+  return nullptr;
+}
+
+void free_memory() {
+  munmap(session.drain, sizeof(DrainMemory));
+  session.drain = nullptr;
+}
+
+}  // namespace
+
+int start_draining(const trace::FileHeader& header) {
+  void* memory = mmap(nullptr, sizeof(DrainMemory), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return errno;
+  session.drain = new (memory) DrainMemory;
+  session.drain->tables_dropped_before = tables_dropped();
+  session.drain->anchors.begin(header.first, header.ticks_per_s);
+  session.drainer_quits = false;
+
+  pthread_condattr_t clock;
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_cond_init(&session.wake, &clock);
+  pthread_condattr_destroy(&clock);
+
+  // The program's signals are for its own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const int error = pthread_create(&session.drainer, nullptr, drainer_main, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) {
+    free_memory();
+    return error;
+  }
+  pthread_setname_np(session.drainer, "xsp-drainer");
+  return 0;
+}
+
+void stop_drainer_thread() {
+  pthread_mutex_lock(&session.lock);
+  session.drainer_quits = true;
+  pthread_cond_signal(&session.wake);
+  pthread_mutex_unlock(&session.lock);
+  pthread_join(session.drainer, nullptr);
+}
+
+void drain_all() { pass(false); }
+
+xsp_counts count_now() {
+  xsp_counts counts = {};
+  const trace::SessionBlock* block = session.writer.session();
+  counts.dropped_file = trace::load(block->dropped_file);
+  counts.clock_jumps = trace::load(block->clock_jumps);
+  counts.dropped_ring = session.dropped_ring;
+  counts.dropped_site = session.dropped_site;
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    const Lane* lane = session.lanes[i];
+    if (!is_of_session(lane)) continue;
+    counts.recorded += trace::load(lane->block->accepted_and_depth) >> LaneBlock::kDepthBits;
+    counts.recorded += trace::load(lane->block->accepted_given);
+    counts.dropped_ring += trace::load(lane->block->dropped_ring);
+    counts.dropped_site += trace::load(lane->block->dropped_site);
+  }
+  return counts;
+}
+
+void finish_file() {
+  pass(true);
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    Lane* lane = session.lanes[i];
+    if (!is_of_session(lane)) continue;
+    OpenSpans open;
+    snapshot_open(lane, &open);
+    drain_lane(lane, open.head, write_tables());
+    write_open(lane, open);
+  }
+  session.last_counts = count_now();
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    Lane* lane = session.lanes[i];
+    if (!is_of_session(lane) || lane->has_block == 0) continue;
+    // From the file's view the recording ends here, whatever the thread still does.
+    LaneBlock last = *lane->block;
+    last.state = static_cast<uint32_t>(trace::LaneState::kFree);
+    last.accepted_and_depth = lane->drained << LaneBlock::kDepthBits;
+    last.accepted_given = lane->drained_given;
+    trace::detach_block(lane);
+    note_error(session.writer.write_page(&last, lane->block_offset));
+  }
+  trace::store(&session.writer.session()->state,
+               static_cast<uint64_t>(trace::FileState::kComplete));
+  note_error(session.writer.write_session());
+  session.writer.close();
+  pthread_cond_destroy(&session.wake);
+  free_memory();
+}
+
+void forget_drainer() {
+  if (session.drain != nullptr) free_memory();
+}
+
+}  // namespace xsp::capture

@@ -1,0 +1,108 @@
+#include "capture/annotate/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xsp/xsp.h"
+
+namespace xsp::capture {
+namespace {
+
+constexpr char kSuffix[] = ".xtrace";
+
+// Text built in a buffer of the caller; remembers whether it fitted.
+class Builder {
+ public:
+  Builder(char* out, size_t size) : out_(out), free_(size) {}
+  void append(const char* text, size_t size) {
+    for (size_t i = 0; i < size && fits_; ++i) {
+      fits_ = free_ > 1;
+      if (!fits_) break;
+      *out_++ = text[i];
+      --free_;
+    }
+  }
+  void append(const char* text) { append(text, strlen(text)); }
+  void append_number(int number) {
+    char digits[12];
+    size_t begin = sizeof digits;
+    for (unsigned rest = static_cast<unsigned>(number); rest != 0 || begin == sizeof digits;
+         rest /= 10) {
+      digits[--begin] = static_cast<char>('0' + rest % 10);
+    }
+    append(digits + begin, sizeof digits - begin);
+  }
+  bool finish() {
+    *out_ = '\0';
+    return fits_;
+  }
+
+ private:
+  char* out_;
+  size_t free_;
+  bool fits_ = true;
+};
+
+const char* variable(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+}  // namespace
+
+bool is_disabled() {
+  const char* value = variable("XSP_DISABLE");
+  return value != nullptr && strcmp(value, "0") != 0;
+}
+
+uint32_t parse_levels(const char* text) {
+  static const char* const kNames[] = {"application", "model", "layer", "library", "api", "kernel"};
+  uint32_t levels = 0;
+  for (;;) {
+    const size_t size = strcspn(text, ",");
+    uint32_t bits = size == 3 && strncmp(text, "all", 3) == 0 ? XSP_LEVELS_ALL : 0;
+    for (uint32_t level = 1; level <= XSP_LEVEL_KERNEL; ++level) {
+      const char* name = kNames[level - 1];
+      if (strlen(name) == size && strncmp(text, name, size) == 0) bits = XSP_LEVEL_BIT(level);
+    }
+    if (bits == 0) return 0;
+    levels |= bits;
+    if (text[size] == '\0') return levels;
+    text += size + 1;
+  }
+}
+
+uint32_t levels_to_record(uint32_t asked) {
+  if (asked != 0) return asked;
+  const char* value = variable("XSP_LEVELS");
+  return value == nullptr ? XSP_LEVELS_ALL : parse_levels(value);
+}
+
+bool path_to_record(const char* asked, int process_id, char* out, size_t size) {
+  if (asked == nullptr) asked = variable("XSP_TRACE");
+  if (asked == nullptr) asked = "xsp-%p.xtrace";
+  Builder path(out, size);
+  while (*asked != '\0') {
+    if (asked[0] == '%' && asked[1] == 'p') {
+      path.append_number(process_id);
+      asked += 2;
+    } else {
+      path.append(asked++, 1);
+    }
+  }
+  return path.finish();
+}
+
+bool path_of_process(const char* path, int process_id, char* out, size_t size) {
+  const size_t length = strlen(path);
+  const size_t suffix = sizeof kSuffix - 1;
+  const bool has_suffix = length > suffix && strcmp(path + length - suffix, kSuffix) == 0;
+  Builder result(out, size);
+  result.append(path, has_suffix ? length - suffix : length);
+  result.append(".", 1);
+  result.append_number(process_id);
+  result.append(kSuffix);
+  return result.finish();
+}
+
+}  // namespace xsp::capture

@@ -1,0 +1,24 @@
+// What the environment says about recording; see xsp.h.
+#ifndef XSP_CAPTURE_ANNOTATE_ENVIRONMENT_H_
+#define XSP_CAPTURE_ANNOTATE_ENVIRONMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xsp::capture {
+
+// $XSP_DISABLE is set and neither empty nor "0".
+bool is_disabled();
+// The bits of a list of levels, "model,layer" or "all"; 0 if a word of it is no level.
+uint32_t parse_levels(const char* text);
+// `asked`, else $XSP_LEVELS, else every level. 0 if $XSP_LEVELS is malformed.
+uint32_t levels_to_record(uint32_t asked);
+// `asked`, else $XSP_TRACE, else xsp-<pid>.xtrace, each "%p" made the process's id. False if it
+// does not fit.
+bool path_to_record(const char* asked, int process_id, char* out, size_t size);
+// a.xtrace -> a.<pid>.xtrace. False if it does not fit.
+bool path_of_process(const char* path, int process_id, char* out, size_t size);
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_ANNOTATE_ENVIRONMENT_H_

@@ -1,0 +1,359 @@
+// Starting and stopping a recording, threads that join it, and what a fork does to it.
+//
+// A child of fork goes on recording, into a file of its own, <name>.<pid>.xtrace, made with its
+// first span: a child that calls exec leaves no file behind. The parent does not notice: rings are
+// wiped in the child, not copied.
+#include "capture/annotate/session.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "capture/annotate/environment.h"
+#include "capture/annotate/tables.h"
+
+extern "C" {
+uint32_t xsp_recorded_levels = 0;
+}
+
+namespace xsp::capture {
+
+using trace::Lane;
+using trace::LaneUse;
+
+constinit Session session;
+__thread Lane* thread_lane __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+
+class Locked {
+ public:
+  explicit Locked(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
+  ~Locked() { pthread_mutex_unlock(mutex_); }
+
+ private:
+  pthread_mutex_t* mutex_;
+};
+
+pthread_once_t once = PTHREAD_ONCE_INIT;
+pthread_key_t thread_end_key;
+
+// The calling thread ends: its lane is drained, then another thread's.
+void on_thread_end(void* lane) {
+  static_cast<Lane*>(lane)->use.store(static_cast<uint32_t>(LaneUse::kOrphaned),
+                                      std::memory_order_release);
+  thread_lane = nullptr;
+}
+
+void before_fork() {
+  pthread_mutex_lock(&session.control);
+  pthread_mutex_lock(&session.lock);
+  lock_tables();
+}
+
+void after_fork_in_parent() {
+  unlock_tables();
+  pthread_mutex_unlock(&session.lock);
+  pthread_mutex_unlock(&session.control);
+}
+
+void forget_counts() {
+  session.first_error = 0;
+  session.loss_count = 0;
+  session.losses_changed = false;
+  session.dropped_value = session.dropped_ring = session.dropped_site = 0;
+}
+
+// Only the calling thread lives on here; the drainer does not.
+void forget_parent() {
+  session.process_id = getpid();
+  if (session.state == State::kIdle) return;
+  session.writer.close();
+  forget_drainer();
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    trace::free_lane_memory(session.lanes[i], session.lane_bytes[i]);
+  }
+  session.lane_count = 0;
+  session.state = State::kForked;
+  forget_counts();
+  thread_lane = nullptr;
+  pthread_setspecific(thread_end_key, nullptr);
+}
+
+void after_fork_in_child() {
+  forget_parent();
+  after_fork_in_parent();
+}
+
+void prepare_process() {
+  session.process_id = getpid();
+  pthread_key_create(&thread_end_key, on_thread_end);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+// A child made without the C library's fork runs no handlers.
+void notice_unannounced_fork() {
+  if (session.process_id == getpid()) return;
+  pthread_mutex_init(&session.control, nullptr);
+  pthread_mutex_init(&session.lock, nullptr);
+  reset_tables_lock();
+  forget_parent();
+}
+
+// No thread's, and drained; or of a thread that ended in an earlier recording.
+bool is_free(const Lane* lane) {
+  return lane->use == static_cast<uint32_t>(LaneUse::kFree) ||
+         (lane->use == static_cast<uint32_t>(LaneUse::kOrphaned) &&
+          lane->generation != session.generation);
+}
+
+// Keeps the rings of earlier recordings that this one can use.
+void drop_unfit_lanes() {
+  const uint32_t slots = session.ring_bytes / trace::kSlotBytes;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    Lane* lane = session.lanes[i];
+    if (is_free(lane) && lane->mask + 1 != slots) {
+      trace::free_lane_memory(lane, session.lane_bytes[i]);
+    } else {
+      session.lane_bytes[kept] = session.lane_bytes[i];
+      session.lanes[kept++] = lane;
+    }
+  }
+  session.lane_count = kept;
+}
+
+// How fast ticks go, roughly: a reader needs it only if the process dies before a second anchor.
+uint64_t measure_ticks_per_s(const Anchor& first) {
+  if (session.tick_source == TickSource::kMonotonic) return 1'000'000'000;
+  Anchor now;
+  do {
+    now = sample_anchor(session.tick_source);
+  } while (now.monotonic_ns - first.monotonic_ns < 1'000'000);
+  const double elapsed_s = static_cast<double>(now.monotonic_ns - first.monotonic_ns) * 1e-9;
+  return static_cast<uint64_t>(static_cast<double>(now.ticks - first.ticks) / elapsed_s);
+}
+
+int open_file(const trace::FileHeader& header) {
+  const int error = session.writer.open(session.path, header, session.file_bytes);
+  if (error != EBUSY) return error;
+  // Another process records to that file, one with the same environment: leave it alone.
+  char own[sizeof session.path];
+  if (!path_of_process(session.path, session.process_id, own, sizeof own)) return ENAMETOOLONG;
+  memcpy(session.path, own, sizeof own);
+  return session.writer.open(session.path, header, session.file_bytes);
+}
+
+// Makes the file of session.path and starts the drainer. Both locks are held, or there is one
+// thread.
+int begin_recording(bool keeps_time_of_parent) {
+  session.tick_source = has_invariant_tsc() ? TickSource::kTsc : TickSource::kMonotonic;
+  trace::FileHeader header = {};
+  memcpy(header.magic, trace::kFileMagic, sizeof header.magic);
+  header.byte_order = trace::kByteOrder;
+  header.version = trace::kFormatVersion;
+  header.process_id = static_cast<uint32_t>(session.process_id);
+  header.tick_source = static_cast<uint32_t>(session.tick_source);
+  header.first = sample_anchor(session.tick_source);
+  if (keeps_time_of_parent) {
+    header.first.realtime_ns = header.first.monotonic_ns + session.unix_offset_ns.load();
+  }
+  drop_unfit_lanes();
+  header.ticks_per_s = measure_ticks_per_s(header.first);
+  int error = open_file(header);
+  if (error != 0) return error;
+  session.unix_offset_ns = header.first.realtime_ns - header.first.monotonic_ns;
+  session.first_ticks = header.first.ticks;
+  forget_counts();
+  session.lane_numbers = 0;
+  error = start_draining(header);
+  if (error != 0) {
+    session.writer.close();
+    unlink(session.path);
+    return error;
+  }
+  session.state = State::kRecording;
+  session.generation = (session.generation.load() | 1) + 1;
+  __atomic_store_n(&xsp_recorded_levels, session.levels, __ATOMIC_RELAXED);
+  return 0;
+}
+
+bool is_power_of_two(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+int start_locked(const xsp_options& options) {
+  if (session.state != State::kIdle) return EALREADY;
+  if (is_disabled()) return 0;
+  session.levels = levels_to_record(options.levels);
+  if (session.levels == 0) return EINVAL;
+  const uint32_t ring = options.ring_bytes != 0 ? options.ring_bytes : kRingBytesDefault;
+  if (!is_power_of_two(ring) || ring < kRingBytesMin || ring > kRingBytesMax) return EINVAL;
+  session.ring_bytes = ring;
+  session.file_bytes = options.file_bytes;
+  if (!path_to_record(options.path, session.process_id, session.path, sizeof session.path)) {
+    return ENAMETOOLONG;
+  }
+  return begin_recording(false);
+}
+
+// From here on nobody begins a span; what is under way may still end.
+void become_idle() {
+  __atomic_store_n(&xsp_recorded_levels, 0, __ATOMIC_RELAXED);
+  session.generation = session.generation.load() | 1;
+  session.state = State::kIdle;
+}
+
+// The lane for a thread: its own of an earlier recording, a free one, or a new one.
+Lane* find_lane() {
+  const uint32_t slots = session.ring_bytes / trace::kSlotBytes;
+  Lane* lane = thread_lane;
+  if (lane != nullptr && lane->mask + 1 == slots) return lane;
+  if (lane != nullptr) lane->use = static_cast<uint32_t>(LaneUse::kFree);
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    Lane* other = session.lanes[i];
+    if (is_free(other) && other->mask + 1 == slots) return other;
+  }
+  if (session.lane_count == kLaneMax) return nullptr;
+  lane = trace::make_lane(session.ring_bytes);
+  if (lane == nullptr) return nullptr;
+  session.lane_bytes[session.lane_count] = lane->mapped_bytes;
+  session.lanes[session.lane_count++] = lane;
+  return lane;
+}
+
+// Puts the lane's block into the file, or, if that cannot be, leaves it in memory: counts are kept,
+// but die with the process.
+void give_block(Lane* lane) {
+  *lane->block = {};
+  lane->number = ++session.lane_numbers;
+  lane->block->lane = lane->number;
+  bool is_mapped = false;
+  const int error =
+      session.writer.append_lane(lane->block, *lane->block, &lane->block_offset, &is_mapped);
+  lane->has_block = error == 0 ? 1 : 0;
+  lane->is_mapped = is_mapped ? 1 : 0;
+  if (error != 0 && session.first_error == 0) session.first_error = error;
+}
+
+void join_recording(Lane* lane) {
+  const uint32_t generation = session.generation.load(std::memory_order_relaxed);
+  if (lane->generation.load(std::memory_order_relaxed) != generation) {
+    // What a thread still wrote while the last recording stopped belongs to none.
+    lane->tail.store(lane->head.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    lane->limit = lane->head.load(std::memory_order_relaxed) + lane->mask + 1;
+    lane->drained = lane->drained_given = 0;
+    give_block(lane);
+  }
+  lane->pending_used = 0;
+  lane->thread = static_cast<uint32_t>(gettid());
+  lane->block->thread = lane->thread;
+  lane->block->state = static_cast<uint32_t>(trace::LaneState::kLive);
+  lane->use = static_cast<uint32_t>(LaneUse::kThread);
+  lane->generation.store(generation, std::memory_order_relaxed);
+}
+
+// A fork handler, a thread's end: once per process.
+void prepare() {
+  pthread_once(&once, prepare_process);
+  notice_unannounced_fork();
+}
+
+}  // namespace
+
+int start(const xsp_options& options) {
+  prepare();
+  Locked control(&session.control);
+  Locked locked(&session.lock);
+  return start_locked(options);
+}
+
+int stop() {
+  prepare();
+  Locked control(&session.control);
+  {
+    Locked locked(&session.lock);
+    if (session.state == State::kForked) become_idle();
+    if (session.state != State::kRecording) return 0;
+    become_idle();
+  }
+  stop_drainer_thread();
+  Locked locked(&session.lock);
+  finish_file();
+  return session.first_error;
+}
+
+void flush() {
+  prepare();
+  Locked locked(&session.lock);
+  if (session.state == State::kRecording) drain_all();
+}
+
+void set_levels(uint32_t levels) {
+  prepare();
+  Locked locked(&session.lock);
+  session.levels = levels;
+  if (session.state != State::kIdle) {
+    __atomic_store_n(&xsp_recorded_levels, levels, __ATOMIC_RELAXED);
+  }
+}
+
+Lane* attach_thread() {
+  static int said_no_ring = 0;
+  prepare();
+  Locked locked(&session.lock);
+  if (session.state == State::kForked) {
+    char path[sizeof session.path];
+    const bool fits = path_of_process(session.path, session.process_id, path, sizeof path);
+    if (fits) memcpy(session.path, path, sizeof path);
+    const int error = fits ? begin_recording(true) : ENAMETOOLONG;
+    if (error != 0) {
+      static int said_no_child = 0;
+      say_once(&said_no_child, "cannot record this child process", error, "it is not recorded");
+      become_idle();
+    }
+  }
+  if (session.state != State::kRecording) return nullptr;
+  Lane* lane = find_lane();
+  if (lane == nullptr) {
+    say_once(&said_no_ring, "no memory for the ring of a thread", ENOMEM,
+             "its spans are counted and dropped");
+    return nullptr;
+  }
+  join_recording(lane);
+  thread_lane = lane;
+  pthread_setspecific(thread_end_key, lane);
+  return lane;
+}
+
+void count_loss(const char* source, const char* cause, uint64_t count) {
+  prepare();
+  Locked locked(&session.lock);
+  if (session.state != State::kRecording || count == 0) return;
+  LossEntry wanted = {};
+  strncpy(wanted.source, source != nullptr ? source : "", sizeof wanted.source - 1);
+  strncpy(wanted.cause, cause != nullptr ? cause : "", sizeof wanted.cause - 1);
+  uint32_t i = 0;
+  while (i < session.loss_count && (strcmp(session.losses[i].source, wanted.source) != 0 ||
+                                    strcmp(session.losses[i].cause, wanted.cause) != 0)) {
+    ++i;
+  }
+  if (i == kLossMax) i = kLossMax - 1;  // the last entry takes what has no room of its own
+  if (i == session.loss_count) {
+    session.losses[session.loss_count++] = wanted;
+  }
+  session.losses[i].count += count;
+  session.losses_changed = true;
+}
+
+void get_counts(xsp_counts* counts) {
+  Locked locked(&session.lock);
+  xsp_counts now = session.state == State::kRecording ? count_now() : session.last_counts;
+  const size_t size = counts->struct_size < sizeof now ? counts->struct_size : sizeof now;
+  now.struct_size = counts->struct_size;
+  memcpy(counts, &now, size);
+}
+
+}  // namespace xsp::capture
+
+// A program that ends without xsp_stop: what it emitted is kept.
+__attribute__((destructor)) static void stop_at_exit() { xsp::capture::stop(); }

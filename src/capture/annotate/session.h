@@ -1,0 +1,104 @@
+// The recording of this process: its state, shared by emit.cc (the emitting threads), session.cc
+// (start, stop, fork) and drain.cc (the drainer). There is one per process, in libxsp.so alone.
+//
+// Locks, taken in this order: control (one start or stop at a time), lock (all that follows), the
+// tables' own. The drainer takes `lock` alone; an emitting thread takes it with its first span.
+#ifndef XSP_CAPTURE_ANNOTATE_SESSION_H_
+#define XSP_CAPTURE_ANNOTATE_SESSION_H_
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "trace/ring.h"
+#include "trace/writer.h"
+#include "xsp/xsp.h"
+
+namespace xsp::capture {
+
+enum class State : uint32_t {
+  kIdle = 0,
+  kRecording = 1,
+  kForked = 2,  // the child of a process that records: its file is made with its first span
+};
+
+struct LossEntry {
+  char source[kLossTextBytesMax];
+  char cause[kLossTextBytesMax];
+  uint64_t count;
+};
+
+// Memory of the drainer, mapped for the time of a recording.
+struct DrainMemory;
+
+struct Session {
+  // Even while recording; changes with every start and stop. What emitting threads look at.
+  std::atomic<uint32_t> generation{1};
+  TickSource tick_source = TickSource::kMonotonic;
+  std::atomic<uint64_t> first_ticks{0};
+  std::atomic<int64_t> unix_offset_ns{0};  // UNIX time - CLOCK_MONOTONIC, for the whole recording
+
+  alignas(64) pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  State state = State::kIdle;
+  int process_id = 0;
+  uint32_t levels = 0;  // asked for; xsp_recorded_levels is 0 while not recording
+  uint32_t ring_bytes = 0;
+  uint64_t file_bytes = 0;
+  char path[4096] = {};
+  trace::Writer writer;
+  trace::Lane* lanes[kLaneMax] = {};
+  size_t lane_bytes[kLaneMax] = {};  // of the mapping; the lane itself is wiped by a fork
+  uint32_t lane_count = 0;
+  uint32_t lane_numbers = 0;  // lanes of the file
+  int first_error = 0;        // that writing met
+
+  pthread_t drainer = {};
+  pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+  bool drainer_quits = false;
+  DrainMemory* drain = nullptr;
+
+  LossEntry losses[kLossMax] = {};
+  uint32_t loss_count = 0;
+  bool losses_changed = false;
+  std::atomic<uint64_t> dropped_value{0};  // values of spans; the other counts are in the blocks
+  std::atomic<uint64_t> dropped_ring{0};   // of threads without a lane
+  std::atomic<uint64_t> dropped_site{0};
+  xsp_counts last_counts = {};  // of the last recording
+};
+extern Session session;
+
+// ---- session.cc: what xsp.h promises -----------------------------------------------------------
+
+int start(const xsp_options& options);
+int stop();
+void flush();
+void set_levels(uint32_t levels);
+void count_loss(const char* source, const char* cause, uint64_t count);
+void get_counts(xsp_counts* counts);
+
+// The calling thread's lane, if its generation is the session's.
+extern __thread trace::Lane* thread_lane __attribute__((tls_model("initial-exec")));
+// Gives the calling thread a lane of this recording; nullptr if nothing is recorded, or none can be
+// had.
+trace::Lane* attach_thread();
+// ---- drain.cc ----------------------------------------------------------------------------------
+
+// Return 0 or an errno value; `lock` is held, unless it says otherwise.
+int start_draining(const trace::FileHeader& header);
+// Stops the drainer's thread; `lock` is not held.
+void stop_drainer_thread();
+// Writes all that was emitted before the call.
+void drain_all();
+xsp_counts count_now();
+// The last of a recording: drains, writes open spans, lets go of the blocks, closes the file.
+void finish_file();
+// In the child of a fork: forgets the drainer.
+void forget_drainer();
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_ANNOTATE_SESSION_H_

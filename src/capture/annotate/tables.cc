@@ -1,0 +1,234 @@
+#include "capture/annotate/tables.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "base/limits.h"
+#include "trace/format.h"
+#include "trace/varint.h"
+
+namespace xsp::capture {
+namespace {
+
+using trace::put_varint;
+using trace::TableEntry;
+
+struct Text {
+  const char* at;
+  size_t size;
+};
+
+Text text_of(const char* string, size_t size_max) {
+  if (string == nullptr) string = "";
+  return {string, strnlen(string, size_max)};
+}
+
+// Where a name's entry keeps its text in the log.
+struct Name {
+  uint32_t offset;
+  uint32_t size;
+  uint32_t type_offset;
+  uint16_t type_size;
+  uint16_t level;
+};
+static_assert(kNameBytesMax <= UINT16_MAX);
+
+// Names by id and, through a hash table with open addressing, ids by name. Memory is touched as it
+// fills.
+template <uint32_t kMax>
+struct Index {
+  static constexpr uint32_t kBuckets = kMax * 2;
+  static_assert((kBuckets & (kBuckets - 1)) == 0);
+  Name names[kMax];
+  uint32_t buckets[kBuckets];
+  std::atomic<uint32_t> count;  // ids given out are 1 ... count; names[id - 1]
+};
+
+Index<kSiteMax> sites;
+Index<kKeyMax + 1> keys;
+
+pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
+uint8_t* log_bytes = nullptr;
+size_t log_capacity = 0;
+std::atomic<size_t> log_size{0};
+std::atomic<uint64_t> dropped{0};
+
+class Locked {
+ public:
+  Locked() { lock_tables(); }
+  ~Locked() { unlock_tables(); }
+};
+
+// One entry being appended; seen by readers when committed.
+class Entry {
+ public:
+  // `body_max`: the most bytes that will be put.
+  Entry(TableEntry kind, size_t body_max) {
+    if (log_bytes == nullptr) reserve();
+    begin_ = log_size.load(std::memory_order_relaxed);
+    if (log_bytes == nullptr || log_capacity - begin_ < body_max + kLengthBytes + 1) return;
+    at_ = log_bytes + begin_ + kLengthBytes;
+    *at_++ = static_cast<uint8_t>(kind);
+    fits_ = true;
+  }
+  bool fits() const { return fits_; }
+  void put(uint64_t value) { at_ = put_varint(at_, value); }
+  // Returns where in the log the text lies.
+  uint32_t put(Text text) {
+    put(text.size);
+    std::memcpy(at_, text.at, text.size);
+    at_ += text.size;
+    return static_cast<uint32_t>(at_ - text.size - log_bytes);
+  }
+  void put_bytes(const void* bytes, size_t size) {
+    std::memcpy(at_, bytes, size);
+    at_ += size;
+  }
+  void commit() {
+    // The length as a varint of fixed width, so that it can be filled in last.
+    const size_t body = static_cast<size_t>(at_ - log_bytes) - begin_ - kLengthBytes;
+    uint8_t* length = log_bytes + begin_;
+    for (size_t i = 0; i < kLengthBytes; ++i) {
+      const uint8_t more = i + 1 < kLengthBytes ? 0x80 : 0;
+      length[i] = static_cast<uint8_t>(((body >> (7 * i)) & 0x7f) | more);
+    }
+    log_size.store(begin_ + kLengthBytes + body, std::memory_order_release);
+  }
+
+ private:
+  static constexpr size_t kLengthBytes = 4;
+
+  static void reserve() {
+    // Address space alone: pages come as they are written. A tight limit on it is met by halving.
+    for (size_t bytes = kTableBytesMax; bytes >= (1u << 20); bytes /= 2) {
+      void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (at == MAP_FAILED) continue;
+      log_bytes = static_cast<uint8_t*>(at);
+      log_capacity = bytes;
+      return;
+    }
+  }
+
+  size_t begin_ = 0;
+  uint8_t* at_ = nullptr;
+  bool fits_ = false;
+};
+
+uint64_t hash(uint32_t level, Text name, Text type) {
+  uint64_t result = 14695981039346656037u ^ level;
+  const auto mix = [&result](Text text) {
+    for (size_t i = 0; i < text.size; ++i) {
+      result = (result ^ static_cast<unsigned char>(text.at[i])) * 1099511628211u;
+    }
+    result = (result ^ 0xff) * 1099511628211u;
+  };
+  mix(name);
+  mix(type);
+  return result ^ (result >> 32);
+}
+
+bool is_same(const Name& known, uint32_t level, Text name, Text type) {
+  return known.level == level && known.size == name.size && known.type_size == type.size &&
+         std::memcmp(log_bytes + known.offset, name.at, name.size) == 0 &&
+         std::memcmp(log_bytes + known.type_offset, type.at, type.size) == 0;
+}
+
+// The id of a name, made if need be. The caller holds the lock.
+template <uint32_t kMax>
+uint32_t intern(Index<kMax>* index, TableEntry kind, uint32_t level, Text name, Text type) {
+  constexpr uint32_t kMask = Index<kMax>::kBuckets - 1;
+  uint32_t bucket = static_cast<uint32_t>(hash(level, name, type)) & kMask;
+  for (; index->buckets[bucket] != 0; bucket = (bucket + 1) & kMask) {
+    const uint32_t id = index->buckets[bucket];
+    if (is_same(index->names[id - 1], level, name, type)) return id;
+  }
+  const uint32_t count = index->count.load(std::memory_order_relaxed);
+  Entry entry(kind, name.size + type.size + 4 * trace::kVarintBytesMax);
+  if (count + 1 >= kMax || !entry.fits()) {
+    dropped.fetch_add(1, std::memory_order_relaxed);
+    return 0;
+  }
+  const uint32_t id = count + 1;
+  Name& added = index->names[count];
+  entry.put(id);
+  if (kind == TableEntry::kSite) entry.put(level);
+  added.offset = entry.put(name);
+  added.type_offset = kind == TableEntry::kSite ? entry.put(type) : added.offset;
+  entry.commit();
+  added.size = static_cast<uint32_t>(name.size);
+  added.type_size = static_cast<uint16_t>(type.size);
+  added.level = static_cast<uint16_t>(level);
+  index->buckets[bucket] = id;
+  index->count.store(id, std::memory_order_release);
+  return id;
+}
+
+}  // namespace
+
+uint32_t intern_site(uint32_t level, const char* name, const char* type) {
+  if (level == 0 || level > kLevelMax) {
+    dropped.fetch_add(1, std::memory_order_relaxed);
+    return 0;
+  }
+  const Text name_text = text_of(name, kNameBytesMax);
+  const Text type_text = text_of(type, kNameBytesMax);
+  Locked locked;
+  return intern(&sites, TableEntry::kSite, level, name_text, type_text);
+}
+
+uint32_t intern_key(const char* key) {
+  const Text text = text_of(key, kNameBytesMax);
+  Locked locked;
+  return intern(&keys, TableEntry::kKey, 0, text, {"", 0});
+}
+
+void add_site_attribute(uint32_t site_id, const char* key, const char* value) {
+  const Text key_text = text_of(key, kNameBytesMax);
+  const Text value_text = text_of(value, kSiteTextBytesMax);
+  Locked locked;
+  Entry entry(TableEntry::kSiteAttribute,
+              key_text.size + value_text.size + 3 * trace::kVarintBytesMax);
+  if (!entry.fits() || site_level(site_id) == 0) {
+    dropped.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  entry.put(site_id);
+  entry.put(key_text);
+  entry.put(value_text);
+  entry.commit();
+}
+
+void add_site_counter(uint32_t site_id, const char* key, double value) {
+  const Text key_text = text_of(key, kNameBytesMax);
+  Locked locked;
+  Entry entry(TableEntry::kSiteCounter, key_text.size + sizeof value + 2 * trace::kVarintBytesMax);
+  if (!entry.fits() || site_level(site_id) == 0) {
+    dropped.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  entry.put(site_id);
+  entry.put(key_text);
+  entry.put_bytes(&value, sizeof value);
+  entry.commit();
+}
+
+uint32_t site_level(uint32_t site_id) {
+  if (site_id == 0 || site_id > sites.count.load(std::memory_order_acquire)) return 0;
+  return sites.names[site_id - 1].level;
+}
+
+bool is_key(uint32_t key) { return key != 0 && key <= keys.count.load(std::memory_order_acquire); }
+
+const uint8_t* tables_log() { return log_bytes; }
+size_t tables_size() { return log_size.load(std::memory_order_acquire); }
+uint64_t tables_dropped() { return dropped.load(std::memory_order_relaxed); }
+
+void lock_tables() { pthread_mutex_lock(&tables_lock); }
+void unlock_tables() { pthread_mutex_unlock(&tables_lock); }
+void reset_tables_lock() { pthread_mutex_init(&tables_lock, nullptr); }
+
+}  // namespace xsp::capture

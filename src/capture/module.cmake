@@ -1,0 +1,24 @@
+# libxsp.so: the half that lives in the profiled process. It alone holds the state of the recording, so
+# that a process has one, whoever links it; nothing of src/capture/annotate is in the static module.
+#
+# It needs libc, libdl and pthread alone: no exceptions, no run-time types, no part of the standard
+# library that is not in its headers, and the C compiler's driver links it.
+file(GLOB annotate CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/annotate/*.cc")
+list(FILTER annotate EXCLUDE REGEX "_test\\.cc$")
+add_library(xsp_annotate SHARED ${annotate}
+  "${CMAKE_SOURCE_DIR}/src/base/crc32c.cc"
+  "${CMAKE_SOURCE_DIR}/src/base/log.cc"
+  "${CMAKE_SOURCE_DIR}/src/trace/encode.cc"
+  "${CMAKE_SOURCE_DIR}/src/trace/ring.cc"
+  "${CMAKE_SOURCE_DIR}/src/trace/writer.cc")
+target_compile_options(xsp_annotate PRIVATE
+  -fno-exceptions -fno-rtti -fno-threadsafe-statics)
+target_link_libraries(xsp_annotate PRIVATE xsp_flags Threads::Threads ${CMAKE_DL_LIBS})
+target_include_directories(xsp_annotate
+  PUBLIC "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>" PRIVATE "${CMAKE_SOURCE_DIR}/src")
+set_target_properties(xsp_annotate PROPERTIES OUTPUT_NAME xsp LINKER_LANGUAGE C)
+# Threads that end call into the library, so it is never unloaded.
+target_link_options(xsp_annotate PRIVATE -Wl,-z,nodelete)
+install(TARGETS xsp_annotate DESTINATION lib)
+
+target_link_libraries(xsp_capture PUBLIC xsp_annotate)

@@ -1,0 +1,68 @@
+// FileWalk: the chunks of an .xtrace file, one after another, past whatever is damaged.
+#ifndef XSP_TRACE_FILE_WALK_H_
+#define XSP_TRACE_FILE_WALK_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "trace/format.h"
+
+namespace xsp::trace {
+
+// An open file, read at given offsets; several threads may read at once.
+class InputFile {
+ public:
+  static Result<InputFile> open(const std::filesystem::path& path);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+  ~InputFile();
+
+  uint64_t size() const { return size_; }
+  // Reads up to `bytes.size()` bytes, fewer at the end of the file; returns how many.
+  Result<size_t> read(uint64_t offset, std::span<uint8_t> bytes) const;
+
+ private:
+  InputFile(int fd, uint64_t size) : fd_(fd), size_(size) {}
+  int fd_ = -1;
+  uint64_t size_ = 0;
+};
+
+struct Chunk {
+  ChunkHeader header;
+  uint64_t payload_offset = 0;
+  // Of every type but kLane, whose last kPageBytes alone are here. Valid until the next step.
+  std::span<const uint8_t> payload;
+};
+
+class FileWalk {
+ public:
+  explicit FileWalk(const InputFile& file) : file_(file) {}
+
+  // The next whole chunk; false at the end of the file.
+  Result<bool> next(Chunk* chunk);
+  // Stretches of bytes that were no whole chunk, so far.
+  uint64_t damage_count() const { return damage_count_; }
+  // The file ends inside a chunk.
+  bool is_cut_short() const { return is_cut_short_; }
+  // Chunks found whole.
+  uint64_t chunk_count() const { return chunk_count_; }
+
+ private:
+  Result<bool> read_header(uint64_t offset, ChunkHeader* header);
+  Result<bool> read_payload(Chunk* chunk);
+  Result<bool> find_header(uint64_t* offset);
+
+  const InputFile& file_;
+  uint64_t offset_ = kPageBytes;
+  std::vector<uint8_t> buffer_;
+  uint64_t damage_count_ = 0;
+  uint64_t chunk_count_ = 0;
+  bool is_cut_short_ = false;
+};
+
+}  // namespace xsp::trace
+
+#endif  // XSP_TRACE_FILE_WALK_H_

@@ -1,0 +1,170 @@
+// The structures of an .xtrace file. writer.cc draws how they follow one another, and says why.
+#ifndef XSP_TRACE_FORMAT_H_
+#define XSP_TRACE_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace xsp::trace {
+
+// Damage by text-mode transfers and 7-bit channels shows in these bytes.
+inline constexpr uint8_t kFileMagic[8] = {0x8b, 'X', 'S', 'P', '\r', '\n', 0x1a, '\n'};
+inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kByteOrder = 0x01020304;
+inline constexpr uint32_t kPageBytes = 4096;
+
+// ---- The first page ----------------------------------------------------------------------------
+
+// Never changes once written.
+struct FileHeader {
+  uint8_t magic[8];
+  uint32_t byte_order;  // kByteOrder, in the order of the machine that wrote
+  uint32_t version;
+  uint32_t process_id;
+  uint32_t tick_source;  // TickSource
+  uint64_t ticks_per_s;  // roughly; for when no second anchor was written
+  Anchor first;          // defines UNIX time: realtime - monotonic, here, for the whole trace
+  uint32_t unused;
+  uint32_t crc;  // of the bytes before it
+};
+static_assert(sizeof(FileHeader) == 64);
+inline constexpr uint32_t kHeaderCopyOffset = kPageBytes - sizeof(FileHeader);  // a second one
+
+enum class FileState : uint64_t { kRecording = 1, kComplete = 2 };
+
+// Kept up to date in place, through a shared mapping of the page: it survives the process.
+struct SessionBlock {
+  uint64_t state;         // FileState
+  uint64_t anchor_count;  // the latest anchor is latest[anchor_count % 2]; 0: none yet
+  Anchor latest[2];
+  uint64_t dropped_file;   // spans that could not be written
+  uint64_t dropped_ring;   // spans of threads that could get no ring
+  uint64_t dropped_site;   // spans without a site, of such threads
+  uint64_t dropped_value;  // values of spans for which there was no room
+  uint64_t dropped_fact;   // sites, keys and facts of sites for which there was no room
+  uint64_t clock_jumps;
+  uint64_t chunk_count;  // in the file
+  uint64_t drained;      // spans taken off the rings, whether they could be written or not
+};
+inline constexpr uint32_t kSessionBlockOffset = 64;
+static_assert(kSessionBlockOffset + sizeof(SessionBlock) <= kHeaderCopyOffset);
+
+// ---- Chunks
+// --------------------------------------------------------------------------------------
+
+inline constexpr uint32_t kChunkMagic = 0x6b506358;  // "XcPk"
+inline constexpr uint32_t kChunkAlignment = 8;
+
+enum class ChunkType : uint16_t {
+  kTable = 1,   // sites, keys, facts of sites
+  kSpans = 2,   // spans of one thread
+  kAnchor = 3,  // Anchor: the clocks at one moment
+  kLane = 4,    // padding, then a LaneBlock at a page's edge, live: not covered by payload_crc
+  kOpen = 5,    // OpenHeader, OpenEntry...: spans that a thread left open
+  kLoss = 6,    // losses that collectors reported, cumulative
+};
+
+struct ChunkHeader {
+  uint32_t magic;
+  uint16_t type;  // ChunkType; a reader skips types that it does not know
+  uint16_t unused;
+  uint32_t payload_bytes;
+  uint32_t payload_crc;
+  uint32_t sequence;    // 0, 1, 2, ... in the file
+  uint32_t header_crc;  // of the bytes before it
+};
+static_assert(sizeof(ChunkHeader) == 24);
+
+// ---- Spans
+// ---------------------------------------------------------------------------------------
+
+// A lane is one ring with its block, used by one thread at a time.
+struct SpansHeader {
+  uint32_t lane;
+  uint32_t thread;
+  uint32_t is_given;  // 1: given times, in UNIX nanoseconds; 0: ticks, ordered by end
+  uint32_t span_count;
+  uint64_t ordinal;       // spans of this lane and kind in the chunks before: a gap is a loss
+  uint64_t dropped_ring;  // spans of this lane lost so far because its ring was full
+  uint64_t dropped_site;  // ... because they had no site
+  uint64_t base;          // the first span's end, or its start if is_given
+  uint32_t constant;      // bit c: column c is one value for all spans
+  uint32_t value_count;   // entries of the column kValues
+  uint32_t column_bytes[8];
+};
+static_assert(sizeof(SpansHeader) == 88);
+
+enum Column : uint32_t {
+  kTime = 0,      // varint of end - previous end; if given, zigzag of start - previous start
+  kDuration = 1,  // varint
+  kSite = 2,      // varint
+  kKey = 3,       // varint of key << 2 | kind: see Record
+  kPayload = 4,  // varint of zigzag(difference to the last of its kind), or of reversed double bits
+  kPlaceThread = 5,  // varints
+  kPlaceDevice = 6,
+  kPlaceStream = 7,
+  kColumnCount = 8
+};
+// The further values follow the columns: varint(span index - previous), varint(key), byte(kind),
+// then a zigzag varint (int), a varint of reversed bits (double, counter), or varint(length) and
+// text.
+
+// ---- Lanes and open spans
+// ------------------------------------------------------------------------
+
+struct OpenEntry {
+  uint64_t start;  // ticks
+  uint32_t site_id;
+  uint32_t unused;
+};
+
+enum class LaneState : uint32_t { kFree = 0, kLive = 1 };
+
+// Survives the process: written by its thread as spans begin and end.
+struct LaneBlock {
+  uint32_t lane;
+  uint32_t thread;
+  uint32_t state;  // LaneState: whether open[] is to be believed
+  uint32_t unused;
+  // Spans accepted into the ring that happened between begin and end (48 bits), and the spans now
+  // open (16 bits), changed in one store: at any instant a span is open or accepted, never both or
+  // neither.
+  uint64_t accepted_and_depth;
+  uint64_t accepted_given;
+  uint64_t dropped_ring;
+  uint64_t dropped_site;
+  uint64_t unused2[2];
+  OpenEntry
+      open[(kPageBytes - 64) / sizeof(OpenEntry)];  // innermost last; deeper ones are not kept
+
+  static constexpr int kDepthBits = 16;
+  static constexpr uint64_t kDepthMask = (uint64_t{1} << kDepthBits) - 1;
+  static constexpr uint64_t kOneAccepted = uint64_t{1} << kDepthBits;
+};
+static_assert(sizeof(LaneBlock) == kPageBytes);
+inline constexpr uint32_t kOpenMax = sizeof(LaneBlock::open) / sizeof(OpenEntry);
+
+struct OpenHeader {
+  uint32_t lane;
+  uint32_t thread;
+  uint32_t depth;  // spans open; OpenEntry follow for the outermost kOpenMax of them
+  uint32_t unused;
+};
+
+// ---- Tables
+// --------------------------------------------------------------------------------------
+
+// An entry is varint(length of the rest), byte(TableEntry), and what is said here; text is
+// varint(length) and its bytes.
+enum class TableEntry : uint8_t {
+  kSite = 1,           // varint id, varint level, text name, text type (may be empty)
+  kKey = 2,            // varint id, text
+  kSiteAttribute = 3,  // varint site id, text key, text value
+  kSiteCounter = 4,    // varint site id, text key, 8 bytes of a double
+};
+
+}  // namespace xsp::trace
+
+#endif  // XSP_TRACE_FORMAT_H_

@@ -1,0 +1,54 @@
+// Integers of varying length: seven bits a byte, low bits first, the high bit set on all but the
+// last.
+#ifndef XSP_TRACE_VARINT_H_
+#define XSP_TRACE_VARINT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xsp::trace {
+
+inline constexpr size_t kVarintBytesMax = 10;
+
+// Writes at `out`, where kVarintBytesMax bytes must be free; returns the byte after.
+inline uint8_t* put_varint(uint8_t* out, uint64_t value) {
+  while (value >= 0x80) {
+    *out++ = static_cast<uint8_t>(value | 0x80);
+    value >>= 7;
+  }
+  *out++ = static_cast<uint8_t>(value);
+  return out;
+}
+
+// Reads from [in, end) into *value; returns the byte after, or nullptr if the bytes end first or
+// are no varint of 64 bits.
+inline const uint8_t* get_varint(const uint8_t* in, const uint8_t* end, uint64_t* value) {
+  if (in != end && *in < 0x80) {
+    *value = *in;
+    return in + 1;
+  }
+  uint64_t result = 0;
+  for (int shift = 0; shift < 64 && in != end; shift += 7) {
+    const uint64_t bits = *in & 0x7f;
+    if (shift == 63 && bits > 1) return nullptr;
+    result |= bits << shift;
+    if (*in++ < 0x80) {
+      *value = result;
+      return in;
+    }
+  }
+  return nullptr;
+}
+
+// Signed numbers of small magnitude as small unsigned ones.
+constexpr uint64_t zigzag(uint64_t difference) {
+  return (difference << 1) ^ (uint64_t{0} - (difference >> 63));
+}
+constexpr uint64_t unzigzag(uint64_t coded) { return (coded >> 1) ^ (uint64_t{0} - (coded & 1)); }
+
+// Bytes of a double reversed, so that the zeros of a short mantissa come out as leading ones.
+constexpr uint64_t reverse_bytes(uint64_t bits) { return __builtin_bswap64(bits); }
+
+}  // namespace xsp::trace
+
+#endif  // XSP_TRACE_VARINT_H_

@@ -1,0 +1,185 @@
+#include "trace/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/crc32c.h"
+#include "base/limits.h"
+
+namespace xsp::trace {
+namespace {
+
+// Writing beyond RLIMIT_FSIZE raises SIGXFSZ, whose default is death: hold it back, and take it
+// away.
+class NoFileSizeSignal {
+ public:
+  NoFileSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~NoFileSizeSignal() {
+    if (!was_pending_) {
+      const timespec now = {};
+      while (sigtimedwait(&signal_, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t signal_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
+
+constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+void fill_header(ChunkHeader* header, ChunkType type, uint32_t sequence, const uint8_t* payload,
+                 size_t payload_bytes) {
+  *header = {};
+  header->magic = kChunkMagic;
+  header->type = static_cast<uint16_t>(type);
+  header->payload_bytes = static_cast<uint32_t>(payload_bytes);
+  header->payload_crc = type == ChunkType::kLane ? 0 : crc32c(payload, payload_bytes);
+  header->sequence = sequence;
+  header->header_crc = crc32c(header, offsetof(ChunkHeader, header_crc));
+}
+
+}  // namespace
+
+size_t block_area_bytes() {
+  const long page = sysconf(_SC_PAGESIZE);
+  return page > long{kPageBytes} ? static_cast<size_t>(page) : kPageBytes;
+}
+
+int Writer::open(const char* path, const FileHeader& header, uint64_t limit_bytes) {
+  const int fd = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+  if (fd < 0) return errno;
+  fd_ = fd;
+  struct stat status;
+  int error = 0;
+  if (fstat(fd, &status) != 0) {
+    error = errno;
+  } else if (!S_ISREG(status.st_mode)) {
+    error = EINVAL;
+  } else if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    error = EBUSY;  // a file system without locks is not an error
+  } else if (ftruncate(fd, 0) != 0) {
+    error = errno;
+  }
+  alignas(8) uint8_t page[kPageBytes] = {};
+  FileHeader complete = header;
+  complete.crc = crc32c(&complete, offsetof(FileHeader, crc));
+  SessionBlock session = {};
+  session.state = static_cast<uint64_t>(FileState::kRecording);
+  std::memcpy(page, &complete, sizeof complete);
+  std::memcpy(page + kSessionBlockOffset, &session, sizeof session);
+  std::memcpy(page + kHeaderCopyOffset, &complete, sizeof complete);
+  limit_ = limit_bytes;
+  end_ = kPageBytes;
+  sequence_ = 0;
+  if (error == 0) error = write_at(page, sizeof page, 0);
+  if (error == 0) {
+    void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    is_mapped_ = mapped != MAP_FAILED;
+    if (!is_mapped_) {
+      mapped =
+          mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    if (mapped == MAP_FAILED) {
+      error = errno;
+    } else {
+      page_ = static_cast<uint8_t*>(mapped);
+      if (!is_mapped_) std::memcpy(page_, page, sizeof page);
+      session_ = reinterpret_cast<SessionBlock*>(page_ + kSessionBlockOffset);
+    }
+  }
+  if (error != 0) close();
+  return error;
+}
+
+int Writer::write_at(const void* bytes, size_t size, uint64_t offset) {
+  if (limit_ != 0 && offset + size > limit_) return EFBIG;
+  NoFileSizeSignal guard;
+  const uint8_t* from = static_cast<const uint8_t*>(bytes);
+  while (size > 0) {
+    const ssize_t written = pwrite(fd_, from, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : EIO;
+    from += written;
+    size -= static_cast<size_t>(written);
+    offset += static_cast<uint64_t>(written);
+  }
+  return 0;
+}
+
+int Writer::append(ChunkType type, uint8_t* buffer, size_t payload_bytes) {
+  if (payload_bytes > kChunkPayloadBytesMax) return EFBIG;
+  uint8_t* payload = buffer + sizeof(ChunkHeader);
+  ChunkHeader header;
+  fill_header(&header, type, sequence_, payload, payload_bytes);
+  std::memcpy(buffer, &header, sizeof header);
+  const size_t size = align_up(sizeof header + payload_bytes, kChunkAlignment);
+  std::memset(payload + payload_bytes, 0, size - sizeof header - payload_bytes);
+  const int error = write_at(buffer, size, end_);
+  if (error != 0) {
+    // A reader must not take the torn rest for a chunk. If even this fails, its checksum says so.
+    [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(end_));
+    return error;
+  }
+  end_ += size;
+  ++sequence_;
+  __atomic_store_n(&session_->chunk_count, sequence_, __ATOMIC_RELAXED);
+  return 0;
+}
+
+int Writer::append_lane(void* page, const LaneBlock& block, uint64_t* offset, bool* is_mapped) {
+  const uint64_t at = align_up(end_ + sizeof(ChunkHeader), block_area_bytes());
+  ChunkHeader header;
+  fill_header(&header, ChunkType::kLane, sequence_, nullptr,
+              at + kPageBytes - end_ - sizeof header);
+  // The block goes first: a chunk whose header is there is complete. The hole between is padding.
+  int error = write_at(&block, sizeof block, at);
+  if (error == 0) error = write_at(&header, sizeof header, end_);
+  if (error != 0) {
+    [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(end_));
+    return error;
+  }
+  end_ = at + kPageBytes;
+  ++sequence_;
+  __atomic_store_n(&session_->chunk_count, sequence_, __ATOMIC_RELAXED);
+  *offset = at;
+  *is_mapped = mmap(page, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_,
+                    static_cast<off_t>(at)) != MAP_FAILED;
+  if (!*is_mapped) std::memcpy(page, &block, sizeof block);
+  return 0;
+}
+
+int Writer::write_page(const void* page, uint64_t offset) {
+  return write_at(page, kPageBytes, offset);
+}
+
+int Writer::write_session() { return is_mapped_ ? 0 : write_page(page_, 0); }
+
+void Writer::close() {
+  if (page_ != nullptr) munmap(page_, kPageBytes);
+  if (fd_ >= 0) ::close(fd_);
+  page_ = nullptr;
+  session_ = nullptr;
+  fd_ = -1;
+}
+
+}  // namespace xsp::trace

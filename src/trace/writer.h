@@ -1,0 +1,56 @@
+// Writer: the file side of a trace being recorded. Lives in the profiled process.
+//
+// Every function returns 0 or an errno value. A chunk is appended whole or not at all: what a
+// failed write left is overwritten by the next. The caller serialises all calls.
+#ifndef XSP_TRACE_WRITER_H_
+#define XSP_TRACE_WRITER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/format.h"
+
+namespace xsp::trace {
+
+// Address space that a mapped block takes: a page of this system, which may be larger than ours.
+size_t block_area_bytes();
+
+class Writer {
+ public:
+  // Creates or replaces the file, and writes its first page. EBUSY if another process is recording
+  // to it. `limit_bytes`: the file grows no further; 0: no limit.
+  int open(const char* path, const FileHeader& header, uint64_t limit_bytes);
+  bool is_open() const { return fd_ >= 0; }
+  // In the first page, as long as the file is open.
+  SessionBlock* session() { return session_; }
+
+  // Appends a chunk. `buffer` begins with sizeof(ChunkHeader) bytes that are filled here, then come
+  // the payload and up to kChunkAlignment free bytes.
+  int append(ChunkType type, uint8_t* buffer, size_t payload_bytes);
+  // Appends a lane's block, and maps it at `page`, a place of block_area_bytes() in the caller's
+  // address space. *offset is where it lies; *is_mapped is false where the file system cannot map,
+  // and then write_page() must bring its changes to the file.
+  int append_lane(void* page, const LaneBlock& block, uint64_t* offset, bool* is_mapped);
+  int write_page(const void* page, uint64_t offset);
+  // Brings the first page to the file, where the file system cannot map.
+  int write_session();
+
+  // Unmaps the first page and closes the file, if open. Changes nothing in the file, so the child
+  // of a fork may call it on its copy.
+  void close();
+
+ private:
+  int write_at(const void* bytes, size_t size, uint64_t offset);
+
+  int fd_ = -1;
+  SessionBlock* session_ = nullptr;
+  uint8_t* page_ = nullptr;
+  bool is_mapped_ = false;
+  uint64_t end_ = 0;
+  uint64_t limit_ = 0;
+  uint32_t sequence_ = 0;
+};
+
+}  // namespace xsp::trace
+
+#endif  // XSP_TRACE_WRITER_H_

@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", XSP_VERSION);
   int exit_status = 0;
   add_analyze(app, exit_status);
+  add_doctor(app, exit_status);
   add_query(app, exit_status);
   if (argc < 2) {
     const Status written = write_stdout(kTeaching);

@@ -1,0 +1,297 @@
+// xsp doctor: what can be measured on this machine, and if not, why not and what to do.
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "evaluate/frameworks.h"
+#include "evaluate/gpu.h"
+#include "evaluate/interrupt.h"
+#include "store/database.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace xsp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAvailable = "available";
+constexpr const char* kNotAvailable = "not available";
+constexpr const char* kLimited = "limited";  // works, with what the reason says
+
+struct Finding {
+  std::string kind;  // "level", "framework", "facility"
+  std::string name;
+  std::string status;
+  std::string reason;  // or, if available, what is there
+  std::string action;  // what to do, if anything
+};
+using Findings = std::vector<Finding>;
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+void add_levels(const evaluate::Gpu& gpu, bool has_framework, Findings* findings) {
+  const Finding base = has_framework
+                           ? Finding{"level", "", kAvailable, "", ""}
+                           : Finding{"level", "", kNotAvailable, "no framework is available",
+                                     "see the frameworks below"};
+  findings->push_back({"level", "application", kAvailable, "by annotation: include/xsp/xsp.h", ""});
+  for (const char* name : {"model", "layer"}) {
+    findings->push_back(base);
+    findings->back().name = name;
+    if (has_framework) findings->back().reason = "xsp profile";
+  }
+  const std::string reason =
+      gpu.count == 0 ? gpu.reason : "no collector for GPUs is part of this build";
+  const std::string action =
+      gpu.count == 0 ? "run on a machine with an NVIDIA GPU and its driver" : "update xsp";
+  for (const char* name : {"library", "api", "kernel"}) {
+    findings->push_back({"level", name, kNotAvailable, reason, action});
+  }
+}
+
+// An error's text is `what: why: what to do`.
+Finding framework_finding(const evaluate::Framework& framework) {
+  if (framework.probe.ok()) {
+    std::string devices;
+    for (const std::string& device : framework.probe->devices) {
+      devices += (devices.empty() ? "" : ",") + device;
+    }
+    return {"framework", framework.name, kAvailable,
+            framework.probe->version + " on " + devices + ", " + framework.probe->library, ""};
+  }
+  const std::string& text = framework.probe.error().text;
+  const size_t cut = text.rfind(": ");
+  if (cut == std::string::npos) return {"framework", framework.name, kNotAvailable, text, ""};
+  return {"framework", framework.name, kNotAvailable, text.substr(0, cut), text.substr(cut + 2)};
+}
+
+Finding clock_finding() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+#else
+  const bool invariant = false;
+#endif
+  if (invariant) {
+    return {"facility", "processor clock", kAvailable, "invariant time stamp counter", ""};
+  }
+  return {"facility", "processor clock", kLimited,
+          "no invariant time stamp counter: spans are timed by the system's clock, some 20 ns more "
+          "each",
+          ""};
+}
+
+Finding perf_finding() {
+  const std::string text = first_line("/proc/sys/kernel/perf_event_paranoid");
+  if (text.empty()) {
+    return {"facility", "processor counters", kNotAvailable,
+            "the kernel has no perf_event_paranoid: built without performance events, or hidden by "
+            "a container",
+            "run outside of the container"};
+  }
+  if (std::atoi(text.c_str()) > 2 && ::geteuid() != 0) {
+    return {"facility", "processor counters", kNotAvailable, "perf_event_paranoid is " + text,
+            "sudo sysctl kernel.perf_event_paranoid=2"};
+  }
+  return {"facility", "processor counters", kAvailable, "perf_event_paranoid is " + text, ""};
+}
+
+void add_gpu(const evaluate::Gpu& gpu, Findings* findings) {
+  findings->push_back(
+      gpu.count > 0
+          ? Finding{"facility", "GPU", kAvailable,
+                    std::to_string(gpu.count) + ", CUDA driver interface " + gpu.driver, ""}
+          : Finding{"facility", "GPU", kNotAvailable, gpu.reason,
+                    "install the NVIDIA driver, if the machine has a GPU"});
+  const auto add = [&](const char* name, const evaluate::Library& library, const char* action) {
+    findings->push_back(library.path.empty()
+                            ? Finding{"facility", name, kNotAvailable, library.reason, action}
+                            : Finding{"facility", name, kAvailable, library.path, ""});
+  };
+  add("CUPTI", evaluate::find_cupti(),
+      "install the CUDA toolkit, or set LD_LIBRARY_PATH to its CUPTI");
+  add("NVML", evaluate::find_nvml(), "install the NVIDIA driver");
+}
+
+Finding store_finding() {
+  auto database = store::Database::in_memory();
+  if (!database.ok()) {
+    return {"facility", "DuckDB", kNotAvailable, database.error().text, "run tools/deps.sh"};
+  }
+  const auto version = database->query("SELECT version()");
+  if (!version.ok() || version->rows.empty()) {
+    return {"facility", "DuckDB", kNotAvailable, "it does not answer", "run tools/deps.sh"};
+  }
+  return {"facility", "DuckDB", kAvailable, std::get<std::string>(version->rows[0][0]), ""};
+}
+
+Finding folder_finding(const std::string& name, const fs::path& folder, const char* variable) {
+  const std::string action = std::string("name another folder with ") + variable;
+  // It may not be there yet: its nearest parent that is decides.
+  fs::path existing = folder;
+  std::error_code error;
+  while (!fs::exists(existing, error) && existing.has_relative_path()) {
+    existing = existing.parent_path();
+  }
+  if (::access(existing.c_str(), W_OK) != 0) {
+    return {"facility", name, kNotAvailable, folder.string() + " cannot be written", action};
+  }
+  struct statvfs space {};
+  if (::statvfs(existing.c_str(), &space) != 0) {
+    return {"facility", name, kNotAvailable, folder.string() + " cannot be examined", action};
+  }
+  const uint64_t free = static_cast<uint64_t>(space.f_bavail) * space.f_frsize;
+  const std::string text = folder.string() + ", " + std::to_string(free >> 20) + " MiB free";
+  constexpr uint64_t kEnough = uint64_t{1} << 30;
+  if (free < kEnough) {
+    return {"facility", name, kLimited, text, "make room: large models need gigabytes"};
+  }
+  return {"facility", name, kAvailable, text, ""};
+}
+
+fs::path cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache != '\0') return fs::path(cache) / "xsp";
+  const char* home = std::getenv("HOME");
+  return fs::path(home != nullptr ? home : "/") / ".cache/xsp";
+}
+
+Finding terminal_finding() {
+  const Terminal terminal = terminal_of(1);
+  if (!terminal.is_terminal) {
+    return {"facility", "terminal", kLimited, "the output is not a terminal: plain text", ""};
+  }
+  std::string text = std::to_string(terminal.width) + " columns";
+  text += terminal.colours ? ", colours" : ", no colours";
+  text += terminal.utf8 ? ", UTF-8" : ", ASCII";
+  return {"facility", "terminal", kAvailable, text, ""};
+}
+
+Result<Findings> examine() {
+  const evaluate::Interrupts interrupts;
+  XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
+  const auto frameworks = evaluate::probe_frameworks(
+      installation, evaluate::framework_names(installation), interrupts.count());
+  bool has_framework = false;
+  for (const evaluate::Framework& framework : frameworks) has_framework |= framework.probe.ok();
+  const evaluate::Gpu gpu = evaluate::find_gpu();
+  Findings findings;
+  add_levels(gpu, has_framework, &findings);
+  for (const evaluate::Framework& framework : frameworks) {
+    findings.push_back(framework_finding(framework));
+  }
+  findings.push_back(clock_finding());
+  findings.push_back(perf_finding());
+  add_gpu(gpu, &findings);
+  findings.push_back(store_finding());
+  findings.push_back(folder_finding("cache folder", cache_folder(), "XDG_CACHE_HOME"));
+  std::error_code error;
+  fs::path scratch = fs::temp_directory_path(error);
+  if (error) scratch = "/tmp";
+  findings.push_back(folder_finding("temporary folder", scratch, "TMPDIR"));
+  findings.push_back(terminal_finding());
+  return findings;
+}
+
+// Words in lines of the terminal's width, each begun with that many spaces.
+std::string wrapped(const std::string& prose, size_t indent, size_t width) {
+  std::string text, line, word;
+  for (const char c : prose + " ") {
+    if (c != ' ') {
+      word += c;
+      continue;
+    }
+    if (!line.empty() && indent + width_of(line) + 1 + width_of(word) > width) {
+      text += std::string(indent, ' ') + line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+    word.clear();
+  }
+  return text + std::string(indent, ' ') + line + "\n";
+}
+
+// For people: grouped by kind, nothing shortened.
+std::string render_findings(const Findings& findings, const Terminal& terminal) {
+  constexpr size_t kNameColumns = 22;
+  std::string text, kind;
+  for (const Finding& finding : findings) {
+    if (finding.kind != kind) {
+      text += (kind.empty() ? "" : "\n") + styled(terminal, Style::kTitle, finding.kind) + "\n";
+    }
+    kind = finding.kind;
+    const Style style = finding.status == kAvailable      ? Style::kGood
+                        : finding.status == kNotAvailable ? Style::kBad
+                                                          : Style::kPlain;
+    std::string name = "  " + finding.name;
+    name.resize(std::max(kNameColumns, name.size() + 1), ' ');
+    text += name + styled(terminal, style, finding.status);
+    const size_t indent = kNameColumns + 2;
+    const size_t used = name.size() + finding.status.size() + 2;
+    if (finding.status == kAvailable && used + width_of(finding.reason) <= terminal.width) {
+      text += finding.reason.empty() ? "\n" : "  " + finding.reason + "\n";
+    } else {
+      text += "\n" + wrapped(finding.reason, indent, terminal.width);
+    }
+    if (!finding.action.empty()) text += wrapped("do: " + finding.action, indent, terminal.width);
+  }
+  return text;
+}
+
+Sheet sheet_of(const Findings& findings) {
+  Sheet sheet;
+  sheet.columns = {{"kind", "text", ""},
+                   {"name", "text", ""},
+                   {"status", "text", ""},
+                   {"reason", "text", ""},
+                   {"what_to_do", "text", ""}};
+  for (const analyze::Column& column : sheet.columns) {
+    sheet.table.columns.push_back({column.name, "VARCHAR"});
+  }
+  for (const Finding& finding : findings) {
+    sheet.table.rows.push_back(
+        {finding.kind, finding.name, finding.status, finding.reason, finding.action});
+  }
+  return sheet;
+}
+
+Status doctor(const OutputOptions& options) {
+  XSP_TRY(const Findings findings, examine());
+  const Terminal terminal = terminal_of(1);
+  if (options.format == Format::kTable) return write_stdout(render_findings(findings, terminal));
+  return write_stdout(render(sheet_of(findings), options, terminal));
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<OutputOptions>();
+  CLI::App* verb =
+      app.add_subcommand("doctor", "What can be measured here, and if not, why not and what to do");
+  add_output_options(*verb, *options, false);
+  verb->footer(
+      "Examples:\n"
+      "  xsp doctor\n"
+      "  xsp doctor --format json | jq '.[] | select(.status != \"available\")'");
+  verb->callback([options, &exit_status] {
+    const Status status = doctor(*options);
+    exit_status = status.ok() ? 0 : report(status.error());
+  });
+}
+
+}  // namespace xsp::cli

@@ -1,0 +1,191 @@
+#include "cli/progress.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "cli/terminal.h"
+
+namespace xsp::cli {
+namespace {
+
+using evaluate::Progress;
+using evaluate::RunProgress;
+using std::chrono::steady_clock;
+
+// A log gets a line of progress this often, a terminal a new picture.
+constexpr double kLogSeconds = 15;
+constexpr double kRedrawSeconds = 0.1;
+
+void print_line(const std::string& text) {
+  const std::string line = text + "\n";
+  // Standard error has nobody to tell when it fails.
+  [[maybe_unused]] const ssize_t written = ::write(2, line.data(), line.size());
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f s", seconds);
+  return text;
+}
+
+const char* state_text(RunProgress::State state) {
+  switch (state) {
+    case RunProgress::State::kWaiting:
+      return "waiting";
+    case RunProgress::State::kWarmingUp:
+      return "warming up";
+    case RunProgress::State::kMeasuring:
+      return "measuring";
+    case RunProgress::State::kSettled:
+      return "narrow enough";
+    case RunProgress::State::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+std::string run_name(const RunProgress& run) {
+  return run.levels + (run.batch ? ", batch " + std::to_string(*run.batch) : "");
+}
+
+std::string run_line(const RunProgress& run) {
+  std::string text = run_name(run);
+  text.resize(std::max<size_t>(text.size() + 2, 28), ' ');
+  text += state_text(run.state);
+  if (run.iterations == 0) return text;
+  text.resize(std::max<size_t>(text.size() + 2, 44), ' ');
+  return text + std::to_string(run.iterations) + " iterations, median " +
+         duration_text(run.latency_ns.median) + " " + interval_text(run.latency_ns);
+}
+
+class Quiet : public evaluate::Listener {
+ public:
+  void step(const std::string&) override {}
+  void progress(const Progress&) override {}
+  void note(const std::string&) override {}
+  void warn(const std::string& text) override { print_line("warning: " + text); }
+};
+
+class Log : public Quiet {
+ public:
+  explicit Log(const std::string& subject) { print_line(subject); }
+  void step(const std::string& text) override { print_line(text); }
+  void note(const std::string& text) override { print_line("note: " + text); }
+  void progress(const Progress& progress) override {
+    if (progress.elapsed_s - logged_s_ < kLogSeconds && progress.elapsed_s >= logged_s_) return;
+    logged_s_ = progress.elapsed_s;
+    for (const RunProgress& run : progress.runs) print_line("  " + run_line(run));
+  }
+
+ private:
+  double logged_s_ = 0;
+};
+
+class Live : public evaluate::Listener {
+ public:
+  Live(std::string subject, const Terminal& terminal)
+      : subject_(std::move(subject)), terminal_(terminal) {}
+  ~Live() override { erase(); }
+
+  void step(const std::string& text) override { draw({headline(text)}); }
+
+  void note(const std::string& text) override {
+    erase();
+    print_line(styled(terminal_, Style::kFaint, "note: " + text));
+  }
+
+  void warn(const std::string& text) override {
+    erase();
+    print_line(styled(terminal_, Style::kBad, "warning: ") + text);
+  }
+
+  void progress(const Progress& progress) override {
+    const auto now = steady_clock::now();
+    if (lines_ > 1 && std::chrono::duration<double>(now - drawn_).count() < kRedrawSeconds) return;
+    drawn_ = now;
+    std::vector<std::string> lines = {headline(
+        "measuring for " + seconds_text(progress.elapsed_s) + " of at most " +
+        seconds_text(progress.bound_s) + ", about " + seconds_text(progress.left_s) + " left")};
+    for (const RunProgress& run : progress.runs) {
+      const std::string line =
+          shortened(terminal_, (run.is_current ? "> " : "  ") + run_line(run), usable_width());
+      lines.push_back(
+          run.state == RunProgress::State::kFailed    ? styled(terminal_, Style::kBad, line)
+          : run.state == RunProgress::State::kSettled ? styled(terminal_, Style::kGood, line)
+                                                      : line);
+    }
+    draw(lines);
+  }
+
+ private:
+  // One column is left free: some terminals wrap when the last is written.
+  size_t usable_width() const { return terminal_.width > 1 ? terminal_.width - 1 : 1; }
+
+  std::string headline(const std::string& text) const {
+    return shortened(terminal_, subject_ + ": " + text, usable_width());
+  }
+
+  void draw(const std::vector<std::string>& lines) {
+    std::string picture = erasure();
+    for (const std::string& line : lines) picture += line + "\n";
+    lines_ = lines.size();
+    [[maybe_unused]] const ssize_t written = ::write(2, picture.data(), picture.size());
+  }
+
+  // Moves up over what was drawn, and clears from there.
+  std::string erasure() const {
+    if (lines_ == 0) return {};
+    return "\x1b[" + std::to_string(lines_) + "A\r\x1b[J";
+  }
+
+  void erase() {
+    const std::string text = erasure();
+    lines_ = 0;
+    [[maybe_unused]] const ssize_t written = ::write(2, text.data(), text.size());
+  }
+
+  std::string subject_;
+  Terminal terminal_;
+  size_t lines_ = 0;
+  steady_clock::time_point drawn_;
+};
+
+}  // namespace
+
+std::string duration_text(double nanoseconds) {
+  const char* unit = "ns";
+  double value = nanoseconds;
+  for (const char* larger : {"us", "ms", "s"}) {
+    if (value < 1000) break;
+    value /= 1000;
+    unit = larger;
+  }
+  char text[48];
+  const int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
+  std::snprintf(text, sizeof text, "%.*f %s", decimals, value, unit);
+  return text;
+}
+
+std::string interval_text(const evaluate::Summary& summary) {
+  const auto width = evaluate::relative_half_width(summary);
+  if (!width) return "";
+  char text[32];
+  std::snprintf(text, sizeof text, "+-%.*f %%", *width < 0.1 ? 1 : 0, *width * 100);
+  return text;
+}
+
+std::unique_ptr<evaluate::Listener> make_progress(const std::string& subject, Verbosity verbosity) {
+  if (verbosity == Verbosity::kQuiet) return std::make_unique<Quiet>();
+  const Terminal terminal = terminal_of(2);
+  const char* term = std::getenv("TERM");
+  const bool can_redraw = terminal.is_terminal && term != nullptr && std::strcmp(term, "dumb") != 0;
+  if (can_redraw) return std::make_unique<Live>(subject, terminal);
+  return std::make_unique<Log>(subject);
+}
+
+}  // namespace xsp::cli

@@ -1,0 +1,90 @@
+// Correlate: every span's parent, ancestors, nesting, order and exclusive time, for a trace of any
+// length in bounded memory. rules.h says which span is whose parent.
+//
+// In the order of ends a parent comes after all that it holds, so a span waits for its parent. It
+// waits in a window of the latest Options::window spans, which then leave in the same order. A
+// parent that ends later than that would come too late: a first pass over the trace finds every
+// such span (those within which more than a quarter of the window ends), and the second pass knows
+// them from the start. A few spans in a million are: the frame around a whole program, spans that
+// never ended.
+//
+// Costs: the trace is decoded twice; streams that are not in the order of ends are sorted by way of
+// a temporary file (feed.h). Memory: about 130 bytes per span of the window, one decoded chunk per
+// stream, the table of launches.
+#ifndef XSP_CORRELATE_CORRELATE_H_
+#define XSP_CORRELATE_CORRELATE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "correlate/rules.h"
+#include "correlate/source.h"
+
+namespace xsp::correlate {
+
+inline constexpr int64_t kNoIteration = INT64_MIN;
+
+// A span with all that correlation found out about it.
+struct Span {
+  uint64_t id = 0;         // from 1, in the order of ends
+  uint64_t parent_id = 0;  // 0: none
+  uint64_t model_id = 0;   // the nearest ancestor at the level model, itself included; 0: none
+  uint64_t layer_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t self_ns = 0;  // duration less the union of its children on its thread
+  uint64_t correlation_id = 0;
+  int64_t iteration = kNoIteration;  // of the model span that holds it
+  // Among the spans of its level in its model span, from 0; -1: no model span. On one thread in the
+  // order of starts; of several threads or device streams in the order of ends.
+  int64_t ordinal = -1;
+  uint32_t site = 0;
+  uint32_t thread = 0;
+  uint32_t device = 0;  // device + 1; 0: the host
+  uint32_t stream = 0;  // stream + 1; 0: none
+  uint32_t depth = 0;   // nesting within its level: 0 is outermost
+  uint8_t level = 0;
+  bool is_open = false;
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // Spans, in the order of their ids, some thousands at a time.
+  virtual Status spans(std::span<const Span> spans) = 0;
+  // An attribute or a counter of a span, before the span itself.
+  virtual Status value(uint64_t span_id, const trace::SpanValue& value) = 0;
+};
+
+struct Options {
+  int64_t tolerance_ns = kToleranceNs;
+  size_t window = size_t{1} << 16;       // spans; a power of two
+  size_t piece_spans = size_t{1} << 19;  // sorted in memory at once
+  uint32_t iteration_key = 0;            // of a model span's iteration; 0: the trace has none
+};
+
+// See audit_fact in store/schema.sql for the meanings.
+struct Facts {
+  uint64_t spans = 0;
+  uint64_t open_spans = 0;
+  uint64_t roots = 0;
+  uint64_t unattributed = 0;
+  uint64_t ambiguous = 0;
+  uint64_t clipped = 0;
+  int64_t clipped_max_ns = 0;
+  uint64_t overlapping = 0;
+  uint64_t launches = 0;
+  uint64_t executions = 0;
+  uint64_t executions_unmatched = 0;
+  uint64_t launches_unmatched = 0;
+  // Not in `spans`: they could not be read.
+  uint64_t unknown_site = 0;
+  uint64_t damaged_chunks = 0;
+};
+
+Result<Facts> correlate(const Source& source, const Options& options, Sink* sink);
+
+}  // namespace xsp::correlate
+
+#endif  // XSP_CORRELATE_CORRELATE_H_

@@ -1,0 +1,78 @@
+// Rules: which span is the parent of which.
+//
+// 1. A span that ran on a device, and that carries a correlation id, has as its parent the host
+// span
+//    with the same correlation id: its launch. If the trace has no launch of it, rule 2 holds.
+// 2. Otherwise the parent is found by containment on the span's thread. A candidate is a host span
+// of
+//    the same thread that
+//      - is at a higher level (a smaller number), or at the same level (module in module); and
+//      - holds it: equal end points count as contained, except that within a level a span without
+//        duration at an end point of another is its neighbour (truncated times make many); and
+//      - if at the same level, comes after it in the order of ends (below).
+//    The parent is the first candidate in the order of ends: of properly nested spans, the
+//    innermost.
+// 3. Without a candidate a span has no parent. At the levels application and model it is a root;
+//    below them it is unattributed.
+//
+// The order of ends: by end; of equal ends the later start first; of equal intervals the deeper
+// level first; of equal levels in the order of emission (stream by stream). So a child comes before
+// its parent.
+//
+// Tolerance. Clocks of different profilers disagree, and some truncate to microseconds. Between two
+// levels, where the times of one span at least were given by another profiler, a span also counts
+// as held if it sticks out by no more than the tolerance at either end and its middle is inside.
+// Such a child is counted as clipped. Within a level containment is exact: one profiler measured
+// both.
+//
+// In doubt (`ambiguous`) is a span that overlaps one of a higher level on its thread, when neither
+// holds the other. Of spans nested in each other, the outermost that is in doubt is counted.
+#ifndef XSP_CORRELATE_RULES_H_
+#define XSP_CORRELATE_RULES_H_
+
+#include <cstdint>
+
+namespace xsp::correlate {
+
+inline constexpr int64_t kToleranceNs = 5000;
+
+// What the rules look at.
+struct Extent {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  uint8_t level = 0;         // XSP_LEVEL_*
+  bool given_times = false;  // measured by another profiler
+  bool on_device = false;
+};
+
+// The order of ends, without its last rule. Positive: `a` comes after `b`.
+inline int compare_ends(const Extent& a, const Extent& b) {
+  if (a.end_ns != b.end_ns) return a.end_ns < b.end_ns ? -1 : 1;
+  if (a.start_ns != b.start_ns) return a.start_ns > b.start_ns ? -1 : 1;
+  if (a.level != b.level) return a.level > b.level ? -1 : 1;
+  return 0;
+}
+
+inline bool holds_exactly(const Extent& parent, const Extent& child) {
+  if (parent.start_ns > child.start_ns || child.end_ns > parent.end_ns) return false;
+  if (parent.level != child.level || child.start_ns != child.end_ns) return true;
+  return parent.start_ns < child.start_ns && child.end_ns < parent.end_ns;
+}
+
+inline bool holds_with_tolerance(const Extent& parent, const Extent& child, int64_t tolerance_ns) {
+  if (parent.level >= child.level || !(parent.given_times || child.given_times)) return false;
+  const int64_t middle = child.start_ns + (child.end_ns - child.start_ns) / 2;
+  return parent.start_ns <= child.start_ns + tolerance_ns &&
+         child.end_ns <= parent.end_ns + tolerance_ns && parent.start_ns <= middle &&
+         middle <= parent.end_ns;
+}
+
+// Rule 2 without the order of ends.
+inline bool holds(const Extent& parent, const Extent& child, int64_t tolerance_ns) {
+  if (parent.level > child.level || parent.on_device) return false;
+  return holds_exactly(parent, child) || holds_with_tolerance(parent, child, tolerance_ns);
+}
+
+}  // namespace xsp::correlate
+
+#endif  // XSP_CORRELATE_RULES_H_

@@ -1,0 +1,76 @@
+// What the correlation's tests share: hand-made traces, and the oracle.
+#ifndef XSP_CORRELATE_TESTING_H_
+#define XSP_CORRELATE_TESTING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "correlate/correlate.h"
+
+namespace xsp::correlate {
+
+// A span as a test writes it down.
+struct TestSpan {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  uint8_t level = 0;
+  uint32_t thread = 1;
+  size_t stream = 0;  // index of TestTrace::streams
+  uint64_t correlation_id = 0;
+  uint32_t device = 0;
+  int64_t iteration = kNoIteration;  // a value of the key kIterationKey
+};
+
+inline constexpr uint32_t kIterationKey = 7;
+
+// Spans in the order in which each stream emitted them. A site's id is its level.
+class TestTrace final : public Source {
+ public:
+  // `given_times` for each stream; chunks of at most `chunk_spans`, which do not part equal ends.
+  TestTrace(std::vector<TestSpan> spans, const std::vector<bool>& given_times, size_t chunk_spans);
+
+  const std::vector<TestSpan>& spans() const { return spans_; }
+  const std::vector<trace::Stream>& streams() const override { return streams_; }
+  Status read(size_t stream, size_t chunk, trace::SpanBatch* batch) const override;
+  const std::vector<trace::OpenSpan>& open_spans() const override { return open_spans_; }
+  int64_t last_ns() const override { return last_ns_; }
+  const std::vector<uint8_t>& site_levels() const override { return levels_; }
+
+  void add_open_span(uint8_t level, uint32_t thread, int64_t start_ns);
+  void damage(size_t stream, size_t chunk) { damaged_.push_back({stream, chunk}); }
+  void set_last_ns(int64_t last_ns) { last_ns_ = last_ns; }
+
+ private:
+  std::vector<TestSpan> spans_;
+  std::vector<trace::Stream> streams_;
+  std::vector<std::vector<trace::SpanBatch>> chunks_;
+  std::vector<trace::OpenSpan> open_spans_;
+  std::vector<std::pair<size_t, size_t>> damaged_;
+  std::vector<uint8_t> levels_ = {0, 1, 2, 3, 4, 5, 6};
+  int64_t last_ns_ = 0;
+};
+
+// Keeps what it is given. Spans carry their index in TestTrace::spans() as their `stream`.
+class TestSink final : public Sink {
+ public:
+  Status spans(std::span<const Span> spans) override {
+    all.insert(all.end(), spans.begin(), spans.end());
+    return Ok{};
+  }
+  Status value(uint64_t span_id, const trace::SpanValue& value) override {
+    values.push_back({span_id, value.as_int});
+    return Ok{};
+  }
+  std::vector<Span> all;
+  std::vector<std::pair<uint64_t, int64_t>> values;
+};
+
+// The rules, by comparing every span with every other. The result is in the order of ids.
+std::vector<Span> ask_oracle(const TestTrace& trace, int64_t tolerance_ns);
+// Spans in doubt: each overlaps one of a higher level on its thread, of which neither holds the
+// other.
+uint64_t count_doubts(const TestTrace& trace, int64_t tolerance_ns);
+
+}  // namespace xsp::correlate
+
+#endif  // XSP_CORRELATE_TESTING_H_

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/nearest.h"
 #include "models/onnx/shapes.h"
 #include "models/recipe.h"
 
@@ -40,27 +41,11 @@ ModelDescription describe(const Recipe& recipe) {
   return description;
 }
 
-// The least number of letters to change, add or leave out.
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
-
 Error unknown_model(const std::string& name) {
-  const std::string nearest = nearest_model(name);
-  return usage(name +
-               ": no such model: " + (nearest.empty() ? "" : "did you mean " + nearest + "? ") +
-               "`xsp models --list` shows all of them");
+  std::vector<std::string> names;
+  for (const ModelDescription& model : all_models()) names.push_back(model.name);
+  return usage("model '" + name +
+               "': unknown: " + did_you_mean(name, names, "xsp models --list shows them all"));
 }
 
 Result<std::string> cache_folder() {
@@ -100,22 +85,6 @@ const ModelDescription* find_model(const std::string& name) {
     if (model.name == name) return &model;
   }
   return nullptr;
-}
-
-std::string nearest_model(const std::string& name) {
-  std::string nearest;
-  size_t least = name.size() / 2 + 1;  // a name with more than half of it wrong means another thing
-  for (const ModelDescription& model : all_models()) {
-    const size_t distance = edit_distance(name, model.name);
-    // What somebody typed may be but the beginning: "bert", "mobilenet".
-    const bool begins = !name.empty() && model.name.rfind(name, 0) == 0;
-    if (begins) return model.name;
-    if (distance < least) {
-      least = distance;
-      nearest = model.name;
-    }
-  }
-  return nearest;
 }
 
 Status build_model(const std::string& name, const std::string& path, uint64_t seed,

@@ -4,6 +4,7 @@
 #define XSP_MODELS_ZOO_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,10 +45,7 @@ const std::vector<ModelDescription>& all_models();
 // nullptr if there is no such model.
 const ModelDescription* find_model(const std::string& name);
 
-// The name of the model that is nearest to what was typed; "" if nothing is near.
-std::string nearest_model(const std::string& name);
-
-// Writes the model's file. kUsage for an unknown name.
+// Writes the model's file. kUsage for an unknown name, with what may have been meant.
 Status build_model(const std::string& name, const std::string& path, uint64_t seed,
                    const WriteOptions& options);
 

@@ -1,0 +1,124 @@
+// The verb, as a user calls it: what it prints, what it leaves, how it exits.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/zoo.h"
+
+namespace xsp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+class ModelsVerb : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "xsp_models_verb_XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static std::string text_of(const fs::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+  Outcome run(const std::string& arguments) const {
+    const fs::path out = folder_ / "out.txt";
+    const fs::path err = folder_ / "err.txt";
+    const std::string command = "cd " + folder_.string() + " && " + XSP_BIN_DIR + "/xsp models " +
+                                arguments + " >" + out.string() + " 2>" + err.string();
+    const int status = std::system(command.c_str());
+    Outcome outcome = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
+    fs::remove(out);
+    fs::remove(err);
+    return outcome;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ModelsVerb, ListsForProgramsAndPeople) {
+  const Outcome json = run("--list --format json");
+  ASSERT_EQ(json.status, 0) << json.err;
+  const auto list = nlohmann::json::parse(json.out);
+  ASSERT_EQ(list.size(), models::all_models().size());
+  for (const auto& model : list) {
+    EXPECT_TRUE(model.at("name").is_string());
+    EXPECT_GT(model.at("parameters").get<int64_t>(), 1000000);
+    EXPECT_GT(model.at("gflops").get<double>(), 0.2);
+    EXPECT_GT(model.at("file_bytes").get<int64_t>(), 4 * model.at("parameters").get<int64_t>());
+    EXPECT_FALSE(model.at("inputs").empty());
+  }
+  const Outcome table = run("");
+  EXPECT_EQ(table.status, 0);
+  EXPECT_NE(table.out.find("resnet50"), std::string::npos);
+  EXPECT_EQ(run("--list").out, table.out);
+}
+
+TEST_F(ModelsVerb, BuildsAndRefusesToOverwrite) {
+  const Outcome built = run("build mobilenet_v2 --seed 3");
+  ASSERT_EQ(built.status, 0) << built.err;
+  EXPECT_EQ(built.out, "");
+  const fs::path path = folder_ / "mobilenet_v2.onnx";
+  EXPECT_EQ(fs::file_size(path), models::find_model("mobilenet_v2")->file_bytes);
+  const Outcome again = run("build mobilenet_v2");
+  EXPECT_EQ(again.status, 1);
+  EXPECT_NE(again.err.find("error: mobilenet_v2.onnx: cannot be written: File exists"),
+            std::string::npos);
+  EXPECT_EQ(run("build mobilenet_v2 --force").status, 0);
+}
+
+TEST_F(ModelsVerb, UsageErrorsExitWithTwo) {
+  const Outcome unknown = run("build resnt50");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_NE(unknown.err.find("did you mean 'resnet50'?"), std::string::npos);
+  EXPECT_EQ(run("build").status, 2);
+  EXPECT_EQ(run("build resnet50 --seed minus").status, 2);
+  EXPECT_EQ(run("--format yaml").status, 2);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(ModelsVerb, HelpShowsExamples) {
+  const Outcome help = run("--help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_NE(help.out.find("Examples:"), std::string::npos);
+}
+
+TEST_F(ModelsVerb, AnInterruptLeavesNothing) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::string program = std::string(XSP_BIN_DIR) + "/xsp";
+    const std::string path = (folder_ / "vgg16.onnx").string();
+    ::freopen("/dev/null", "w", stderr);
+    ::execl(program.c_str(), "xsp", "models", "build", "vgg16", "-o", path.c_str(), nullptr);
+    ::_exit(127);
+  }
+  // Until the temporary file is there; half a minute at most.
+  for (int i = 0; i < 30000 && fs::is_empty(folder_); ++i) ::usleep(1000);
+  ASSERT_EQ(::kill(child, SIGINT), 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace xsp::cli

@@ -157,6 +157,9 @@ typedef struct xsp_adapter {
   xsp_status (*flush)(xsp_model* model);
   /* Releases the model; never fails. `model` may be NULL. */
   void (*close)(xsp_model* model);
+  /* How many runs of this model can be recorded at its levels, as frameworks that keep their own
+   * profile do so in memory; 0: any number. NULL: any number. Beyond it, layers may be lost. */
+  uint64_t (*runs_max)(xsp_model* model);
 } xsp_adapter;
 
 #define XSP_ADAPTER_SYMBOL "xsp_adapter_entry"

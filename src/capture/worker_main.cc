@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/guard.h"
+#include "capture/worker_collectors.h"
 #include "capture/worker_inputs.h"
 #include "capture/worker_npy.h"
 #include "capture/worker_options.h"
@@ -84,9 +85,10 @@ class Worker {
 
   // The process's exit status.
   int work() {
+    if (options_.probe && options_.adapter.empty()) return probe_collector() ? 0 : fail();
     if (!load() || !probe()) return fail();
     if (options_.probe) return 0;
-    if (!start() || !open() || !set_inputs()) return fail();
+    if (!start() || !start_collectors() || !open() || !set_inputs()) return fail();
     std::string line;
     while (std::getline(std::cin, line)) {
       const std::vector<std::string> command = split_fields(line);
@@ -167,6 +169,20 @@ class Worker {
     return true;
   }
 
+  bool probe_collector() {
+    const auto found = Collectors::load(options_.collectors[0], &host_, why_);
+    if (!found.ok()) return wrong(found.error());
+    replies_.send({"probe", found->collector->name, levels_text(found->collector->levels),
+                   found->counters, found->absent});
+    return true;
+  }
+
+  bool start_collectors() {
+    const Status started =
+        collectors_.start(options_.collectors, options_.counters, options_.levels, &host_, why_);
+    return started.ok() || wrong(started.error());
+  }
+
   bool open() {
     std::vector<xsp_option> options;
     for (const auto& [key, value] : options_.options)
@@ -221,8 +237,13 @@ class Worker {
     for (const std::string& note : made->notes) replies_.send({"note", note});
     if (!call([&] { return adapter_->set_inputs(model_, tensors.data(), tensors.size()); }))
       return false;
+    uint64_t runs_max = 0;
+    if (XSP_HAS(xsp_adapter, adapter_, runs_max) && adapter_->runs_max != nullptr) {
+      runs_max = adapter_->runs_max(model_);
+    }
     replies_.send({"ready", adapter_->name, version_, options_.device,
-                   std::to_string(options_.threads), std::to_string(made->batch)});
+                   std::to_string(options_.threads), std::to_string(made->batch),
+                   std::to_string(runs_max)});
     return true;
   }
 
@@ -255,11 +276,14 @@ class Worker {
 
   // The measured loop: nothing but the run, its span and two readings of the clock.
   xsp_status run_iterations() {
+    const bool collects = !collectors_.empty();
     for (size_t i = 0; i < durations_ns_.size(); ++i) {
       xsp_span span = xsp_begin(&site_);
+      if (collects) collectors_.begin();
       const int64_t begin = now_ns();
       const xsp_status status = adapter_->run(model_);
       durations_ns_[i] = now_ns() - begin;
+      if (collects) collectors_.end(&span);
       if (status != XSP_OK)
         return status;  // the span stays open: the iteration never came to its end
       xsp_span_int(&span, iteration_key_, iteration_ + static_cast<int64_t>(i));
@@ -294,16 +318,25 @@ class Worker {
   int fail() {
     replies_.send({"failed", std::to_string(static_cast<int>(status_)), why_});
     // What was measured before is worth having: the model may still know layers of earlier runs.
-    if (model_ != nullptr) call([&] { return adapter_->flush(model_); });
+    if (model_ != nullptr) {
+      call([&] { return adapter_->flush(model_); });
+      close();
+    }
+    collectors_.stop();
     xsp_stop();
     return 1;
   }
 
-  void finish() {
+  void close() {
     call([&] {
       adapter_->close(model_);
       return XSP_OK;
     });
+  }
+
+  void finish() {
+    close();
+    collectors_.stop();
     xsp_stop();
     xsp_counts counts{};
     counts.struct_size = sizeof counts;
@@ -318,6 +351,7 @@ class Worker {
   const xsp_adapter* adapter_ = nullptr;
   xsp_probe probe_{};
   std::string version_;
+  Collectors collectors_;
   xsp_model* model_ = nullptr;
   std::string name_;  // of the model
   xsp_site site_{};

@@ -1,13 +1,16 @@
 #include "capture/worker_options.h"
 
+#include <algorithm>
 #include <charconv>
-#include <limits>
+#include <iterator>
 
 #include "xsp/plugin.hpp"
 
 namespace xsp::capture {
 namespace {
 
+constexpr std::string_view kLevelNames[] = {"application", "model", "layer",
+                                            "library",     "api",   "kernel"};
 constexpr int64_t kDimensionMax = int64_t{1} << 40;
 
 template <typename Number>
@@ -17,21 +20,14 @@ bool parse_number(std::string_view text, Number* number) {
 }
 
 Result<uint32_t> parse_levels(std::string_view text) {
-  constexpr std::string_view kNames[] = {"application", "model", "layer",
-                                         "library",     "api",   "kernel"};
   uint32_t levels = 0;
-  while (!text.empty()) {
-    const std::string_view name = text.substr(0, text.find(','));
-    text.remove_prefix(name.size() + (name.size() < text.size() ? 1 : 0));
-    uint32_t level = 0;
-    for (uint32_t i = 0; i < std::size(kNames); ++i) {
-      if (name == kNames[i]) level = i + 1;
-    }
-    if (level == 0) {
-      return usage("level '" + std::string(name) +
+  for (const std::string& name : split_list(text)) {
+    const auto known = std::find(std::begin(kLevelNames), std::end(kLevelNames), name);
+    if (known == std::end(kLevelNames)) {
+      return usage("level '" + name +
                    "': unknown: the levels are application, model, layer, library, api, kernel");
     }
-    levels |= XSP_LEVEL_BIT(level);
+    levels |= XSP_LEVEL_BIT(static_cast<uint32_t>(known - std::begin(kLevelNames)) + 1);
   }
   return levels;
 }
@@ -42,6 +38,10 @@ Status set_option(std::string_view key, const std::string& value, WorkerOptions*
   };
   if (key == "--adapter") {
     options->adapter = value;
+  } else if (key == "--collector") {
+    options->collectors.push_back(value);
+  } else if (key == "--counters") {
+    options->counters = split_list(value);
   } else if (key == "--model") {
     options->model = value;
   } else if (key == "--device") {
@@ -82,6 +82,25 @@ uint32_t dtype_of_name(std::string_view name) {
     if (dtype_bytes(dtype) != 0 && name == dtype_name(dtype)) return dtype;
   }
   return 0;
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    if (!part.empty()) parts.emplace_back(part);
+  }
+  return parts;
+}
+
+std::string levels_text(uint32_t levels) {
+  std::string text;
+  for (uint32_t i = 0; i < std::size(kLevelNames); ++i) {
+    if ((levels & XSP_LEVEL_BIT(i + 1)) == 0) continue;
+    text += (text.empty() ? "" : ",") + std::string(kLevelNames[i]);
+  }
+  return text;
 }
 
 std::string shape_text(const int64_t* dimensions, size_t rank) {
@@ -140,8 +159,8 @@ Result<WorkerOptions> parse_worker_options(const std::vector<std::string>& argum
     XSP_CHECK_OK(set_option(arguments[i], arguments[i + 1], &options));
     ++i;
   }
+  if (options.probe && (!options.adapter.empty() || !options.collectors.empty())) return options;
   if (options.adapter.empty()) return usage("--adapter: missing");
-  if (options.probe) return options;
   if (options.model.empty()) return usage("--model: missing");
   if (options.trace.empty()) return usage("--trace: missing");
   if (options.scratch.empty()) return usage("--scratch: missing");

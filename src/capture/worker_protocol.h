@@ -3,7 +3,9 @@
 //   xsp-worker --adapter lib/xsp/adapters/NAME.so --model PATH --device cpu --levels model,layer
 //              --trace FILE.xtrace --scratch DIR [--batch N] [--threads N] [--seed N]
 //              [--input name=shape[:dtype] | --input name=@file.npy]... [--option key=value]...
+//              [--counters NAME,...] [--collector lib/xsp/collectors/NAME.so]...
 //   xsp-worker --adapter NAME.so --probe        (replies "probe", then exits)
+//   xsp-worker --collector NAME.so --probe      (likewise)
 //
 // Commands come as lines on standard input; replies go as lines to the file descriptor kReplyFd, so
 // that whatever a framework prints disturbs nothing. (Without that descriptor, replies go to
@@ -17,9 +19,10 @@
 //
 // clang-format off
 //   command       reply
-//   (start)       ready <framework> <version> <device> <threads> <batch>
-//                                         the model is open and its inputs are set; threads 0: the
-//                                         framework's default
+//   (start)       ready <framework> <version> <device> <threads> <batch> <runs>
+//                                         the model is open and its inputs are set. threads: 0: the
+//                                         framework's default. runs: how many can be recorded until
+//                                         layers are lost; 0: any number
 //   run N         ran <first iteration> <duration ns>*N          each at the level model
 //   save FOLDER   saved <count> <file name>*count                the last results, in the model's
 //                                         order, as .npy files
@@ -29,6 +32,7 @@
 //   any           note <text>             before the reply, any number of them
 //   --probe       probe <name> <version> <library> <devices> <formats>
 //                                         or `failed 4 <text>`: the framework is absent
+//     of collectors: probe <name> <levels, comma separated> <counters> <why others are absent>
 // clang-format on
 //
 // Before `ready` it also says, one line each:
@@ -38,6 +42,9 @@
 // has none and its first dimension is another one. Without it, such a dimension is 1. --input may
 // be given for each input, at most once; shapes are written 1x3x224x224, and a scalar's shape is
 // "scalar".
+//
+// Of the collectors given, those run that emit one of the levels or count one of the counters; a
+// counter that none of them counts is a failure.
 //
 // The worker ignores SIGINT, so that a Ctrl-C in the terminal is its parent's to handle, and is
 // killed when the thread that started it ends.

@@ -1,0 +1,4 @@
+# bin/xsp-worker. It and its adapter share one copy of libxsp.so's state.
+add_executable(xsp-worker "${CMAKE_SOURCE_DIR}/src/capture/worker_main.cc")
+target_link_libraries(xsp-worker PRIVATE xsp_flags xsp_annotate xsp_capture ${CMAKE_DL_LIBS})
+install(TARGETS xsp-worker DESTINATION bin)

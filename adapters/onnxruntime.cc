@@ -1,0 +1,430 @@
+// The adapter `onnxruntime`: ONNX files, on what ONNX Runtime runs them on.
+//
+// At the level model, all of the runtime's profiling is off, and run() is one call of OrtApi::Run.
+// With the level layer, the session's own profiler is on; it keeps its events in memory (some 2 kB
+// each, at most 1,000,000) and flush() reads them from the file that it writes, converts them to
+// spans, and ends the recording. Times are in whole microseconds, rounded down by the runtime, so
+// that a span may be told up to 1 us early at its beginning and 2 us at its end; it is clipped to
+// its run.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "adapters/onnxruntime/layers.h"
+#include "adapters/onnxruntime/library.h"
+#include "adapters/onnxruntime/profile.h"
+#include "adapters/onnxruntime/session.h"
+#include "xsp/plugin.hpp"
+
+namespace {
+
+using xsp::fail;
+using xsp::guarded;
+using xsp::ort::Handle;
+using xsp::ort::library;
+using xsp::ort::Problem;
+using xsp::ort::Signature;
+using xsp::ort::take;
+
+// Of the runtime's profile: 250,000 events take some 500 MB of its memory, and it stops at
+// 1,000,000.
+constexpr uint64_t kEventsMax = 250'000;
+constexpr uint64_t kEventsPerRun = 2;  // besides those of nodes
+constexpr size_t kSpansPerDrain = 10'000;
+constexpr size_t kAlignment = 64;  // of inputs, as the runtime's own allocations have it
+
+struct Freed {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+// A value of an input: its memory is ours.
+struct Input {
+  std::unique_ptr<void, Freed> memory;
+  Handle<OrtValue> value{nullptr, nullptr};
+};
+
+// When a run took place: its layers are clipped to it.
+struct Window {
+  int64_t start_ns;
+  int64_t end_ns;
+};
+
+xsp_tensor_info info_of(const Signature& signature) {
+  return {sizeof(xsp_tensor_info),
+          signature.name.c_str(),
+          signature.dtype,
+          static_cast<uint32_t>(signature.dimensions.size()),
+          signature.dimensions.data(),
+          signature.symbol_pointers.data()};
+}
+
+}  // namespace
+
+struct xsp_model {
+  const xsp_host* host = nullptr;
+  xsp::ort::Session session;
+  xsp::ort::Layers layers;
+  std::string prefix;  // of all files that this model makes in the scratch folder
+  std::vector<Signature> inputs;
+  std::vector<Signature> outputs;
+  std::vector<xsp_tensor_info> input_infos;
+  std::vector<xsp_tensor_info> output_infos;  // of those that are tensors of numbers
+  std::vector<const char*> input_names;
+  std::vector<const char*> output_names;
+  std::vector<Input> values;
+  std::vector<const OrtValue*> input_values;
+  std::vector<OrtValue*> output_values;  // of the last run
+  bool has_inputs = false;
+  std::vector<Window> windows;  // of the runs that are recorded
+  // What results() points to.
+  std::vector<std::vector<int64_t>> result_dimensions;
+  std::vector<xsp_tensor> results;
+
+  void release_outputs() {
+    for (OrtValue*& value : output_values) {
+      if (value != nullptr) library().api->ReleaseValue(value);
+      value = nullptr;
+    }
+  }
+  // Ends the profiler, if it is on, and tells the file that it wrote; empty: none.
+  std::string end_profiling() {
+    if (!session.records || session.session == nullptr) return "";
+    session.records = false;
+    OrtAllocator* allocator = nullptr;
+    char* path_made = nullptr;
+    const OrtApi* api = library().api;
+    if (take(api->GetAllocatorWithDefaultOptions(&allocator))) return "";
+    if (take(api->SessionEndProfiling(session.session.get(), allocator, &path_made))) return "";
+    const std::string profile = path_made;
+    (void)take(api->AllocatorFree(allocator, path_made));
+    return profile;
+  }
+  ~xsp_model() {
+    release_outputs();
+    (void)end_profiling();
+    session.session.reset();  // a session that could not be opened leaves a profile, too
+    const std::filesystem::path mine(prefix);
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(mine.parent_path(), error)) {
+      const std::string name = entry.path().filename();
+      if (name.rfind(mine.filename().string(), 0) == 0)
+        std::filesystem::remove(entry.path(), error);
+    }
+  }
+};
+
+namespace {
+
+xsp_status probe(const xsp_host* host, xsp_probe* probe) {
+  return guarded(host, [&] {
+    const auto& found = library();
+    if (found.api == nullptr) return fail(host, XSP_NOT_AVAILABLE, found.absent);
+    xsp::fill(probe, xsp_probe{0, found.version.c_str(), found.path.c_str(), found.devices.c_str(),
+                               ".onnx,.ort"});
+    return XSP_OK;
+  });
+}
+
+void describe(xsp_model* model) {
+  for (const Signature& signature : model->inputs) {
+    model->input_infos.push_back(info_of(signature));
+    model->input_names.push_back(signature.name.c_str());
+  }
+  for (const Signature& signature : model->outputs) {
+    model->output_names.push_back(signature.name.c_str());
+    if (signature.dtype != 0) {
+      model->output_infos.push_back(info_of(signature));
+    } else {
+      xsp::note(model->host,
+                "output '" + signature.name + "' is not a tensor of numbers: not kept");
+    }
+  }
+  model->output_values.resize(model->outputs.size());
+}
+
+xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model** result) {
+  return guarded(host, [&] {
+    if (library().api == nullptr) return fail(host, XSP_NOT_AVAILABLE, library().absent);
+    static std::atomic<int> opened{0};
+    const auto options = xsp::whole(given);
+    auto model = std::make_unique<xsp_model>();
+    model->host = host;
+    model->prefix = std::string(host->scratch_folder) + "/onnxruntime-" + std::to_string(getpid()) +
+                    "-" + std::to_string(opened.fetch_add(1)) + "-";
+    xsp_status status = open_session(host, options, model->prefix, &model->session);
+    if (status != XSP_OK) return status;
+    OrtSession* session = model->session.session.get();
+    status = read_signatures(host, session, true, &model->inputs);
+    if (status == XSP_OK) status = read_signatures(host, session, false, &model->outputs);
+    if (status != XSP_OK) return status;
+    describe(model.get());
+    if (model->session.records) {
+      model->layers.read(options.path, model->session.optimized_model, options.model_site);
+    }
+    if (options.model_site != 0) {
+      xsp_site_attribute(options.model_site, "provider", model->session.provider.c_str());
+      if (model->session.records) xsp_site_counter(options.model_site, "layer_resolution_ns", 1000);
+    }
+    *result = model.release();
+    return XSP_OK;
+  });
+}
+
+xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->input_infos.data();
+  *count = model->input_infos.size();
+  return XSP_OK;
+}
+
+xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->output_infos.data();
+  *count = model->output_infos.size();
+  return XSP_OK;
+}
+
+// Why a tensor is not one for this input; empty: it is.
+std::string mismatch(const Signature& signature, const xsp_tensor& tensor) {
+  if (tensor.dtype != signature.dtype) {
+    return std::string("its type is ") + xsp::dtype_name(signature.dtype) + ", not " +
+           xsp::dtype_name(tensor.dtype);
+  }
+  if (tensor.rank != signature.dimensions.size()) {
+    return "it has " + std::to_string(signature.dimensions.size()) + " dimensions, not " +
+           std::to_string(tensor.rank);
+  }
+  size_t bytes = xsp::dtype_bytes(tensor.dtype);
+  for (uint32_t d = 0; d < tensor.rank; ++d) {
+    const int64_t wanted = signature.dimensions[d];
+    if (tensor.dimensions[d] < 0 || (wanted >= 0 && tensor.dimensions[d] != wanted)) {
+      return "dimension " + std::to_string(d) + " is " + std::to_string(wanted) + ", not " +
+             std::to_string(tensor.dimensions[d]);
+    }
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(tensor.dimensions[d]), &bytes)) {
+      return "its shape is impossible";
+    }
+  }
+  return bytes == tensor.data_bytes ? "" : "its values are not as many as its shape says";
+}
+
+xsp_status bad_input(xsp_model* model, const char* name, const std::string& why) {
+  return fail(model->host, XSP_BAD_INPUT,
+              std::string("input '") + name + "': " + why + ": see the model's signature");
+}
+
+xsp_status set_input(xsp_model* model, size_t index, const xsp_tensor& tensor) {
+  const OrtApi* api = library().api;
+  const size_t bytes = (tensor.data_bytes / kAlignment + 1) * kAlignment;
+  Input& input = model->values[index];
+  input.memory.reset(std::aligned_alloc(kAlignment, bytes));
+  if (input.memory == nullptr) throw std::bad_alloc();
+  if (tensor.data_bytes > 0) std::memcpy(input.memory.get(), tensor.data, tensor.data_bytes);
+  OrtMemoryInfo* made = nullptr;
+  Problem problem = take(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &made));
+  const Handle<OrtMemoryInfo> memory(made, api->ReleaseMemoryInfo);
+  OrtValue* value = nullptr;
+  if (!problem) {
+    problem = take(api->CreateTensorWithDataAsOrtValue(
+        made, input.memory.get(), tensor.data_bytes, tensor.dimensions, tensor.rank,
+        static_cast<ONNXTensorElementDataType>(tensor.dtype), &value));
+  }
+  if (problem) return bad_input(model, tensor.name, problem.text);
+  input.value = Handle<OrtValue>(value, api->ReleaseValue);
+  model->input_values[index] = value;
+  return XSP_OK;
+}
+
+xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
+  return guarded(model->host, [&] {
+    model->has_inputs = false;
+    model->values.clear();
+    model->values.resize(model->inputs.size());
+    model->input_values.assign(model->inputs.size(), nullptr);
+    for (size_t i = 0; i < count; ++i) {
+      const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
+      size_t index = 0;
+      while (index < model->inputs.size() && model->inputs[index].name != tensor.name) ++index;
+      if (index == model->inputs.size()) {
+        return bad_input(model, tensor.name, "the model has no such input");
+      }
+      const std::string why = mismatch(model->inputs[index], tensor);
+      if (!why.empty()) return bad_input(model, tensor.name, why);
+      const xsp_status status = set_input(model, index, tensor);
+      if (status != XSP_OK) return status;
+    }
+    for (size_t i = 0; i < model->inputs.size(); ++i) {
+      if (model->input_values[i] == nullptr) {
+        return bad_input(model, model->inputs[i].name.c_str(), "it is missing");
+      }
+    }
+    model->has_inputs = true;
+    return XSP_OK;
+  });
+}
+
+xsp_status run_failed(xsp_model* model, const Problem& problem) {
+  const bool is_memory = problem.text.find("Failed to allocate memory") != std::string::npos ||
+                         problem.text.find("bad_alloc") != std::string::npos ||
+                         problem.text.find("out of memory") != std::string::npos;
+  if (is_memory) {
+    return fail(model->host, XSP_OUT_OF_MEMORY, "run: out of memory: " + problem.text);
+  }
+  const bool is_input = problem.code == ORT_INVALID_ARGUMENT;
+  return fail(model->host, is_input ? XSP_BAD_INPUT : XSP_FAILED,
+              "run: " + problem.text + ": give inputs that suit the model with --input");
+}
+
+xsp_status run(xsp_model* model) {
+  if (!model->has_inputs) return bad_input(model, "", "inputs are not set");
+  model->release_outputs();
+  const bool records = model->session.records;
+  const int64_t start_ns = records ? xsp_now_ns() : 0;
+  OrtStatus* status = library().api->Run(model->session.session.get(), nullptr,
+                                         model->input_names.data(), model->input_values.data(),
+                                         model->input_names.size(), model->output_names.data(),
+                                         model->output_names.size(), model->output_values.data());
+  if (status == nullptr && !records) return XSP_OK;
+  return guarded(model->host, [&] {
+    const Problem problem = take(status);
+    if (problem) return run_failed(model, problem);
+    model->windows.push_back({start_ns, xsp_now_ns()});
+    return XSP_OK;
+  });
+}
+
+xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) {
+  return guarded(model->host, [&] {
+    const OrtApi* api = library().api;
+    model->results.clear();
+    model->result_dimensions.assign(model->outputs.size(), {});
+    for (size_t i = 0; i < model->outputs.size(); ++i) {
+      if (model->outputs[i].dtype == 0) continue;
+      OrtValue* value = model->output_values[i];
+      if (value == nullptr)
+        return fail(model->host, XSP_FAILED, "results: none: run the model first");
+      OrtTensorTypeAndShapeInfo* made = nullptr;
+      Problem problem = take(api->GetTensorTypeAndShape(value, &made));
+      const Handle<OrtTensorTypeAndShapeInfo> info(made, api->ReleaseTensorTypeAndShapeInfo);
+      size_t rank = 0;
+      size_t elements = 0;
+      void* data = nullptr;
+      if (!problem) problem = take(api->GetDimensionsCount(made, &rank));
+      std::vector<int64_t>& dimensions = model->result_dimensions[i];
+      dimensions.resize(rank);
+      if (!problem) problem = take(api->GetDimensions(made, dimensions.data(), rank));
+      if (!problem) problem = take(api->GetTensorShapeElementCount(made, &elements));
+      if (!problem) problem = take(api->GetTensorMutableData(value, &data));
+      if (problem) return fail(model->host, XSP_FAILED, "results: " + problem.text);
+      const uint32_t dtype = model->outputs[i].dtype;
+      model->results.push_back({sizeof(xsp_tensor), model->outputs[i].name.c_str(), dtype,
+                                static_cast<uint32_t>(rank), dimensions.data(), data,
+                                elements * xsp::dtype_bytes(dtype)});
+    }
+    *tensors = model->results.data();
+    *count = model->results.size();
+    return XSP_OK;
+  });
+}
+
+// The spans of one run, clipped to it.
+void emit_run(const std::vector<xsp_complete_span>& spans, const Window& window, size_t* emitted) {
+  for (xsp_complete_span span : spans) {
+    const int64_t end = std::min(span.start_ns + span.duration_ns, window.end_ns);
+    span.start_ns = std::min(std::max(span.start_ns, window.start_ns), window.end_ns);
+    span.duration_ns = std::max<int64_t>(end - span.start_ns, 0);
+    xsp_emit(&span);
+    // Emitting faster than the drainer writes would lose spans: let it catch up now and then.
+    if (++*emitted % kSpansPerDrain == 0) xsp_flush();
+  }
+}
+
+void emit_profile(xsp_model* model, xsp::ort::ProfileReader* reader) {
+  using Event = xsp::ort::ProfileReader::Event;
+  std::vector<xsp_complete_span> spans;  // of the run that is being read
+  size_t run = 0;
+  size_t emitted = 0;
+  uint64_t unreadable = 0;
+  xsp::ort::NodeEvent node;
+  for (Event event = reader->next(&node); event != Event::kEnd; event = reader->next(&node)) {
+    if (event == Event::kUnreadable) ++unreadable;
+    if (event == Event::kNode) {
+      xsp_complete_span span{};
+      span.struct_size = sizeof span;
+      span.site_id = model->layers.site(node);
+      span.thread = node.thread;
+      span.start_ns = model->session.profile_start_ns + node.start_us * 1000;
+      span.duration_ns = node.duration_us * 1000;
+      spans.push_back(span);
+    }
+    if (event != Event::kRun) continue;
+    if (run < model->windows.size()) emit_run(spans, model->windows[run], &emitted);
+    ++run;
+    spans.clear();
+  }
+  if (unreadable > 0) xsp_count_loss("onnxruntime", "unreadable event of the profile", unreadable);
+  // Beyond its limit the runtime drops events. A run of which some are lost is left out as a whole.
+  const size_t complete = std::min(run, model->windows.size());
+  if (complete < model->windows.size()) {
+    const size_t nodes_per_run = complete == 0 ? spans.size() : emitted / complete;
+    xsp_count_loss("onnxruntime", "the runtime's limit of 1000000 events in a profile",
+                   (model->windows.size() - complete) * nodes_per_run);
+  }
+}
+
+xsp_status flush(xsp_model* model) {
+  return guarded(model->host, [&] {
+    const bool recorded = model->session.records;
+    const std::string path = model->end_profiling();
+    if (!recorded) return XSP_OK;
+    {
+      xsp::ort::ProfileReader reader(path);
+      if (path.empty() || !reader.is_open()) {
+        return fail(model->host, XSP_FAILED,
+                    "profile: the runtime wrote none: is there space in " +
+                        std::string(model->host->scratch_folder) + "?");
+      }
+      emit_profile(model, &reader);
+    }
+    std::error_code error;
+    std::filesystem::remove(path, error);
+    model->windows.clear();
+    return XSP_OK;
+  });
+}
+
+void close(xsp_model* model) { delete model; }
+
+uint64_t runs_max(xsp_model* model) {
+  if (!model->session.records) return 0;
+  return std::max<uint64_t>(kEventsMax / (model->layers.node_count() + kEventsPerRun), 1);
+}
+
+}  // namespace
+
+extern "C" {
+XSP_API extern const xsp_adapter xsp_adapter_entry;
+const xsp_adapter xsp_adapter_entry = {
+    .struct_size = sizeof(xsp_adapter),
+    .abi = XSP_PLUGIN_ABI,
+    .name = "onnxruntime",
+    .help =
+        "pip install onnxruntime or onnxruntime-gpu, and set XSP_ONNXRUNTIME to its capi folder",
+    .probe = probe,
+    .open = open,
+    .inputs = inputs,
+    .outputs = outputs,
+    .set_inputs = set_inputs,
+    .run = run,
+    .results = results,
+    .flush = flush,
+    .close = close,
+    .runs_max = runs_max,
+};
+}

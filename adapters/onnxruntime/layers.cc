@@ -1,0 +1,172 @@
+#include "adapters/onnxruntime/layers.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+
+#include "adapters/onnxruntime/text.h"
+#include "models/onnx/reader.h"
+#include "xsp/plugin.hpp"
+
+namespace xsp::ort {
+namespace {
+
+// The runtime's names of element types that differ from xsp's.
+std::string dtype_of(std::string_view name) {
+  if (name == "float") return "float32";
+  if (name == "double") return "float64";
+  return std::string(name);
+}
+
+std::string json_dtypes(const std::vector<Value>& values) {
+  std::vector<std::string> dtypes;
+  for (const Value& value : values) dtypes.push_back(value.dtype);
+  return json_strings(dtypes);
+}
+
+std::string json_shapes_of(const std::vector<Value>& values) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Value& value : values) shapes.push_back(value.shape);
+  return json_shapes(shapes);
+}
+
+void set_text(uint32_t site, const char* key, const std::string& value) {
+  xsp_site_attribute(site, key, value.c_str());
+}
+
+void set_number(uint32_t site, const char* key, int64_t value) {
+  if (value >= 0) xsp_site_counter(site, key, static_cast<double>(value));
+}
+
+}  // namespace
+
+std::vector<Value> parse_values(std::string_view json) {
+  simdjson::dom::parser parser;
+  simdjson::dom::array list;
+  std::vector<Value> values;
+  if (parser.parse(json.data(), json.size()).get_array().get(list) != simdjson::SUCCESS) return {};
+  for (const simdjson::dom::element element : list) {
+    simdjson::dom::object object;
+    if (element.get_object().get(object) != simdjson::SUCCESS) return {};
+    for (const auto& [dtype, shape] : object) {
+      Value value{dtype_of(dtype), {}};
+      simdjson::dom::array dimensions;
+      if (shape.get_array().get(dimensions) != simdjson::SUCCESS) return {};
+      for (const simdjson::dom::element dimension : dimensions) {
+        int64_t number = 0;
+        if (dimension.get_int64().get(number) != simdjson::SUCCESS) return {};
+        value.shape.push_back(number);
+      }
+      values.push_back(std::move(value));
+    }
+  }
+  return values;
+}
+
+std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const GraphNode& node) {
+  const auto weights = static_cast<size_t>(
+      std::count_if(node.inputs.begin(), node.inputs.end(),
+                    [](const GraphNode::Input& input) { return input.is_weight; }));
+  const size_t computed = node.inputs.size() - weights;
+  // With all there, or with some missing that are not weights, there is nothing to add.
+  if (profiled.size() >= node.inputs.size() || profiled.size() < computed) return profiled;
+  size_t weights_there = profiled.size() - computed;
+  size_t next = 0;
+  std::vector<Value> all;
+  for (const GraphNode::Input& input : node.inputs) {
+    if (!input.is_weight) {
+      all.push_back(profiled[next++]);
+      continue;
+    }
+    all.push_back(input.value);
+    if (weights_there > 0 && profiled[next] == input.value) {
+      ++next;
+      --weights_there;
+    }
+  }
+  return next == profiled.size() ? all : profiled;
+}
+
+void Layers::read(const std::string& model, const std::string& optimized, uint32_t) {
+  const auto graph = models::read_graph(optimized.empty() ? model : optimized);
+  if (!graph.ok()) return;
+  node_count_ = graph->nodes.size();
+  if (optimized.empty()) return;
+  std::unordered_map<std::string_view, const models::Tensor*> weights;
+  for (const models::Tensor& tensor : graph->initializers) weights.emplace(tensor.name, &tensor);
+  for (const models::Node& node : graph->nodes) {
+    GraphNode known;
+    for (const std::string& name : node.inputs) {
+      if (name.empty()) continue;
+      GraphNode::Input input;
+      const auto weight = weights.find(name);
+      if (weight != weights.end()) {
+        const models::Tensor& tensor = *weight->second;
+        input.is_weight = true;
+        input.value = {dtype_name(static_cast<uint32_t>(tensor.dtype)), tensor.dimensions};
+        input.bytes = static_cast<int64_t>(tensor.bytes);
+      }
+      known.inputs.push_back(std::move(input));
+    }
+    graph_[node.name.empty() ? node.op_type : node.name].push_back(std::move(known));
+  }
+}
+
+const GraphNode* Layers::graph_node(const NodeEvent& event) {
+  std::string key(event.name);
+  auto found = graph_.find(key);
+  if (found == graph_.end()) {
+    // The runtime calls a node without a name by its operator and index.
+    const std::string made = std::string(event.op_type) + "_" + std::string(event.node_index);
+    if (key != made) return nullptr;
+    key = event.op_type;
+    found = graph_.find(key);
+    if (found == graph_.end()) return nullptr;
+  }
+  const auto [place, is_new] = seen_.emplace(key + '\n' + std::string(event.node_index), 0);
+  if (is_new) place->second = seen_count_[key]++;
+  return place->second < found->second.size() ? &found->second[place->second] : nullptr;
+}
+
+uint32_t Layers::site(const NodeEvent& event) {
+  std::string key;
+  for (const std::string_view part :
+       {event.name, event.node_index, event.op_type, event.input_shapes, event.output_shapes}) {
+    key.append(part).push_back('\n');
+  }
+  const auto [known, is_new] = sites_.emplace(std::move(key), 0);
+  if (!is_new) return known->second;
+
+  std::string name(event.name);
+  const int count = ++names_[name];
+  if (count > 1) name += "#" + std::to_string(count);
+  const uint32_t site =
+      xsp_intern_site(XSP_LEVEL_LAYER, name.c_str(), std::string(event.op_type).c_str());
+  known->second = site;
+  if (site == 0) return 0;
+  std::vector<Value> inputs = parse_values(event.input_shapes);
+  const std::vector<Value> outputs = parse_values(event.output_shapes);
+  int64_t parameter_bytes = event.parameter_bytes;
+  const GraphNode* node = graph_node(event);
+  if (node != nullptr) {
+    inputs = complete_inputs(inputs, *node);
+    parameter_bytes = 0;
+    for (const GraphNode::Input& input : node->inputs) parameter_bytes += input.bytes;
+    if (!node->sources.empty()) set_text(site, "source_layers", json_strings(node->sources));
+  }
+  set_text(site, "input_shapes", json_shapes_of(inputs));
+  set_text(site, "output_shapes", json_shapes_of(outputs));
+  set_text(site, "input_dtypes", json_dtypes(inputs));
+  set_text(site, "output_dtypes", json_dtypes(outputs));
+  set_text(site, "provider", std::string(event.provider));
+  set_number(site, "parameter_bytes", parameter_bytes);
+  set_number(site, "activation_bytes", event.activation_bytes);
+  set_number(site, "output_bytes", event.output_bytes);
+  // What the first execution took from the allocator; later ones reuse one planned block. Runtimes
+  // that do not tell are taken to allocate every output.
+  set_number(site, "allocated_bytes",
+             event.allocated_bytes >= 0 ? event.allocated_bytes : event.output_bytes);
+  return site;
+}
+
+}  // namespace xsp::ort

@@ -1,0 +1,66 @@
+// The layers of a session: a site for every node that it executes, with what is known of it.
+#ifndef XSP_ADAPTERS_ONNXRUNTIME_LAYERS_H_
+#define XSP_ADAPTERS_ONNXRUNTIME_LAYERS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "adapters/onnxruntime/profile.h"
+
+namespace xsp::ort {
+
+// A tensor's type and shape.
+struct Value {
+  std::string dtype;  // "float32"
+  std::vector<int64_t> shape;
+  bool operator==(const Value&) const = default;
+};
+
+// The values that the runtime's JSON tells of; empty if it is malformed.
+std::vector<Value> parse_values(std::string_view json);
+
+// A node of the graph that runs, as far as a profile lacks it: its weights, which the runtime
+// forgets where it has packed them in another form.
+struct GraphNode {
+  struct Input {
+    bool is_weight = false;
+    Value value;        // of a weight
+    int64_t bytes = 0;  // of a weight
+  };
+  std::vector<Input> inputs;
+  std::vector<std::string> sources;  // names of the model's own layers; empty: itself
+};
+
+// All inputs of a node: those of the profile, and the weights that it left out.
+std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const GraphNode& node);
+
+class Layers {
+ public:
+  // Reads the graph that runs, and the model's own to which it is tied. `optimized` may be empty.
+  // Facts about the model as a whole go to the site `model_site`.
+  void read(const std::string& model, const std::string& optimized, uint32_t model_site);
+
+  // Nodes of the graph that runs, those of the bodies of loops and branches left out.
+  size_t node_count() const { return node_count_; }
+
+  // The site of a node's execution, made at its first mention.
+  uint32_t site(const NodeEvent& event);
+
+ private:
+  const GraphNode* graph_node(const NodeEvent& event);
+
+  size_t node_count_ = 0;
+  std::unordered_map<std::string, uint32_t> sites_;  // by name, index and shapes
+  std::unordered_map<std::string, int> names_;       // how many sites have the name
+  // By name, or by operator where there is no name; those of equal key in order of execution.
+  std::unordered_map<std::string, std::vector<GraphNode>> graph_;
+  std::unordered_map<std::string, size_t> seen_;        // node's place among those of its key
+  std::unordered_map<std::string, size_t> seen_count_;  // of a key
+};
+
+}  // namespace xsp::ort
+
+#endif  // XSP_ADAPTERS_ONNXRUNTIME_LAYERS_H_

@@ -1,0 +1,44 @@
+// Opening a session of ONNX Runtime as the worker asks for it.
+#ifndef XSP_ADAPTERS_ONNXRUNTIME_SESSION_H_
+#define XSP_ADAPTERS_ONNXRUNTIME_SESSION_H_
+
+#include <onnxruntime_c_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "xsp/plugin.h"
+
+namespace xsp::ort {
+
+// Releases what it holds by the function of the C interface that is made for it.
+template <typename T>
+using Handle = std::unique_ptr<T, void (*)(T*)>;
+
+struct Session {
+  Handle<OrtSession> session{nullptr, nullptr};
+  std::string provider;          // that was asked for, "CPUExecutionProvider"
+  bool records = false;          // its profiler is on, from session's creation
+  int64_t profile_start_ns = 0;  // UNIX time of its first moment
+  std::string optimized_model;   // where the graph that runs was written; empty: not written
+};
+
+// On failure, says why through the host. `prefix` begins the names of all files that are made.
+xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
+                        const std::string& prefix, Session* session);
+
+// An input or output of a session.
+struct Signature {
+  std::string name;
+  uint32_t dtype = 0;  // xsp_dtype; 0: not a tensor, or of a type that xsp does not know
+  std::vector<int64_t> dimensions;
+  std::vector<std::string> symbols;
+  std::vector<const char*> symbol_pointers;  // of `symbols`
+};
+xsp_status read_signatures(const xsp_host* host, OrtSession* session, bool inputs,
+                           std::vector<Signature>* signatures);
+
+}  // namespace xsp::ort
+
+#endif  // XSP_ADAPTERS_ONNXRUNTIME_SESSION_H_

@@ -1,0 +1,94 @@
+#include "adapters/onnxruntime/text.h"
+
+#include <cctype>
+#include <cstdio>
+
+namespace xsp::ort {
+namespace {
+
+constexpr size_t kMessageMax = 300;
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// If text[at...] is the number of a line and a function's signature, as in
+//   ":181 onnxruntime::Model::Model(onnx::ModelProto&&, const Path&) message", or ":181 f message"
+// where the message begins.
+size_t after_location(std::string_view text, size_t at) {
+  while (at < text.size() && (text[at] == ':' || is_digit(text[at]))) ++at;
+  while (at < text.size() && text[at] == ' ') ++at;
+  // A signature has a parenthesis before the next sentence; a plain name has none before its space.
+  int depth = 0;
+  bool has_parentheses = false;
+  for (size_t i = at; i < text.size(); ++i) {
+    depth += text[i] == '(' || text[i] == '<' ? 1 : text[i] == ')' || text[i] == '>' ? -1 : 0;
+    has_parentheses |= text[i] == '(';
+    if (text[i] != ' ' || depth > 0) continue;
+    if (has_parentheses) return i + 1;
+    // "static onnxruntime::Status f(...)": words of a signature hold "::" or are qualifiers.
+    const std::string_view word = text.substr(at, i - at);
+    if (word.find("::") == std::string_view::npos && word != "static" && word != "virtual" &&
+        word != "void" && word != "bool" && word != "const") {
+      return i + 1;
+    }
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string condensed(std::string_view message) {
+  std::string text;
+  for (const char c : message) {
+    const bool is_space = std::isspace(static_cast<unsigned char>(c)) != 0;
+    if (!is_space) {
+      text += c;
+    } else if (!text.empty() && text.back() != ' ') {
+      text += ' ';
+    }
+  }
+  // ".../core/graph/model.cc:181 signature message"
+  for (size_t at = text.find(".cc:"); at != std::string::npos; at = text.find(".cc:")) {
+    const size_t begin = text.rfind(' ', at);
+    const size_t from = begin == std::string::npos ? 0 : begin + 1;
+    text.erase(from, after_location(text, at + 3) - from);
+  }
+  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
+  if (text.size() > kMessageMax) text = text.substr(0, kMessageMax) + "...";
+  return text;
+}
+
+std::string json_string(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      json += '\\';
+      json += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+      json += escaped;
+    } else {
+      json += c;
+    }
+  }
+  return json + '"';
+}
+
+std::string json_strings(const std::vector<std::string>& texts) {
+  std::string json = "[";
+  for (const std::string& text : texts) json += (json.size() == 1 ? "" : ",") + json_string(text);
+  return json + "]";
+}
+
+std::string json_shapes(const std::vector<std::vector<int64_t>>& shapes) {
+  std::string json = "[";
+  for (const auto& shape : shapes) {
+    json += json.size() == 1 ? "[" : ",[";
+    for (size_t i = 0; i < shape.size(); ++i)
+      json += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+    json += "]";
+  }
+  return json + "]";
+}
+
+}  // namespace xsp::ort

@@ -1,0 +1,72 @@
+// An adapter under test: loaded into this process, and called as the worker calls it.
+#ifndef XSP_TESTS_CONTRACT_ADAPTER_H_
+#define XSP_TESTS_CONTRACT_ADAPTER_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "manifest.h"
+#include "xsp/plugin.h"
+
+namespace xsp::contract {
+
+// A tensor with its own memory.
+struct OwnTensor {
+  std::string name;
+  uint32_t dtype = 0;
+  std::vector<int64_t> dimensions;
+  std::vector<std::byte> data;
+
+  xsp_tensor view() const;
+  bool operator==(const OwnTensor&) const = default;
+};
+
+class Adapter {
+ public:
+  explicit Adapter(const std::filesystem::path& path);
+
+  const xsp_adapter* operator->() const { return entry_; }
+  const xsp_adapter* entry() const { return entry_; }
+  const xsp_host* host() const { return &host_; }
+  const Scratch& scratch() const { return scratch_; }
+  // What the last failing call said; forgotten by this call.
+  std::string take_why();
+
+ private:
+  const xsp_adapter* entry_ = nullptr;
+  Scratch scratch_;
+  std::string scratch_text_;
+  std::string why_;
+  xsp_host host_{};
+};
+
+// An open model, closed with its scope.
+class Model {
+ public:
+  Model(const Adapter& adapter, const std::string& path, uint32_t levels, uint32_t model_site = 0);
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  xsp_status status() const { return status_; }
+  xsp_model* get() { return model_; }
+  // The descriptions, as the worker reads them; dynamic dimensions are -1.
+  std::vector<OwnTensor> inputs();
+  std::vector<OwnTensor> outputs();
+  // Values for every input that differ with the seed, for a batch of two.
+  std::vector<OwnTensor> make_inputs(uint64_t seed);
+  xsp_status set(const std::vector<OwnTensor>& tensors);
+  xsp_status run() { return adapter_->run(model_); }
+  std::vector<OwnTensor> results();
+
+ private:
+  const Adapter& adapter_;
+  xsp_model* model_ = nullptr;
+  xsp_status status_ = XSP_FAILED;
+};
+
+}  // namespace xsp::contract
+
+#endif  // XSP_TESTS_CONTRACT_ADAPTER_H_

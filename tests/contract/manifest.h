@@ -1,0 +1,45 @@
+// What the conformance suite needs to know of an adapter: tests/contract/manifests/NAME.
+//
+//   model = PATH            a small model: a file of tests/data, or what the adapter takes instead
+//   not_a_model = PATH      likewise, refused; any number of them
+//   layers = N              layer spans of one run
+//   no_device = NAME        a device that it does not have
+#ifndef XSP_TESTS_CONTRACT_MANIFEST_H_
+#define XSP_TESTS_CONTRACT_MANIFEST_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace xsp::contract {
+
+struct Manifest {
+  std::string model;
+  std::vector<std::string> not_a_model;
+  size_t layers = 0;
+  std::string no_device;
+};
+
+// Of the adapter NAME.so; fails the running test if there is none.
+Manifest read_manifest(const std::filesystem::path& adapter);
+
+// Every adapter that was built.
+std::vector<std::filesystem::path> built_adapters();
+
+// A folder that is removed with all that is in it.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::vector<std::string> files() const;  // names, sorted
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace xsp::contract
+
+#endif  // XSP_TESTS_CONTRACT_MANIFEST_H_

@@ -1,0 +1,52 @@
+// bin/xsp-worker as a child process of the test, driven line by line.
+#ifndef XSP_TESTS_CONTRACT_WORKER_PROCESS_H_
+#define XSP_TESTS_CONTRACT_WORKER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "manifest.h"
+
+namespace xsp::contract {
+
+using Fields = std::vector<std::string>;
+
+class WorkerProcess {
+ public:
+  // With --trace and --scratch in a folder of its own, and the arguments given.
+  explicit WorkerProcess(const Fields& arguments);
+  // The process is killed if it is still there.
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  void send(const std::string& line);
+  void close_input();
+  // The next reply that is not a note, an input or an output; those are kept. Nothing when the
+  // worker has closed its replies, or says nothing for so long.
+  Fields reply(int timeout_ms = 60'000);
+  // Waits for the end of the process, as waitpid tells it.
+  int wait();
+
+  pid_t pid() const { return pid_; }
+  std::string trace() const { return (scratch_.path() / "t.xtrace").string(); }
+  const Scratch& scratch() const { return scratch_; }
+  const std::vector<Fields>& said() const { return said_; }  // notes, inputs, outputs
+
+ private:
+  Scratch scratch_;
+  pid_t pid_ = -1;
+  int input_ = -1;
+  int replies_ = -1;
+  std::string pending_;
+  std::vector<Fields> said_;
+};
+
+// lib/xsp/adapters/NAME.so
+std::string adapter_path(const std::string& name);
+
+}  // namespace xsp::contract
+
+#endif  // XSP_TESTS_CONTRACT_WORKER_PROCESS_H_

@@ -16,8 +16,10 @@ function(xsp_test name)
 endfunction()
 
 # xsp_module(NAME FOLDER F DEPENDS MODULES... PRIVATE LIBRARIES...): a static library of the folder's
-# sources, and one test program of its *_test.cc.
+# sources, and one test program of its *_test.cc. FOLDER/module.cmake, if there, is included after the
+# target exists; what the tests link beyond the module it may put into XSP_TEST_LIBRARIES.
 function(xsp_module name)
+  set(XSP_TEST_LIBRARIES "")
   cmake_parse_arguments(arg "" "FOLDER" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/*.cc")
   set(tests ${sources})
@@ -40,7 +42,7 @@ function(xsp_module name)
       "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
   endif()
   if(tests AND NOT XSP_FUZZ)
-    xsp_test(${name}_test SOURCES ${tests} LIBRARIES xsp_${name} ${arg_PRIVATE})
+    xsp_test(${name}_test SOURCES ${tests} LIBRARIES xsp_${name} ${arg_PRIVATE} ${XSP_TEST_LIBRARIES})
   endif()
 endfunction()
 

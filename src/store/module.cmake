@@ -6,3 +6,6 @@ add_custom_command(OUTPUT "${schema}"
   DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/store/schema.sql"
     "${CMAKE_CURRENT_SOURCE_DIR}/src/store/embed_schema.cmake" VERBATIM)
 target_sources(xsp_store PRIVATE "${schema}")
+
+# The tests record traces of their own.
+set(XSP_TEST_LIBRARIES xsp_annotate)

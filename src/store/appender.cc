@@ -1,0 +1,166 @@
+#include "store/appender.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace xsp::store {
+
+namespace {
+
+constexpr size_t kInlineBytes = 12;
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+// The bytes of the UTF-8 character at the beginning of `text`; 0: there is none.
+size_t character_bytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t count = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < count) return 0;
+  for (size_t i = 1; i < count; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Longer than need be, a surrogate, or beyond the last character.
+  const unsigned char second = byte(1);
+  if (lead == 0xE0 && second < 0xA0) return 0;
+  if (lead == 0xED && second > 0x9F) return 0;
+  if (lead == 0xF0 && second < 0x90) return 0;
+  if (lead == 0xF4 && second > 0x8F) return 0;
+  return count;
+}
+
+}  // namespace
+
+duckdb_string_t borrow_text(std::string_view text) {
+  duckdb_string_t result;
+  std::memset(&result, 0, sizeof result);
+  if (text.size() <= kInlineBytes) {
+    result.value.inlined.length = static_cast<uint32_t>(text.size());
+    std::memcpy(result.value.inlined.inlined, text.data(), text.size());
+  } else {
+    result.value.pointer.length = static_cast<uint32_t>(text.size());
+    std::memcpy(result.value.pointer.prefix, text.data(), sizeof result.value.pointer.prefix);
+    result.value.pointer.ptr = const_cast<char*>(text.data());
+  }
+  return result;
+}
+
+std::string make_utf8(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const size_t count = character_bytes(text);
+    result += count > 0 ? text.substr(0, count) : kReplacement;
+    text.remove_prefix(std::max<size_t>(1, count));
+  }
+  return result;
+}
+
+Result<TableAppender> TableAppender::open(Database::State& database, const std::string& table) {
+  TableAppender result;
+  result.name_ = database.name;
+  const duckdb_state state = duckdb_appender_create(database.connection.get(), nullptr,
+                                                    table.c_str(), result.appender_.out());
+  XSP_CHECK_OK(result.check(state));
+  std::vector<LogicalType> types;
+  std::vector<duckdb_logical_type> raw_types;
+  const idx_t columns = duckdb_appender_column_count(result.appender_.get());
+  for (idx_t i = 0; i < columns; ++i) {
+    types.emplace_back(duckdb_appender_column_type(result.appender_.get(), i));
+    raw_types.push_back(types.back().get());
+  }
+  *result.chunk_.out() = duckdb_create_data_chunk(raw_types.data(), columns);
+  result.capacity_ = duckdb_vector_size();
+  for (idx_t i = 0; i < columns; ++i) {
+    duckdb_vector vector = duckdb_data_chunk_get_vector(result.chunk_.get(), i);
+    result.data_.push_back(duckdb_vector_get_data(vector));
+  }
+  result.validity_.resize(columns, nullptr);
+  return result;
+}
+
+Status TableAppender::check(duckdb_state state) {
+  if (state == DuckDBSuccess) return Ok{};
+  const char* message = appender_ ? duckdb_appender_error(appender_.get()) : nullptr;
+  return query_error(name_, message != nullptr ? message : "out of memory");
+}
+
+duckdb_type TableAppender::type(size_t index) const {
+  LogicalType type(duckdb_appender_column_type(appender_.get(), index));
+  return duckdb_get_type_id(type.get());
+}
+
+uint64_t* TableAppender::validity(size_t index) {
+  if (validity_[index] == nullptr) {
+    duckdb_vector vector = duckdb_data_chunk_get_vector(chunk_.get(), index);
+    duckdb_vector_ensure_validity_writable(vector);
+    validity_[index] = duckdb_vector_get_validity(vector);
+    std::fill_n(validity_[index], (capacity_ + 63) / 64, ~uint64_t{0});
+  }
+  return validity_[index];
+}
+
+Status TableAppender::append(size_t rows) {
+  if (rows == 0) return Ok{};
+  duckdb_data_chunk_set_size(chunk_.get(), rows);
+  XSP_CHECK_OK(check(duckdb_append_data_chunk(appender_.get(), chunk_.get())));
+  for (uint64_t* mask : validity_) {
+    if (mask != nullptr) std::fill_n(mask, (capacity_ + 63) / 64, ~uint64_t{0});
+  }
+  return Ok{};
+}
+
+Status TableAppender::close() {
+  XSP_CHECK_OK(check(duckdb_appender_close(appender_.get())));
+  appender_.reset();
+  return Ok{};
+}
+
+FactAppender::FactAppender(TableAppender appender)
+    : appender_(std::move(appender)),
+      has_wide_ids_(appender_.type(1) == DUCKDB_TYPE_BIGINT),
+      texts_(appender_.capacity()) {}
+
+void FactAppender::set_id(int64_t id) {
+  if (has_wide_ids_) {
+    appender_.column<int64_t>(1)[rows_] = id;
+  } else {
+    appender_.column<int32_t>(1)[rows_] = static_cast<int32_t>(id);
+  }
+}
+
+Result<FactAppender> FactAppender::open(Database::State& database, const std::string& table) {
+  XSP_TRY(TableAppender appender, TableAppender::open(database, table));
+  return FactAppender(std::move(appender));
+}
+
+Status FactAppender::add(int32_t run, int64_t id, duckdb_string_t key, std::string value) {
+  texts_[rows_] = std::move(value);
+  appender_.column<int32_t>(0)[rows_] = run;
+  set_id(id);
+  appender_.column<duckdb_string_t>(2)[rows_] = key;
+  appender_.column<duckdb_string_t>(3)[rows_] = borrow_text(texts_[rows_]);
+  return next();
+}
+
+Status FactAppender::add(int32_t run, int64_t id, duckdb_string_t key, double value) {
+  appender_.column<int32_t>(0)[rows_] = run;
+  set_id(id);
+  appender_.column<duckdb_string_t>(2)[rows_] = key;
+  appender_.column<double>(3)[rows_] = value;
+  return next();
+}
+
+Status FactAppender::next() {
+  if (++rows_ < appender_.capacity()) return Ok{};
+  rows_ = 0;
+  return appender_.append(appender_.capacity());
+}
+
+Status FactAppender::close() {
+  XSP_CHECK_OK(appender_.append(rows_));
+  rows_ = 0;
+  return appender_.close();
+}
+
+}  // namespace xsp::store

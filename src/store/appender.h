@@ -1,0 +1,76 @@
+// Appending rows to a table by column vectors, through DuckDB's appender. For src/store alone.
+#ifndef XSP_STORE_APPENDER_H_
+#define XSP_STORE_APPENDER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/duck.h"
+
+namespace xsp::store {
+
+// A text as DuckDB lays it out in a vector: 16 bytes which hold a short text, or point to a long
+// one. The long one must stay where it is until the vector has been appended.
+duckdb_string_t borrow_text(std::string_view text);
+
+// The same text, with what is not UTF-8 replaced by U+FFFD: DuckDB's text must be UTF-8.
+std::string make_utf8(std::string_view text);
+
+// Rows of one table. Columns are filled vector by vector; a full vector (duckdb_vector_size() rows)
+// must be appended before the next row begins.
+class TableAppender {
+ public:
+  // `name` is what errors call the database.
+  static Result<TableAppender> open(Database::State& database, const std::string& table);
+
+  size_t capacity() const { return capacity_; }
+  template <typename T>
+  T* column(size_t index) {
+    return static_cast<T*>(data_[index]);
+  }
+  duckdb_type type(size_t index) const;
+  // One bit per row, set: not NULL. At least capacity() bits; all set at first and after append().
+  uint64_t* validity(size_t index);
+  // Appends the first `rows` rows of the vectors.
+  Status append(size_t rows);
+  // Hands over what is still buffered. Nothing can be appended after it.
+  Status close();
+
+ private:
+  TableAppender() = default;
+  Status check(duckdb_state state);
+
+  std::string name_;
+  Appender appender_;
+  Chunk chunk_;
+  size_t capacity_ = 0;
+  std::vector<void*> data_;
+  std::vector<uint64_t*> validity_;
+};
+
+// Rows of (run, span or site, key, text or number): the facts about spans and sites, one by one.
+class FactAppender {
+ public:
+  static Result<FactAppender> open(Database::State& database, const std::string& table);
+  // `key` must stay where it is until close(); `value` is kept.
+  Status add(int32_t run, int64_t id, duckdb_string_t key, std::string value);
+  Status add(int32_t run, int64_t id, duckdb_string_t key, double value);
+  Status close();
+
+ private:
+  explicit FactAppender(TableAppender appender);
+  void set_id(int64_t id);
+  Status next();
+
+  TableAppender appender_;
+  bool has_wide_ids_;
+  std::vector<std::string> texts_;  // of the rows in the vector
+  size_t rows_ = 0;
+};
+
+}  // namespace xsp::store
+
+#endif  // XSP_STORE_APPENDER_H_

@@ -1,0 +1,188 @@
+#include "store/ingest.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "correlate/correlate.h"
+#include "store/appender.h"
+#include "store/duck.h"
+#include "store/span_writer.h"
+#include "trace/reader.h"
+
+namespace xsp::store {
+
+namespace {
+
+constexpr const char* kIterationKey =
+    "iteration";  // of a model span; see capture/worker_protocol.h
+
+Value optional_text(const std::string& text) {
+  return text.empty() ? Value(std::monostate()) : Value(make_utf8(text));
+}
+
+template <typename T>
+Value optional_number(const std::optional<T>& number) {
+  if (!number) return std::monostate();
+  if constexpr (std::is_floating_point_v<T>) return Value(double{*number});
+  return Value(static_cast<int64_t>(*number));
+}
+
+Status insert_run(Database& database, const RunInfo& run) {
+  const std::map<std::string, Value> values = {
+      {"run_id", int64_t{run.run_id}},
+      {"levels", make_utf8(run.levels)},
+      {"batch", optional_number(run.batch)},
+      {"counters", optional_text(run.counters)},
+      {"framework", optional_text(run.framework)},
+      {"framework_version", optional_text(run.framework_version)},
+      {"device", optional_text(run.device)},
+      {"threads", optional_number(run.threads)},
+      {"warmup", int64_t{run.warmup_iterations}},
+      {"iterations", int64_t{run.iterations}},
+      {"status", make_utf8(run.status)},
+      {"reason", optional_text(run.reason)},
+      {"stopped_by", optional_text(run.stopped_by)}};
+  XSP_CHECK_OK(
+      database.query("INSERT INTO run(run_id, levels, batch, counters, framework, "
+                     "framework_version, device, threads,"
+                     " warmup_iterations, iterations, status, reason, stopped_by) VALUES ($run_id, "
+                     "$levels, $batch,"
+                     " $counters, $framework, $framework_version, $device, $threads, $warmup, "
+                     "$iterations, $status,"
+                     " $reason, $stopped_by)",
+                     values));
+  int64_t number = 0;
+  for (const BlockInfo& block : run.blocks) {
+    XSP_CHECK_OK(
+        database.query("INSERT INTO block(run_id, block, first_iteration, iterations, start_ns, "
+                       "duration_ns, cpu_mhz,"
+                       " temperature_c, load_1min) VALUES ($run_id, $block, $first, $iterations, "
+                       "$start, $duration,"
+                       " $mhz, $temperature, $load)",
+                       {{"run_id", int64_t{run.run_id}},
+                        {"block", number++},
+                        {"first", int64_t{block.first_iteration} - run.warmup_iterations},
+                        {"iterations", int64_t{block.iterations}},
+                        {"start", block.start_ns},
+                        {"duration", block.duration_ns},
+                        {"mhz", optional_number(block.cpu_mhz)},
+                        {"temperature", optional_number(block.temperature_c)},
+                        {"load", optional_number(block.load_1min)}}));
+  }
+  return Ok{};
+}
+
+Status insert_sites(Database& database, int32_t run_id, const trace::Reader& reader) {
+  XSP_TRY(FactAppender attributes, FactAppender::open(database.state(), "site_attribute"));
+  XSP_TRY(FactAppender counters, FactAppender::open(database.state(), "site_counter"));
+  std::deque<std::string> keys;  // what the appenders borrow stays where it is
+  for (const trace::Site& site : reader.sites()) {
+    for (const auto& [key, value] : site.attributes) {
+      keys.push_back(make_utf8(key));
+      XSP_CHECK_OK(attributes.add(run_id, site.id, borrow_text(keys.back()), make_utf8(value)));
+    }
+    for (const auto& [key, value] : site.counters) {
+      keys.push_back(make_utf8(key));
+      XSP_CHECK_OK(counters.add(run_id, site.id, borrow_text(keys.back()), value));
+    }
+  }
+  XSP_CHECK_OK(attributes.close());
+  return counters.close();
+}
+
+using Losses = std::map<std::pair<std::string, std::string>, uint64_t>;
+
+Losses find_losses(const trace::Reader& reader, const correlate::Facts& facts) {
+  Losses losses;
+  for (const trace::Loss& loss : reader.losses()) {
+    losses[{make_utf8(loss.source), make_utf8(loss.cause)}] += loss.count;
+  }
+  // What shows only when a chunk is decoded.
+  if (facts.damaged_chunks > 0) losses[{"trace", "unreadable chunk"}] += facts.damaged_chunks;
+  if (facts.unknown_site > 0) losses[{"trace", "span of an unknown site"}] += facts.unknown_site;
+  return losses;
+}
+
+Status insert_losses(Database& database, int32_t run_id, const Losses& losses) {
+  for (const auto& [what, count] : losses) {
+    XSP_CHECK_OK(database.query("INSERT INTO loss VALUES ($run, $source, $cause, $count)",
+                                {{"run", int64_t{run_id}},
+                                 {"source", what.first},
+                                 {"cause", what.second},
+                                 {"count", static_cast<int64_t>(count)}}));
+  }
+  return Ok{};
+}
+
+Status insert_facts(Database& database, int32_t run_id, bool is_complete,
+                    const correlate::Facts& facts) {
+  const std::pair<const char*, uint64_t> rows[] = {
+      {"spans", facts.spans},
+      {"open_spans", facts.open_spans},
+      {"trace_complete", is_complete ? 1 : 0},
+      {"roots", facts.roots},
+      {"unattributed", facts.unattributed},
+      {"ambiguous", facts.ambiguous},
+      {"clipped", facts.clipped},
+      {"clipped_max_ns", static_cast<uint64_t>(facts.clipped_max_ns)},
+      {"overlapping", facts.overlapping},
+      {"launches", facts.launches},
+      {"executions", facts.executions},
+      {"executions_unmatched", facts.executions_unmatched},
+      {"launches_unmatched", facts.launches_unmatched}};
+  for (const auto& [name, value] : rows) {
+    XSP_CHECK_OK(database.query("INSERT INTO audit_fact VALUES ($run, $name, $value)",
+                                {{"run", int64_t{run_id}},
+                                 {"name", std::string(name)},
+                                 {"value", static_cast<int64_t>(value)}}));
+  }
+  return Ok{};
+}
+
+uint32_t find_key(const trace::Reader& reader, const char* name) {
+  const auto& keys = reader.keys();
+  const auto found = std::find(keys.begin(), keys.end(), name);
+  return found == keys.end() ? 0 : static_cast<uint32_t>(found - keys.begin());
+}
+
+Result<IngestReport> ingest_trace(Database& database, const RunInfo& run,
+                                  const trace::Reader& reader) {
+  XSP_CHECK_OK(insert_run(database, run));
+  XSP_CHECK_OK(insert_sites(database, run.run_id, reader));
+  XSP_TRY(SpanWriter writer, SpanWriter::open(database.state(), run, reader));
+  correlate::Options options;
+  options.iteration_key = find_key(reader, kIterationKey);
+  const correlate::ReaderSource source(reader);
+  XSP_TRY(const correlate::Facts facts, correlate::correlate(source, options, &writer));
+  XSP_CHECK_OK(writer.close());
+  const Losses losses = find_losses(reader, facts);
+  XSP_CHECK_OK(insert_losses(database, run.run_id, losses));
+  XSP_CHECK_OK(insert_facts(database, run.run_id, reader.is_complete(), facts));
+  IngestReport report;
+  report.spans = facts.spans;
+  report.unattributed = facts.unattributed;
+  report.ambiguous = facts.ambiguous;
+  for (const auto& [what, count] : losses) report.lost += count;
+  return report;
+}
+
+}  // namespace
+
+Result<IngestReport> ingest(Database& database, const RunInfo& run,
+                            const std::filesystem::path& trace) {
+  XSP_TRY(const trace::Reader reader, trace::Reader::open(trace));
+  XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
+  Result<IngestReport> report = ingest_trace(database, run, reader);
+  if (!report.ok()) {
+    // The first error is the one to tell.
+    (void)database.execute("ROLLBACK").ok();
+    return report;
+  }
+  XSP_CHECK_OK(database.execute("COMMIT"));
+  return report;
+}
+
+Status record_run(Database& database, const RunInfo& run) { return insert_run(database, run); }
+
+}  // namespace xsp::store

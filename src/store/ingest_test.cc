@@ -1,0 +1,257 @@
+#include "store/ingest.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+
+#include "store/testing.h"
+#include "xsp/xsp.h"
+
+namespace xsp::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+class IngestTest : public testing::Test {
+ protected:
+  fs::path path(const std::string& name = "a.xtrace") const { return folder_.path() / name; }
+
+  // Records what `work` emits, in this process.
+  void record(const std::function<void()>& work) {
+    xsp_options options = {};
+    options.struct_size = sizeof options;
+    const std::string name = path().string();
+    options.path = name.c_str();
+    ASSERT_EQ(xsp_start(&options), 0);
+    work();
+    ASSERT_EQ(xsp_stop(), 0);
+  }
+
+  // Records what `work` emits, in a process that is then killed.
+  void record_and_kill(const std::function<void()>& work) {
+    const pid_t child = fork();
+    if (child == 0) {
+      xsp_options options = {};
+      options.struct_size = sizeof options;
+      const std::string name = path().string();
+      options.path = name.c_str();
+      if (xsp_start(&options) != 0) _exit(1);
+      work();
+      raise(SIGKILL);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+  }
+
+  Table ask(const std::string& sql) {
+    auto table = database_->query(sql);
+    EXPECT_TRUE(table.ok()) << sql << ": " << table.error().text;
+    return table.ok() ? *table : Table{};
+  }
+  Value one(const std::string& sql) {
+    const Table table = ask(sql);
+    EXPECT_EQ(table.rows.size(), 1u) << sql;
+    return table.rows.size() == 1 ? table.rows[0][0] : Value(std::string("no row"));
+  }
+  Value fact(const std::string& name) {
+    return one("SELECT value FROM audit_fact WHERE name = '" + name + "'");
+  }
+  IngestReport ingest_all(const RunInfo& run) {
+    auto report = ingest(*database_, run, path());
+    EXPECT_TRUE(report.ok()) << report.error().text;
+    return report.ok() ? *report : IngestReport{};
+  }
+
+  ScratchFolder folder_;
+  Result<Database> database_ = Database::in_memory();
+};
+
+RunInfo sample_run() {
+  RunInfo run;
+  run.run_id = 3;
+  run.levels = "model,layer";
+  run.batch = 8;
+  run.framework = "fake";
+  run.framework_version = "1";
+  run.device = "cpu";
+  run.warmup_iterations = 2;
+  run.iterations = 4;
+  run.stopped_by = "iterations";
+  run.blocks.push_back({0, 6, 1000, 2000, 2100.5, std::nullopt, 0.25});
+  return run;
+}
+
+// Six inferences of a model of two layers; the second layer has one inside it.
+void infer() {
+  static xsp_site model =
+      XSP_SITE(XSP_LEVEL_MODEL, "a model with a name of more than twelve bytes");
+  const uint32_t conv = xsp_intern_site(XSP_LEVEL_LAYER, "conv1", "Conv");
+  const uint32_t loop = xsp_intern_site(XSP_LEVEL_LAYER, "a loop with a long name", "Loop");
+  const uint32_t relu = xsp_intern_site(XSP_LEVEL_LAYER, "relu", nullptr);
+  xsp_site_attribute(conv, "input_shapes", "[[1,3,224,224]]");
+  xsp_site_counter(conv, "output_bytes", 512);
+  const uint32_t iteration = xsp_intern_key("iteration");
+  const uint32_t note = xsp_intern_key("note");
+  const uint32_t joules = xsp_intern_key("energy_joules");
+  for (int i = 0; i < 6; ++i) {
+    xsp_span span = xsp_begin(&model);
+    xsp_span_int(&span, iteration, i);
+    xsp_span_text(&span, note, "caf\xC3\xA9 \xFF");
+    xsp_span_counter(&span, joules, 0.5);
+    const int64_t now = xsp_now_ns();
+    xsp_complete_span layer = {};
+    layer.struct_size = sizeof layer;
+    auto emit = [&](uint32_t site, int64_t start, int64_t duration) {
+      layer.site_id = site;
+      layer.start_ns = now + start;
+      layer.duration_ns = duration;
+      xsp_emit(&layer);
+    };
+    emit(loop, 500, 400);
+    emit(conv, 0, 450);
+    emit(relu, 600, 100);
+    while (xsp_now_ns() < now + 1000) {
+    }
+    xsp_end(&span);
+  }
+}
+
+TEST_F(IngestTest, ARunAndItsSpansBecomeRows) {
+  record(infer);
+  const IngestReport report = ingest_all(sample_run());
+  EXPECT_EQ(report.spans, 24u);
+  EXPECT_EQ(report.unattributed, 0u);
+  EXPECT_EQ(report.lost, 0u);
+
+  EXPECT_EQ(
+      one("SELECT levels || ' ' || batch || ' ' || status || ' ' || stopped_by || ' ' || "
+          "warmup_iterations FROM run WHERE run_id = 3 AND counters IS NULL AND reason IS NULL"),
+      Value(std::string("model,layer 8 ok iterations 2")));
+  EXPECT_EQ(one("SELECT first_iteration || ' ' || iterations || ' ' || cpu_mhz || ' ' || load_1min "
+                "FROM block WHERE temperature_c IS NULL"),
+            Value(std::string("-2 6 2100.5 0.25")));
+  // Every model span has its iteration, and its layers have it, too.
+  EXPECT_EQ(one("SELECT list(DISTINCT iteration ORDER BY iteration)::VARCHAR FROM span"),
+            Value(std::string("[-2, -1, 0, 1, 2, 3]")));
+  EXPECT_EQ(
+      one("SELECT count(*) FROM span l JOIN span m ON l.model_id = m.span_id WHERE m.level = 2 "
+          "AND l.iteration = m.iteration"),
+      Value(int64_t{24}));
+  EXPECT_EQ(
+      one("SELECT string_agg(name || ':' || coalesce(type, '-') || ':' || ordinal || ':' || depth "
+          "|| ':' || self_ns, ' ' ORDER BY ordinal) FROM span WHERE iteration = 0 AND level = 3"),
+      Value(std::string("conv1:Conv:0:0:450 a loop with a long name:Loop:1:0:300 relu:-:2:1:100")));
+  EXPECT_EQ(one("SELECT count(*) FROM span l JOIN span p ON l.parent_id = p.span_id WHERE "
+                "l.name = 'relu' AND p.type = 'Loop' AND l.layer_id = l.span_id"),
+            Value(int64_t{6}));
+  EXPECT_EQ(
+      one("SELECT sum(self_ns) - (SELECT sum(duration_ns) FROM span WHERE level = 2) FROM span"),
+      Value(0.0));
+  EXPECT_EQ(
+      one("SELECT count(*) FROM span WHERE device IS NULL AND stream IS NULL AND correlation_id "
+          "IS NULL AND process = " +
+          std::to_string(getpid()) + " AND run_id = 3 AND NOT is_open"),
+      Value(int64_t{24}));
+}
+
+TEST_F(IngestTest, FactsReachTheViews) {
+  record(infer);
+  ingest_all(sample_run());
+  EXPECT_EQ(one("SELECT count(*) FROM attribute WHERE key = 'input_shapes' AND value = "
+                "'[[1,3,224,224]]'"),
+            Value(int64_t{6}));
+  EXPECT_EQ(one("SELECT sum(value) FROM counter WHERE name = 'output_bytes'"), Value(3072.0));
+  EXPECT_EQ(one("SELECT sum(value) FROM counter WHERE name = 'energy_joules'"), Value(3.0));
+  EXPECT_EQ(
+      one("SELECT count(*) FROM attribute JOIN span USING (run_id, span_id) WHERE key = 'note' "
+          "AND value = 'café \xEF\xBF\xBD' AND level = 2"),
+      Value(int64_t{6}));
+  EXPECT_EQ(one("SELECT sum(value::INTEGER) FROM attribute WHERE key = 'iteration'"), Value(15.0));
+  EXPECT_EQ(fact("spans"), Value(int64_t{24}));
+  EXPECT_EQ(fact("roots"), Value(int64_t{6}));
+  EXPECT_EQ(fact("trace_complete"), Value(int64_t{1}));
+  EXPECT_EQ(fact("unattributed"), Value(int64_t{0}));
+  EXPECT_EQ(one("SELECT count(*) FROM loss"), Value(int64_t{0}));
+}
+
+TEST_F(IngestTest, AKilledProcessLeavesItsSpansAndItsOpenOnes) {
+  record_and_kill([] {
+    static xsp_site application = XSP_SITE(XSP_LEVEL_APPLICATION, "main");
+    xsp_span frame = xsp_begin(&application);
+    infer();
+    static xsp_site model = XSP_SITE(XSP_LEVEL_MODEL, "unfinished");
+    (void)xsp_begin(&model);
+    (void)frame;
+    xsp_flush();
+  });
+  const IngestReport report = ingest_all(sample_run());
+  EXPECT_EQ(report.spans, 26u);
+  EXPECT_EQ(fact("trace_complete"), Value(int64_t{0}));
+  EXPECT_EQ(fact("open_spans"), Value(int64_t{2}));
+  EXPECT_EQ(one("SELECT string_agg(name, ' ' ORDER BY level) FROM span WHERE is_open"),
+            Value(std::string("main unfinished")));
+  EXPECT_EQ(
+      one("SELECT count(*) FROM span m JOIN span p ON m.parent_id = p.span_id WHERE m.level = 2 "
+          "AND p.name = 'main'"),
+      Value(int64_t{7}));
+  EXPECT_EQ(
+      one("SELECT count(*) FROM span WHERE level = 1 AND parent_id IS NULL AND duration_ns > 0"),
+      Value(int64_t{1}));
+}
+
+TEST_F(IngestTest, CutShortAtAnyByteATraceIsReadToItsLastCompleteChunk) {
+  record([] {
+    infer();
+    xsp_flush();
+    infer();
+  });
+  std::ifstream file(path(), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  int64_t last = 0;
+  int run_id = 0;
+  for (size_t length = 4096; length <= bytes.size(); length += 197) {
+    std::ofstream(path("cut.xtrace"), std::ios::binary) << bytes.substr(0, length);
+    RunInfo run = sample_run();
+    run.run_id = ++run_id;
+    auto report = ingest(*database_, run, path("cut.xtrace"));
+    ASSERT_TRUE(report.ok()) << report.error().text;
+    EXPECT_GE(static_cast<int64_t>(report->spans), last) << length;
+    last = static_cast<int64_t>(report->spans);
+    EXPECT_EQ(one("SELECT count(*) FROM span WHERE run_id = " + std::to_string(run_id)),
+              Value(last));
+    EXPECT_TRUE(report->spans == 48 || report->lost > 0) << length;
+  }
+  EXPECT_GE(last, 24);
+}
+
+TEST_F(IngestTest, AFailedIngestLeavesNothingBehind) {
+  record(infer);
+  ingest_all(sample_run());
+  auto again = ingest(*database_, sample_run(), path());
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().text.find('\n'), std::string::npos);
+  EXPECT_EQ(one("SELECT count(*) FROM span"), Value(int64_t{24}));
+  EXPECT_EQ(one("SELECT count(*) FROM block"), Value(int64_t{1}));
+  RunInfo other = sample_run();
+  other.run_id = 4;
+  EXPECT_FALSE(ingest(*database_, other, path("missing.xtrace")).ok());
+  EXPECT_EQ(one("SELECT count(*) FROM run"), Value(int64_t{1}));
+  EXPECT_EQ(ingest_all(other).spans, 24u);
+}
+
+TEST_F(IngestTest, ARunWithoutATraceIsARow) {
+  RunInfo run = sample_run();
+  run.status = "failed";
+  run.reason = "the worker died: signal 9: give it more memory";
+  ASSERT_TRUE(record_run(*database_, run).ok());
+  EXPECT_EQ(one("SELECT status || ' ' || reason FROM run"),
+            Value(std::string("failed the worker died: signal 9: give it more memory")));
+}
+
+}  // namespace
+}  // namespace xsp::store

@@ -1,7 +1,7 @@
 -- @id a1
 -- @name model_information
 -- @title Model information
--- @question How fast is the model at each batch size, and which batch size is best?
+-- @question How fast is the model at each batch size, and which size is best?
 -- Latencies come from the runs that recorded the level model alone. The latency is the trimmed mean (a fifth
 -- dropped at each end); the median has its 95 % interval, from order statistics. Two rules name an optimal
 -- batch size: `knee` is the first whose doubling gains no more than knee_gain_pct of throughput; `peak` the
@@ -11,6 +11,7 @@
 -- @param max_latency_ms double - The latency that the rule `bounded` allows; by default the rule is not used.
 -- @param knee_gain_pct double 5 The gain of throughput at or below which doubling the batch is not worth it.
 -- @view bar x=batch y=throughput_per_s
+-- @view table columns=batch,iterations,latency_ns,low_ns,high_ns,p99_ns,throughput_per_s,doubling_gain_pct,role
 -- @view table bar=throughput_per_s
 -- @column batch count Inputs per inference.
 -- @column iterations count Inferences measured.

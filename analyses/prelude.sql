@@ -13,20 +13,29 @@ CREATE OR REPLACE TEMP MACRO level_name(number) AS
 CREATE OR REPLACE TEMP MACRO deepest_level(levels) AS
   list_max(list_transform(string_split(levels, ','), lambda one: level_number(trim(one))));
 
+CREATE OR REPLACE TEMP MACRO has_counters(counters) AS coalesce(counters, 'none') NOT IN ('', 'none');
+
 -- The run that a level's own numbers come from, for each batch size: the one in which that level was the
--- deepest, without hardware counters; the longest, where there are several. A model without a batch
--- dimension has batch 1.
+-- deepest; without counters rather than with; the longest, where there are several. Runs that count on the
+-- device replay their kernels: no time is quoted from them. A model without a batch dimension has batch 1.
+-- Iterations from end_iteration on are not whole: their process died in one of them.
 CREATE OR REPLACE TEMP VIEW measured_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, levels, iterations,
-    coalesce(warmup_iterations, 0) AS warmup_iterations, framework, framework_version, device, threads
-  FROM run
-  WHERE status <> 'failed' AND counters IS NULL AND iterations > 0
+    coalesce(warmup_iterations, 0) AS warmup_iterations, framework, framework_version, device, threads,
+    coalesce(open_iteration, 2147483647) AS end_iteration
+  FROM run LEFT JOIN (SELECT run_id, min(iteration) AS open_iteration FROM span
+                      WHERE level = 2 AND is_open GROUP BY run_id) USING (run_id)
+  WHERE status <> 'failed' AND iterations > 0
+    AND (deepest_level(levels) <= 3 OR NOT has_counters(counters))
   QUALIFY row_number() OVER (PARTITION BY coalesce(batch, 1), deepest_level(levels)
-                             ORDER BY iterations DESC, run_id) = 1;
+                             ORDER BY has_counters(counters), iterations DESC, run_id) = 1;
 CREATE OR REPLACE TEMP MACRO chosen_batch(wanted_level, wanted_batch) AS
   coalesce(wanted_batch, (SELECT min(batch) FROM measured_run WHERE level = wanted_level));
 CREATE OR REPLACE TEMP MACRO chosen_run(wanted_level, wanted_batch) AS
   (SELECT run_id FROM measured_run
+   WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
+CREATE OR REPLACE TEMP MACRO chosen_end(wanted_level, wanted_batch) AS
+  (SELECT end_iteration FROM measured_run
    WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
 
 -- NULL if it was measured, else the reason in the form `what: why`.
@@ -36,10 +45,12 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
   WHEN EXISTS (SELECT 1 FROM measured_run WHERE level = level_number(wanted))
     THEN concat('level ', wanted, ': the framework recorded nothing at this level')
   ELSE coalesce(
+    (SELECT CASE WHEN value LIKE 'no %' THEN value ELSE concat('level ', wanted, ': ', value) END
+     FROM evaluation WHERE key = concat('not_measured.', wanted)),
     (SELECT concat('level ', wanted, ': ', reason) FROM run
      WHERE deepest_level(levels) = level_number(wanted) AND reason <> '' ORDER BY run_id LIMIT 1),
     CASE WHEN level_number(wanted) >= 5 AND NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%')
-      THEN concat('no GPU: the runs were on the CPU, where level ', wanted, ' does not exist') END,
+      THEN 'no GPU: the runs were on the CPU' END,
     concat('level ', wanted, ': profile with --levels ',
            CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
 CREATE OR REPLACE TEMP MACRO why_not_measured(need) AS CASE
@@ -68,6 +79,26 @@ CREATE OR REPLACE TEMP MACRO interval_high(sorted) AS
   sorted[len(sorted) + 1 - interval_rank(len(sorted))];
 CREATE OR REPLACE TEMP MACRO pct(part, whole) AS 100.0 * part / nullif(whole, 0);
 
+-- ---- The roofline ------------------------------------------------------------------------------------
+
+-- flops: a fused multiply-add counts 2, special functions are left out. Arithmetic intensity is flops per
+-- byte; the ideal one is where the two ceilings meet; below it, memory is what bounds.
+CREATE OR REPLACE TEMP MACRO intensity(flops, bytes) AS flops / nullif(bytes, 0);
+CREATE OR REPLACE TEMP MACRO bound_by(flops, bytes, peak_flops, peak_bytes) AS
+  CASE WHEN bytes = 0 THEN NULL WHEN intensity(flops, bytes) < intensity(peak_flops, peak_bytes) THEN 'memory'
+       WHEN intensity(flops, bytes) >= intensity(peak_flops, peak_bytes) THEN 'compute' END;
+CREATE OR REPLACE TEMP MACRO roof(flops, bytes, peak_flops, peak_bytes) AS
+  CASE WHEN flops > 0 THEN least(peak_flops, intensity(flops, bytes) * peak_bytes) END;
+-- A ceiling of a device: that of one thread where the run had one and it is known.
+CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, wanted_name, threads) AS coalesce(
+  (SELECT max(value) FROM peak
+   WHERE device = wanted_device AND name = concat(wanted_name, '_1_thread') AND threads = 1),
+  (SELECT max(value) FROM peak WHERE device = wanted_device AND name = wanted_name));
+
+-- Of what a device executed: copies and memory sets are no kernels.
+CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
+  coalesce(type, 'kernel') NOT IN ('copy', 'memcpy', 'memset', 'synchronization');
+
 -- ---- Model level -------------------------------------------------------------------------------------
 
 -- The sorted latencies of the measured inferences of each model-only run.
@@ -89,7 +120,8 @@ CREATE OR REPLACE TEMP VIEW model_latency AS
 CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
   WITH execution AS NOT MATERIALIZED (
     SELECT * FROM span
-    WHERE run_id = chosen_run(3, wanted_batch) AND level = 3 AND iteration >= 0 AND NOT is_open),
+    WHERE run_id = chosen_run(3, wanted_batch) AND level = 3 AND iteration >= 0 AND NOT is_open
+      AND iteration < chosen_end(3, wanted_batch)),
   site AS (
     SELECT site_id, count(*) AS executions, min(span_id) AS span_id, min(ordinal) AS ordinal,
       quantile_disc(duration_ns, [0.2, 0.25, 0.5, 0.5000000001, 0.75, 0.8]) AS q,
@@ -148,3 +180,116 @@ CREATE OR REPLACE TEMP MACRO layer_shapes(wanted_batch) AS TABLE
 CREATE OR REPLACE TEMP MACRO shape_text(shapes) AS
   array_to_string(list_transform(shapes, lambda s:
     CASE WHEN len(s) = 0 THEN 'scalar' ELSE array_to_string(s, 'x') END), ' ');
+
+-- ---- Analytic flops and bytes ------------------------------------------------------------------------
+
+CREATE OR REPLACE TEMP MACRO elements(dims) AS
+  CASE WHEN len(dims) = 0 THEN 1 WHEN list_min(dims) < 0 THEN NULL ELSE list_product(dims) END;
+CREATE OR REPLACE TEMP MACRO dtype_bytes(dtype) AS CASE
+  WHEN dtype IN ('float64', 'int64', 'uint64', 'complex64') THEN 8
+  WHEN dtype IN ('float32', 'int32', 'uint32') THEN 4
+  WHEN dtype IN ('float16', 'bfloat16', 'int16', 'uint16') THEN 2
+  WHEN dtype IN ('int8', 'uint8', 'bool') THEN 1 END;
+-- The bytes of several tensors; NULL if any of them is not known.
+CREATE OR REPLACE TEMP MACRO tensor_sizes(shapes, types) AS
+  list_transform(range(1, len(shapes) + 1), lambda i: elements(shapes[i]) * dtype_bytes(types[i]));
+CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
+  CASE WHEN len(shapes) = 0 THEN 0
+       WHEN list_count(tensor_sizes(shapes, types)) = len(shapes) THEN list_sum(tensor_sizes(shapes, types)) END;
+
+-- What an operator of ONNX, or of ONNX Runtime's fusions, computes. `rule` and `factor` give its flops: so many
+-- for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima and special
+-- functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
+-- and costs nothing; a fused activation neither. `moves` says what must cross the memory: all inputs and
+-- outputs, only what is picked, or nothing. An operator that is not here has unknown flops, never zero.
+CREATE OR REPLACE TEMP VIEW operator_cost AS
+  SELECT unnest(string_split(operators, ' ')) AS operator, rule, factor, moves FROM (VALUES
+    ('Conv FusedConv NhwcConv NhwcFusedConv', 'conv', 2, 'all'),
+    ('ConvTranspose', 'conv_transpose', 2, 'all'),
+    ('MatMul FusedMatMul TransposeMatMul', 'matmul', 2, 'all'),
+    ('Gemm FusedGemm', 'gemm', 2, 'all'),
+    ('LSTM GRU RNN', 'recurrent', 2, 'all'),
+    ('Attention', 'attention', 2, 'all'),
+    ('MultiHeadAttention DecoderMaskedMultiHeadAttention', 'multi_head_attention', 2, 'all'),
+    ('GroupQueryAttention', 'cached_attention', 2, 'all'),
+    -- One flop for each element that comes out, or as many as the formula of the operator has.
+    ('Add Sub Mul Div Mod', 'output', 1, 'all'),
+    ('PRelu LeakyRelu ThresholdedRelu Elu Selu Celu CumSum Reciprocal', 'output', 1, 'all'),
+    ('BatchNormalization HardSigmoid Sigmoid Softplus', 'output', 2, 'all'),
+    ('Swish QuickGelu Silu HardSwish RotaryEmbedding', 'output', 3, 'all'),
+    ('Gelu', 'output', 4, 'all'), ('BiasGelu', 'output', 5, 'all'), ('FastGelu', 'output', 8, 'all'),
+    ('Softmax LogSoftmax BiasSoftmax', 'output', 3, 'all'),
+    ('LayerNormalization InstanceNormalization GroupNormalization GroupNorm', 'output', 7, 'all'),
+    ('SkipLayerNormalization', 'output', 8, 'all'),
+    ('EmbedLayerNormalization', 'output', 9, 'gather'),
+    ('SimplifiedLayerNormalization RMSNormalization', 'output', 4, 'all'),
+    ('SkipSimplifiedLayerNormalization', 'output', 5, 'all'),
+    ('MeanVarianceNormalization', 'output', 6, 'all'), ('LpNormalization', 'output', 3, 'all'),
+    ('Sum Mean', 'each_input', 1, 'all'),
+    -- Reductions: an addition for each element that goes in. Windows that overlap add some more than once;
+    -- the shapes do not tell, so the flops of AveragePool are a lower bound there.
+    ('GlobalAveragePool AveragePool ReduceSum ReduceMean ReduceL1', 'input', 1, 'all'),
+    ('ReduceL2 ReduceSumSquare GlobalLpPool', 'input', 2, 'all'),
+    -- No arithmetic.
+    ('Relu Clip Max Min Abs Neg Sign Floor Ceil Round Not And Or Xor Equal Greater Less', 'none', 0, 'all'),
+    ('GreaterOrEqual LessOrEqual Where IsNaN IsInf MaxPool GlobalMaxPool ReduceMax ReduceMin', 'none', 0, 'all'),
+    ('ArgMax ArgMin TopK NonZero Exp Log Sqrt Erf Tanh Sin Cos Pow Softsign', 'none', 0, 'all'),
+    ('ReorderInput ReorderOutput Transpose Concat Split Cast Pad Tile Expand Range', 'none', 0, 'all'),
+    ('ConstantOfShape OneHot Trilu DepthToSpace SpaceToDepth ScatterND ScatterElements', 'none', 0, 'all'),
+    ('Dropout MemcpyToHost MemcpyFromHost Compress Upsample', 'none', 0, 'all'),
+    ('Gather GatherElements GatherND Slice', 'none', 0, 'gather'),
+    ('Reshape Squeeze Unsqueeze Flatten Identity Shape Size Constant', 'none', 0, 'view')
+  ) AS t(operators, rule, factor, moves);
+
+-- The length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.
+CREATE OR REPLACE TEMP MACRO reduced_length(a, b, c) AS
+  CASE WHEN len(a) = 1 THEN a[1] WHEN len(b) = 1 THEN b[1] ELSE a[-1] * a[-2] / nullif(c[-2], 0) END;
+-- Of an attention: batch, length of the queries, length of the keys, width of the queries and of the values.
+CREATE OR REPLACE TEMP MACRO attention_flops(b, q, k, query_width, value_width) AS
+  2.0 * b * q * k * (query_width + value_width);
+-- Flops of one execution, by the rule of operator_cost; NULL if the shapes do not tell.
+CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
+  WHEN 'none' THEN 0
+  WHEN 'output' THEN factor * elements(o[1])
+  WHEN 'input' THEN factor * elements(i[1])
+  WHEN 'each_input' THEN factor * (len(i) - 1) * elements(o[1])
+  -- Weights [M, C / group, kernel...]: groups and depthwise need no attribute. The fourth input of a fused
+  -- convolution is added to its result.
+  WHEN 'conv' THEN 2 * elements(o[1]) * elements(i[2][2:])
+    + CASE WHEN len(i) >= 4 AND i[4] = o[1] THEN elements(o[1]) ELSE 0 END
+  WHEN 'conv_transpose' THEN 2 * elements(i[1]) * elements(i[2][2:])
+  WHEN 'matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[2], o[1])
+  WHEN 'gemm' THEN 2 * elements(o[1]) * elements(i[2]) / nullif(o[1][-1], 0)
+  WHEN 'recurrent' THEN 2 * i[1][1] * i[1][2] * (elements(i[2]) + elements(i[3]))
+  -- With weights [in, query + key + value] the projections belong to it; else its inputs are projected.
+  WHEN 'attention' THEN CASE
+    WHEN len(i[1]) = 3 AND len(i[2]) = 2 THEN 2 * i[1][1] * i[1][2] * elements(i[2])
+      + attention_flops(i[1][1], i[1][2], CASE WHEN len(o[2]) = 5 THEN o[2][4] ELSE i[1][2] END,
+                        (i[2][2] - o[1][3]) / 2, o[1][3])
+    WHEN len(i[1]) = 3 AND len(i[2]) = 3 THEN
+      attention_flops(i[1][1], i[1][2], i[2][2], i[1][3], o[1][3])
+    WHEN len(i[1]) = 4 AND len(i[2]) = 4 THEN
+      attention_flops(i[1][1], i[1][3], i[2][3], i[1][2] * i[1][4], o[1][2] * o[1][4]) END
+  WHEN 'multi_head_attention' THEN CASE
+    WHEN len(i[1]) = 3 AND len(i[2]) >= 3 THEN
+      attention_flops(i[1][1], i[1][2], i[2][len(i[2]) - 1], i[1][3], o[1][3]) END
+  WHEN 'cached_attention' THEN CASE
+    WHEN len(o[2]) = 4 THEN attention_flops(o[1][1], o[1][2], o[2][3], o[1][3], o[1][3]) END
+  END;
+CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_types) AS CASE moves
+  WHEN 'view' THEN 0
+  WHEN 'gather' THEN 2 * tensor_bytes(o, output_types)
+  ELSE tensor_bytes(i, input_types) + tensor_bytes(o, output_types) END;
+
+-- layers() with what each computes and moves in one inference. `unknown` says what
+-- is missing where they are NULL: the operator's formula, its shapes, or its element types.
+CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
+  SELECT l.*, s.inputs, s.outputs, s.input_types,
+    per_inference * operator_flops(rule, factor, inputs, outputs) AS flops,
+    per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS bytes,
+    CASE WHEN operator IS NULL THEN 'operator' WHEN inputs IS NULL OR outputs IS NULL THEN 'shapes'
+         WHEN operator_flops(rule, factor, inputs, outputs) IS NULL THEN 'shapes'
+         WHEN operator_bytes(moves, inputs, outputs, input_types, output_types) IS NULL THEN 'types'
+         END AS unknown
+  FROM layers(wanted_batch) l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id)
+    LEFT JOIN operator_cost ON operator = regexp_extract(l.type, '[^.:]*$');

@@ -140,7 +140,7 @@ class HeaderParser {
       const auto unit = std::find_if(units().begin(), units().end(),
                                      [&](const Unit& u) { return u.name == one.unit; });
       if (unit == units().end()) return "'" + one.name + "' has unknown unit '" + one.unit + "'";
-      if (!std::string_view(one.name).ends_with(unit->suffix)) {
+      if (!unit->ends(one.name)) {
         return "'" + one.name + "' does not end in its unit, '" + std::string(unit->suffix) + "'";
       }
     }
@@ -190,16 +190,21 @@ const View* Analysis::view(std::string_view kind) const {
   return nullptr;
 }
 
+bool Unit::ends(std::string_view column) const {
+  if (suffix.empty() || column == suffix) return true;
+  return column.ends_with(suffix) && column[column.size() - suffix.size() - 1] == '_';
+}
+
 const std::vector<Unit>& units() {
   static const std::vector<Unit> list = {
-      {"ns", "_ns"},
-      {"bytes", "_bytes"},
-      {"pct", "_pct"},
+      {"ns", "ns"},
+      {"bytes", "bytes"},
+      {"pct", "pct"},
       {"flops", "flops"},
-      {"flops_per_s", "_flops_per_s"},
-      {"flops_per_byte", "_flops_per_byte"},
-      {"bytes_per_s", "_bytes_per_s"},
-      {"per_s", "_per_s"},
+      {"flops_per_s", "flops_per_s"},
+      {"flops_per_byte", "flops_per_byte"},
+      {"bytes_per_s", "bytes_per_s"},
+      {"per_s", "per_s"},
       {"ratio", ""},
       {"count", ""},
       {"number", ""},

@@ -65,10 +65,13 @@ struct Analysis {
   const View* view(std::string_view kind) const;
 };
 
-// The units that a column may have. All but those without a suffix end a column's name: latency_ns.
+// The units that a column may have. Those with a suffix end the names of their columns: latency_ns,
+// or just flops.
 struct Unit {
   std::string_view name;
-  std::string_view suffix;  // that the column's name must end in; empty: none
+  std::string_view suffix;  // empty: none
+
+  bool ends(std::string_view column) const;
 };
 const std::vector<Unit>& units();
 

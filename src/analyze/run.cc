@@ -120,6 +120,8 @@ Status check_batch(Database& database, const Analysis& analysis,
 }  // namespace
 
 Status load_prelude(Database& database) {
+  // A session keeps them.
+  if (database.query("SELECT why_not_measured('model')").ok()) return Ok{};
   for (const EmbeddedSql& file : embedded_sql()) {
     if (file.name == "prelude") return database.execute(file.text);
   }

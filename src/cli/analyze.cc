@@ -41,7 +41,7 @@ Status print_list(const OutputOptions& options) {
     sheet.table.rows.push_back({one.id, one.name, one.title, joined(one.needs), joined(params),
                                 one.question, one.description});
   }
-  sheet.view.options = {{"columns", "id,name,needs,question"}};
+  sheet.view.options = {{"columns", "id,name,question"}};
   OutputOptions every_row = options;
   every_row.all = true;
   return write_stdout(render(sheet, every_row, terminal_of(1)));

@@ -39,6 +39,7 @@ struct Sheet {
   //   by=a          largest first by this column; the rows left out are summed by it
   //   top=20        so many rows
   //   bar=a         this column as bars, too
+  //   group=a       this column's text only where it changes
   analyze::View view;
 };
 

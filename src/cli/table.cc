@@ -29,10 +29,11 @@ struct TextColumn {
 };
 
 struct Page {
-  std::vector<size_t> rows;          // of the table, in the order shown
-  std::vector<TextColumn> columns;   // shown
-  std::vector<std::string> missing;  // columns without any value
-  std::optional<size_t> bars;        // index in `columns`
+  std::vector<size_t> rows;           // of the table, in the order shown
+  std::vector<TextColumn> columns;    // shown
+  std::vector<std::string> missing;   // columns without any value
+  std::vector<std::string> left_out;  // columns that do not fit
+  std::optional<size_t> bars;         // index in `columns`
   std::string caption;
   std::string footer;
 };
@@ -165,6 +166,19 @@ void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
   page->rows.resize(top);
 }
 
+// Leaves the first of equal neighbours.
+void blank_repeats(std::vector<std::string>* cells) {
+  std::string last;
+  for (size_t i = 0; i < cells->size(); ++i) {
+    std::string& cell = (*cells)[i];
+    if (i > 0 && cell == last) {
+      cell.clear();
+    } else {
+      last = cell;
+    }
+  }
+}
+
 Page make_page(const Sheet& sheet, const OutputOptions& options) {
   Page page;
   choose_rows(sheet, options, &page);
@@ -185,24 +199,28 @@ Page make_page(const Sheet& sheet, const OutputOptions& options) {
                     (one.unit.empty() ? "" : " ") + one.unit;
   }
   const auto bar_column = column_index(sheet, option(sheet, "bar"));
+  const auto group_column = column_index(sheet, option(sheet, "group"));
   for (const size_t index : shown) {
     const bool is_empty = !page.rows.empty() && !sheet.title.empty() &&
                           std::all_of(page.rows.begin(), page.rows.end(), [&](size_t row) {
                             return is_null(sheet.table.rows[row][index]);
                           });
     if (is_empty) {
-      page.missing.push_back(label_of_name(sheet.columns[index].name, sheet.columns[index].unit));
+      const analyze::Column& about = sheet.columns[index];
+      if (about.unit != "text") page.missing.push_back(label_of_name(about.name, about.unit));
       continue;
     }
     if (bar_column == index) page.bars = page.columns.size();
     TextColumn column;
     fill(sheet, page, index, &column);
+    if (group_column == index) blank_repeats(&column.cells);
     page.columns.push_back(std::move(column));
   }
   return page;
 }
 
-// Narrows the widest text columns until everything fits; returns the width that is left for bars.
+// Narrows the widest text columns until everything fits, then leaves out the last columns; returns
+// the width that is left for bars.
 size_t fit(Page* page, size_t width) {
   size_t used = 0;
   for (TextColumn& column : page->columns) {
@@ -212,16 +230,23 @@ size_t fit(Page* page, size_t width) {
     }
     used += column.width + kGap;
   }
-  const size_t bars = page->bars ? kBarMin + kGap : 0;
-  while (used + bars > width + kGap) {
+  const auto bars = [&] { return page->bars ? kBarMin + kGap : 0; };
+  while (used + bars() > width + kGap) {
     TextColumn* widest = nullptr;
     for (TextColumn& column : page->columns) {
       if (!column.is_text || column.width <= kTextMin) continue;
       if (widest == nullptr || column.width > widest->width) widest = &column;
     }
-    if (widest == nullptr) break;
-    --widest->width;
-    --used;
+    if (widest != nullptr) {
+      --widest->width;
+      --used;
+      continue;
+    }
+    if (page->columns.size() < 2) break;
+    used -= page->columns.back().width + kGap;
+    page->left_out.insert(page->left_out.begin(), page->columns.back().label);
+    page->columns.pop_back();
+    if (page->bars && *page->bars >= page->columns.size()) page->bars.reset();
   }
   const size_t left = width + kGap > used + kGap ? width - used : 0;
   return page->bars ? std::clamp(left, kBarMin, kBarMax) : 0;
@@ -302,6 +327,11 @@ std::string render_table(const Sheet& sheet, const OutputOptions& options,
     text += styled(terminal, Style::kFaint,
                    std::string(terminal.utf8 ? "…" : "...") + " and " + page.footer +
                        ": --all shows them") +
+            "\n";
+  }
+  if (!page.left_out.empty()) {
+    text += styled(terminal, Style::kFaint,
+                   "too wide: " + joined(page.left_out) + ": --format csv has them") +
             "\n";
   }
   if (!page.missing.empty()) {

@@ -138,7 +138,7 @@ std::string unit_of_name(std::string_view name, bool is_number) {
   std::string_view best;
   size_t longest = 0;
   for (const analyze::Unit& unit : analyze::units()) {
-    if (unit.suffix.size() > longest && name.ends_with(unit.suffix)) {
+    if (unit.suffix.size() > longest && unit.ends(name)) {
       best = unit.name;
       longest = unit.suffix.size();
     }
@@ -148,9 +148,8 @@ std::string unit_of_name(std::string_view name, bool is_number) {
 
 std::string label_of_name(std::string_view name, std::string_view unit) {
   for (const analyze::Unit& one : analyze::units()) {
-    if (one.name == unit && one.suffix.starts_with('_') && name.size() > one.suffix.size() &&
-        name.ends_with(one.suffix)) {
-      name.remove_suffix(one.suffix.size());
+    if (one.name == unit && name.size() > one.suffix.size() && one.ends(name)) {
+      name.remove_suffix(one.suffix.empty() ? 0 : one.suffix.size() + 1);
     }
   }
   std::string label(name);

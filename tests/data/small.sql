@@ -13,7 +13,7 @@
 --     depthwise      Conv  200  +660   1x16x8x8, 16x1x3x3 -> 1x16x8x8         4096 B
 --     classify       Gemm  150  +880   1x1024, 1024x10 -> 1x10                40 B, 45056 B allocated
 --
--- At batch 2 every layer takes 1.5 times as long, and its shapes and outputs double.
+-- At batch 2 every layer starts and takes 1.5 times as late and long, and its shapes and outputs double.
 INSERT INTO evaluation VALUES ('model', 'small'), ('framework', 'fake'), ('framework_version', '1'),
   ('device', 'cpu');
 INSERT INTO run BY NAME
@@ -43,7 +43,7 @@ INSERT INTO span BY NAME
 INSERT INTO span BY NAME
   SELECT run_id, 5 * (iteration + 1) + ordinal + 1 AS span_id, 5 * (iteration + 1) + 5 AS parent_id,
     3 AS level, name, type, iteration, ordinal,
-    CAST(start_ns + start_us * 500 * run_id AS BIGINT) AS start_ns,
+    CAST(start_ns + start_us * 250 * (run_id + 2) AS BIGINT) AS start_ns,
     CAST(latency_us * 250 * (run_id + 2) AS BIGINT) AS duration_ns, 1 AS process, 1 AS thread,
     5 * (iteration + 1) + 5 AS model_id, 5 * (iteration + 1) + ordinal + 1 AS layer_id,
     ordinal + 2 AS site_id, 0 AS depth, CAST(latency_us * 250 * (run_id + 2) AS BIGINT) AS self_ns,

@@ -1,0 +1,100 @@
+-- @id x3
+-- @name audit
+-- @title Audit
+-- @question Does everything that was measured add up, and what was lost?
+-- The conservation check of the whole file, every run of it. What cannot be checked is not measured.
+-- @view table columns=audit,status,count,detail top=100
+-- @column audit text What was checked.
+-- @column status text ok, not ok, or not measured.
+-- @column count count How many offend; of a check that is ok, how many are within bounds.
+-- @column detail text What that means here.
+WITH fact AS (
+  SELECT name, sum(value) AS value, max(value) AS largest
+  FROM (VALUES ('spans'), ('unattributed'), ('ambiguous'), ('clipped'), ('clipped_max_ns'), ('overlapping'),
+               ('launches'), ('executions'), ('launches_unmatched'), ('executions_unmatched')) t(name)
+    LEFT JOIN audit_fact USING (name)
+  GROUP BY name),
+kept AS (SELECT count(*) AS rows FROM span WHERE run_id IN (SELECT run_id FROM audit_fact)),
+child AS (
+  SELECT count(*) AS children, count(*) FILTER (
+      c.start_ns < p.start_ns OR c.start_ns + c.duration_ns > p.start_ns + p.duration_ns) AS outside
+  FROM span c JOIN span p ON p.run_id = c.run_id AND p.span_id = c.parent_id
+  WHERE c.device IS NULL),
+model AS (
+  SELECT run_id, model_id, sum(self_ns) AS selves_ns,
+    max(duration_ns) FILTER (level = 2 AND span_id = model_id) AS duration_ns
+  FROM span WHERE model_id IS NOT NULL AND device IS NULL GROUP BY run_id, model_id),
+conserved AS (
+  SELECT count(*) AS models, count(*) FILTER (selves_ns < duration_ns OR duration_ns IS NULL) AS missing,
+    pct(sum(selves_ns - duration_ns), sum(duration_ns)) AS overlap_pct
+  FROM model),
+inferences AS (
+  SELECT r.run_id, any_value(r.iterations) AS wanted, count(s.span_id) AS found
+  FROM run r LEFT JOIN span s ON s.run_id = r.run_id AND s.level = 2 AND s.depth = 0 AND s.iteration >= 0
+  WHERE r.status <> 'failed' AND list_contains(string_split(r.levels, ','), 'model')
+  GROUP BY r.run_id),
+line AS (
+  SELECT 1 AS line, 'runs measured' AS audit, count(*) FILTER (status <> 'ok') AS bad,
+    count(*) FILTER (status <> 'ok') AS count,
+    coalesce(string_agg(concat('run ', run_id, ' (', levels, ') ', status, ': ', reason), '; ' ORDER BY run_id)
+             FILTER (status <> 'ok'), concat('all ', count(*), ' runs to their end')) AS detail
+  FROM run
+  UNION ALL
+  SELECT 2, 'inferences recorded', sum(CAST(found <> wanted AS INTEGER)), sum(abs(found - wanted)),
+    concat(sum(found), ' of ', sum(wanted), ' in ', count(*), ' runs') FROM inferences
+  UNION ALL
+  SELECT 3, 'records lost', coalesce(sum(count), 0), coalesce(sum(count), 0),
+    coalesce(string_agg(concat(count, ' in ', source, ' (', cause, ')'), '; '), 'none, by any source')
+  FROM (SELECT source, cause, sum(count) AS count FROM loss WHERE count > 0 GROUP BY ALL ORDER BY count DESC)
+  UNION ALL
+  SELECT 4, 'traces closed', count(*) FILTER (value = 0), count(*) FILTER (value = 0),
+    concat(count(*) FILTER (value = 1), ' of ', count(*), ' traces are whole')
+  FROM audit_fact WHERE name = 'trace_complete'
+  UNION ALL
+  SELECT 5, 'spans ended', count(*) FILTER (is_open), count(*) FILTER (is_open),
+    concat(count(*) FILTER (NOT is_open), ' ended, ', count(*) FILTER (is_open),
+           ' were open when their process ended') FROM span
+  UNION ALL
+  SELECT 6, 'spans kept', abs(value - rows), abs(value - rows),
+    concat(rows, ' rows for ', value, ' spans of the traces')
+  FROM fact, kept WHERE name = 'spans'
+  UNION ALL
+  SELECT 7, 'spans with a parent', value, value, CASE value WHEN 0
+      THEN 'every span below the level model has one'
+      ELSE 'spans below the level model that nothing holds: unattributed' END
+  FROM fact WHERE name = 'unattributed'
+  UNION ALL
+  SELECT 8, 'parents without doubt', value, value,
+    CASE value WHEN 0
+      THEN 'no clock jitter left any in doubt' ELSE 'parents that clock jitter left in doubt' END
+  FROM fact WHERE name = 'ambiguous'
+  UNION ALL
+  SELECT 9, 'children inside parents', greatest(outside - value, 0), outside,
+    concat(children, ' children; ', outside, ' stick out', CASE WHEN outside > 0 THEN
+           concat(', by at most ', (SELECT largest FROM fact WHERE name = 'clipped_max_ns'), ' ns') END)
+  FROM child, fact WHERE name = 'clipped'
+  UNION ALL
+  SELECT 10, 'neighbours apart', value, value, CASE value WHEN 0
+      THEN 'no two spans of one thread overlap without nesting'
+      ELSE 'pairs of spans of one thread overlap without nesting' END
+  FROM fact WHERE name = 'overlapping'
+  UNION ALL
+  SELECT 11, 'own times sum to the whole', missing, missing,
+    concat(models, ' inferences', CASE WHEN overlap_pct > 0.0005
+           THEN printf('; %.3f %% more than the whole, as children overlap', overlap_pct) END)
+  FROM conserved
+  UNION ALL
+  SELECT 12, 'launches that executed', value, value,
+    concat((SELECT value FROM fact WHERE name = 'launches'), ' launches, ',
+           (SELECT value FROM fact WHERE name = 'executions'), ' executions; without execution: ', value)
+  FROM fact WHERE name = 'launches_unmatched' AND why_no_level('kernel') IS NULL
+  UNION ALL
+  SELECT 13, 'executions that were launched', value, value, concat('without launch: ', value)
+  FROM fact WHERE name = 'executions_unmatched' AND why_no_level('kernel') IS NULL
+  UNION ALL
+  SELECT 12, 'launches that executed', NULL, NULL, why_no_level('kernel')
+  WHERE why_no_level('kernel') IS NOT NULL)
+SELECT audit, CASE WHEN bad IS NULL THEN 'not measured' WHEN bad = 0 THEN 'ok' ELSE 'not ok' END AS status,
+  count, CASE WHEN bad IS NULL AND line < 12 THEN 'no trace was counted' ELSE detail END AS detail
+FROM line
+ORDER BY line

@@ -1,0 +1,29 @@
+-- @id x5
+-- @name layer_flops
+-- @title Analytic flops and bytes of the layers
+-- @question How much must each layer compute and move, going by its shapes?
+-- Flops and bytes follow from the operator and the shapes of its inputs and outputs; nothing is counted by
+-- hardware. A fused multiply-add counts 2; special functions count nothing; bytes are those of inputs, weights
+-- and outputs, each once. A layer whose operator or shapes are unknown has no flops here, rather than zero: it is
+-- listed with what is missing, and its share of the time tells what the totals leave out.
+-- @needs layer
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view bar x=index y=flops
+-- @view table caption=batch columns=index,name,type,flops,bytes,flops_share_pct,time_share_pct,unknown
+-- @view table by=flops top=20 bar=flops_share_pct
+-- @column batch count Inputs per inference.
+-- @column index count Position in the order of execution, from 0.
+-- @column name text What the framework calls the layer.
+-- @column type text Its operator.
+-- @column inputs text Shapes of its inputs, weights among them.
+-- @column outputs text Shapes of its outputs.
+-- @column flops flops Floating-point operations in one inference; empty: unknown.
+-- @column bytes bytes Bytes that must cross the memory in one inference; empty: unknown.
+-- @column flops_share_pct pct Share in the flops of all layers that are known.
+-- @column time_share_pct pct Share of its own time in the sum of all layers.
+-- @column unknown text What is missing where flops or bytes are empty: operator, shapes, or types.
+SELECT batch, ordinal AS index, name, type, shape_text(inputs) AS inputs, shape_text(outputs) AS outputs, flops,
+  bytes, pct(flops, sum(flops) OVER ()) AS flops_share_pct, pct(self_ns, sum(self_ns) OVER ())
+  AS time_share_pct, unknown
+FROM layer_costs(CAST($batch AS INTEGER))
+ORDER BY ordinal

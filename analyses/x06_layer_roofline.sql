@@ -1,0 +1,51 @@
+-- @id x6
+-- @name layer_roofline
+-- @title Analytic layer roofline
+-- @question How close is each layer to the machine's limits, and what bounds it?
+-- Analytic flops and bytes (see layer_flops) over the layer's own latency, against the ceilings of the device
+-- that the layers ran on. The roof of a layer is the lesser of peak flops and its intensity times the memory
+-- bandwidth; roof_pct is the least time that the ceilings allow over the time it took, so that it holds for layers
+-- without flops, too. Bytes are those of inputs and outputs: a layer whose data stays in the caches can exceed 100 %.
+-- @needs layer,peak
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view scatter x=intensity_flops_per_byte y=attained_flops_per_s label=name
+-- @view table caption=batch,peak_flops_per_s,peak_bytes_per_s
+-- @view table columns=index,name,type,latency_ns,intensity_flops_per_byte,attained_flops_per_s,bound,roof_pct
+-- @view table by=latency_ns top=20 bar=roof_pct
+-- @column batch count Inputs per inference.
+-- @column index count Position in the order of execution, from 0.
+-- @column name text What the framework calls the layer.
+-- @column type text Its operator.
+-- @column latency_ns ns Trimmed mean of its latency in one inference, without nested layers.
+-- @column flops flops Analytic flops in one inference; empty: unknown.
+-- @column bytes bytes Analytic bytes in one inference; empty: unknown.
+-- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
+-- @column ideal_flops_per_byte flops_per_byte The intensity at which the two ceilings meet.
+-- @column attained_flops_per_s flops_per_s Flops / latency.
+-- @column roof_flops_per_s flops_per_s What the ceilings allow at this intensity.
+-- @column roof_pct pct Of the roof, how much is attained.
+-- @column bound text memory or compute.
+-- @column peak_flops_per_s flops_per_s Ceiling of arithmetic, in the layer's precision where it is known.
+-- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
+WITH run_facts AS (
+  SELECT device, threads FROM measured_run WHERE run_id = chosen_run(3, CAST($batch AS INTEGER))),
+cost AS (
+  SELECT *, CASE input_types[1] WHEN 'float64' THEN 'fp64' WHEN 'float16' THEN 'fp16'
+    WHEN 'bfloat16' THEN 'bf16' ELSE 'fp32' END AS precision
+  FROM layer_costs(CAST($batch AS INTEGER))),
+ceiling AS (
+  SELECT precision, coalesce(peak_of(device, concat(precision, '_flops_per_s'), threads),
+                             peak_of(device, 'fp32_flops_per_s', threads)) AS peak_flops_per_s,
+    peak_of(device, 'memory_bytes_per_s', threads) AS peak_bytes_per_s
+  FROM run_facts, (SELECT DISTINCT precision FROM cost))
+SELECT batch, ordinal AS index, name, type, self_ns AS latency_ns, flops, bytes,
+  intensity(flops, bytes) AS intensity_flops_per_byte,
+  intensity(peak_flops_per_s, peak_bytes_per_s) AS ideal_flops_per_byte,
+  1e9 * flops / nullif(self_ns, 0) AS attained_flops_per_s,
+  roof(flops, bytes, peak_flops_per_s, peak_bytes_per_s) AS roof_flops_per_s,
+  pct(1e9 * greatest(flops / peak_flops_per_s, bytes / peak_bytes_per_s), self_ns) AS roof_pct,
+  CASE WHEN flops > 0 THEN bound_by(flops, bytes, peak_flops_per_s, peak_bytes_per_s)
+       WHEN bytes > 0 THEN 'memory' END AS bound,
+  peak_flops_per_s, peak_bytes_per_s
+FROM cost JOIN ceiling USING (precision)
+ORDER BY ordinal

@@ -1,0 +1,29 @@
+-- @id x8
+-- @name layer_order
+-- @title Stability of the layers' order
+-- @question Does every inference execute the same layers in the same order?
+-- Where it does not (layers run in parallel, control flow), a layer's index is the first at which it was seen.
+-- Two inferences have the same sequence if the same layers ran at the same positions.
+-- @needs layer
+-- @view table
+-- @column batch count Inputs per inference.
+-- @column inferences count Inferences compared.
+-- @column layers count Different layers that were executed.
+-- @column sequences count Different sequences.
+-- @column commonest_pct pct Share of the inferences that have the commonest sequence.
+-- @column is_stable bool All have the same sequence.
+WITH inference AS (
+  -- One number per layer and position, or the hashes of a pair would cancel out under the exclusive or.
+  SELECT r.run_id, r.batch, s.iteration,
+    bit_xor(hash(CAST(s.site_id AS BIGINT) * 4294967296 + s.ordinal)) AS sequence
+  FROM measured_run r JOIN span s USING (run_id)
+  WHERE r.level = 3 AND s.level = 3 AND s.iteration >= 0 AND s.iteration < r.end_iteration
+  GROUP BY ALL),
+sequence AS (SELECT run_id, batch, sequence, count(*) AS inferences FROM inference GROUP BY ALL)
+SELECT batch, sum(inferences) AS inferences,
+  any_value((SELECT count(DISTINCT site_id) FROM span s
+             WHERE s.run_id = sequence.run_id AND s.level = 3 AND s.iteration >= 0)) AS layers,
+  count(*) AS sequences, pct(max(inferences), sum(inferences)) AS commonest_pct, count(*) = 1 AS is_stable
+FROM sequence
+GROUP BY batch
+ORDER BY batch

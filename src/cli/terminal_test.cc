@@ -1,0 +1,48 @@
+#include "cli/terminal.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace xsp::cli {
+namespace {
+
+Terminal utf8() {
+  Terminal terminal;
+  terminal.utf8 = true;
+  return terminal;
+}
+
+TEST(TerminalText, CountsCodePoints) {
+  EXPECT_EQ(width_of(""), 0u);
+  EXPECT_EQ(width_of("conv"), 4u);
+  EXPECT_EQ(width_of("µs…"), 3u);
+}
+
+TEST(TerminalText, IsShortenedInTheMiddle) {
+  EXPECT_EQ(shortened(utf8(), "resnet50", 8), "resnet50");
+  EXPECT_EQ(shortened(utf8(), "resnet50/layer1/conv2", 11), "resne…conv2");
+  EXPECT_EQ(shortened(utf8(), "ééééé", 3), "é…é");
+  EXPECT_EQ(shortened(Terminal(), "resnet50/layer1/conv2", 12), "resne..conv2");
+}
+
+TEST(TerminalText, BarsHaveEighths) {
+  EXPECT_EQ(bar(utf8(), 1, 3), "███");
+  EXPECT_EQ(bar(utf8(), 0.5, 3), "█▌");
+  EXPECT_EQ(bar(utf8(), 0.0001, 3), "▏");  // something is not nothing
+  EXPECT_EQ(bar(utf8(), 0, 3), "");
+  EXPECT_EQ(bar(utf8(), 7, 3), "███");
+  EXPECT_EQ(bar(Terminal(), 0.5, 4), "##");
+  EXPECT_EQ(bar(Terminal(), std::nan(""), 4), "");
+}
+
+TEST(TerminalText, HasColoursOnlyWhereAllowed) {
+  Terminal terminal;
+  EXPECT_EQ(styled(terminal, Style::kTitle, "x"), "x");
+  terminal.colours = true;
+  EXPECT_EQ(styled(terminal, Style::kTitle, "x"), "\x1b[1mx\x1b[0m");
+  EXPECT_EQ(styled(terminal, Style::kPlain, "x"), "x");
+}
+
+}  // namespace
+}  // namespace xsp::cli

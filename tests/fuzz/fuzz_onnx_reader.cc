@@ -1,0 +1,52 @@
+// Arbitrary bytes as an ONNX file: the reader, and all that is done with a graph that it accepts.
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "models/onnx/provenance.h"
+#include "models/onnx/reader.h"
+#include "models/onnx/shapes.h"
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void require_one_line(const std::string& text) {
+  require(!text.empty() && text.find('\n') == std::string::npos);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const xsp::Result<xsp::models::Graph> graph = xsp::models::read_graph({data, size}, "fuzz.onnx");
+  if (!graph.ok()) {
+    require(graph.error().code == xsp::Code::kCorrupt);
+    require_one_line(graph.error().text);
+    return 0;
+  }
+  require(graph->ir_version > 0);
+  require(xsp::models::count_parameters(*graph).learned >= 0);
+
+  std::map<std::string, int64_t> symbols;
+  for (const xsp::models::ValueInfo& input : graph->inputs) {
+    for (const xsp::models::Dimension& dimension : input.dimensions) symbols[dimension.symbol] = 3;
+  }
+  const xsp::Result<xsp::models::KnownValues> values = xsp::models::infer_shapes(*graph, symbols);
+  if (values.ok()) {
+    for (const xsp::models::Node& node : graph->nodes) {
+      const xsp::models::Work work = xsp::models::node_work(node, *values);
+      require(work.macs >= 0 && work.flops >= 0);
+    }
+  }
+
+  const xsp::models::Provenance provenance = xsp::models::trace_provenance(*graph, *graph);
+  require(provenance.originals.size() == graph->nodes.size());
+  require(provenance.stands_for.size() == graph->nodes.size());
+  for (const xsp::models::OriginalNode& original : provenance.originals) {
+    for (const size_t executed : original.executed_as) require(executed < graph->nodes.size());
+  }
+  return 0;
+}

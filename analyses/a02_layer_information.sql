@@ -19,6 +19,7 @@
 -- @column share_pct pct Share of self_ns in the sum of all layers.
 -- @column memory_bytes bytes Memory allocated for the layer; for its outputs, if that is all that is known.
 -- @column memory_of text What memory_bytes counts: allocated, or outputs.
+-- @column stands_for text The layers of the model's own file that it stands for; empty: itself.
 -- @column depth count Nesting: 0 is not inside another layer.
 -- @column per_inference number Executions in one inference.
 SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latency_ns, median_ns, self_ns,
@@ -26,7 +27,7 @@ SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latenc
   coalesce(allocated_bytes, output_bytes) AS memory_bytes,
   CASE WHEN allocated_bytes IS NOT NULL THEN 'allocated' WHEN output_bytes IS NOT NULL THEN 'outputs' END
     AS memory_of,
-  depth, per_inference
+  array_to_string(source_layers, ' ') AS stands_for, depth, per_inference
 FROM layers(CAST($batch AS INTEGER))
   LEFT JOIN layer_counters(CAST($batch AS INTEGER)) USING (site_id)
   LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) USING (site_id)

@@ -24,8 +24,8 @@
 WITH model AS (SELECT batch, trimmed_mean(sorted) AS model_latency_ns FROM model_latency),
 kernel_run AS (
   SELECT run_id, batch, device, threads,
-    peak_of(device, 'fp32_flops_per_s', threads) AS peak_flops,
-    peak_of(device, 'memory_bytes_per_s', threads) AS peak_bytes
+    peak_of(device, 'fp32', 'flops_per_s', threads) AS peak_flops,
+    peak_of(device, 'memory', 'bytes_per_s', threads) AS peak_bytes
   FROM measured_run WHERE level = 6),
 inference AS (
   SELECT r.batch, s.iteration, sum(s.duration_ns) AS total_ns

@@ -21,7 +21,7 @@ CREATE OR REPLACE TEMP MACRO has_counters(counters) AS coalesce(counters, 'none'
 -- Iterations from end_iteration on are not whole: their process died in one of them.
 CREATE OR REPLACE TEMP VIEW measured_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, levels, iterations,
-    coalesce(warmup_iterations, 0) AS warmup_iterations, framework, framework_version, device, threads,
+    framework, framework_version, device, threads,
     coalesce(open_iteration, 2147483647) AS end_iteration
   FROM run LEFT JOIN (SELECT run_id, min(iteration) AS open_iteration FROM span
                       WHERE level = 2 AND is_open GROUP BY run_id) USING (run_id)
@@ -89,11 +89,12 @@ CREATE OR REPLACE TEMP MACRO bound_by(flops, bytes, peak_flops, peak_bytes) AS
        WHEN intensity(flops, bytes) >= intensity(peak_flops, peak_bytes) THEN 'compute' END;
 CREATE OR REPLACE TEMP MACRO roof(flops, bytes, peak_flops, peak_bytes) AS
   CASE WHEN flops > 0 THEN least(peak_flops, intensity(flops, bytes) * peak_bytes) END;
--- A ceiling of a device: that of one thread where the run had one and it is known.
-CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, wanted_name, threads) AS coalesce(
+-- A ceiling of a device, such as ('cpu', 'fp32', 'flops_per_s'): that of one thread where the run had one and
+-- it is known.
+CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, what, unit, threads) AS coalesce(
   (SELECT max(value) FROM peak
-   WHERE device = wanted_device AND name = concat(wanted_name, '_1_thread') AND threads = 1),
-  (SELECT max(value) FROM peak WHERE device = wanted_device AND name = wanted_name));
+   WHERE device = wanted_device AND name = concat(what, '_1_thread_', unit) AND threads = 1),
+  (SELECT max(value) FROM peak WHERE device = wanted_device AND name = concat(what, '_', unit)));
 
 -- Of what a device executed: copies and memory sets are no kernels.
 CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
@@ -168,13 +169,15 @@ CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
     max(value) FILTER (name = 'activation_bytes') AS activation_bytes
   FROM counted GROUP BY site_id;
 
--- One row for each layer: what its shapes are, as lists of dimensions, inputs with the weights among them.
+-- One row for each layer: what its shapes are, as lists of dimensions, inputs with the weights among them; and
+-- which of the model's own layers it stands for.
 CREATE OR REPLACE TEMP MACRO layer_shapes(wanted_batch) AS TABLE
   SELECT site_id,
     try_cast(any_value(value) FILTER (key = 'input_shapes') AS BIGINT[][]) AS inputs,
     try_cast(any_value(value) FILTER (key = 'output_shapes') AS BIGINT[][]) AS outputs,
     try_cast(any_value(value) FILTER (key = 'input_dtypes') AS VARCHAR[]) AS input_types,
-    try_cast(any_value(value) FILTER (key = 'output_dtypes') AS VARCHAR[]) AS output_types
+    try_cast(any_value(value) FILTER (key = 'output_dtypes') AS VARCHAR[]) AS output_types,
+    try_cast(any_value(value) FILTER (key = 'source_layers') AS VARCHAR[]) AS source_layers
   FROM site_attribute WHERE run_id = chosen_run(3, wanted_batch) GROUP BY site_id;
 -- [[1,64,56,56]] is '1x64x56x56'; several are separated by blanks, a scalar is 'scalar'.
 CREATE OR REPLACE TEMP MACRO shape_text(shapes) AS

@@ -45,7 +45,7 @@ by_type AS (
     count(*) AS layers, sum(self_ns) AS self_ns
   FROM layer GROUP BY ALL),
 ceiling AS (
-  SELECT peak_of(device, 'fp32_flops_per_s', threads) AS peak_flops FROM measured_run
+  SELECT peak_of(device, 'fp32', 'flops_per_s', threads) AS peak_flops FROM measured_run
   WHERE run_id = (SELECT run_id FROM model)),
 line AS (
   SELECT 10 AS line, 'what' AS section, 'model' AS item, NULL::DOUBLE AS value, NULL AS unit,
@@ -75,6 +75,10 @@ line AS (
   SELECT 30, 'where', 'layers', NULL, NULL, NULL, concat('not measured: ', why_no_level('layer'))
   WHERE NOT EXISTS (FROM whole)
   UNION ALL
+  SELECT 31, 'where', 'resolution', max(value), 'ns', NULL, 'grain of the layers'' times' FROM site_counter
+  WHERE run_id = chosen_run(3, (SELECT batch FROM wanted)) AND name = 'layer_resolution_ns'
+  HAVING max(value) > 0
+  UNION ALL
   SELECT 40 + rank, 'where', type, self_ns, 'ns', pct(self_ns, (SELECT self_ns FROM whole)),
     concat(layers, CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END)
   FROM by_type WHERE rank <= 5
@@ -99,7 +103,7 @@ line AS (
   FROM explained, model
   UNION ALL
   SELECT 60, 'work', 'flops', flops, 'flops', NULL, CASE unknown WHEN 0 THEN 'from the layers'' shapes'
-    ELSE printf('%d layers unknown: %.1f %% of time', unknown, pct(unknown_ns, self_ns)) END
+    ELSE printf('unknown layers: %d, %.1f %% of time', unknown, pct(unknown_ns, self_ns)) END
   FROM whole WHERE flops IS NOT NULL
   UNION ALL
   SELECT 61, 'work', 'rate', 1e9 * flops / latency_ns, 'flops_per_s', pct(1e9 * flops / latency_ns, peak_flops),

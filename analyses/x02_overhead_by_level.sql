@@ -21,7 +21,7 @@
 -- @column rounds count Pairs of blocks.
 WITH inference AS (
   SELECT r.batch, r.level AS run_level, r.run_id, s.level AS event_level,
-    s.iteration + r.warmup_iterations AS iteration, sum(s.duration_ns) AS total_ns
+    s.iteration, sum(s.duration_ns) AS total_ns
   FROM measured_run r JOIN span s USING (run_id)
   WHERE s.level BETWEEN 2 AND r.level AND s.depth = 0 AND s.iteration >= 0 AND s.device IS NULL
     AND s.iteration < r.end_iteration

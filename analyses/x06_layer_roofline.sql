@@ -34,9 +34,9 @@ cost AS (
     WHEN 'bfloat16' THEN 'bf16' ELSE 'fp32' END AS precision
   FROM layer_costs(CAST($batch AS INTEGER))),
 ceiling AS (
-  SELECT precision, coalesce(peak_of(device, concat(precision, '_flops_per_s'), threads),
-                             peak_of(device, 'fp32_flops_per_s', threads)) AS peak_flops_per_s,
-    peak_of(device, 'memory_bytes_per_s', threads) AS peak_bytes_per_s
+  SELECT precision, coalesce(peak_of(device, precision, 'flops_per_s', threads),
+                             peak_of(device, 'fp32', 'flops_per_s', threads)) AS peak_flops_per_s,
+    peak_of(device, 'memory', 'bytes_per_s', threads) AS peak_bytes_per_s
   FROM run_facts, (SELECT DISTINCT precision FROM cost))
 SELECT batch, ordinal AS index, name, type, self_ns AS latency_ns, flops, bytes,
   intensity(flops, bytes) AS intensity_flops_per_byte,

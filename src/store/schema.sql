@@ -26,7 +26,7 @@ CREATE TABLE run(
 CREATE TABLE block(
   run_id INTEGER NOT NULL,
   block INTEGER NOT NULL,         -- round of the interleaving, from 0
-  first_iteration INTEGER NOT NULL,
+  first_iteration INTEGER NOT NULL, -- as span.iteration counts them: 0 is the first after warm-up
   iterations INTEGER NOT NULL,
   start_ns BIGINT NOT NULL,
   duration_ns BIGINT NOT NULL,

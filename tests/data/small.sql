@@ -22,7 +22,7 @@ INSERT INTO run BY NAME
     (SELECT 'fake' AS framework, '1' AS framework_version, 'cpu' AS device, 2 AS threads,
        1 AS warmup_iterations, 6 AS iterations, 'ok' AS status, 'interval' AS stopped_by);
 INSERT INTO block BY NAME
-  SELECT run_id, b AS block, b + 1 AS first_iteration, 1 AS iterations, 0 AS start_ns, 0 AS duration_ns
+  SELECT run_id, b AS block, b AS first_iteration, 1 AS iterations, 0 AS start_ns, 0 AS duration_ns
   FROM run, range(6) t(b);
 
 -- Inference -1 is warm-up: ten times as slow.

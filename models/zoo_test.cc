@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "models/builder.h"
@@ -59,6 +61,41 @@ TEST(ZooList, ParametersAndArithmeticAgreeWithTheLiterature) {
     EXPECT_GE(model.flops, 2 * model.macs) << model.name;
     EXPECT_LE(model.flops, 2 * model.macs + model.macs / 5) << model.name;
   }
+}
+
+std::string difference(double ours, double theirs) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%+.2f %%", (ours / theirs - 1) * 100);
+  return ours == theirs ? "none" : text;
+}
+
+// The rows of the table in models/README.md.
+std::string literature_table() {
+  std::string table =
+      "| model | parameters | literature | difference | GMACs | literature | difference | source "
+      "|\n"
+      "|---|---:|---:|---:|---:|---:|---:|---|\n";
+  for (const ModelDescription& model : all_models()) {
+    const double gmacs = static_cast<double>(model.macs) / 1e9;
+    char numbers[200];
+    std::snprintf(numbers, sizeof(numbers), "| `%s` | %lld | %lld | %s | %.4g | %.4g | %s | ",
+                  model.name.c_str(), static_cast<long long>(model.parameters),
+                  static_cast<long long>(model.literature_parameters),
+                  difference(static_cast<double>(model.parameters),
+                             static_cast<double>(model.literature_parameters))
+                      .c_str(),
+                  gmacs, model.literature_gmacs, difference(gmacs, model.literature_gmacs).c_str());
+    table += numbers + model.literature + " |\n";
+  }
+  return table;
+}
+
+TEST(ZooList, TheReadmeHasTheTable) {
+  std::ostringstream readme;
+  readme << std::ifstream(std::string(XSP_SOURCE_DIR) + "/models/README.md").rdbuf();
+  EXPECT_NE(readme.str().find(literature_table()), std::string::npos)
+      << "put this into models/README.md:\n"
+      << literature_table();
 }
 
 TEST(ZooList, EveryNodeAndTensorHasANameOfItsOwnAndComesBeforeItsUse) {

@@ -38,9 +38,8 @@ const char* const kTenMillionSpans = R"sql(
 INSERT INTO evaluation VALUES ('model', 'bench'), ('device', 'cpu');
 INSERT INTO run BY NAME
   SELECT * FROM (VALUES (1, 'model'), (2, 'model,layer')) t(run_id, levels),
-  SELECT 2 AS run_id, i * 59 + l + 1 AS span_id,
-    CASE WHEN l < 58 THEN i * 59 + 59 END AS parent_id,
-       168990 AS iterations, 'ok' AS status, 'iterations' AS stopped_by);
+    (SELECT 1 AS batch, 'bench' AS framework, 'cpu' AS device, 2 AS threads,
+       10 AS warmup_iterations, 168990 AS iterations, 'ok' AS status, 'iterations' AS stopped_by);
 INSERT INTO block BY NAME
   SELECT run_id, b AS block, b * 8450 AS first_iteration, 8450 AS iterations, 0 AS start_ns,
     0 AS duration_ns FROM run, range(20) t(b);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "adapters/onnxruntime/text.h"
+#include "models/onnx/provenance.h"
 #include "models/onnx/reader.h"
 #include "xsp/plugin.hpp"
 
@@ -36,6 +37,19 @@ void set_text(uint32_t site, const char* key, const std::string& value) {
 
 void set_number(uint32_t site, const char* key, int64_t value) {
   if (value >= 0) xsp_site_counter(site, key, static_cast<double>(value));
+}
+
+// The layers of the model that nothing is executed for, and why.
+void set_fates(const models::Provenance& provenance, uint32_t model_site) {
+  if (model_site == 0) return;
+  std::vector<std::string> folded;
+  std::vector<std::string> removed;
+  for (const models::OriginalNode& node : provenance.originals) {
+    if (node.fate == models::Fate::kFolded) folded.push_back(node.name);
+    if (node.fate == models::Fate::kRemoved) removed.push_back(node.name);
+  }
+  set_text(model_site, "folded_layers", json_strings(folded));
+  set_text(model_site, "removed_layers", json_strings(removed));
 }
 
 }  // namespace
@@ -87,15 +101,22 @@ std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const Gra
   return next == profiled.size() ? all : profiled;
 }
 
-void Layers::read(const std::string& model, const std::string& optimized, uint32_t) {
-  const auto graph = models::read_graph(optimized.empty() ? model : optimized);
+void Layers::read(const std::string& model, const std::string& optimized, uint32_t model_site) {
+  const auto own = models::read_graph(model);
+  if (!own.ok()) return;
+  node_count_ = own->nodes.size();
+  if (optimized.empty()) return;
+  const auto graph = models::read_graph(optimized);
   if (!graph.ok()) return;
   node_count_ = graph->nodes.size();
-  if (optimized.empty()) return;
+  const models::Provenance provenance = models::trace_provenance(*own, *graph);
+  set_fates(provenance, model_site);
   std::unordered_map<std::string_view, const models::Tensor*> weights;
   for (const models::Tensor& tensor : graph->initializers) weights.emplace(tensor.name, &tensor);
-  for (const models::Node& node : graph->nodes) {
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    const models::Node& node = graph->nodes[i];
     GraphNode known;
+    known.sources = provenance.names(i);
     for (const std::string& name : node.inputs) {
       if (name.empty()) continue;
       GraphNode::Input input;
@@ -152,7 +173,7 @@ uint32_t Layers::site(const NodeEvent& event) {
     inputs = complete_inputs(inputs, *node);
     parameter_bytes = 0;
     for (const GraphNode::Input& input : node->inputs) parameter_bytes += input.bytes;
-    if (!node->sources.empty()) set_text(site, "source_layers", json_strings(node->sources));
+    set_text(site, "source_layers", json_strings(node->sources));
   }
   set_text(site, "input_shapes", json_shapes_of(inputs));
   set_text(site, "output_shapes", json_shapes_of(outputs));

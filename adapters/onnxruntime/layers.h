@@ -31,7 +31,7 @@ struct GraphNode {
     int64_t bytes = 0;  // of a weight
   };
   std::vector<Input> inputs;
-  std::vector<std::string> sources;  // names of the model's own layers; empty: itself
+  std::vector<std::string> sources;  // names of the model's own layers; empty: the runtime's own
 };
 
 // All inputs of a node: those of the profile, and the weights that it left out.

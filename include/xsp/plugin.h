@@ -177,12 +177,14 @@ typedef struct xsp_adapter {
  *               allocated_bytes   memory that the framework took for its results
  *
  * source_layers is a JSON list of the names of the model's own layers that the executed layer
- * stands for; absent: the layer is one of the model's own.
+ * stands for; []: the framework added it; absent: not known.
  *
  * Keys of the model's site, xsp_open_options.model_site:
  *
- *   attributes  folded_layers        JSON list of the model's own layers that no executed layer
- *                                    stands for, as the framework did them when it opened the model
+ *   attributes  folded_layers        JSON list of the model's own layers that the framework computed
+ *                                    when it opened the model: they depend on no input
+ *               removed_layers       likewise: those that it left out, as their results are not used
+ *                                    or are their inputs
  *               provider             what runs the model, e.g. "CPUExecutionProvider"
  *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
 

@@ -274,7 +274,8 @@ xsp_status run_failed(xsp_model* model, const Problem& problem) {
                          problem.text.find("bad_alloc") != std::string::npos ||
                          problem.text.find("out of memory") != std::string::npos;
   if (is_memory) {
-    return fail(model->host, XSP_OUT_OF_MEMORY, "run: out of memory: " + problem.text);
+    return fail(model->host, XSP_OUT_OF_MEMORY,
+                "run: out of memory: " + problem.text + ": use a smaller batch");
   }
   const bool is_input = problem.code == ORT_INVALID_ARGUMENT;
   return fail(model->host, is_input ? XSP_BAD_INPUT : XSP_FAILED,

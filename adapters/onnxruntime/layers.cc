@@ -111,12 +111,16 @@ void Layers::read(const std::string& model, const std::string& optimized, uint32
   node_count_ = graph->nodes.size();
   const models::Provenance provenance = models::trace_provenance(*own, *graph);
   set_fates(provenance, model_site);
-  std::unordered_map<std::string_view, const models::Tensor*> weights;
-  for (const models::Tensor& tensor : graph->initializers) weights.emplace(tensor.name, &tensor);
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    const models::Node& node = graph->nodes[i];
+  add(*graph, &provenance, {});
+}
+
+void Layers::add(const models::Graph& graph, const models::Provenance* provenance,
+                 Weights weights) {
+  for (const models::Tensor& tensor : graph.initializers) weights[tensor.name] = &tensor;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const models::Node& node = graph.nodes[i];
     GraphNode known;
-    known.sources = provenance.names(i);
+    if (provenance != nullptr) known.sources = provenance->names(i);
     for (const std::string& name : node.inputs) {
       if (name.empty()) continue;
       GraphNode::Input input;
@@ -130,6 +134,10 @@ void Layers::read(const std::string& model, const std::string& optimized, uint32
       known.inputs.push_back(std::move(input));
     }
     graph_[node.name.empty() ? node.op_type : node.name].push_back(std::move(known));
+    // The bodies of branches and loops see the weights around them.
+    for (const models::Attribute& attribute : node.attributes) {
+      for (const models::Graph& body : attribute.graph) add(body, nullptr, weights);
+    }
   }
 }
 
@@ -173,7 +181,7 @@ uint32_t Layers::site(const NodeEvent& event) {
     inputs = complete_inputs(inputs, *node);
     parameter_bytes = 0;
     for (const GraphNode::Input& input : node->inputs) parameter_bytes += input.bytes;
-    set_text(site, "source_layers", json_strings(node->sources));
+    if (node->sources) set_text(site, "source_layers", json_strings(*node->sources));
   }
   set_text(site, "input_shapes", json_shapes_of(inputs));
   set_text(site, "output_shapes", json_shapes_of(outputs));

@@ -3,12 +3,14 @@
 #define XSP_ADAPTERS_ONNXRUNTIME_LAYERS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "adapters/onnxruntime/profile.h"
+#include "models/onnx/provenance.h"
 
 namespace xsp::ort {
 
@@ -31,7 +33,9 @@ struct GraphNode {
     int64_t bytes = 0;  // of a weight
   };
   std::vector<Input> inputs;
-  std::vector<std::string> sources;  // names of the model's own layers; empty: the runtime's own
+  // The model's own layers that it stands for; none: the runtime added it. Not known of the nodes
+  // in bodies of branches and loops.
+  std::optional<std::vector<std::string>> sources;
 };
 
 // All inputs of a node: those of the profile, and the weights that it left out.
@@ -50,6 +54,8 @@ class Layers {
   uint32_t site(const NodeEvent& event);
 
  private:
+  using Weights = std::unordered_map<std::string_view, const models::Tensor*>;
+  void add(const models::Graph& graph, const models::Provenance* provenance, Weights weights);
   const GraphNode* graph_node(const NodeEvent& event);
 
   size_t node_count_ = 0;

@@ -223,7 +223,13 @@ xsp_status bad_model(const xsp_host* host, const std::string& path, const Proble
   if (has("bad_alloc") || has("Failed to allocate memory")) {
     return fail(host, XSP_OUT_OF_MEMORY, path + ": out of memory: it needs more than there is");
   }
+  // "Load model from PATH failed:..." tells what is told already.
   std::string why = problem.text;
+  for (const std::string& prefix :
+       {"Load model from " + path + " failed:", "Load model from " + path}) {
+    if (why.rfind(prefix, 0) == 0) why = why.substr(prefix.size());
+  }
+  why = why.substr(std::min(why.find_first_not_of(' '), why.size()));
   std::string remedy =
       "export it again, or see whether ONNX Runtime " + library().version + " runs it";
   if (problem.code == ORT_INVALID_PROTOBUF) {
@@ -231,8 +237,9 @@ xsp_status bad_model(const xsp_host* host, const std::string& path, const Proble
     const auto graph = models::read_graph(path);
     if (!graph.ok()) return fail(host, XSP_BAD_MODEL, graph.error().text);
     why = "not a sound ONNX file";
-  } else if (has("not a registered function/op") || has("Could not find an implementation") ||
-             has("opset") || has("model file format version") || has("IR version")) {
+  } else if (has("not a registered function/op") || has("No Op registered") ||
+             has("Could not find an implementation") || has("opset") || has("IR version") ||
+             has("model file format version")) {
     remedy = "export it with operators that ONNX Runtime " + library().version + " has";
   }
   return fail(host, XSP_BAD_MODEL, path + ": " + why + ": " + remedy);

@@ -47,10 +47,22 @@ std::string condensed(std::string_view message) {
     }
   }
   // ".../core/graph/model.cc:181 signature message"
-  for (size_t at = text.find(".cc:"); at != std::string::npos; at = text.find(".cc:")) {
-    const size_t begin = text.rfind(' ', at);
-    const size_t from = begin == std::string::npos ? 0 : begin + 1;
-    text.erase(from, after_location(text, at + 3) - from);
+  for (const std::string_view extension : {".cc:", ".h:"}) {
+    for (size_t at = text.find(extension); at != std::string::npos; at = text.find(extension)) {
+      const size_t begin = text.rfind(' ', at);
+      const size_t from = begin == std::string::npos ? 0 : begin + 1;
+      text.erase(from, after_location(text, at + extension.size() - 1) - from);
+    }
+  }
+  // "onnxruntime::Arena::Allocate(size_t, bool) message"
+  for (size_t at = text.find("onnxruntime::"); at != std::string::npos;
+       at = text.find("onnxruntime::", at)) {
+    const size_t end = text.find_first_of(" (", at);
+    if (end == std::string::npos || text[end] != '(') {
+      at += 1;
+      continue;
+    }
+    text.erase(at, after_location(text, at) - at);
   }
   while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
   if (text.size() > kMessageMax) text = text.substr(0, kMessageMax) + "...";

@@ -40,7 +40,7 @@ class Replies {
   }
   // Without a reader there is nothing left to do: ends the process.
   void send(const std::vector<std::string>& fields) const {
-    const std::string line = join_fields(fields) + "\n";
+    const std::string line = valid_utf8(join_fields(fields)) + "\n";
     for (size_t sent = 0; sent < line.size();) {
       const ssize_t n = write(fd_, line.data() + sent, line.size() - sent);
       if (n < 0 && errno == EINTR) continue;

@@ -174,7 +174,9 @@ int begin_recording(bool keeps_time_of_parent) {
     return error;
   }
   session.state = State::kRecording;
-  session.generation = (session.generation.load() | 1) + 1;
+  const uint32_t generation = (session.generation.load() | 1) + 1;
+  session.generation = generation;
+  session.tsc_generation = session.tick_source == TickSource::kTsc ? generation : UINT32_MAX;
   __atomic_store_n(&xsp_recorded_levels, session.levels, __ATOMIC_RELAXED);
   return 0;
 }
@@ -200,6 +202,7 @@ int start_locked(const xsp_options& options) {
 void become_idle() {
   __atomic_store_n(&xsp_recorded_levels, 0, __ATOMIC_RELAXED);
   session.generation = session.generation.load() | 1;
+  session.tsc_generation = UINT32_MAX;
   session.state = State::kIdle;
 }
 

@@ -1,0 +1,38 @@
+// The rest of xsp.h: hands on to the session and the tables.
+#include <string.h>
+
+#include "capture/annotate/session.h"
+#include "capture/annotate/tables.h"
+
+namespace c = xsp::capture;
+
+extern "C" {
+
+int xsp_start(const xsp_options* options) {
+  xsp_options complete = {};
+  if (options != nullptr) {
+    const size_t size = options->struct_size;
+    memcpy(&complete, options, size < sizeof complete ? size : sizeof complete);
+  }
+  return c::start(complete);
+}
+int xsp_stop(void) { return c::stop(); }
+void xsp_flush(void) { c::flush(); }
+void xsp_set_levels(uint32_t levels) { c::set_levels(levels); }
+
+uint32_t xsp_intern_site(uint32_t level, const char* name, const char* type) {
+  return c::intern_site(level, name, type);
+}
+void xsp_site_attribute(uint32_t site_id, const char* key, const char* value) {
+  c::add_site_attribute(site_id, key, value);
+}
+void xsp_site_counter(uint32_t site_id, const char* key, double value) {
+  c::add_site_counter(site_id, key, value);
+}
+uint32_t xsp_intern_key(const char* key) { return c::intern_key(key); }
+void xsp_get_counts(xsp_counts* counts) { c::get_counts(counts); }
+void xsp_count_loss(const char* source, const char* cause, uint64_t count) {
+  c::count_loss(source, cause, count);
+}
+
+}  // extern "C"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/keep_errno.h"
 #include "base/log.h"
 #include "capture/annotate/environment.h"
 #include "capture/annotate/tables.h"
@@ -264,6 +265,7 @@ void prepare() {
 }  // namespace
 
 int start(const xsp_options& options) {
+  KeepErrno keep_errno;
   prepare();
   Locked control(&session.control);
   Locked locked(&session.lock);
@@ -271,6 +273,7 @@ int start(const xsp_options& options) {
 }
 
 int stop() {
+  KeepErrno keep_errno;
   prepare();
   Locked control(&session.control);
   {
@@ -286,12 +289,14 @@ int stop() {
 }
 
 void flush() {
+  KeepErrno keep_errno;
   prepare();
   Locked locked(&session.lock);
   if (session.state == State::kRecording) drain_all();
 }
 
 void set_levels(uint32_t levels) {
+  KeepErrno keep_errno;
   prepare();
   Locked locked(&session.lock);
   session.levels = levels;
@@ -301,6 +306,7 @@ void set_levels(uint32_t levels) {
 }
 
 Lane* attach_thread() {
+  KeepErrno keep_errno;
   static int said_no_ring = 0;
   prepare();
   Locked locked(&session.lock);
@@ -329,6 +335,7 @@ Lane* attach_thread() {
 }
 
 void count_loss(const char* source, const char* cause, uint64_t count) {
+  KeepErrno keep_errno;
   prepare();
   Locked locked(&session.lock);
   if (session.state != State::kRecording || count == 0) return;
@@ -349,6 +356,7 @@ void count_loss(const char* source, const char* cause, uint64_t count) {
 }
 
 void get_counts(xsp_counts* counts) {
+  KeepErrno keep_errno;
   Locked locked(&session.lock);
   xsp_counts now = session.state == State::kRecording ? count_now() : session.last_counts;
   const size_t size = counts->struct_size < sizeof now ? counts->struct_size : sizeof now;

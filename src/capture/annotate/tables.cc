@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/keep_errno.h"
 #include "base/limits.h"
 #include "trace/format.h"
 #include "trace/varint.h"
@@ -60,6 +61,9 @@ class Locked {
  public:
   Locked() { lock_tables(); }
   ~Locked() { unlock_tables(); }
+
+ private:
+  KeepErrno keep_errno_;
 };
 
 // One entry being appended; seen by readers when committed.

@@ -1,0 +1,22 @@
+// KeepErrno: what the library does inside a user's process leaves errno as it was.
+#ifndef XSP_BASE_KEEP_ERRNO_H_
+#define XSP_BASE_KEEP_ERRNO_H_
+
+#include <errno.h>
+
+namespace xsp {
+
+class KeepErrno {
+ public:
+  KeepErrno() : value_(errno) {}
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+  ~KeepErrno() { errno = value_; }
+
+ private:
+  int value_;
+};
+
+}  // namespace xsp
+
+#endif  // XSP_BASE_KEEP_ERRNO_H_

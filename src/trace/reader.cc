@@ -103,6 +103,7 @@ struct Reader::State {
   std::map<uint32_t, LaneFacts> lanes;
   std::vector<OpenSpan> open_spans;
   uint64_t open_not_kept = 0;
+  uint64_t open_unknown = 0;
   std::vector<Loss> reported;
   std::vector<Loss> losses;
   uint64_t senseless = 0;  // chunks with a right checksum that make no sense
@@ -175,7 +176,10 @@ void Reader::State::take_chunk(const Chunk& chunk, std::vector<OpenStack>* open)
 void Reader::State::add_open(const OpenStack& stack) {
   size_t cursor = 0;
   for (const OpenEntry& entry : stack.entries) {
-    if (!tables.has_site(entry.site_id)) continue;
+    if (!tables.has_site(entry.site_id)) {
+      ++open_unknown;
+      continue;
+    }
     OpenSpan span;
     span.site = entry.site_id;
     span.thread = stack.header.thread;
@@ -243,6 +247,7 @@ void Reader::State::count_losses(const FileWalk& walk) {
   const uint64_t absent = session.chunk_count - std::min(session.chunk_count, walk.chunk_count());
   add_loss("damaged chunk", std::max(walk.damage_count() - torn, absent) + senseless);
   add_loss("open span beyond the kept depth", open_not_kept);
+  add_loss("open span of an unknown site", open_unknown);
   add_loss("value of a span", session.dropped_value);
   add_loss("site, key or fact of a site", session.dropped_fact);
   add_loss("clock jump", session.clock_jumps);

@@ -95,22 +95,6 @@ size_t table_bytes_to_write(const uint8_t* log, size_t begin, size_t end) {
   return at - begin;
 }
 
-// False if some of the tables could not be written: spans that need them must wait.
-bool write_tables() {
-  DrainMemory* drain = session.drain;
-  const uint8_t* log = tables_log();
-  const size_t end = tables_size();
-  while (drain->tables_written < end) {
-    const size_t bytes = table_bytes_to_write(log, drain->tables_written, end);
-    memcpy(drain->payload(), log + drain->tables_written, bytes);
-    if (append(ChunkType::kTable, bytes) != 0) return false;
-    drain->tables_written += bytes;
-  }
-  trace::SessionBlock* block = session.writer.session();
-  trace::store(&block->dropped_fact, tables_dropped() - drain->tables_dropped_before);
-  return true;
-}
-
 void write_spans(Lane* lane, SpanEncoder* encoder, bool is_given, bool can_write) {
   const uint32_t count = encoder->span_count();
   if (count == 0) return;
@@ -119,12 +103,13 @@ void write_spans(Lane* lane, SpanEncoder* encoder, bool is_given, bool can_write
       encoder->finish(*drained, trace::load(lane->block->dropped_ring),
                       trace::load(lane->block->dropped_site), session.drain->payload());
   *drained += count;
-  uint64_t* all = &session.writer.session()->drained;
-  trace::store(all, trace::load(*all) + count);
   if (!can_write || append(ChunkType::kSpans, bytes) != 0) {
     uint64_t* dropped = &session.writer.session()->dropped_file;
     trace::store(dropped, trace::load(*dropped) + count);
   }
+  // Last: a chunk that a kill cuts short was not drained.
+  uint64_t* all = &session.writer.session()->drained;
+  trace::store(all, trace::load(*all) + count);
   encoder->begin(lane->number, lane->thread, is_given);
 }
 
@@ -197,18 +182,6 @@ void write_open(Lane* lane, const OpenSpans& open) {
   }
 }
 
-// A thread that ended: the rest of its ring, the spans it left open; then its lane is free.
-void release_lane(Lane* lane, bool can_write) {
-  OpenSpans open;
-  snapshot_open(lane, &open);
-  drain_lane(lane, open.head, can_write);
-  write_open(lane, open);
-  trace::store(&lane->block->accepted_and_depth, lane->drained << LaneBlock::kDepthBits);
-  __atomic_store_n(&lane->block->state, static_cast<uint32_t>(trace::LaneState::kFree),
-                   __ATOMIC_RELEASE);
-  lane->use.store(static_cast<uint32_t>(LaneUse::kFree), std::memory_order_release);
-}
-
 uint8_t* put_text(uint8_t* out, const char* text) {
   const size_t size = strlen(text);
   out = trace::put_varint(out, size);
@@ -269,7 +242,7 @@ uint64_t pass(bool is_last) {
     const bool ended =
         lane->use.load(std::memory_order_acquire) == static_cast<uint32_t>(LaneUse::kOrphaned);
     if (ended) {
-      release_lane(lane, write_tables());
+      release_lane(lane);
     } else {
       drain_lane(lane, session.drain->heads[i], can_write);
     }
@@ -309,6 +282,21 @@ void free_memory() {
 
 }  // namespace
 
+bool write_tables() {
+  DrainMemory* drain = session.drain;
+  const uint8_t* log = tables_log();
+  const size_t end = tables_size();
+  while (drain->tables_written < end) {
+    const size_t bytes = table_bytes_to_write(log, drain->tables_written, end);
+    memcpy(drain->payload(), log + drain->tables_written, bytes);
+    if (append(ChunkType::kTable, bytes) != 0) return false;
+    drain->tables_written += bytes;
+  }
+  trace::SessionBlock* block = session.writer.session();
+  trace::store(&block->dropped_fact, tables_dropped() - drain->tables_dropped_before);
+  return true;
+}
+
 int start_draining(const trace::FileHeader& header) {
   void* memory = mmap(nullptr, sizeof(DrainMemory), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -317,6 +305,7 @@ int start_draining(const trace::FileHeader& header) {
   session.drain->tables_dropped_before = tables_dropped();
   session.drain->anchors.begin(header.first, header.ticks_per_s);
   session.drainer_quits = false;
+  write_tables();
 
   pthread_condattr_t clock;
   pthread_condattr_init(&clock);
@@ -344,6 +333,18 @@ void stop_drainer_thread() {
   pthread_cond_signal(&session.wake);
   pthread_mutex_unlock(&session.lock);
   pthread_join(session.drainer, nullptr);
+}
+
+void release_lane(Lane* lane) {
+  // Its records are all there: none is newer than the tables written now.
+  OpenSpans open;
+  snapshot_open(lane, &open);
+  drain_lane(lane, open.head, write_tables());
+  write_open(lane, open);
+  trace::store(&lane->block->accepted_and_depth, lane->drained << LaneBlock::kDepthBits);
+  __atomic_store_n(&lane->block->state, static_cast<uint32_t>(trace::LaneState::kFree),
+                   __ATOMIC_RELEASE);
+  lane->use.store(static_cast<uint32_t>(LaneUse::kFree), std::memory_order_release);
 }
 
 void drain_all() { pass(false); }

@@ -27,6 +27,7 @@ uint64_t now_ticks() { return read_ticks(session.tick_source); }
 uint32_t make_site(xsp_site* site) {
   uint32_t id = intern_site(site->level, site->name, site->type);
   if (id == 0) id = kNoSite;
+  write_new_tables();
   __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
   return id;
 }

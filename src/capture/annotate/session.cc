@@ -69,14 +69,14 @@ void forget_counts() {
 // Only the calling thread lives on here; the drainer does not.
 void forget_parent() {
   session.process_id = getpid();
-  if (session.state == State::kIdle) return;
   session.writer.close();
   forget_drainer();
   for (uint32_t i = 0; i < session.lane_count; ++i) {
     trace::free_lane_memory(session.lanes[i], session.lane_bytes[i]);
   }
   session.lane_count = 0;
-  session.state = State::kForked;
+  if (session.state == State::kRecording) session.state = State::kForked;
+  session.first_ticks = read_ticks(session.tick_source);  // spans begun before are the parent's
   forget_counts();
   thread_lane = nullptr;
   pthread_setspecific(thread_end_key, nullptr);
@@ -217,6 +217,15 @@ Lane* find_lane() {
     Lane* other = session.lanes[i];
     if (is_free(other) && other->mask + 1 == slots) return other;
   }
+  // Rather than take new memory for every thread of a program that makes many in a row.
+  for (uint32_t i = 0; i < session.lane_count; ++i) {
+    Lane* other = session.lanes[i];
+    if (other->use.load(std::memory_order_acquire) == static_cast<uint32_t>(LaneUse::kOrphaned) &&
+        other->mask + 1 == slots) {
+      release_lane(other);
+      return other;
+    }
+  }
   if (session.lane_count == kLaneMax) return nullptr;
   lane = trace::make_lane(session.ring_bytes);
   if (lane == nullptr) return nullptr;
@@ -303,6 +312,12 @@ void set_levels(uint32_t levels) {
   if (session.state != State::kIdle) {
     __atomic_store_n(&xsp_recorded_levels, levels, __ATOMIC_RELAXED);
   }
+}
+
+void write_new_tables() {
+  KeepErrno keep_errno;
+  Locked locked(&session.lock);
+  if (session.state == State::kRecording) write_tables();
 }
 
 Lane* attach_thread() {

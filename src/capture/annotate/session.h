@@ -87,12 +87,19 @@ extern __thread trace::Lane* thread_lane __attribute__((tls_model("initial-exec"
 // Gives the calling thread a lane of this recording; nullptr if nothing is recorded, or none can be
 // had.
 trace::Lane* attach_thread();
+// Brings the tables of sites and keys to the file, for a span about to begin: should the process die
+// in it, its name is known. Takes `lock`.
+void write_new_tables();
 // ---- drain.cc ----------------------------------------------------------------------------------
 
 // Return 0 or an errno value; `lock` is held, unless it says otherwise.
 int start_draining(const trace::FileHeader& header);
 // Stops the drainer's thread; `lock` is not held.
 void stop_drainer_thread();
+// Drains the lane of a thread that ended, writes the spans that it left open, and frees the lane.
+void release_lane(trace::Lane* lane);
+// False if some of the tables could not be written: spans that need them cannot be, either.
+bool write_tables();
 // Writes all that was emitted before the call.
 void drain_all();
 xsp_counts count_now();

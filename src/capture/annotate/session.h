@@ -87,8 +87,8 @@ extern __thread trace::Lane* thread_lane __attribute__((tls_model("initial-exec"
 // Gives the calling thread a lane of this recording; nullptr if nothing is recorded, or none can be
 // had.
 trace::Lane* attach_thread();
-// Brings the tables of sites and keys to the file, for a span about to begin: should the process die
-// in it, its name is known. Takes `lock`.
+// Brings the tables of sites and keys to the file, for a span about to begin: should the process
+// die in it, its name is known. Takes `lock`.
 void write_new_tables();
 // ---- drain.cc ----------------------------------------------------------------------------------
 

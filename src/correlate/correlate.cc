@@ -59,17 +59,15 @@ class Feeds {
   int64_t last_end_ns_ = INT64_MIN;
 };
 
-// The first pass. Returns false if streams were in disorder: they have been sorted, begin anew.
+// The first pass. Returns false if it was in vain, and must begin anew: streams were in disorder,
+// and have been sorted; or spans end later than the trace was thought to.
 Result<bool> find_long_spans(const Source& source, Feeds* feeds, LongSpans* long_spans) {
   Merge merge(feeds->make(), source.site_levels());
-  uint64_t id = 0;
-  int64_t last_end_ns = INT64_MIN;
-  XSP_CHECK_OK(merge.for_each([&](const MergedSpan& span) -> Status {
-    if (span.extent.level != 0) long_spans->add(span, ++id);
-    last_end_ns = std::max(last_end_ns, span.extent.end_ns);
+  XSP_CHECK_OK(merge.for_each_run([&](const Run& run) -> Status {
+    long_spans->add(run);
     return Ok{};
   }));
-  // Open spans last until the trace's end, which the reader may not know to the last span.
+  const int64_t last_end_ns = long_spans->last_end_ns();
   const bool is_last = source.open_spans().empty() || last_end_ns <= feeds->last_end();
   feeds->set_last_end(last_end_ns);
   XSP_CHECK_OK(feeds->sort(merge.disordered()));
@@ -80,23 +78,17 @@ Result<bool> find_long_spans(const Source& source, Feeds* feeds, LongSpans* long
 
 Result<Facts> correlate(const Source& source, const Options& options, Sink* sink) {
   Feeds feeds(source, options.piece_spans);
-  LongSpans long_spans(options);
+  LongSpans long_spans(options, source.site_levels());
   for (;;) {
     XSP_TRY(const bool done, find_long_spans(source, &feeds, &long_spans));
     if (done) break;
-    long_spans = LongSpans(options);
+    long_spans = LongSpans(options, source.site_levels());
   }
-  Window window(options, long_spans, sink);
+  Window window(options, source.site_levels(), long_spans, sink);
   Merge merge(feeds.make(), source.site_levels());
-  uint64_t unknown_site = 0;
-  XSP_CHECK_OK(merge.for_each([&](const MergedSpan& span) -> Status {
-    if (span.extent.level != 0) return window.add(span);
-    ++unknown_site;
-    return Ok{};
-  }));
+  XSP_CHECK_OK(merge.for_each_run([&](const Run& run) { return window.add(run); }));
   XSP_CHECK_OK(window.finish());
   Facts facts = window.facts();
-  facts.unknown_site = unknown_site;
   facts.damaged_chunks = merge.damaged_chunks() + feeds.damaged_chunks();
   return facts;
 }

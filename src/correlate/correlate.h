@@ -59,7 +59,7 @@ class Sink {
 
 struct Options {
   int64_t tolerance_ns = kToleranceNs;
-  size_t window = size_t{1} << 16;       // spans; a power of two
+  size_t window = size_t{1} << 13;       // spans; a power of two
   size_t piece_spans = size_t{1} << 19;  // sorted in memory at once
   uint32_t iteration_key = 0;            // of a model span's iteration; 0: the trace has none
 };

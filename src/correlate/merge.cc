@@ -93,6 +93,35 @@ void Merge::index_values(Cursor* cursor) {
                    cursor->first_value.begin());
 }
 
+Run Merge::next_run() const {
+  const Cursor& cursor = *heap_[0];
+  Run run;
+  run.batch = &cursor.batch;
+  run.order = cursor.order.empty() ? nullptr : cursor.order.data();
+  run.first_value = cursor.first_value.empty() ? nullptr : cursor.first_value.data();
+  run.begin = cursor.position;
+  run.end = cursor.batch.size();
+  run.given_times = cursor.given_times;
+  run.is_open = cursor.is_open;
+  if (heap_.size() == 1) return run;
+  const Cursor* other = heap_[1];
+  if (heap_.size() > 2 && comes_before(*heap_[2], *other)) other = heap_[2];
+  const int64_t limit_ns = other->head.end_ns;
+  for (size_t at = run.begin + 1; at < run.end; ++at) {
+    const size_t row = cursor.row_at(at);
+    const int64_t end_ns = cursor.batch.end_ns[row];
+    if (end_ns < limit_ns) continue;
+    if (end_ns == limit_ns) {
+      const Extent extent = extent_at(cursor.batch, row, levels_, cursor.given_times);
+      const int order = compare_ends(extent, other->head);
+      if (order != 0 ? order < 0 : cursor.number < other->number) continue;
+    }
+    run.end = at;
+    break;
+  }
+  return run;
+}
+
 void Merge::sink() {
   size_t at = 0;
   for (;;) {

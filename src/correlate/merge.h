@@ -14,16 +14,21 @@
 
 namespace xsp::correlate {
 
-// One span on its way through the merge.
-struct MergedSpan {
-  Extent extent;
-  uint64_t correlation_id = 0;
-  uint32_t site = 0;
-  uint32_t thread = 0;
-  uint32_t device = 0;
-  uint32_t stream = 0;
+// Spans that follow one another in the merge and come from one batch.
+struct Run {
+  const trace::SpanBatch* batch = nullptr;
+  const uint32_t* order = nullptr;        // of the batch's rows; nullptr: as they are
+  const uint32_t* first_value = nullptr;  // of each row, and of the end; nullptr: no values
+  size_t begin = 0;                       // positions in `order`
+  size_t end = 0;
+  bool given_times = false;
   bool is_open = false;
-  std::span<const trace::SpanValue> values;
+
+  size_t row(size_t position) const { return order == nullptr ? position : order[position]; }
+  std::span<const trace::SpanValue> values(size_t row) const {
+    if (first_value == nullptr) return {};
+    return {batch->values.data() + first_value[row], first_value[row + 1] - first_value[row]};
+  }
 };
 
 class Merge {
@@ -32,9 +37,9 @@ class Merge {
   // come first.
   Merge(std::vector<std::unique_ptr<Feed>> feeds, const std::vector<uint8_t>& levels);
 
-  // Calls visit(const MergedSpan&) -> Status for each span; stops at the first error.
+  // Calls visit(const Run&) -> Status until all spans have been visited; stops at the first error.
   template <typename Visit>
-  Status for_each(Visit&& visit);
+  Status for_each_run(Visit&& visit);
 
   // The feeds whose spans turned out not to be in the order of ends; their place in the result is
   // wrong.
@@ -55,7 +60,7 @@ class Merge {
     size_t position = 0;
     Extent head;
 
-    size_t row() const { return order.empty() ? position : order[position]; }
+    size_t row_at(size_t at) const { return order.empty() ? at : order[at]; }
   };
 
   Status start();
@@ -64,12 +69,15 @@ class Merge {
   void index_values(Cursor* cursor);
   void check_order(Cursor* cursor);
   void set_head(Cursor* cursor) const {
-    cursor->head = extent_at(cursor->batch, cursor->row(), levels_, cursor->given_times);
+    cursor->head =
+        extent_at(cursor->batch, cursor->row_at(cursor->position), levels_, cursor->given_times);
   }
   static bool comes_before(const Cursor& a, const Cursor& b) {
     const int order = compare_ends(a.head, b.head);
     return order != 0 ? order < 0 : a.number < b.number;
   }
+  // The spans of the first cursor that come before those of all others.
+  Run next_run() const;
   // Restores the heap after its first cursor's head has moved on.
   void sink();
   void pop();
@@ -81,27 +89,14 @@ class Merge {
 };
 
 template <typename Visit>
-Status Merge::for_each(Visit&& visit) {
+Status Merge::for_each_run(Visit&& visit) {
   XSP_CHECK_OK(start());
-  MergedSpan span;
   while (!heap_.empty()) {
     Cursor& cursor = *heap_[0];
-    const trace::SpanBatch& batch = cursor.batch;
-    const size_t row = cursor.row();
-    span.extent = cursor.head;
-    span.correlation_id = batch.correlation_id[row];
-    span.site = batch.site[row];
-    span.thread = batch.thread[row];
-    span.device = batch.device[row];
-    span.stream = batch.stream[row];
-    span.is_open = cursor.is_open;
-    span.values = {};
-    if (!cursor.first_value.empty()) {
-      span.values = {batch.values.data() + cursor.first_value[row],
-                     cursor.first_value[row + 1] - cursor.first_value[row]};
-    }
-    XSP_CHECK_OK(visit(span));
-    if (++cursor.position < batch.size()) {
+    const Run run = next_run();
+    XSP_CHECK_OK(visit(run));
+    cursor.position = run.end;
+    if (run.end < cursor.batch.size()) {
       set_head(&cursor);
       sink();
       continue;

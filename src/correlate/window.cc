@@ -15,8 +15,10 @@ constexpr size_t kOverlapMax = 1024;
 
 }  // namespace
 
-Window::Window(const Options& options, const LongSpans& long_spans, Sink* sink)
+Window::Window(const Options& options, const std::vector<uint8_t>& levels,
+               const LongSpans& long_spans, Sink* sink)
     : options_(options),
+      levels_(levels),
       mask_(options.window - 1),
       lag_(options.window / 2),
       sink_(sink),
@@ -32,7 +34,6 @@ Window::Window(const Options& options, const LongSpans& long_spans, Sink* sink)
       static_cast<Extent&>(node) = span.extent;
       node.id = span.id;
       node.iteration = span.iteration;
-      node.correlation_id = span.correlation_id;
       node.thread_state = state;
     }
     for (size_t i = state->longs.size() - 1; i-- > 0;) {
@@ -61,7 +62,7 @@ Window::Node* Window::find(uint64_t id) {
   return found != longs_.end() ? &found->second : nullptr;
 }
 
-Window::Node& Window::enter(const MergedSpan& span, Thread* state) {
+Window::Node& Window::enter(const Run& run, size_t row, uint8_t level, Thread* state) {
   const uint64_t id = ++entered_;
   Node& node = ring_[id & mask_];
   node = Node{};
@@ -72,42 +73,62 @@ Window::Node& Window::enter(const MergedSpan& span, Thread* state) {
     node = found->second;
     longs_.erase(found);
   }
-  static_cast<Extent&>(node) = span.extent;
+  const trace::SpanBatch& batch = *run.batch;
+  node.start_ns = batch.start_ns[row];
+  node.end_ns = batch.end_ns[row];
+  node.level = level;
+  node.given_times = run.given_times;
+  node.on_device = batch.device[row] != 0;
   node.id = id;
   node.thread_state = state;
-  node.correlation_id = span.correlation_id;
-  node.site = span.site;
-  node.thread = span.thread;
-  node.device = span.device;
-  node.stream = span.stream;
-  node.is_open = span.is_open;
+  node.correlation_id = batch.correlation_id[row];
+  node.site = batch.site[row];
+  node.thread = batch.thread[row];
+  node.device = batch.device[row];
+  node.stream = batch.stream[row];
+  node.is_open = run.is_open;
   return node;
 }
 
-Status Window::add(const MergedSpan& span) {
-  Thread* state = thread(span.thread);
-  Node& node = enter(span, state);
+Status Window::add(const Run& run) {
+  for (size_t at = run.begin; at < run.end; ++at) {
+    const size_t row = run.row(at);
+    const uint8_t level = level_of(levels_, run.batch->site[row]);
+    if (level == 0) {
+      ++facts_.unknown_site;
+      continue;
+    }
+    XSP_CHECK_OK(add(run, row, level));
+  }
+  return Ok{};
+}
+
+Status Window::add(const Run& run, size_t row, uint8_t level) {
+  Thread* state = thread(run.batch->thread[row]);
+  Node& node = enter(run, row, level, state);
   bool is_waiting = true;
-  if (span.extent.on_device) {
-    is_waiting = span.correlation_id == 0 || launches_.find(span.correlation_id) == nullptr;
+  if (node.on_device) {
+    is_waiting = node.correlation_id == 0 || launches_.find(node.correlation_id) == nullptr;
   } else {
     take_children(state, &node);
-    if (span.correlation_id != 0) launches_.insert(span.correlation_id, node.id);
+    if (node.correlation_id != 0) launches_.insert(node.correlation_id, node.id);
   }
   if (state->has_given_times && is_waiting) {
     is_waiting = !find_earlier_parent(state, &node);
-    if (!span.extent.on_device) remember(state, node);
+    if (!node.on_device) remember(state, node);
   }
   if (is_waiting) state->waiting.push_back(node.id);
-  if (!span.values.empty()) {
-    if (node.iteration == kNoIteration) {
-      node.iteration = iteration_of(span, options_.iteration_key);
-    }
-    for (const trace::SpanValue& value : span.values) {
-      XSP_CHECK_OK(sink_->value(node.id, value));
-    }
-  }
+  if (run.first_value != nullptr) XSP_CHECK_OK(add_values(run, row, &node));
   if (entered_ > lag_) return leave(&ring_[(entered_ - lag_) & mask_]);
+  return Ok{};
+}
+
+Status Window::add_values(const Run& run, size_t row, Node* node) {
+  const auto values = run.values(row);
+  if (node->level == XSP_LEVEL_MODEL && node->iteration == kNoIteration) {
+    node->iteration = iteration_of(values, options_.iteration_key);
+  }
+  for (const trace::SpanValue& value : values) XSP_CHECK_OK(sink_->value(node->id, value));
   return Ok{};
 }
 

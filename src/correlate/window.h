@@ -28,9 +28,11 @@ namespace xsp::correlate {
 
 class Window {
  public:
-  Window(const Options& options, const LongSpans& long_spans, Sink* sink);
+  // `levels` are those of the sites, and must outlive it.
+  Window(const Options& options, const std::vector<uint8_t>& levels, const LongSpans& long_spans,
+         Sink* sink);
 
-  Status add(const MergedSpan& span);
+  Status add(const Run& run);
   // The last spans leave.
   Status finish();
   const Facts& facts() const { return facts_; }
@@ -80,7 +82,9 @@ class Window {
 
   Thread* thread(uint32_t id);
   Node* find(uint64_t id);
-  Node& enter(const MergedSpan& span, Thread* state);
+  Status add(const Run& run, size_t row, uint8_t level);
+  Node& enter(const Run& run, size_t row, uint8_t level, Thread* state);
+  Status add_values(const Run& run, size_t row, Node* node);
   void take_children(Thread* state, Node* node);
   void note_overlap(Node* waiting, Node* node);
   bool find_earlier_parent(Thread* state, Node* node);
@@ -97,6 +101,7 @@ class Window {
   Status flush();
 
   const Options options_;
+  const std::vector<uint8_t>& levels_;
   const uint64_t mask_;
   const uint64_t lag_;
   Sink* const sink_;

@@ -302,6 +302,7 @@ Result<Database> Database::create(const fs::path& path) {
   state->partial = partial;
   Settings settings = common_settings();
   settings.push_back({"memory_limit", kWriterMemory});
+  settings.push_back({"threads", "1"});  // more of them wait for each other, awake
   XSP_CHECK_OK(connect(state.get(), partial.string(), settings));
   Database database(std::move(state));
   XSP_CHECK_OK(write_schema(database));

@@ -1,9 +1,8 @@
 #include "models/onnx/writer.h"
 
 #include <fcntl.h>
-#include <linux/falloc.h>
+#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -199,7 +198,8 @@ Plan plan_of(const Graph& graph) {
   return plan;
 }
 
-// The file under its temporary name; removed unless it was put in place.
+// The file while it is written. It has no name yet where the file system allows that, so that not
+// even a killed process leaves anything; elsewhere it has a temporary one.
 class Output {
  public:
   Output(const std::string& path, const WriteOptions& options) : path_(path), options_(options) {}
@@ -207,7 +207,7 @@ class Output {
   Output& operator=(const Output&) = delete;
   ~Output() {
     if (file_ >= 0) ::close(file_);
-    if (exists_) ::unlink(temporary_.c_str());
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
   }
 
   Status open(uint64_t bytes);
@@ -216,12 +216,16 @@ class Output {
 
  private:
   Error error(int number) const;
+  int open_nameless() const;
+  std::string temporary_name() const;
+  Status name_file(const std::string& name);
+  Status rename_to(const std::string& name);
 
   std::string path_;
   const WriteOptions& options_;
-  std::string temporary_;
+  std::string temporary_;  // a name to be removed; empty: none
+  bool is_nameless_ = false;
   int file_ = -1;
-  bool exists_ = false;
   uint64_t done_ = 0;
   uint64_t total_ = 0;
 };
@@ -237,6 +241,40 @@ Error Output::error(int number) const {
   return failed(path_ + ": cannot be written: " + why + ": " + what_to_do);
 }
 
+// -1 if the file system has no such files, or there is no /proc to name them by.
+int Output::open_nameless() const {
+  if (::access("/proc/self/fd", X_OK) != 0) return -1;
+  const size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  return ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
+std::string Output::temporary_name() const {
+  uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+    number = static_cast<uint64_t>(::getpid());
+  }
+  return path_ + "." + std::to_string(number) + ".tmp";
+}
+
+// Gives the file a name beside, or without, its temporary one; an existing file is an error.
+Status Output::name_file(const std::string& name) {
+  const std::string descriptor = "/proc/self/fd/" + std::to_string(file_);
+  const int linked = is_nameless_ ? ::linkat(AT_FDCWD, descriptor.c_str(), AT_FDCWD, name.c_str(),
+                                             AT_SYMLINK_FOLLOW)
+                                  : ::link(temporary_.c_str(), name.c_str());
+  if (linked == 0) return Ok{};
+  // Without links, as on a memory card: the file was not there when the writing began.
+  if (is_nameless_ || (errno != EPERM && errno != EOPNOTSUPP)) return error(errno);
+  return rename_to(name);
+}
+
+Status Output::rename_to(const std::string& name) {
+  if (::rename(temporary_.c_str(), name.c_str()) != 0) return error(errno);
+  temporary_.clear();
+  return Ok{};
+}
+
 Status Output::open(uint64_t bytes) {
   total_ = bytes;
   struct stat status = {};
@@ -244,10 +282,14 @@ Status Output::open(uint64_t bytes) {
     if (!options_.replace) return error(EEXIST);
     if (!S_ISREG(status.st_mode)) return error(S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
   }
-  temporary_ = path_ + ".XXXXXX.tmp";
-  file_ = ::mkostemps(temporary_.data(), 4, O_CLOEXEC);
-  if (file_ < 0) return error(errno);
-  exists_ = true;
+  file_ = open_nameless();
+  is_nameless_ = file_ >= 0;
+  if (!is_nameless_) {
+    const std::string name = temporary_name();
+    file_ = ::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (file_ < 0) return error(errno);
+    temporary_ = name;
+  }
   // Makes room at once: a full disk is known before minutes were spent. Not all disks can.
   if (::fallocate(file_, 0, 0, static_cast<off_t>(bytes)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
@@ -273,22 +315,16 @@ Status Output::append(const void* data, size_t size) {
 }
 
 Status Output::finish() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(file_, 0666 & ~mask) != 0) return error(errno);
-  const int closed = ::close(std::exchange(file_, -1));
-  if (closed != 0) return error(errno);
-  if (options_.replace) {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return error(errno);
-    exists_ = false;
-    return Ok{};
+  // Errors of a delayed write show when a descriptor is closed; this one is still needed.
+  const int second = ::dup(file_);
+  if (second < 0 || ::close(second) != 0) return error(errno);
+  if (!options_.replace) return name_file(path_);
+  if (is_nameless_) {
+    const std::string name = temporary_name();
+    XSP_CHECK_OK(name_file(name));
+    temporary_ = name;
   }
-  // Unlike rename, link refuses a file that came into being meanwhile.
-  if (::link(temporary_.c_str(), path_.c_str()) == 0) return Ok{};
-  if (errno != EPERM && errno != EOPNOTSUPP && errno != EMLINK) return error(errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return error(errno);
-  exists_ = false;
-  return Ok{};
+  return rename_to(path_);
 }
 
 }  // namespace

@@ -100,18 +100,29 @@ TEST_F(ModelsVerb, HelpShowsExamples) {
   EXPECT_NE(help.out.find("Examples:"), std::string::npos);
 }
 
+// Has the process a file of this folder open, named or not?
+bool writes_into(pid_t process, const fs::path& folder) {
+  std::error_code error;
+  const fs::path files = "/proc/" + std::to_string(process) + "/fd";
+  for (const auto& file : fs::directory_iterator(files, error)) {
+    const fs::path target = fs::read_symlink(file.path(), error);
+    if (target.string().rfind(folder.string(), 0) == 0) return true;
+  }
+  return false;
+}
+
 TEST_F(ModelsVerb, AnInterruptLeavesNothing) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     const std::string program = std::string(XSP_BIN_DIR) + "/xsp";
     const std::string path = (folder_ / "vgg16.onnx").string();
-    ::freopen("/dev/null", "w", stderr);
+    if (::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(126);
     ::execl(program.c_str(), "xsp", "models", "build", "vgg16", "-o", path.c_str(), nullptr);
     ::_exit(127);
   }
-  // Until the temporary file is there; half a minute at most.
-  for (int i = 0; i < 30000 && fs::is_empty(folder_); ++i) ::usleep(1000);
+  // Half a minute at most.
+  for (int i = 0; i < 30000 && !writes_into(child, folder_); ++i) ::usleep(1000);
   ASSERT_EQ(::kill(child, SIGINT), 0);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

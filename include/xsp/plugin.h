@@ -181,10 +181,10 @@ typedef struct xsp_adapter {
  *
  * Keys of the model's site, xsp_open_options.model_site:
  *
- *   attributes  folded_layers        JSON list of the model's own layers that the framework computed
- *                                    when it opened the model: they depend on no input
- *               removed_layers       likewise: those that it left out, as their results are not used
- *                                    or are their inputs
+ *   attributes  folded_layers        JSON list of the model's own layers that the framework
+ *                                    computed when it opened the model: they depend on no input
+ *               removed_layers       likewise: those that it left out, as their results are not
+ *                                    used or are their inputs
  *               provider             what runs the model, e.g. "CPUExecutionProvider"
  *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
 

@@ -1,0 +1,195 @@
+// The adapter `onnxruntime`, beyond what every adapter must do: names, provenance, options, errors.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "capture/worker_npy.h"
+#include "trace_file.h"
+#include "worker_process.h"
+#include "xsp/plugin.h"
+
+namespace xsp::contract {
+namespace {
+
+std::string data(const std::string& name) {
+  return std::string(XSP_SOURCE_DIR) + "/tests/data/onnx/" + name;
+}
+
+class OnnxRuntimeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(adapter_path("onnxruntime"))) GTEST_SKIP() << "skipped: not built";
+    WorkerProcess probe({"--adapter", adapter_path("onnxruntime"), "--probe"});
+    const Fields reply = probe.reply();
+    if (!reply.empty() && reply[0] == "failed") GTEST_SKIP() << "skipped: " << reply[2];
+  }
+
+  static Fields arguments(const std::string& model, Fields more = {},
+                          const std::string& levels = "model,layer") {
+    Fields all = {"--adapter", adapter_path("onnxruntime"), "--model", model, "--levels", levels};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  // Runs the model twice and gives its trace.
+  static TraceFile traced(const std::string& model, Fields more = {}) {
+    WorkerProcess worker(arguments(model, std::move(more)));
+    const Fields ready = worker.reply();
+    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
+    for (const char* command : {"run\t2", "flush", "quit"}) {
+      worker.send(command);
+      worker.reply();
+    }
+    EXPECT_EQ(worker.wait(), 0);
+    return read_trace(worker.trace());
+  }
+
+  // What a worker says that fails.
+  static std::string failure(const std::string& model, Fields more = {}) {
+    WorkerProcess worker(arguments(model, std::move(more), "model"));
+    Fields reply = worker.reply();
+    if (!reply.empty() && reply[0] == "ready") {
+      worker.send("run\t1");
+      reply = worker.reply();
+    }
+    EXPECT_EQ(reply.size(), 3u);
+    return reply.size() == 3 ? reply[0] + " " + reply[1] + " " + reply[2] : "";
+  }
+};
+
+std::string attribute(const trace::Site& site, const std::string& key) {
+  for (const auto& [name, value] : site.attributes) {
+    if (name == key) return value;
+  }
+  return "absent";
+}
+
+double counter(const trace::Site& site, const std::string& key) {
+  for (const auto& [name, value] : site.counters) {
+    if (name == key) return value;
+  }
+  return -1;
+}
+
+std::vector<std::string> types(const TraceFile& file) {
+  std::vector<std::string> all;
+  for (const Span& layer : file.layers) all.push_back(layer.site.type);
+  return all;
+}
+
+TEST_F(OnnxRuntimeTest, FusedLayersAreTiedToTheModelsOwn) {
+  const TraceFile file = traced(data("tiny.onnx"), {"--batch", "2"});
+  ASSERT_EQ(file.models.size(), 2u);
+  EXPECT_EQ(counter(file.models[0].site, "layer_resolution_ns"), 1000);
+  EXPECT_EQ(attribute(file.models[0].site, "provider"), "CPUExecutionProvider");
+  EXPECT_EQ(attribute(file.models[0].site, "folded_layers"), "[]");
+  const auto conv = std::find_if(file.layers.begin(), file.layers.end(),
+                                 [](const Span& s) { return s.site.type == "Conv"; });
+  ASSERT_NE(conv, file.layers.end());
+  EXPECT_EQ(attribute(conv->site, "source_layers"), "[\"conv1\",\"bn1\",\"relu1\"]");
+  EXPECT_EQ(attribute(conv->site, "output_shapes"), "[[2,8,16,16]]");
+  EXPECT_EQ(counter(conv->site, "output_bytes"), 2 * 8 * 16 * 16 * 4);
+  EXPECT_EQ(counter(conv->site, "activation_bytes"), 2 * 3 * 16 * 16 * 4);
+  EXPECT_EQ(counter(conv->site, "parameter_bytes"), (8 * 3 * 3 * 3 + 8) * 4);
+  const auto gemm = std::find_if(file.layers.begin(), file.layers.end(),
+                                 [](const Span& s) { return s.site.type == "Gemm"; });
+  ASSERT_NE(gemm, file.layers.end());
+  // Its weights are packed when the model is opened, and missing in the runtime's own profile.
+  EXPECT_EQ(attribute(gemm->site, "input_shapes"), "[[2,8],[8,10],[10]]");
+  EXPECT_EQ(counter(gemm->site, "parameter_bytes"), (8 * 10 + 10) * 4);
+}
+
+TEST_F(OnnxRuntimeTest, WithoutOptimisationTheModelsOwnLayersRun) {
+  const TraceFile file = traced(data("tiny.onnx"), {"--option", "graph_optimization=none"});
+  const std::vector<std::string> once = {
+      "Conv", "BatchNormalization", "Relu", "GlobalAveragePool", "Flatten", "Gemm", "Softmax"};
+  std::vector<std::string> twice = once;
+  twice.insert(twice.end(), once.begin(), once.end());
+  EXPECT_EQ(types(file), twice);
+  for (const Span& layer : file.layers) {
+    EXPECT_EQ(attribute(layer.site, "source_layers"), "[\"" + layer.site.name + "\"]");
+  }
+}
+
+TEST_F(OnnxRuntimeTest, LayersInABranchNestInIt) {
+  const TraceFile file = traced(data("branch.onnx"));
+  ASSERT_EQ(types(file),
+            (std::vector<std::string>{"If", "MatMul", "Relu", "If", "MatMul", "Relu"}));
+  EXPECT_TRUE(file.layers[0].holds(file.layers[1]));
+  EXPECT_TRUE(file.layers[3].holds(file.layers[4]));
+  EXPECT_EQ(attribute(file.layers[1].site, "input_shapes"), "[[1,4],[4,4]]");
+}
+
+TEST_F(OnnxRuntimeTest, TokensAndMasksAreMadeAndMultiplied) {
+  Scratch folder;
+  WorkerProcess worker(arguments(data("tokens.onnx"), {"--input", "input_ids=2x5"}, "model"));
+  ASSERT_EQ(worker.reply()[0], "ready");
+  EXPECT_EQ(worker.said()[1], (Fields{"input", "attention_mask", "int64", "2,5"}));
+  worker.send("run\t1");
+  ASSERT_EQ(worker.reply()[0], "ran");
+  worker.send("save\t" + folder.path().string());
+  const Fields saved = worker.reply();
+  ASSERT_EQ(saved.size(), 3u);
+  const auto array = capture::read_npy(folder.path() / saved[2]);
+  ASSERT_TRUE(array.ok());
+  EXPECT_EQ(array->dimensions, (std::vector<int64_t>{2, 5}));
+  const auto* values = reinterpret_cast<const int64_t*>(array->data.data());
+  // The mask is 1, so that the product is the tokens.
+  for (size_t i = 0; i < 10; ++i) EXPECT_TRUE(values[i] >= 0 && values[i] < 100);
+}
+
+TEST_F(OnnxRuntimeTest, OptionsAreTakenAndCheckedByName) {
+  for (const char* option :
+       {"graph_optimization=basic", "provider=cpu", "execution_mode=parallel", "inter_op_threads=2",
+        "memory_pattern=off", "memory_arena=off", "session.intra_op.allow_spinning=0"}) {
+    const TraceFile file = traced(data("tiny.onnx"), {"--option", option, "--threads", "2"});
+    EXPECT_EQ(file.models.size(), 2u) << option;
+    EXPECT_GE(file.layers.size(), 2 * 4u) << option;
+  }
+  EXPECT_EQ(failure(data("tiny.onnx"), {"--option", "graph_optimization=most"}).substr(0, 9),
+            "failed 1 ");
+  const std::string no_provider = failure(data("tiny.onnx"), {"--option", "provider=abacus"});
+  EXPECT_EQ(no_provider.substr(0, 9), "failed 4 ");
+  EXPECT_NE(no_provider.find("CPUExecutionProvider"), std::string::npos) << "it says what there is";
+}
+
+TEST_F(OnnxRuntimeTest, AnAbsentLibraryIsSaidToBeAbsent) {
+  setenv("XSP_ONNXRUNTIME", "/no/such/libonnxruntime.so", 1);
+  WorkerProcess worker({"--adapter", adapter_path("onnxruntime"), "--probe"});
+  unsetenv("XSP_ONNXRUNTIME");
+  const Fields reply = worker.reply();
+  ASSERT_EQ(reply.size(), 3u);
+  EXPECT_EQ(reply[0] + " " + reply[1], "failed 4");
+  EXPECT_NE(reply[2].find("XSP_ONNXRUNTIME"), std::string::npos) << reply[2];
+}
+
+TEST_F(OnnxRuntimeTest, DamagedBytesCostOneLine) {
+  Scratch folder;
+  std::ifstream file(data("tiny.onnx"), std::ios::binary);
+  const std::string good{std::istreambuf_iterator<char>(file), {}};
+  // The first bytes hold the graph's structure; the weights are behind it.
+  for (size_t at = 0; at < 640; at += 40) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ (1 << (at / 40 % 8)));
+    const std::string path = folder.path() / "bad.onnx";
+    std::ofstream(path, std::ios::binary) << bad;
+    WorkerProcess worker(arguments(path));
+    const Fields reply = worker.reply();
+    ASSERT_FALSE(reply.empty()) << "the worker died of a bit at byte " << at;
+    if (reply[0] == "ready") continue;  // a name, say: still a model
+    ASSERT_EQ(reply.size(), 3u);
+    EXPECT_EQ(reply[1], std::to_string(XSP_BAD_MODEL)) << reply[2];
+    EXPECT_EQ(reply[2].rfind(path, 0), 0u) << reply[2];
+    EXPECT_LT(reply[2].size(), 600u) << reply[2];
+    EXPECT_EQ(WEXITSTATUS(worker.wait()), 1);
+  }
+}
+
+}  // namespace
+}  // namespace xsp::contract

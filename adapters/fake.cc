@@ -22,6 +22,8 @@
 //                 crash   SIGSEGV                 kill    SIGKILL, as when memory is out
 //                 hang    never returns           memory  asks for more than there is
 //                 fail    fails cleanly           exit    ends the process with status 3
+//   when=layer    the fault happens only if layers are recorded
+//   above=N       the fault happens only in runs with a batch larger than N
 // clang-format on
 //
 // Input x, float32[batch, width]; output y, float32[batch, width]. Layer k maps v to v / 2 + k, and
@@ -115,6 +117,13 @@ void wait(const Description& description, int64_t us) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
   while (std::chrono::steady_clock::now() < end) {
   }
+}
+
+// Do the conditions of the fault hold? At open no batch is known, and 0 stands for it.
+bool has_fault(const xsp_model& model) {
+  const bool records = (model.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
+  if (model.description.fault_with_layers && !records) return false;
+  return model.batch > model.description.fault_above;
 }
 
 xsp_status take_fault(xsp_model* model, const std::string& kind) {
@@ -229,7 +238,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
       return fail(host, XSP_FAILED,
                   std::string("option ") + options.options[i].key + ": unknown: fake has none");
     }
-    if (model->description.fault_at == xsp::fake::kAtOpen) {
+    if (model->description.fault_at == xsp::fake::kAtOpen && has_fault(*model)) {
       const xsp_status fault = take_fault(model.get(), model->description.fault);
       if (fault != XSP_OK) return fault;
     }
@@ -345,7 +354,7 @@ void run_layer_late(xsp_model* model, size_t index) {
 xsp_status run(xsp_model* model) {
   return guarded(model->host, [&] {
     if (model->batch == 0) return bad_input(model, "x", "not set");
-    if (model->description.fault_at == model->runs) {
+    if (model->description.fault_at == model->runs && has_fault(*model)) {
       const xsp_status status = take_fault(model, model->description.fault);
       if (status != XSP_OK) return status;
     }

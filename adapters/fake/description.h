@@ -25,6 +25,8 @@ struct Description {
   bool tokens = false;
   std::string fault;
   int64_t fault_at = kNever;
+  bool fault_with_layers = false;  // only if layers are recorded
+  int64_t fault_above = -1;        // only at larger batches
 };
 
 inline constexpr int64_t kLayersMax = 10'000;
@@ -57,6 +59,8 @@ inline bool parse_setting(std::string_view key, std::string_view value, Descript
   if (key == "width") return parse_number(value, 1, kWidthMax, &description->width);
   if (key == "threads") return parse_number(value, 1, kThreadsMax, &description->threads);
   if (key == "fault") return parse_fault(value, description);
+  if (key == "above") return parse_number(value, 0, INT64_MAX, &description->fault_above);
+  if (key == "when") return description->fault_with_layers = value == "layer";
   if (key == "wait") {
     description->sleeps = value == "sleep";
     return value == "sleep" || value == "spin";

@@ -89,6 +89,9 @@ Library load() {
   const std::vector<std::string> paths = candidates();
   void* handle = nullptr;
   std::string why = "libonnxruntime.so was not found";
+  // It reads this when it is loaded. A profiler reports to nobody, and threads that do would
+  // disturb what it measures.
+  setenv("ORT_DISABLE_TELEMETRY", "1", 1);
   for (const std::string& path : paths) {
     handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle != nullptr) break;

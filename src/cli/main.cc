@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   int exit_status = 0;
   add_analyze(app, exit_status);
   add_doctor(app, exit_status);
+  add_profile(app, exit_status);
   add_models(app, exit_status);
   add_query(app, exit_status);
   if (argc < 2) {

@@ -66,7 +66,7 @@ class Experiment {
     facts_["started_at"] = utc_now();
     keep_state("before");
     const TimePoint start = steady_clock::now();
-    for (size_t first = 0; first < runs_.size();) {
+    for (size_t first = 0; first < runs_.size() && !refused_;) {
       size_t end = first + 1;
       while (end < runs_.size() && runs_[end].planned.batch == runs_[first].planned.batch) ++end;
       // The batches still to come share what is left of the time.
@@ -78,6 +78,7 @@ class Experiment {
     }
     keep_state("after");
     facts_["ended_at"] = utc_now();
+    if (refused_) return *refused_;
     if (!anything_measured()) return nothing_measured();
     return write(std::move(database));
   }
@@ -102,7 +103,7 @@ class Experiment {
   // All runs of one batch size: at once if memory permits, else one after another.
   void run_batch(size_t first, size_t end, double time_s) {
     std::optional<size_t> opened;
-    for (size_t i = first; i < end && !stopped() && !opened; ++i) {
+    for (size_t i = first; i < end && !stopped() && !opened && !refused_; ++i) {
       if (open(i)) opened = i;
     }
     if (!opened) return;
@@ -134,6 +135,9 @@ class Experiment {
     fs::create_directory(options.scratch, error);
     auto worker = Worker::start(options, request_.worker_limits, stop_);
     if (!worker.ok()) {
+      // A model or an input that is no good will be no better for the other runs.
+      const Code code = worker.error().code;
+      if (i == 0 && code != Code::kFailed && code != Code::kInterrupted) refused_ = worker.error();
       fail(i, worker.error());
       return false;
     }
@@ -155,7 +159,8 @@ class Experiment {
     run.series.stopped_by = interrupted ? "interrupt" : "failure";
     collect_notes(i);
     workers_[i].reset();
-    if (!interrupted) warn("not measured: " + name_of(run.planned) + ": " + error.text);
+    if (!interrupted && !refused_)
+      warn("not measured: " + name_of(run.planned) + ": " + error.text);
   }
 
   bool all_fit(size_t opened, size_t end) {
@@ -175,12 +180,13 @@ class Experiment {
   // Measures the open workers of runs [first, end) in turns, and ends them.
   void run_group(size_t first, size_t end, double time_s) {
     std::vector<Subject*> subjects;
-    std::vector<SubjectName> names;
+    std::vector<SubjectInfo> infos;
     std::vector<size_t> indices;
     for (size_t i = first; i < end; ++i) {
       if (workers_[i] == nullptr) continue;
       subjects.push_back(workers_[i].get());
-      names.push_back({levels_text(runs_[i].planned.levels), runs_[i].planned.batch});
+      infos.push_back({levels_text(runs_[i].planned.levels), runs_[i].planned.batch,
+                       runs_[i].series.warmup_iterations});
       indices.push_back(i);
     }
     Limits limits = request_.limits;
@@ -189,7 +195,7 @@ class Experiment {
     const double ours_before = workers_cpu_s(indices);
     const TimePoint start = steady_clock::now();
     std::vector<Series> series =
-        measure(subjects, names, limits, request_.worker.seed, environment_, listener_, stop_);
+        measure(subjects, infos, limits, request_.worker.seed, environment_, listener_, stop_);
     judge_load(before, workers_cpu_s(indices) - ours_before, seconds_since(start));
     for (size_t k = 0; k < indices.size(); ++k) {
       const size_t i = indices[k];
@@ -356,6 +362,7 @@ class Experiment {
   std::vector<std::unique_ptr<Worker>> workers_;  // of the runs that are open
   std::map<std::string, std::string> facts_;
   std::vector<std::string> warnings_;
+  std::optional<Error> refused_;  // why the whole experiment makes no sense
 };
 
 }  // namespace

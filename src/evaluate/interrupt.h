@@ -3,18 +3,22 @@
 #define XSP_EVALUATE_INTERRUPT_H_
 
 #include <signal.h>
+#include <time.h>
 
 #include <atomic>
+#include <cstdint>
 
 namespace xsp::evaluate {
 
-// While one lives, SIGINT and SIGTERM are counted. One at a time.
+// While one lives, SIGINT and SIGTERM are counted. One at a time. Several at once, as tools send
+// them that signal a process and then its group, count as one.
 class Interrupts {
  public:
   Interrupts() {
     count_ = 0;
+    last_ms_ = -kApartMs;
     struct sigaction action {};
-    action.sa_handler = [](int) { count_.fetch_add(1, std::memory_order_relaxed); };
+    action.sa_handler = count_one;
     ::sigemptyset(&action.sa_mask);
     ::sigaction(SIGINT, &action, &old_int_);  // without SA_RESTART: a wait in progress ends
     ::sigaction(SIGTERM, &action, &old_term_);
@@ -28,8 +32,21 @@ class Interrupts {
   const std::atomic<int>& count() const { return count_; }
 
  private:
+  static constexpr int64_t kApartMs = 300;
+
+  // In the handler: only what is safe there.
+  static void count_one(int) {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t now_ms = int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+    if (now_ms - last_ms_.load(std::memory_order_relaxed) < kApartMs) return;
+    last_ms_.store(now_ms, std::memory_order_relaxed);
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
+
   static inline std::atomic<int> count_ = 0;
-  static_assert(std::atomic<int>::is_always_lock_free);  // a signal handler uses it
+  static inline std::atomic<int64_t> last_ms_ = -kApartMs;
+  static_assert(std::atomic<int64_t>::is_always_lock_free);
   struct sigaction old_int_ {};
   struct sigaction old_term_ {};
 };

@@ -16,7 +16,7 @@ constexpr int kWarmupIterationsMin = 6;
 
 class Loop {
  public:
-  Loop(std::span<Subject* const> subjects, std::span<const SubjectName> names, const Limits& limits,
+  Loop(std::span<Subject* const> subjects, std::span<const SubjectInfo> infos, const Limits& limits,
        uint64_t seed, const Environment& environment, Listener& listener,
        const std::atomic<int>& stop)
       : subjects_(subjects),
@@ -29,11 +29,12 @@ class Loop {
         series_(subjects.size()),
         block_iterations_(subjects.size(), 1),
         expected_ns_(subjects.size(), 0) {
-    for (const SubjectName& name : names) {
+    for (size_t i = 0; i < infos.size(); ++i) {
       RunProgress run;
-      run.levels = name.levels;
-      run.batch = name.batch;
+      run.levels = infos[i].levels;
+      run.batch = infos[i].batch;
       progress_.runs.push_back(std::move(run));
+      series_[i].warmup_iterations = infos[i].iterations_before;
     }
     progress_.bound_s = limits.time_s;
   }
@@ -96,8 +97,9 @@ class Loop {
     int iterations = 1;
     while (!stopped()) {
       const auto block = run_block(i, iterations);
+      // Of a block that failed, the trace may hold any part.
+      series.warmup_iterations += iterations;
       if (!block) return;
-      series.warmup_iterations = block->first_iteration + iterations;
       latencies.insert(latencies.end(), block->durations_ns.begin(), block->durations_ns.end());
       expected_ns_[i] = median(std::span(latencies).last(static_cast<size_t>(iterations)));
       const auto steady = steady_from(latencies);
@@ -234,10 +236,10 @@ Difference difference(const Series& a, const Series& b) {
   return paired_difference(of_a, of_b);
 }
 
-std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectName> names,
+std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectInfo> infos,
                             const Limits& limits, uint64_t seed, const Environment& environment,
                             Listener& listener, const std::atomic<int>& stop) {
-  Loop loop(subjects, names, limits, seed, environment, listener, stop);
+  Loop loop(subjects, infos, limits, seed, environment, listener, stop);
   return loop.run();
 }
 

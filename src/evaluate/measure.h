@@ -64,15 +64,15 @@ struct Environment {
 // The real one.
 Environment this_environment();
 
-// Who the subjects are, for the listener.
-struct SubjectName {
-  std::string levels;
+struct SubjectInfo {
+  std::string levels;  // for the listener
   std::optional<int> batch;
+  int iterations_before = 0;  // that it has run already; they count as warm-up
 };
 
 // One series for each subject, in their order.
 // Returns when done, or soon after `stop` is above 0: what was measured until then is there.
-std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectName> names,
+std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectInfo> infos,
                             const Limits& limits, uint64_t seed, const Environment& environment,
                             Listener& listener, const std::atomic<int>& stop);
 

@@ -67,8 +67,8 @@ class Measure : public testing::Test {
     };
   }
   std::vector<Series> run(std::vector<Subject*> subjects, const Limits& limits) {
-    const std::vector<SubjectName> names(subjects.size());
-    return measure(subjects, names, limits, 5, world.environment(), listener, stop);
+    const std::vector<SubjectInfo> infos(subjects.size());
+    return measure(subjects, infos, limits, 5, world.environment(), listener, stop);
   }
   World world;
   Silent listener;

@@ -1,0 +1,341 @@
+// xsp profile: measures a model at several levels, and writes an .xsp file.
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/nearest.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "evaluate/experiment.h"
+#include "evaluate/frameworks.h"
+#include "evaluate/gpu.h"
+#include "evaluate/interrupt.h"
+#include "evaluate/plan.h"
+#include "models/onnx/reader.h"
+#include "models/zoo.h"
+
+namespace xsp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kSecondsPerBatch = 30;
+
+struct Options {
+  std::string model;
+  std::string framework;
+  std::string device = "cpu";
+  std::string batch;
+  std::string levels = "model,layer";
+  std::string counters = "none";
+  std::string output;
+  double max_time_s = 0;  // 0: kSecondsPerBatch for each batch size
+  double width_percent = 1;
+  double timeout_s = 300;
+  uint32_t threads = 0;
+  uint64_t seed = 1;
+  std::vector<std::string> inputs;
+  std::vector<std::string> framework_options;
+  bool no_peaks = false;
+  bool quiet = false;
+  OutputOptions format;
+};
+
+// What the user's word for the model stands for.
+struct Model {
+  std::string name;  // what the output is named after
+  std::string path;  // what the adapter opens
+  uint64_t bytes = 0;
+};
+
+// A model's file, or the description of one that an adapter makes up itself.
+Result<Model> resolve_model(const std::string& word, const evaluate::Installation& installation) {
+  const size_t colon = word.find(':');
+  if (colon != std::string::npos) {
+    const std::string prefix = word.substr(0, colon);
+    for (const std::string& name : evaluate::framework_names(installation)) {
+      if (name == prefix) return Model{name, word, 0};
+    }
+  }
+  std::string path = word;
+  const bool is_known = models::find_model(word) != nullptr;
+  if (is_known) {
+    XSP_TRY(path, models::cached_model(word));
+  }
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) {
+    const std::string why = std::strerror(errno);
+    std::vector<std::string> names;
+    for (const models::ModelDescription& model : models::all_models()) names.push_back(model.name);
+    return failed(word + ": cannot be opened: " + why + ": " +
+                  did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
+  }
+  if (!S_ISREG(facts.st_mode)) {
+    return failed(word + ": not a regular file: name a model's file");
+  }
+  return Model{is_known ? word : fs::path(path).stem().string(), path,
+               static_cast<uint64_t>(facts.st_size)};
+}
+
+// The layers of the model's own file. None if it is of another kind, or if it cannot be understood:
+// whether it is sound is for the framework to say.
+std::vector<std::pair<std::string, std::string>> layers_of(const Model& model) {
+  std::vector<std::pair<std::string, std::string>> layers;
+  if (fs::path(model.path).extension() != ".onnx") return layers;
+  const auto graph = models::read_graph(model.path);
+  if (!graph.ok()) return layers;
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    layers.emplace_back(models::node_label(*graph, i), graph->nodes[i].op_type);
+  }
+  return layers;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> parse_framework_options(
+    const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const std::string& text : texts) {
+    const size_t equal = text.find('=');
+    if (equal == std::string::npos || equal == 0) {
+      return usage("--option '" + text + "': not key=value: give one, e.g. " +
+                   "graph_optimization=basic");
+    }
+    options.emplace_back(text.substr(0, equal), text.substr(equal + 1));
+  }
+  return options;
+}
+
+// What cannot be measured on this machine, and why.
+std::map<std::string, std::string> unavailable_here() {
+  const evaluate::Gpu gpu = evaluate::find_gpu();
+  const std::string reason =
+      gpu.count == 0 ? gpu.reason : "no collector for GPUs is part of this build";
+  std::map<std::string, std::string> unavailable;
+  for (const char* what : {"library", "api", "kernel", "counters"}) unavailable[what] = reason;
+  unavailable["application"] = "xsp profile runs the model alone, without an application";
+  return unavailable;
+}
+
+Result<evaluate::Request> make_request(const Options& options,
+                                       const evaluate::Installation& installation,
+                                       const std::atomic<int>& stop) {
+  evaluate::Request request;
+  // What can be refused without any work is refused first.
+  XSP_TRY(const uint32_t levels, evaluate::parse_levels(options.levels));
+  std::vector<int> batches;
+  if (!options.batch.empty()) {
+    XSP_TRY(batches, evaluate::parse_batches(options.batch));
+  }
+  XSP_TRY(const auto counters, evaluate::parse_counters(options.counters));
+  XSP_TRY(request.worker.options, parse_framework_options(options.framework_options));
+  XSP_TRY(request.plan, evaluate::make_plan(levels, batches, counters, unavailable_here()));
+  XSP_TRY(const Model model, resolve_model(options.model, installation));
+  XSP_TRY(const evaluate::Framework framework,
+          evaluate::choose_framework(installation, options.framework, model.path, stop));
+  request.worker.program = installation.worker;
+  request.worker.adapter = framework.adapter;
+  request.worker.model = model.path;
+  request.worker.device = options.device;
+  request.worker.threads = options.threads;
+  request.worker.seed = options.seed;
+  request.worker.inputs = options.inputs;
+  request.worker_limits.answer_s = options.timeout_s;
+  request.limits.width = options.width_percent / 100;
+  const double batch_count = static_cast<double>(batches.empty() ? 1 : batches.size());
+  request.limits.time_s =
+      options.max_time_s > 0 ? options.max_time_s : kSecondsPerBatch * batch_count;
+  request.measure_peaks = !options.no_peaks;
+  request.output = options.output.empty() ? model.name + ".xsp" : options.output;
+  request.model_layers = layers_of(model);
+  request.facts["model"] = model.name;
+  request.facts["model_path"] = model.path;
+  if (model.bytes > 0) request.facts["model_bytes"] = std::to_string(model.bytes);
+  request.facts["xsp_version"] = XSP_VERSION;
+  return request;
+}
+
+store::Value value_of(const std::optional<int>& value) {
+  return value ? store::Value(int64_t{*value}) : store::Value();
+}
+
+// What was measured, one row for each run, and one for each level that was not.
+Sheet results_sheet(const evaluate::Request& request, const evaluate::Outcome& outcome) {
+  Sheet sheet;
+  sheet.title = request.facts.at("model");
+  sheet.columns = {
+      {"levels", "text", ""},    {"batch", "number", ""},       {"status", "text", ""},
+      {"reason", "text", ""},    {"stopped_by", "text", ""},    {"iterations", "number", ""},
+      {"latency_ns", "ns", ""},  {"latency_low_ns", "ns", ""},  {"latency_high_ns", "ns", ""},
+      {"overhead_ns", "ns", ""}, {"overhead_low_ns", "ns", ""}, {"overhead_high_ns", "ns", ""}};
+  for (const analyze::Column& column : sheet.columns) {
+    sheet.table.columns.push_back({column.name, column.unit == "text" ? "VARCHAR" : "DOUBLE"});
+  }
+  for (const evaluate::Run& run : outcome.runs) {
+    const evaluate::Summary& latency = run.series.latency_ns;
+    std::vector<store::Value> row = {evaluate::levels_text(run.planned.levels),
+                                     value_of(run.planned.batch ? run.planned.batch
+                                              : run.ready       ? run.ready->batch
+                                                                : std::nullopt),
+                                     run.status(),
+                                     run.reason(),
+                                     run.series.stopped_by,
+                                     static_cast<int64_t>(latency.count)};
+    row.resize(sheet.columns.size());
+    if (latency.count > 0) row[6] = latency.median;
+    if (latency.median_interval) row[7] = latency.median_interval->low;
+    if (latency.median_interval) row[8] = latency.median_interval->high;
+    for (const evaluate::Overhead& overhead : outcome.overheads) {
+      if (overhead.run_id != run.planned.run_id) continue;
+      row[9] = overhead.latency_ns.median;
+      if (!overhead.latency_ns.interval) continue;
+      row[10] = overhead.latency_ns.interval->low;
+      row[11] = overhead.latency_ns.interval->high;
+    }
+    sheet.table.rows.push_back(std::move(row));
+  }
+  // A person reads of a status only where it is worth reading.
+  const bool all_ok = request.plan.not_measured.empty() &&
+                      std::all_of(outcome.runs.begin(), outcome.runs.end(),
+                                  [](const evaluate::Run& run) { return run.status() == "ok"; });
+  sheet.view.options = {{"columns", std::string("levels,batch,") + (all_ok ? "" : "status,") +
+                                        "latency_ns,latency_low_ns,latency_high_ns,overhead_ns,"
+                                        "overhead_low_ns,overhead_high_ns"}};
+  for (const auto& [what, reason] : request.plan.not_measured) {
+    std::vector<store::Value> row = {what, {}, std::string("not measured"), reason};
+    row.resize(sheet.columns.size());
+    sheet.table.rows.push_back(std::move(row));
+  }
+  return sheet;
+}
+
+// For people: a line ends here, the numbers are on standard output.
+void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
+void say_where(const evaluate::Outcome& outcome) {
+  const std::string file = outcome.file.string();
+  say("wrote " + file);
+  say("next: xsp analyze --list");
+  say("      xsp analyze layer_information " + file);
+  say("      xsp query " + file + " \"FROM run\"");
+}
+
+Status profile(const Options& options, const std::string& command) {
+  // A file that may not grow is an error of writing, here and in the workers, not a death.
+  ::signal(SIGXFSZ, SIG_IGN);
+  const evaluate::Interrupts interrupts;
+  XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
+  XSP_TRY(evaluate::Request request, make_request(options, installation, interrupts.count()));
+  request.facts["command"] = command;
+  Result<evaluate::Outcome> outcome = failed("");
+  {
+    const auto progress = make_progress(request.facts["model"],
+                                        options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
+    for (const auto& [what, reason] : request.plan.not_measured) {
+      progress->note("not measured: " + what + ": " + reason);
+    }
+    outcome = evaluate::run_experiment(request, *progress, interrupts.count());
+  }
+  if (!outcome.ok()) return outcome.error();
+  XSP_CHECK_OK(
+      write_stdout(render(results_sheet(request, *outcome), options.format, terminal_of(1))));
+  if (!options.quiet) say_where(*outcome);
+  if (outcome->misplaced) {
+    return failed(outcome->misplaced->text + ": the evaluation is in " + outcome->file.string() +
+                  ": move it to where there is room");
+  }
+  if (outcome->interrupted) {
+    return Error{Code::kInterrupted,
+                 "interrupted: what was measured is in " + outcome->file.string()};
+  }
+  size_t failures = 0;
+  for (const evaluate::Run& run : outcome->runs) failures += run.status() == "failed";
+  if (failures > 0) {
+    return failed(std::to_string(failures) + " of " + std::to_string(outcome->runs.size()) +
+                  " runs failed: the others are in " + outcome->file.string() +
+                  ": see the warnings above");
+  }
+  return Ok{};
+}
+
+std::string command_line() {
+  std::string text;
+  if (std::FILE* file = std::fopen("/proc/self/cmdline", "rb"); file != nullptr) {
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+      text += c == '\0' ? ' ' : static_cast<char>(c);
+    }
+    std::fclose(file);
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("profile", "Measure a model, level by level");
+  verb->add_option("MODEL", options->model,
+                   "A name of 'xsp models --list', a model's file, or fake:DESCRIPTION")
+      ->type_name("")
+      ->required();
+  verb->add_option("--framework", options->framework,
+                   "What runs it: a name of 'xsp doctor'; else by the file's ending");
+  verb->add_option("--device", options->device, "cpu, cuda or cuda:N")->capture_default_str();
+  verb->add_option("--batch", options->batch, "Batch sizes: 1,2,4; else the model's own");
+  verb->add_option("--levels", options->levels, "Levels: model,layer,library,api,kernel, or all")
+      ->capture_default_str();
+  verb->add_option("--counters", options->counters, "roofline, NAME,... or none")
+      ->capture_default_str();
+  verb->add_option("--max-time", options->max_time_s,
+                   "Seconds that all runs may take; else 30 for each batch size")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--width", options->width_percent,
+                   "Stop when the median is known to within this many percent")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
+  verb->add_option("--threads", options->threads, "Threads that a layer may use");
+  verb->add_option("--input", options->inputs,
+                   "An input: name=1x3x224x224[:dtype], or name=@file.npy; may be repeated")
+      ->expected(1)
+      ->take_all();
+  verb->add_option("--option", options->framework_options,
+                   "An option of the framework: key=value; may be repeated")
+      ->expected(1)
+      ->take_all();
+  verb->add_option("--seed", options->seed, "Of made-up inputs and of the order of the runs")
+      ->capture_default_str();
+  verb->add_option("--timeout", options->timeout_s,
+                   "Seconds without an answer after which a run is given up")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_flag("--no-peaks", options->no_peaks, "Do not measure the machine's ceilings");
+  verb->add_flag("--quiet", options->quiet, "No progress, no notes");
+  add_output_options(*verb, options->format, false);
+  verb->footer(
+      "Every level is measured by a run of its own, in turns with the others, until the 95 % "
+      "interval\n"
+      "of the median is narrow enough. Ctrl-C keeps what was measured. Exit status: 0 all of it "
+      "was\n"
+      "measured, 1 a run failed or was interrupted (the file holds the others), 2 usage, 4 not\n"
+      "available here.\n"
+      "\n"
+      "Examples:\n"
+      "  xsp profile resnet50\n"
+      "  xsp profile model.onnx --batch 1,2,4,8 -o sweep.xsp\n"
+      "  xsp profile bert-base --input input_ids=1x128:int64 --threads 1\n"
+      "  xsp profile fake:layers=3,us=500 --max-time 5");
+  verb->callback([options, &exit_status] {
+    const Status status = profile(*options, command_line());
+    exit_status = status.ok() ? 0 : report(status.error());
+  });
+}
+
+}  // namespace xsp::cli

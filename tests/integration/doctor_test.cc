@@ -1,0 +1,50 @@
+// xsp doctor: says of every level and framework whether it can be had, or why not.
+#include <set>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+class DoctorTest : public XspTest {};
+
+TEST_F(DoctorTest, NamesEveryLevelAndFrameworkWithAReason) {
+  const Finished finished = run({"doctor", "--format", "json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto findings = nlohmann::json::parse(finished.out, nullptr, false);
+  ASSERT_TRUE(findings.is_array());
+  std::map<std::string, nlohmann::json> by_name;
+  for (const auto& finding : findings) {
+    by_name[finding["name"]] = finding;
+    const std::string status = finding["status"];
+    EXPECT_TRUE(status == "available" || status == "not available" || status == "limited")
+        << finding;
+    if (status == "not available") {
+      EXPECT_NE(finding["reason"], "") << finding;
+      EXPECT_NE(finding["what_to_do"], "") << finding;
+    }
+  }
+  for (const char* level : {"application", "model", "layer", "library", "api", "kernel"}) {
+    ASSERT_EQ(by_name.count(level), 1u) << level;
+    EXPECT_EQ(by_name[level]["kind"], "level");
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(XSP_BIN_DIR).parent_path() / "lib/xsp/adapters")) {
+    if (entry.path().extension() != ".so") continue;
+    EXPECT_EQ(by_name[entry.path().stem()]["kind"], "framework") << entry.path();
+  }
+  EXPECT_EQ(by_name["fake"]["status"], "available");
+  EXPECT_EQ(by_name["DuckDB"]["status"], "available");
+}
+
+TEST_F(DoctorTest, PeopleGetItWithoutShortening) {
+  const Finished finished = run({"doctor"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  for (const char* word : {"kernel", "fake", "DuckDB", "temporary folder"}) {
+    EXPECT_NE(finished.out.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(finished.out.find("\x1b"), std::string::npos);  // no terminal, no colours
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -1,0 +1,274 @@
+// xsp profile, on models whose every answer is known.
+#include <fcntl.h>
+#include <signal.h>
+
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What every profile here has: an end, and no time spent on the machine's ceilings.
+std::vector<std::string> profile(const std::string& model,
+                                 const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"profile",    model, "--max-time", "2",
+                                        "--no-peaks", "-o",  "out.xsp"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+class ProfileTest : public XspTest {};
+
+TEST_F(ProfileTest, EachLevelHasItsOwnRunAndLayersLastAsLongAsTheySleep) {
+  const Finished finished = run(profile("fake:layers=3,us=2000,wait=sleep"));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto runs = query("out.xsp", "SELECT levels, status, iterations FROM run ORDER BY run_id");
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0]["levels"], "model");
+  EXPECT_EQ(runs[1]["levels"], "model,layer");
+  EXPECT_EQ(runs[0]["status"], "ok");
+  EXPECT_EQ(scalar("out.xsp", "SELECT count(*) FROM span WHERE run_id = 1 AND level <> 2"), 0);
+  // Three layers in each iteration, none of which can last less than it sleeps, in order, inside
+  // their model span.
+  const auto layers =
+      query("out.xsp",
+            "SELECT name, min(ordinal) AS first, max(ordinal) AS last, min(duration_ns) AS least, "
+            "count(*) AS count FROM span WHERE run_id = 2 AND level = 3 AND iteration >= 0 "
+            "GROUP BY name ORDER BY name");
+  ASSERT_EQ(layers.size(), 3u);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    EXPECT_EQ(layers[i]["name"], "layer_" + std::to_string(i));
+    EXPECT_EQ(layers[i]["first"], i);
+    EXPECT_EQ(layers[i]["last"], i);
+    EXPECT_GE(layers[i]["least"], 2'000'000);
+    EXPECT_EQ(layers[i]["count"], runs[1]["iterations"]);
+  }
+  EXPECT_EQ(scalar("out.xsp",
+                   "SELECT count(*) FROM span l LEFT JOIN span m ON m.run_id = l.run_id AND "
+                   "m.span_id = l.parent_id WHERE l.level = 3 AND (m.level IS DISTINCT FROM 2 OR "
+                   "l.start_ns < m.start_ns OR l.start_ns + l.duration_ns > m.start_ns + "
+                   "m.duration_ns)"),
+            0);
+}
+
+TEST_F(ProfileTest, WarmUpIsNegativeAndBlocksHoldTheRest) {
+  ASSERT_EQ(run(profile("fake:layers=2,us=500,wait=sleep")).status, 0);
+  const auto rows = query(
+      "out.xsp",
+      "SELECT r.run_id, warmup_iterations, iterations, "
+      "(SELECT count(*) FROM span s WHERE s.run_id = r.run_id AND level = 2 AND iteration < 0) AS "
+      "before, (SELECT count(*) FROM span s WHERE s.run_id = r.run_id AND level = 2 AND iteration "
+      ">= 0) AS measured, (SELECT sum(iterations)::BIGINT FROM block b WHERE b.run_id = r.run_id) "
+      "AS in_blocks FROM run r");
+  ASSERT_EQ(rows.size(), 2u);
+  for (const auto& row : rows) {
+    EXPECT_GE(row["warmup_iterations"], 1);
+    EXPECT_EQ(row["before"], row["warmup_iterations"]);
+    EXPECT_EQ(row["measured"], row["iterations"]);
+    EXPECT_EQ(row["in_blocks"], row["iterations"]);
+  }
+  // The runs took turns: between two blocks of one there is one of the other.
+  EXPECT_EQ(scalar("out.xsp",
+                   "SELECT count(*) FROM (SELECT run_id, lag(run_id, 2) OVER (ORDER BY start_ns) "
+                   "AS earlier, lag(run_id) OVER (ORDER BY start_ns) AS last FROM block) WHERE "
+                   "run_id = earlier AND run_id = last"),
+            0);
+}
+
+TEST_F(ProfileTest, TheEvaluationSaysWhatWasMeasuredOnWhat) {
+  ASSERT_EQ(run(profile("fake:layers=1,us=100", {"--seed", "7", "--levels", "all"})).status, 0);
+  const auto rows = query("out.xsp", "FROM evaluation");
+  std::map<std::string, std::string> facts;
+  for (const auto& row : rows) facts[row["key"]] = row["value"];
+  EXPECT_EQ(facts["model"], "fake");
+  EXPECT_EQ(facts["framework"], "fake");
+  EXPECT_EQ(facts["seed"], "7");
+  EXPECT_NE(facts["command"].find("--seed 7"), std::string::npos);
+  for (const char* key : {"xsp_version", "started_at", "ended_at", "device", "machine.kernel",
+                          "machine.memory_bytes", "machine.load_1min_before", "input.x"}) {
+    EXPECT_FALSE(facts[key].empty()) << key;
+  }
+  EXPECT_FALSE(facts["not_measured.application"].empty());
+}
+
+TEST_F(ProfileTest, PeaksOfTheMachineAreKept) {
+  ASSERT_EQ(run({"profile", "fake:layers=1,us=100", "--max-time", "1", "-o", "out.xsp"}).status, 0);
+  EXPECT_EQ(scalar("out.xsp",
+                   "SELECT count(*) FROM peak WHERE device = 'cpu' AND value > 0 AND "
+                   "source = 'measured' AND name IN ('fp32_flops_per_s', "
+                   "'fp64_flops_per_s', 'memory_bytes_per_s')"),
+            3);
+}
+
+TEST_F(ProfileTest, ResultsAreJsonForPrograms) {
+  const Finished finished =
+      run(profile("fake:layers=1,us=1000,wait=sleep", {"--format", "json", "--quiet"}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto rows = nlohmann::json::parse(finished.out, nullptr, false);
+  ASSERT_TRUE(rows.is_array());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["levels"], "model");
+  EXPECT_GE(rows[0]["latency_ns"], 1e6);
+  EXPECT_TRUE(rows[0]["overhead_ns"].is_null());
+  EXPECT_TRUE(rows[1]["overhead_ns"].is_number());
+}
+
+TEST_F(ProfileTest, ACrashCostsItsRunAlone) {
+  const Finished finished =
+      run(profile("fake:layers=2,us=300,fault=crash@30,when=layer,wait=sleep"));
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_NE(finished.err.find("killed by signal 11 (segmentation fault)"), std::string::npos)
+      << finished.err;
+  const auto runs = query("out.xsp", "FROM run ORDER BY run_id");
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0]["status"], "ok");
+  EXPECT_GT(runs[0]["iterations"], 6);
+  EXPECT_EQ(runs[1]["status"], "failed");
+  EXPECT_EQ(runs[1]["stopped_by"], "failure");
+  const std::string reason = runs[1]["reason"];
+  EXPECT_NE(reason.find("signal 11"), std::string::npos) << reason;
+}
+
+struct Fault {
+  const char* kind;
+  const char* said;
+};
+class FaultTest : public XspTest, public testing::WithParamInterface<Fault> {};
+INSTANTIATE_TEST_SUITE_P(, FaultTest,
+                         testing::Values(Fault{"kill", "signal 9"}, Fault{"exit", "status 3"},
+                                         Fault{"fail", "as its description asks"},
+                                         Fault{"memory", "memory"},
+                                         Fault{"hang", "no answer within 0.5 s"}),
+                         [](const auto& one) { return one.param.kind; });
+
+TEST_P(FaultTest, IsReportedWithItsCauseAndKeepsTheOtherRun) {
+  const std::string model =
+      std::string("fake:layers=1,us=300,wait=sleep,when=layer,fault=") + GetParam().kind + "@20";
+  const Finished finished = run(profile(model, {"--timeout", "0.5"}));
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find(GetParam().said), std::string::npos) << finished.err;
+  EXPECT_EQ(scalar("out.xsp", "SELECT string_agg(status, ',' ORDER BY run_id) FROM run"),
+            "ok,failed");
+}
+
+TEST_F(ProfileTest, AFaultOfEveryRunIsAnErrorAndLeavesNoFile) {
+  const Finished finished = run(profile("fake:layers=1,fault=crash@open"));
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_EQ(files(), std::vector<std::string>{"tmp"});
+}
+
+TEST_F(ProfileTest, ABatchThatFailsKeepsTheOtherBatches) {
+  const Finished finished =
+      run(profile("fake:layers=1,us=500,wait=sleep,fault=memory@0,above=2", {"--batch", "1,4,2"}));
+  EXPECT_EQ(finished.status, 1);
+  const auto runs = query("out.xsp", "SELECT batch, levels, status FROM run ORDER BY run_id");
+  ASSERT_EQ(runs.size(), 6u);
+  for (const auto& row : runs) {
+    EXPECT_EQ(row["status"], row["batch"] == 4 ? "failed" : "ok") << row;
+  }
+  EXPECT_EQ(runs[2]["batch"], 4);
+}
+
+TEST_F(ProfileTest, CtrlCKeepsWhatWasMeasured) {
+  RunOptions options;
+  options.watch = [this](const std::string&, int pid) {
+    // Once the second worker's trace is there, layers are about to be measured.
+    for (const auto& entry : fs::recursive_directory_iterator(folder / "tmp")) {
+      if (entry.path().filename() != "2.xtrace" || entry.file_size() == 0) continue;
+      ::usleep(1'500'000);
+      ::kill(pid, SIGINT);
+      return true;
+    }
+    return false;
+  };
+  const Finished finished = run({"profile", "fake:layers=2,us=2000,wait=sleep", "--max-time", "60",
+                                 "--width", "0", "--no-peaks", "-o", "out.xsp"},
+                                options);
+  EXPECT_EQ(finished.status, 1) << finished.err;
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_NE(finished.err.find("interrupted"), std::string::npos);
+  EXPECT_EQ(scalar("out.xsp", "SELECT string_agg(DISTINCT status) FROM run"), "interrupted");
+  EXPECT_GT(scalar("out.xsp", "SELECT min(iterations) FROM run"), 0);
+  EXPECT_GT(scalar("out.xsp", "SELECT count(*) FROM span WHERE level = 3 AND iteration >= 0"), 0);
+}
+
+TEST_F(ProfileTest, CtrlCBeforeAnythingWasMeasuredSaysSo) {
+  RunOptions options;
+  options.watch = [](const std::string& err, int pid) {
+    if (err.find("opening") == std::string::npos) return false;
+    ::kill(pid, SIGTERM);
+    return true;
+  };
+  const Finished finished = run(profile("fake:layers=1,fault=hang@open"), options);
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_EQ(files(), std::vector<std::string>{"tmp"});
+}
+
+TEST_F(ProfileTest, AFullDiskLosesNeitherTheOldFileNorTheNewNumbers) {
+  ASSERT_EQ(run(profile("fake:layers=1,us=1000,wait=sleep")).status, 0);
+  const auto old = scalar("out.xsp", "SELECT value FROM evaluation WHERE key = 'started_at'");
+  RunOptions options;
+  options.file_bytes_max = 64 * 1024;  // stands for a disk that is full after so much
+  const Finished finished = run(profile("fake:layers=1,us=1000,wait=sleep"), options);
+  EXPECT_EQ(finished.status, 1) << finished.err;
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_EQ(scalar("out.xsp", "SELECT value FROM evaluation WHERE key = 'started_at'"), old);
+  EXPECT_EQ(files(), (std::vector<std::string>{"out.xsp", "tmp"}));
+}
+
+// A path below a file, and folders that are not there: no privilege makes them writable.
+TEST_F(ProfileTest, AnOutputThatCannotBeWrittenIsRefusedBeforeMeasuring) {
+  std::ofstream(folder / "file") << "x";
+  for (const char* path : {"file/out.xsp", "absent/out.xsp", "/proc/out.xsp", "/dev/full", "tmp"}) {
+    const Finished finished =
+        run({"profile", "fake:layers=1,us=100,fault=hang@open", "-o", path, "--no-peaks"});
+    EXPECT_NE(finished.status, 0) << path;
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_EQ(finished.err.find("opening"), std::string::npos) << finished.err;
+  }
+}
+
+struct Bad {
+  const char* name;
+  std::vector<std::string> arguments;
+  int status;
+};
+class BadInputTest : public XspTest, public testing::WithParamInterface<Bad> {};
+INSTANTIATE_TEST_SUITE_P(
+    , BadInputTest,
+    testing::Values(Bad{"no_model", {}, 2}, Bad{"unknown_option", {"fake:layers=1", "--bogus"}, 2},
+                    Bad{"levels", {"fake:layers=1", "--levels", "layers"}, 2},
+                    Bad{"batch", {"fake:layers=1", "--batch", "0"}, 2},
+                    Bad{"batches", {"fake:layers=1", "--batch", "1,,2"}, 2},
+                    Bad{"time", {"fake:layers=1", "--max-time", "-1"}, 2},
+                    Bad{"framework_option", {"fake:layers=1", "--option", "novalue"}, 2},
+                    Bad{"input", {"fake:layers=1", "--input", "z=1x8"}, 2},
+                    Bad{"shape", {"fake:layers=1", "--input", "x=1x9"}, 2},
+                    Bad{"description", {"fake:layers=x"}, 1}, Bad{"missing_file", {"no.onnx"}, 1},
+                    Bad{"empty_file", {"empty.onnx"}, 1}, Bad{"noise", {"noise.onnx"}, 1},
+                    Bad{"framework", {"fake:layers=1", "--framework", "absent"}, 4},
+                    Bad{"ending", {"model.unknown"}, 4},
+                    Bad{"device", {"fake:layers=1", "--device", "cuda"}, 4}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(BadInputTest, IsOneClearLineWithItsExitStatus) {
+  std::ofstream(folder / "empty.onnx");
+  std::ofstream(folder / "noise.onnx") << "this is no model at all, and nothing like one";
+  std::ofstream(folder / "model.unknown") << "x";
+  std::vector<std::string> arguments = {"profile"};
+  for (const std::string& one : GetParam().arguments) arguments.push_back(one);
+  const Finished finished = run(arguments);
+  EXPECT_EQ(finished.status, GetParam().status) << finished.err;
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_TRUE(finished.out.empty()) << finished.out;
+  for (const std::string& name : files()) EXPECT_FALSE(name.ends_with(".xsp")) << name;
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -1,0 +1,135 @@
+#include "tests/integration/run_xsp.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+
+namespace xsp::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+// Far above what anything here takes: what hangs is killed, and the test fails.
+constexpr seconds kLimit{120};
+
+// Reads what is there; false at the end.
+bool drain(int fd, std::string* text) {
+  char buffer[8192];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got > 0) {
+      text->append(buffer, static_cast<size_t>(got));
+    } else if (got == 0) {
+      return false;
+    } else if (errno != EINTR) {
+      return true;
+    }
+  }
+}
+
+[[noreturn]] void become_xsp(const std::vector<std::string>& arguments, const RunOptions& options,
+                             const fs::path& folder, int out, int err) {
+  ::dup2(::open("/dev/null", O_RDONLY), 0);
+  ::dup2(out, 1);
+  ::dup2(err, 2);
+  if (::chdir(folder.c_str()) != 0) ::_exit(126);
+  if (options.file_bytes_max > 0) {
+    const rlimit limit{options.file_bytes_max, options.file_bytes_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  // A crash on purpose is to end a process as it does without sanitizers.
+  ::setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1", 0);
+  ::setenv("TMPDIR", (folder / "tmp").c_str(), 1);
+  for (const auto& [key, value] : options.environment) ::setenv(key.c_str(), value.c_str(), 1);
+  const std::string program = std::string(XSP_BIN_DIR) + "/xsp";
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+void XspTest::SetUp() {
+  std::string pattern = (fs::temp_directory_path() / "xsp-integration-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  folder = pattern;
+  fs::create_directory(folder / "tmp");
+}
+
+void XspTest::TearDown() {
+  // Nothing that was temporary is left behind, however the program ended.
+  if (!HasFailure() && fs::exists(folder / "tmp")) {
+    EXPECT_TRUE(fs::is_empty(folder / "tmp")) << fs::directory_iterator(folder / "tmp")->path();
+  }
+  fs::remove_all(folder);
+}
+
+Finished XspTest::run(const std::vector<std::string>& arguments, const RunOptions& options) const {
+  int out[2], err[2];
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) return {};
+  ::fcntl(out[0], F_SETFL, O_NONBLOCK);
+  ::fcntl(err[0], F_SETFL, O_NONBLOCK);
+  const pid_t pid = ::fork();
+  if (pid == 0) become_xsp(arguments, options, folder, out[1], err[1]);
+  ::close(out[1]);
+  ::close(err[1]);
+  Finished finished;
+  bool watching = static_cast<bool>(options.watch);
+  bool out_open = true, err_open = true;
+  const auto limit = steady_clock::now() + kLimit;
+  while (out_open || err_open) {
+    pollfd fds[2] = {{out_open ? out[0] : -1, POLLIN, 0}, {err_open ? err[0] : -1, POLLIN, 0}};
+    ::poll(fds, 2, 5);
+    if (fds[0].revents != 0) out_open = drain(out[0], &finished.out);
+    if (fds[1].revents != 0) err_open = drain(err[0], &finished.err);
+    if (watching) watching = !options.watch(finished.err, pid);
+    if (steady_clock::now() > limit) ::kill(pid, SIGKILL);
+  }
+  ::close(out[0]);
+  ::close(err[0]);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  finished.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return finished;
+}
+
+nlohmann::json XspTest::query(const std::string& file, const std::string& sql) const {
+  const Finished finished = run({"query", file, sql, "--format", "json"});
+  EXPECT_EQ(finished.status, 0) << sql << "\n" << finished.err;
+  if (finished.status != 0) return nullptr;
+  return nlohmann::json::parse(finished.out, nullptr, false);
+}
+
+nlohmann::json XspTest::scalar(const std::string& file, const std::string& sql) const {
+  const nlohmann::json rows = query(file, sql);
+  if (!rows.is_array() || rows.empty()) return nullptr;
+  return rows[0].begin().value();
+}
+
+std::vector<std::string> XspTest::files() const {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int error_lines(const Finished& finished) {
+  int count = 0;
+  std::istringstream stream(finished.err);
+  for (std::string line; std::getline(stream, line);) count += line.rfind("error: ", 0) == 0;
+  return count;
+}
+
+}  // namespace xsp::integration

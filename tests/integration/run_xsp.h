@@ -1,0 +1,52 @@
+// Runs the real program, as a user does, in a folder of its own.
+#ifndef XSP_TESTS_INTEGRATION_RUN_XSP_H_
+#define XSP_TESTS_INTEGRATION_RUN_XSP_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace xsp::integration {
+
+struct Finished {
+  int status = -1;  // exit status; 128 + signal if one killed it
+  std::string out;
+  std::string err;
+};
+
+struct RunOptions {
+  std::map<std::string, std::string> environment;  // added to ours
+  uint64_t file_bytes_max = 0;                     // RLIMIT_FSIZE; 0: none
+  // Called every few milliseconds with what it has said on standard error so far and its process
+  // id, until it returns true: to send a signal at the right moment.
+  std::function<bool(const std::string& err, int pid)> watch;
+};
+
+// A test in a temporary folder, where xsp is run.
+class XspTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  Finished run(const std::vector<std::string>& arguments, const RunOptions& options = {}) const;
+  // The rows of a query over a file of this folder, as an array of objects; null if it failed.
+  nlohmann::json query(const std::string& file, const std::string& sql) const;
+  // The first column of its first row.
+  nlohmann::json scalar(const std::string& file, const std::string& sql) const;
+  std::vector<std::string> files() const;  // in the folder, by name
+
+  std::filesystem::path folder;
+};
+
+// How many lines begin with "error: ".
+int error_lines(const Finished& finished);
+
+}  // namespace xsp::integration
+
+#endif  // XSP_TESTS_INTEGRATION_RUN_XSP_H_

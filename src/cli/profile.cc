@@ -200,13 +200,6 @@ Sheet results_sheet(const evaluate::Request& request, const evaluate::Outcome& o
     }
     sheet.table.rows.push_back(std::move(row));
   }
-  // A person reads of a status only where it is worth reading.
-  const bool all_ok = request.plan.not_measured.empty() &&
-                      std::all_of(outcome.runs.begin(), outcome.runs.end(),
-                                  [](const evaluate::Run& run) { return run.status() == "ok"; });
-  sheet.view.options = {{"columns", std::string("levels,batch,") + (all_ok ? "" : "status,") +
-                                        "latency_ns,latency_low_ns,latency_high_ns,overhead_ns,"
-                                        "overhead_low_ns,overhead_high_ns"}};
   for (const auto& [what, reason] : request.plan.not_measured) {
     std::vector<store::Value> row = {what, {}, std::string("not measured"), reason};
     row.resize(sheet.columns.size());
@@ -215,15 +208,64 @@ Sheet results_sheet(const evaluate::Request& request, const evaluate::Outcome& o
   return sheet;
 }
 
-// For people: a line ends here, the numbers are on standard output.
+// For people: what the file says of the model, and what was not measured.
+Status print_summary(const evaluate::Request& request, const evaluate::Outcome& outcome) {
+  XSP_TRY(store::Database database, store::Database::open(outcome.file));
+  bool several_batches = false;
+  for (const evaluate::Run& run : outcome.runs) {
+    several_batches |= run.planned.batch != outcome.runs.front().planned.batch;
+  }
+  std::vector<std::string> analyses = {"model_summary"};
+  if (several_batches) analyses.push_back("model_information");
+  if (!outcome.overheads.empty()) analyses.push_back("overhead_by_level");
+  for (const std::string& name : analyses) {
+    XSP_CHECK_OK(print_analysis(database, name));
+    XSP_CHECK_OK(write_stdout("\n"));
+  }
+  for (const auto& [what, reason] : request.plan.not_measured) {
+    XSP_CHECK_OK(write_stdout("not measured: " + what + ": " + reason + "\n"));
+  }
+  return Ok{};
+}
+
 void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
+// What to do next, with the analyses by their names.
 void say_where(const evaluate::Outcome& outcome) {
   const std::string file = outcome.file.string();
   say("wrote " + file);
-  say("next: xsp analyze --list");
-  say("      xsp analyze layer_information " + file);
+  say("next: xsp analyze layer_information " + file);
+  say("      xsp analyze --list");
   say("      xsp query " + file + " \"FROM run\"");
+}
+
+Status show(const Options& options, const evaluate::Request& request,
+            const evaluate::Outcome& outcome) {
+  Status status = Ok{};
+  if (options.format.format == Format::kTable) {
+    status = print_summary(request, outcome);
+  } else {
+    status = write_stdout(render(results_sheet(request, outcome), options.format, terminal_of(1)));
+  }
+  if (!options.quiet) say_where(outcome);
+  return status;
+}
+
+// What went wrong although there is a file, if anything did.
+Status verdict(const evaluate::Outcome& outcome) {
+  const std::string file = outcome.file.string();
+  if (outcome.misplaced) {
+    return failed(outcome.misplaced->text + ": the evaluation is in " + file +
+                  ": move it to where there is room");
+  }
+  if (outcome.interrupted) {
+    return Error{Code::kInterrupted, "interrupted: what was measured is in " + file};
+  }
+  size_t failures = 0;
+  for (const evaluate::Run& run : outcome.runs) failures += run.status() == "failed";
+  if (failures == 0) return Ok{};
+  return failed(std::to_string(failures) + " of " + std::to_string(outcome.runs.size()) +
+                " runs failed: the others are in " + file + ": see the warnings above");
 }
 
 Status profile(const Options& options, const std::string& command) {
@@ -243,25 +285,10 @@ Status profile(const Options& options, const std::string& command) {
     outcome = evaluate::run_experiment(request, *progress, interrupts.count());
   }
   if (!outcome.ok()) return outcome.error();
-  XSP_CHECK_OK(
-      write_stdout(render(results_sheet(request, *outcome), options.format, terminal_of(1))));
-  if (!options.quiet) say_where(*outcome);
-  if (outcome->misplaced) {
-    return failed(outcome->misplaced->text + ": the evaluation is in " + outcome->file.string() +
-                  ": move it to where there is room");
-  }
-  if (outcome->interrupted) {
-    return Error{Code::kInterrupted,
-                 "interrupted: what was measured is in " + outcome->file.string()};
-  }
-  size_t failures = 0;
-  for (const evaluate::Run& run : outcome->runs) failures += run.status() == "failed";
-  if (failures > 0) {
-    return failed(std::to_string(failures) + " of " + std::to_string(outcome->runs.size()) +
-                  " runs failed: the others are in " + outcome->file.string() +
-                  ": see the warnings above");
-  }
-  return Ok{};
+  const Status shown = show(options, request, *outcome);
+  // That a run failed matters more than that its summary cannot be shown.
+  XSP_CHECK_OK(verdict(*outcome));
+  return shown;
 }
 
 std::string command_line() {

@@ -1,5 +1,7 @@
 #include "evaluate/experiment.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -326,8 +328,11 @@ class Experiment {
     Status status = write_record(record, database);
     if (!status.ok()) {
       // What was measured is worth more than where it was wanted.
-      outcome.misplaced = status.error();
-      XSP_TRY(outcome.file, write_elsewhere(record));
+      outcome.misplaced =
+          failed(request_.output.string() + ": cannot be written: " + status.error().text);
+      auto elsewhere = write_elsewhere(record);
+      if (!elsewhere.ok()) return *outcome.misplaced;
+      outcome.file = std::move(elsewhere).value();
     }
     for (size_t i = 1; i < runs_.size(); ++i) {
       const Run& run = runs_[i];
@@ -340,16 +345,22 @@ class Experiment {
     return outcome;
   }
 
+  // In a folder of its own for temporary files, which stays if there is something in it.
   Result<fs::path> write_elsewhere(const Record& record) {
     std::error_code error;
-    fs::path base = fs::temp_directory_path(error);
-    const fs::path folder =
-        (error ? fs::path("/tmp") : base) / ("xsp-rescued-" + std::to_string(::time(nullptr)));
-    fs::create_directory(folder, error);
-    const fs::path path = folder / request_.output.filename();
+    const fs::path base = fs::temp_directory_path(error);
+    std::string folder = ((error ? fs::path("/tmp") : base) / "xsp-rescued-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) return failed(folder + ": cannot be made");
+    const fs::path path = fs::path(folder) / request_.output.filename();
+    const Status status = write_new(record, path);
+    if (status.ok()) return path;
+    fs::remove_all(folder, error);
+    return status.error();
+  }
+
+  static Status write_new(const Record& record, const fs::path& path) {
     XSP_TRY(store::Database database, store::Database::create(path));
-    XSP_CHECK_OK(write_record(record, database));
-    return path;
+    return write_record(record, database);
   }
 
   const Request& request_;

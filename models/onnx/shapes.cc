@@ -83,18 +83,18 @@ Work node_work(const Node& node, const KnownValues& values) {
   if (x == nullptr || y == nullptr) return {};
   const std::string& op = node.op_type;
   const int64_t elements = y->elements();
-  const auto of_macs = [&](int64_t per_element, bool has_bias) -> Work {
+  // A bias is the sum's first value, and costs nothing.
+  const auto of_macs = [&](int64_t per_element) -> Work {
     const int64_t macs = saturating_product(elements, per_element);
-    return {macs, saturating_sum(saturating_product(2, macs), has_bias ? elements : 0)};
+    return {macs, saturating_product(2, macs)};
   };
-  const bool has_bias = node.inputs.size() > 2 && !node.inputs[2].empty();
   if (op == "Conv" && w != nullptr && !w->shape.empty() && w->shape[0] > 0) {
-    return of_macs(w->elements() / w->shape[0], has_bias);
+    return of_macs(w->elements() / w->shape[0]);
   }
   if (op == "Gemm" && x->shape.size() == 2) {
-    return of_macs(x->shape[node.integer("transA", 0) != 0 ? 0 : 1], has_bias);
+    return of_macs(x->shape[node.integer("transA", 0) != 0 ? 0 : 1]);
   }
-  if (op == "MatMul" && !x->shape.empty()) return of_macs(x->shape.back(), false);
+  if (op == "MatMul" && !x->shape.empty()) return of_macs(x->shape.back());
 
   // Arithmetic per element; comparisons (Relu, Clip, MaxPool) and special functions are none.
   struct Cost {
@@ -108,10 +108,11 @@ Work node_work(const Node& node, const KnownValues& values) {
       {"Mul", 1, 0},
       {"Div", 1, 0},
       {"BatchNormalization", 2, 0},  // folded: a scale and an offset
+      {"Sigmoid", 2, 0},             // less its exponential
       {"Softmax", 0, 3},             // less the maximum, their sum, and its quotient
       {"LayerNormalization", 0, 7},  // mean 1, variance 3, normalise 1, scale and offset 2
-      {"GlobalAveragePool", 1, 1},
-      {"ReduceMean", 1, 1},
+      {"GlobalAveragePool", 0, 1},
+      {"ReduceMean", 0, 1},
       {"ReduceSum", 0, 1},
   };
   if (y->dtype != kFloat32 && y->dtype != kFloat16 && y->dtype != kFloat64) return {};

@@ -1,0 +1,162 @@
+// xsp analyze and xsp query as a user meets them: arguments in, text and exit status out.
+#include "cli/verbs.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/guard.h"
+#include "store/database.h"
+
+namespace xsp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int exit_status = 0;
+  std::string out;
+  std::string error;
+};
+
+Outcome run_verb(const std::vector<std::string>& words) {
+  CLI::App app("xsp", "xsp");
+  app.require_subcommand(1);
+  Outcome outcome;
+  add_analyze(app, outcome.exit_status);
+  add_query(app, outcome.exit_status);
+  std::vector<const char*> arguments = {"xsp"};
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const bool is_refused =
+      guard([&] { app.parse(static_cast<int>(arguments.size()), arguments.data()); }).has_value();
+  if (is_refused) outcome.exit_status = 2;
+  outcome.out = testing::internal::GetCapturedStdout();
+  outcome.error = testing::internal::GetCapturedStderr();
+  return outcome;
+}
+
+class Verbs : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::string name = (fs::temp_directory_path() / "xsp-verbs-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    auto database = store::Database::create(file());
+    ASSERT_TRUE(database.ok()) << database.error().text;
+    std::ifstream fixture(fs::path(XSP_SOURCE_DIR) / "tests/data/small.sql");
+    std::ostringstream sql;
+    sql << fixture.rdbuf();
+    const Status filled = database->execute(sql.str());
+    ASSERT_TRUE(filled.ok()) << filled.error().text;
+    const Status finished = database->finish();
+    ASSERT_TRUE(finished.ok()) << finished.error().text;
+  }
+  static void TearDownTestSuite() { fs::remove_all(folder_); }
+  static std::string file() { return (folder_ / "small.xsp").string(); }
+
+ private:
+  static inline fs::path folder_;
+};
+
+TEST_F(Verbs, AnalyzePrintsATable) {
+  const Outcome outcome = run_verb({"analyze", "a6", file()});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(outcome.out.substr(0, 30), "Latency by layer type, batch 1");
+}
+
+TEST_F(Verbs, AnalyzePrintsEveryFormatOfOneResult) {
+  const Outcome json = run_verb({"analyze", "a6", file(), "--format", "json"});
+  const auto rows = nlohmann::json::parse(json.out);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["type"], "Conv");
+  EXPECT_EQ(rows[0]["latency_ns"], 700000.0);
+  const Outcome csv = run_verb({"analyze", "a6", file(), "--format", "csv"});
+  EXPECT_EQ(csv.out.substr(0, csv.out.find('\n')), "batch,type,layers,latency_ns,share_pct");
+  const Outcome markdown = run_verb({"analyze", "a6", file(), "--format", "markdown"});
+  EXPECT_NE(markdown.out.find("| Conv | 2 | 700.0 |"), std::string::npos) << markdown.out;
+}
+
+TEST_F(Verbs, AnalyzeTakesParameters) {
+  const Outcome outcome =
+      run_verb({"analyze", "latency-by-layer-type", file(), "--param", "batch=2"});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_NE(outcome.out.find("batch 2"), std::string::npos);
+}
+
+TEST_F(Verbs, AnalyzeListsTheCatalogue) {
+  const Outcome outcome = run_verb({"analyze", "--list", "--format", "json"});
+  const auto list = nlohmann::json::parse(outcome.out);
+  ASSERT_GT(list.size(), 10u);
+  for (const auto& one : list) {
+    EXPECT_FALSE(one["name"].get<std::string>().empty());
+    EXPECT_FALSE(one["id"].get<std::string>().empty());
+    EXPECT_FALSE(one["title"].get<std::string>().empty());
+  }
+  EXPECT_EQ(list[0]["id"], "a1");
+}
+
+TEST_F(Verbs, AnalyzeExplainsOne) {
+  const Outcome outcome = run_verb({"analyze", "--list", "a1"});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_NE(outcome.out.find("max_latency_ms=double"), std::string::npos);
+  EXPECT_NE(outcome.out.find("throughput_per_s"), std::string::npos);
+}
+
+TEST_F(Verbs, WhatWasNotMeasuredExitsWith4) {
+  const Outcome kernels = run_verb({"analyze", "a15", file()});
+  EXPECT_EQ(kernels.exit_status, 4);
+  EXPECT_EQ(kernels.out, "");
+  EXPECT_EQ(kernels.error, "error: not measured: no GPU: the runs were on the CPU\n");
+  EXPECT_EQ(run_verb({"analyze", "a6", file(), "--param", "batch=64"}).exit_status, 4);
+}
+
+TEST_F(Verbs, MisuseExitsWith2InOneLine) {
+  const std::vector<std::vector<std::string>> cases = {
+      {"analyze", "a99", file()},
+      {"analyze"},
+      {"analyze", "a1"},
+      {"analyze", "a1", file(), "--param", "batch"},
+      {"analyze", "a6", file(), "--param", "batch=1.5"},
+      {"analyze", "a6", file(), "--param", "batch=1", "--param", "batch=2"},
+      {"analyze", "a6", file(), "--param", "colour=red"},
+      {"query", file(), "SELECT nothing_such"},
+      {"query", file(), ""},
+  };
+  for (const auto& words : cases) {
+    const Outcome outcome = run_verb(words);
+    EXPECT_EQ(outcome.exit_status, 2) << words.back();
+    EXPECT_EQ(outcome.out, "") << words.back();
+    EXPECT_EQ(outcome.error.find("error: "), 0u) << words.back();
+    EXPECT_EQ(outcome.error.find('\n'), outcome.error.size() - 1) << outcome.error;
+  }
+  EXPECT_EQ(run_verb({"analyze", "a1", file(), "--format", "xml"}).exit_status, 2);
+}
+
+TEST_F(Verbs, AMissingFileExitsWith1) {
+  const Outcome outcome = run_verb({"analyze", "a1", file() + ".gone"});
+  EXPECT_EQ(outcome.exit_status, 1);
+  EXPECT_NE(outcome.error.find("No such file"), std::string::npos) << outcome.error;
+}
+
+TEST_F(Verbs, QueryPrintsRowsAndKnowsTheMacros) {
+  const Outcome outcome =
+      run_verb({"query", file(), "SELECT name, latency_ns FROM layers(1) WHERE type = 'Gemm'",
+                "--format", "csv"});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_EQ(outcome.out, "name,latency_ns\nclassify,150000\n");
+}
+
+TEST_F(Verbs, QueryLeavesTheFileAsItIs) {
+  EXPECT_NE(run_verb({"query", file(), "DELETE FROM span"}).exit_status, 0);
+  EXPECT_EQ(run_verb({"query", file(), "SELECT count(*) AS n FROM span", "--format", "csv"}).out,
+            "n\n84\n");
+}
+
+}  // namespace
+}  // namespace xsp::cli

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "xsp/plugin.hpp"
+
 namespace xsp::ort {
 namespace {
 
@@ -111,16 +113,21 @@ ProfileReader::ProfileReader(const std::string& path)
     : file_(path, std::ios::binary), parser_(std::make_unique<Parser>()) {}
 ProfileReader::~ProfileReader() = default;
 
+bool ProfileReader::parse() {
+  const size_t size = line_.size();
+  line_.reserve(size + simdjson::SIMDJSON_PADDING);
+  auto result = parser_->parser.iterate(line_.data(), size, line_.capacity());
+  return std::move(result).get(parser_->document) == simdjson::SUCCESS;
+}
+
 ProfileReader::Event ProfileReader::next(NodeEvent* node) {
   *node = {};
   do {
     if (!std::getline(file_, line_)) return Event::kEnd;
     while (!line_.empty() && (line_.back() == ',' || line_.back() == '\r')) line_.pop_back();
   } while (line_.empty() || line_ == "[" || line_ == "]");
-  const size_t size = line_.size();
-  line_.reserve(size + simdjson::SIMDJSON_PADDING);
-  auto result = parser_->parser.iterate(line_.data(), size, line_.capacity());
-  if (std::move(result).get(parser_->document) != simdjson::SUCCESS) return Event::kUnreadable;
+  // Names may hold any bytes, and JSON is UTF-8.
+  if (!parse() && (line_ = valid_utf8(line_), !parse())) return Event::kUnreadable;
   json::object object;
   if (parser_->document.get_object().get(object) != simdjson::SUCCESS) return Event::kUnreadable;
   return read_event(object, node);

@@ -44,6 +44,7 @@ class ProfileReader {
 
  private:
   struct Parser;
+  bool parse();  // line_ into the document
   std::ifstream file_;
   std::string line_;
   std::unique_ptr<Parser> parser_;

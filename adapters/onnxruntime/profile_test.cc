@@ -88,6 +88,16 @@ TEST_F(ProfileTest, ForeignLinesAreToldAndSkipped) {
                                 Event::kEnd}));
 }
 
+TEST_F(ProfileTest, NamesInOtherBytesThanUtf8AreKeptLegible) {
+  std::string line = kNode;
+  line.replace(line.find("conv_kernel"), 4, "co\xff\xc1");
+  std::ofstream(path_) << line << "\n";
+  ProfileReader reader(path_);
+  NodeEvent node;
+  ASSERT_EQ(reader.next(&node), Event::kNode);
+  EXPECT_EQ(node.name, "co??");
+}
+
 GraphNode node_of(const std::vector<std::pair<bool, Value>>& inputs) {
   GraphNode node;
   for (const auto& [is_weight, value] : inputs) node.inputs.push_back({is_weight, value, 0});

@@ -3,6 +3,8 @@
 #include <cctype>
 #include <cstdio>
 
+#include "xsp/plugin.hpp"
+
 namespace xsp::ort {
 namespace {
 
@@ -71,7 +73,7 @@ std::string condensed(std::string_view message) {
 
 std::string json_string(std::string_view text) {
   std::string json = "\"";
-  for (const char c : text) {
+  for (const char c : valid_utf8(text)) {
     if (c == '"' || c == '\\') {
       json += '\\';
       json += c;

@@ -23,6 +23,7 @@ TEST(OnnxRuntimeText, MessagesLoseLinesAndSourceLocations) {
 
 TEST(OnnxRuntimeText, JsonIsEscaped) {
   EXPECT_EQ(json_string("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
+  EXPECT_EQ(json_string("\xc3\xa9\xff"), "\"\xc3\xa9?\"");
   EXPECT_EQ(json_strings({}), "[]");
   EXPECT_EQ(json_strings({"a", "b"}), "[\"a\",\"b\"]");
   EXPECT_EQ(json_shapes({{1, 3}, {}, {7}}), "[[1,3],[],[7]]");

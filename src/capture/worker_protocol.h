@@ -63,9 +63,6 @@ inline constexpr const char* kIterationKey = "iteration";
 // A line's fields, unescaped; and the line of some fields, escaped, without its line end.
 std::vector<std::string> split_fields(std::string_view line);
 std::string join_fields(const std::vector<std::string>& fields);
-// The text with every byte that is not part of UTF-8 replaced by '?'. Models may hold any bytes;
-// what is said of them is text.
-std::string valid_utf8(std::string_view text);
 
 }  // namespace xsp::capture
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "xsp/plugin.hpp"
+
 namespace xsp::capture {
 namespace {
 

@@ -62,6 +62,7 @@ function(xsp_program name)
     list(FILTER sources EXCLUDE REGEX "main\\.cc$")
     xsp_test(${name}_cli_test SOURCES ${tests} ${sources}
       LIBRARIES ${modules} fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+    target_compile_definitions(${name}_cli_test PRIVATE XSP_VERSION="${PROJECT_VERSION}")
   endif()
 endfunction()
 

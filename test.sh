@@ -29,7 +29,7 @@ build_and_test() { # build_and_test PRESET CTEST-OPTIONS...
   build "$1" && ctest --preset "$1" --no-tests=error --progress "${@:2}"
 }
 threads() {
-  build tsan xsp_annotate trace_test capture_test && ctest --preset tsan --no-tests=error --progress -L threads
+  build tsan annotate_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
 
 step dependencies tools/deps.sh || exit 1

@@ -1,9 +1,9 @@
 # One way to add each kind of thing. Sources are found by folder, so a new file needs no edit here.
 include(GoogleTest)
 
-# xsp_test(NAME SOURCES... LIBRARIES...): a GoogleTest program whose cases are CTest tests.
+# xsp_test(NAME [LABEL L] SOURCES... LIBRARIES...): a GoogleTest program whose cases are CTest tests.
 function(xsp_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT XSP_TESTS)
     return()
   endif()
@@ -12,7 +12,8 @@ function(xsp_test name)
   target_compile_definitions(${name} PRIVATE
     XSP_SOURCE_DIR="${CMAKE_SOURCE_DIR}" XSP_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT 300 LABELS "${arg_LABEL}")
 endfunction()
 
 # xsp_module(NAME FOLDER F DEPENDS MODULES... PRIVATE LIBRARIES...): a static library of the folder's
@@ -22,10 +23,10 @@ function(xsp_module name)
   set(XSP_TEST_LIBRARIES "")
   cmake_parse_arguments(arg "" "FOLDER" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/*.cc")
+  list(FILTER sources EXCLUDE REGEX "/annotate/")  # libxsp.so: see src/capture/module.cmake
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_main)\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "/annotate/")  # libxsp.so: see src/capture/module.cmake
   list(TRANSFORM arg_DEPENDS PREPEND xsp_ OUTPUT_VARIABLE modules)
   if(sources)
     add_library(xsp_${name} STATIC ${sources})

@@ -29,6 +29,8 @@
  * Environment
  *  - XSP_TRACE    the file, where xsp_start is not given one; "%p" in it becomes the process's id.
  *  - XSP_LEVELS   the levels, where xsp_start is not given any: "model,layer", or "all".
+ *  - XSP_CLOCK    "monotonic": time spans by CLOCK_MONOTONIC also where the processor's time-stamp
+ *                 counter would serve, and is cheaper.
  *  - XSP_DISABLE  if set, and neither empty nor "0": xsp_start succeeds, and records nothing.
  */
 #ifndef XSP_XSP_H_
@@ -171,8 +173,8 @@ typedef struct xsp_complete_span {
 
 /* Record a span whose times another profiler measured, if its level is being recorded. */
 XSP_API void xsp_emit(const xsp_complete_span* span);
-/* Now on the clock of xsp_complete_span.start_ns: nanoseconds of UNIX time, as the trace's own anchors
- * convert them. */
+/* Now on the clock of xsp_complete_span.start_ns: nanoseconds of UNIX time, as the trace's own
+ * anchors convert them. A step of the system's clock during the recording does not move it. */
 XSP_API int64_t xsp_now_ns(void);
 
 /* ---- What was lost --------------------------------------------------------------------------- */

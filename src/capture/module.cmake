@@ -4,6 +4,8 @@
 # It needs libc, libdl and pthread alone: no exceptions, no run-time types, no part of the standard
 # library that is not in its headers, and the C compiler's driver links it.
 file(GLOB annotate CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/annotate/*.cc")
+set(annotate_tests ${annotate})
+list(FILTER annotate_tests INCLUDE REGEX "_test\\.cc$")
 list(FILTER annotate EXCLUDE REGEX "_test\\.cc$")
 add_library(xsp_annotate SHARED ${annotate}
   "${CMAKE_SOURCE_DIR}/src/base/crc32c.cc"
@@ -22,3 +24,9 @@ target_link_options(xsp_annotate PRIVATE -Wl,-z,nodelete)
 install(TARGETS xsp_annotate DESTINATION lib)
 
 target_link_libraries(xsp_capture PUBLIC xsp_annotate)
+
+# They run under ThreadSanitizer, and without any sanitizer, too.
+if(NOT XSP_FUZZ)
+  xsp_test(annotate_test LABEL threads-release SOURCES ${annotate_tests}
+    LIBRARIES xsp_annotate xsp_trace ${CMAKE_DL_LIBS})
+endif()

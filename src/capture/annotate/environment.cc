@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "xsp/xsp.h"
 
@@ -53,6 +54,16 @@ const char* variable(const char* name) {
 bool is_disabled() {
   const char* value = variable("XSP_DISABLE");
   return value != nullptr && strcmp(value, "0") != 0;
+}
+
+TickSource tick_source_to_use() {
+  const char* value = variable("XSP_CLOCK");
+  const bool is_refused = value != nullptr && strcmp(value, "monotonic") == 0;
+  // A process may have forbidden itself to read it.
+  int permission = PR_TSC_ENABLE;
+  prctl(PR_GET_TSC, &permission);
+  const bool can_read = permission == PR_TSC_ENABLE;
+  return has_invariant_tsc() && can_read && !is_refused ? TickSource::kTsc : TickSource::kMonotonic;
 }
 
 uint32_t parse_levels(const char* text) {

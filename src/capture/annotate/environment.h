@@ -5,10 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/clock.h"
+
 namespace xsp::capture {
 
 // $XSP_DISABLE is set and neither empty nor "0".
 bool is_disabled();
+// The processor's counter where it can be trusted and $XSP_CLOCK is not "monotonic".
+TickSource tick_source_to_use();
 // The bits of a list of levels, "model,layer" or "all"; 0 if a word of it is no level.
 uint32_t parse_levels(const char* text);
 // `asked`, else $XSP_LEVELS, else every level. 0 if $XSP_LEVELS is malformed.

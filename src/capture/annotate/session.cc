@@ -149,7 +149,7 @@ int open_file(const trace::FileHeader& header) {
 // Makes the file of session.path and starts the drainer. Both locks are held, or there is one
 // thread.
 int begin_recording(bool keeps_time_of_parent) {
-  session.tick_source = has_invariant_tsc() ? TickSource::kTsc : TickSource::kMonotonic;
+  session.tick_source = tick_source_to_use();
   trace::FileHeader header = {};
   memcpy(header.magic, trace::kFileMagic, sizeof header.magic);
   header.byte_order = trace::kByteOrder;

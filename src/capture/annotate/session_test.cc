@@ -371,5 +371,30 @@ TEST(Session, TheEnvironmentDecides) {
   EXPECT_TRUE(is_success(status)) << WEXITSTATUS(status);
 }
 
+// Where there is no counter to trust, as on other processors.
+TEST(Session, TheMonotonicClockServesAsWell) {
+  Scratch scratch;
+  static xsp_site site = XSP_SITE(XSP_LEVEL_MODEL, "timed otherwise");
+  setenv("XSP_CLOCK", "monotonic", 1);
+  const int error = start(scratch.path());
+  unsetenv("XSP_CLOCK");
+  ASSERT_EQ(error, 0);
+  const int64_t before_ns = xsp_now_ns();
+  xsp_span outer = xsp_begin(&site);
+  xsp_span inner = xsp_begin(&site);
+  usleep(2000);
+  xsp_end(&inner);
+  xsp_end(&outer);
+  const int64_t after_ns = xsp_now_ns();
+  ASSERT_EQ(xsp_stop(), 0);
+  const Reader reader = open_trace(scratch.path());
+  const std::vector<ReadSpan> spans = read_spans(reader);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_GE(spans[0].end_ns - spans[0].start_ns, 2'000'000);
+  EXPECT_GE(spans[1].start_ns, before_ns);
+  EXPECT_LE(spans[1].end_ns, after_ns);
+  EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
+}
+
 }  // namespace
 }  // namespace xsp::capture

@@ -284,9 +284,9 @@ void free_memory() {
 
 bool write_tables() {
   DrainMemory* drain = session.drain;
-  const uint8_t* log = tables_log();
   const size_t end = tables_size();
   while (drain->tables_written < end) {
+    const uint8_t* log = tables_log();  // there, since it has entries
     const size_t bytes = table_bytes_to_write(log, drain->tables_written, end);
     memcpy(drain->payload(), log + drain->tables_written, bytes);
     if (append(ChunkType::kTable, bytes) != 0) return false;
@@ -382,8 +382,12 @@ void finish_file() {
     Lane* lane = session.lanes[i];
     if (!is_of_session(lane) || lane->has_block == 0) continue;
     // From the file's view the recording ends here, whatever the thread still does.
-    LaneBlock last = *lane->block;
+    LaneBlock last = {};
+    last.lane = lane->number;
+    last.thread = lane->thread;
     last.state = static_cast<uint32_t>(trace::LaneState::kFree);
+    last.dropped_ring = trace::load(lane->block->dropped_ring);
+    last.dropped_site = trace::load(lane->block->dropped_site);
     last.accepted_and_depth = lane->drained << LaneBlock::kDepthBits;
     last.accepted_given = lane->drained_given;
     trace::detach_block(lane);

@@ -123,7 +123,7 @@ void xsp_emit(const xsp_complete_span* given) {
   memcpy(&span, given, given->struct_size < sizeof span ? given->struct_size : sizeof span);
   const uint32_t level = c::site_level(span.site_id);
   if (level != 0 && !xsp_is_recorded(level)) return;
-  if (xsp_recorded_levels == 0) return;
+  if (__atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) == 0) return;
   t::Lane* lane = c::joined_lane();
   if (lane == nullptr) return;
   if (level == 0) {

@@ -24,7 +24,7 @@ void add_site_counter(uint32_t site_id, const char* key, double value);
 uint32_t site_level(uint32_t site_id);
 bool is_key(uint32_t key);
 
-// The log. Entries below tables_size() do not change any more.
+// The log, once tables_size() is not 0. Entries below that do not change any more.
 const uint8_t* tables_log();
 size_t tables_size();
 // What could not be added, since the process began.

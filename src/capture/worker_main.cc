@@ -318,26 +318,28 @@ class Worker {
   int fail() {
     replies_.send({"failed", std::to_string(static_cast<int>(status_)), why_});
     // What was measured before is worth having: the model may still know layers of earlier runs.
-    if (model_ != nullptr) {
-      call([&] { return adapter_->flush(model_); });
-      close();
-    }
-    collectors_.stop();
-    xsp_stop();
+    if (model_ != nullptr) close();
+    stop();
     return 1;
   }
 
+  // Ends with every layer in the trace, whether `flush` was asked for or not.
   void close() {
+    call([&] { return adapter_->flush(model_); });
     call([&] {
       adapter_->close(model_);
       return XSP_OK;
     });
   }
 
-  void finish() {
-    close();
+  void stop() {
     collectors_.stop();
     xsp_stop();
+  }
+
+  void finish() {
+    close();
+    stop();
     xsp_counts counts{};
     counts.struct_size = sizeof counts;
     xsp_get_counts(&counts);

@@ -33,7 +33,8 @@ void check(const xsp::Status& status) {
   if (!status.ok()) stop_with(status.error());
 }
 
-// 169,000 inferences of the model alone, and as many of the model and its 58 layers.
+// 169,000 inferences of the model alone, and as many of the model and its 58 layers; and 8,500 with
+// a kernel for each layer, once with their times and once with their counters.
 const char* const kTenMillionSpans = R"sql(
 INSERT INTO evaluation VALUES ('model', 'bench'), ('device', 'cpu');
 INSERT INTO run BY NAME
@@ -61,6 +62,19 @@ INSERT INTO span BY NAME
     CASE WHEN l < 58 THEN i * 59 + l + 1 END AS layer_id, l + 2 AS site_id, 0 AS depth,
     CASE WHEN l < 58 THEN duration_ns ELSE 100000 END AS self_ns, false AS is_open
   FROM range(169000) t(i), range(59) u(l);
+INSERT INTO run BY NAME
+  SELECT run_id, 'model,layer,library,api,kernel' AS levels, 1 AS batch, counters,
+    'cuda:0' AS device, 10 AS warmup_iterations, 8490 AS iterations, 'ok' AS status
+  FROM (VALUES (3, NULL), (4, 'all')) t(run_id, counters);
+INSERT INTO span BY NAME
+  SELECT r.run_id, span.* EXCLUDE run_id REPLACE (
+    CASE level WHEN 3 THEN 6 ELSE level END AS level, CASE level WHEN 3 THEN 0 END AS device)
+  FROM span, (VALUES (3), (4)) r(run_id) WHERE span.run_id = 2 AND iteration < 8490;
+INSERT INTO span_counter
+  SELECT run_id, span_id, t.name, t.value FROM span, (VALUES ('flops', 1e6),
+    ('dram_read_bytes', 1e5),
+    ('dram_write_bytes', 1e5), ('occupancy_pct', 50)) t(name, value)
+  WHERE run_id = 4 AND level = 6;
 INSERT INTO site_attribute
   SELECT 2, l + 2, key, value FROM range(58) t(l), (VALUES
     ('input_shapes', '[[1,64,56,56],[64,64,3,3]]'), ('output_shapes', '[[1,64,56,56]]'),
@@ -70,7 +84,9 @@ INSERT INTO audit_fact
     ('clipped_max_ns'), ('overlapping'), ('launches'), ('executions')) t(name);
 INSERT INTO audit_fact SELECT run_id, 'spans', count(*) FROM span GROUP BY run_id;
 INSERT INTO peak VALUES ('cpu', 'fp32_flops_per_s', 1e11, 'measured'),
-  ('cpu', 'memory_bytes_per_s', 1e10, 'measured');
+  ('cpu', 'memory_bytes_per_s', 1e10, 'measured'),
+  ('cuda:0', 'fp32_flops_per_s', 1e13, 'measured'),
+  ('cuda:0', 'memory_bytes_per_s', 1e12, 'measured');
 )sql";
 
 void make_file(const fs::path& path) {

@@ -4,7 +4,8 @@
 -- @question What was measured, how long does it take, where does the time go?
 -- Each figure comes from the run at its own level: the model's latency from the run that recorded the model
 -- alone, the layers' from the run that recorded the layers. The difference between the model's latency and the
--- sum of its layers is explained: median latency = layers together + between layers - cost of recording.
+-- sum of its layers is explained: latency = layers together + between layers - slower when recorded, which is how
+-- much longer the inference took in the run that recorded the layers (overhead_by_level has it with its interval).
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table columns=section,item,value,share_pct,detail bar=share_pct top=100 group=section
@@ -38,12 +39,13 @@ inference AS (
     AND iteration < chosen_end(3, (SELECT batch FROM wanted))
   GROUP BY iteration),
 explained AS (
-  SELECT median(layers_ns) AS layers_ns, median(model_ns - layers_ns) AS between_ns, median(model_ns) AS with_ns
-  FROM inference HAVING median(layers_ns) IS NOT NULL),
+  SELECT trimmed_mean(list_sort(list(layers_ns))) AS layers_ns, trimmed_mean(list_sort(list(model_ns))) AS with_ns
+  FROM inference WHERE layers_ns IS NOT NULL HAVING count(*) > 0),
 by_type AS (
   SELECT row_number() OVER (ORDER BY sum(self_ns) DESC) AS rank, coalesce(type, 'unknown') AS type,
-    count(*) AS layers, sum(self_ns) AS self_ns
-  FROM layer GROUP BY ALL),
+    count(*) AS layers, sum(self_ns) AS self_ns,
+    CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
+  FROM layer GROUP BY coalesce(type, 'unknown')),
 ceiling AS (
   SELECT peak_of(device, 'fp32', 'flops_per_s', threads) AS peak_flops FROM measured_run
   WHERE run_id = (SELECT run_id FROM model)),
@@ -81,11 +83,11 @@ line AS (
   UNION ALL
   SELECT 40 + rank, 'where', type, self_ns, 'ns', pct(self_ns, (SELECT self_ns FROM whole)),
     concat(layers, CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END)
-  FROM by_type WHERE rank <= 5
+  FROM by_type WHERE rank <= shown_types
   UNION ALL
   SELECT 46, 'where', concat(count(*), ' more types'), sum(self_ns), 'ns',
     pct(sum(self_ns), (SELECT self_ns FROM whole)), concat(sum(layers), ' layers')
-  FROM by_type WHERE rank > 5 HAVING count(*) > 0
+  FROM by_type WHERE rank > shown_types HAVING count(*) > 0
   UNION ALL
   SELECT 47, 'where', 'convolution', convolution_ns, 'ns', pct(convolution_ns, self_ns),
     'fused ones included'
@@ -94,13 +96,12 @@ line AS (
   SELECT 50, 'sum', 'layers together', layers_ns, 'ns', pct(layers_ns, (SELECT latency_ns FROM model)),
     'of the latency' FROM explained
   UNION ALL
-  SELECT 51, 'sum', 'between layers', between_ns, 'ns', pct(between_ns, (SELECT latency_ns FROM model)),
-    CASE WHEN between_ns < 0 THEN 'they overlap' ELSE 'the runtime itself' END
+  SELECT 51, 'sum', 'between layers', with_ns - layers_ns, 'ns',
+    pct(with_ns - layers_ns, (SELECT latency_ns FROM model)), CASE WHEN with_ns < layers_ns THEN 'they overlap' ELSE 'the runtime itself' END
   FROM explained
   UNION ALL
-  SELECT 52, 'sum', 'cost of recording', with_ns - quantile_of(sorted, 0.5), 'ns',
-    pct(with_ns - quantile_of(sorted, 0.5), latency_ns), 'not in the latency'
-  FROM explained, model
+  SELECT 52, 'sum', 'slower when recorded', with_ns - latency_ns, 'ns', pct(with_ns - latency_ns, latency_ns),
+    'not in the latency' FROM explained, model
   UNION ALL
   SELECT 60, 'work', 'flops', flops, 'flops', NULL, CASE unknown WHEN 0 THEN 'from the layers'' shapes'
     ELSE printf('unknown layers: %d, %.1f %% of time', unknown, pct(unknown_ns, self_ns)) END

@@ -169,6 +169,10 @@ TEST(Output, ScalesKeepWhatMatters) {
   EXPECT_EQ(Scale("count", {1}).text(1234567.0), "1,234,567");
   EXPECT_EQ(Scale("count", {1}).text(-123.0), "-123");
   EXPECT_EQ(Scale("pct", {1}).text(12.345), "12.3");
+  // Beside larger values of its unit a column keeps their scale, unless it would vanish.
+  EXPECT_EQ(Scale("ns", {497000}, 5e7).label(), "ms");
+  EXPECT_EQ(Scale("ns", {497000}, 5e7).text(497000.0), "0.497");
+  EXPECT_EQ(Scale("ns", {497}, 5e7).label(), "ns");
   // A moment of UNIX time keeps every digit.
   EXPECT_EQ(Scale("ns", {1.7e18}).text(Value(int64_t{1700000000123456789})), "1700000000123456789");
   EXPECT_EQ(Scale("number", {1}).text(Value(int64_t{9007199254740993})), "9007199254740993");

@@ -104,7 +104,8 @@ void fill_by_row(const Sheet& sheet, const Page& page, size_t index, size_t unit
   }
 }
 
-void fill(const Sheet& sheet, const Page& page, size_t index, TextColumn* column) {
+void fill(const Sheet& sheet, const Page& page, size_t index, double largest_beside,
+          TextColumn* column) {
   const analyze::Column& about = sheet.columns[index];
   column->is_text = about.unit == "text" || about.unit == "bool";
   if (about.unit.starts_with("by:")) {
@@ -117,7 +118,7 @@ void fill(const Sheet& sheet, const Page& page, size_t index, TextColumn* column
   column->label = label_of_name(about.name, about.unit);
   std::vector<double> numbers;
   for (const size_t row : page.rows) numbers.push_back(number_at(sheet, row, index));
-  const Scale scale(about.unit, numbers);
+  const Scale scale(about.unit, numbers, largest_beside);
   if (!column->is_text) column->unit = scale.label();
   for (size_t i = 0; i < page.rows.size(); ++i) {
     const Value& value = sheet.table.rows[page.rows[i]][index];
@@ -179,6 +180,20 @@ void blank_repeats(std::vector<std::string>* cells) {
   }
 }
 
+// The largest value, moments in time aside, of the shown columns that have the unit of this one.
+double largest_beside(const Sheet& sheet, const Page& page, const std::vector<size_t>& shown,
+                      size_t index) {
+  double largest = 0;
+  for (const size_t other : shown) {
+    if (sheet.columns[other].unit != sheet.columns[index].unit) continue;
+    for (const size_t row : page.rows) {
+      const double number = std::fabs(number_at(sheet, row, other));
+      if (number < 1e16) largest = std::max(largest, number);
+    }
+  }
+  return largest;
+}
+
 Page make_page(const Sheet& sheet, const OutputOptions& options) {
   Page page;
   choose_rows(sheet, options, &page);
@@ -194,7 +209,7 @@ Page make_page(const Sheet& sheet, const OutputOptions& options) {
     TextColumn one;
     Page first;
     first.rows = {0};
-    fill(sheet, first, index, &one);
+    fill(sheet, first, index, 0, &one);
     page.caption += (page.caption.empty() ? "" : ", ") + one.label + " " + one.cells[0] +
                     (one.unit.empty() ? "" : " ") + one.unit;
   }
@@ -212,7 +227,7 @@ Page make_page(const Sheet& sheet, const OutputOptions& options) {
     }
     if (bar_column == index) page.bars = page.columns.size();
     TextColumn column;
-    fill(sheet, page, index, &column);
+    fill(sheet, page, index, largest_beside(sheet, page, shown, index), &column);
     if (group_column == index) blank_repeats(&column.cells);
     page.columns.push_back(std::move(column));
   }

@@ -40,6 +40,19 @@ const std::vector<Step>& steps_of(std::string_view unit) {
   return none;
 }
 
+// The largest of them that does not exceed the value.
+Step step_for(std::string_view unit, double value) {
+  const std::vector<Step>& steps = steps_of(unit);
+  Step best = steps.front();
+  for (const Step& step : steps) {
+    if (step.factor <= value) best = step;
+  }
+  return best;
+}
+
+// A column keeps the scale of its neighbours if its largest value is at least this much of a unit.
+constexpr double kSharedScaleMin = 0.01;
+
 // Moments in nanoseconds of UNIX time are not durations.
 constexpr double kMomentMin = 1e16;
 
@@ -59,7 +72,7 @@ std::string fixed(double value, int decimals) {
 
 }  // namespace
 
-Scale::Scale(std::string_view unit, const std::vector<double>& values) {
+Scale::Scale(std::string_view unit, const std::vector<double>& values, double largest_beside) {
   std::vector<double> sizes;
   for (const double value : values) {
     if (std::isfinite(value) && value != 0) sizes.push_back(std::fabs(value));
@@ -74,11 +87,11 @@ Scale::Scale(std::string_view unit, const std::vector<double>& values) {
     groups_ = unit == "count";
     return;
   }
-  for (const Step& step : steps_of(unit)) {
-    if (step.factor > 1 && largest < step.factor) break;
-    factor_ = step.factor;
-    label_ = step.label;
-  }
+  const Step shared = step_for(unit, std::max(largest, largest_beside));
+  const bool is_shared = largest >= kSharedScaleMin * shared.factor;
+  const Step step = is_shared ? shared : step_for(unit, largest);
+  factor_ = step.factor;
+  label_ = step.label;
   groups_ = true;
   if (factor_ == 1 && is_integral && unit != "pct" && unit != "ratio") return;
   // Three significant digits of the middle value, four of times; three decimals at most.

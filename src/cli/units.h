@@ -14,8 +14,10 @@ namespace xsp::cli {
 // column can be read down: 0.021, 12.403 ms.
 class Scale {
  public:
-  // `unit` is one of analyze::units(); an unknown one counts as "number".
-  Scale(std::string_view unit, const std::vector<double>& values);
+  // `unit` is one of analyze::units(); an unknown one counts as "number". Columns of one unit that
+  // are compared across share the scale of `largest_beside`, the largest value among them all,
+  // unless this column is far below it.
+  Scale(std::string_view unit, const std::vector<double>& values, double largest_beside = 0);
 
   const std::string& label() const { return label_; }  // "ms"; may be empty
   std::string text(double value) const;

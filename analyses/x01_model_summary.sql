@@ -97,7 +97,8 @@ line AS (
     'of the latency' FROM explained
   UNION ALL
   SELECT 51, 'sum', 'between layers', with_ns - layers_ns, 'ns',
-    pct(with_ns - layers_ns, (SELECT latency_ns FROM model)), CASE WHEN with_ns < layers_ns THEN 'they overlap' ELSE 'the runtime itself' END
+    pct(with_ns - layers_ns, (SELECT latency_ns FROM model)),
+    CASE WHEN with_ns < layers_ns THEN 'they overlap' ELSE 'the runtime itself' END
   FROM explained
   UNION ALL
   SELECT 52, 'sum', 'slower when recorded', with_ns - latency_ns, 'ns', pct(with_ns - latency_ns, latency_ns),

@@ -10,7 +10,8 @@ function(xsp_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE xsp_flags ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
-    XSP_SOURCE_DIR="${CMAKE_SOURCE_DIR}" XSP_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    XSP_SOURCE_DIR="${CMAKE_SOURCE_DIR}" XSP_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+    XSP_VERSION="${PROJECT_VERSION}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
     PROPERTIES TIMEOUT 300 LABELS "${arg_LABEL}")
@@ -63,7 +64,6 @@ function(xsp_program name)
     list(FILTER sources EXCLUDE REGEX "main\\.cc$")
     xsp_test(${name}_cli_test SOURCES ${tests} ${sources}
       LIBRARIES ${modules} fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
-    target_compile_definitions(${name}_cli_test PRIVATE XSP_VERSION="${PROJECT_VERSION}")
   endif()
 endfunction()
 

@@ -14,7 +14,11 @@ constexpr double kChains = 12;
 #define XSP_CHAINS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 
 // Each chain is x = x * 0.5 + 1, which settles at 2: no value ever overflows or is denormal.
-#define XSP_CHAIN_BEGIN(i) auto x##i = begin_value;
+// The compiler must not know that the chains begin alike: it would compute one of them for all.
+#define XSP_CHAIN_BEGIN(i)           \
+  auto begin##i = begin_value;       \
+  asm volatile("" : "+m"(begin##i)); \
+  auto x##i = begin##i;
 #define XSP_CHAIN_STEP(i) x##i = XSP_STEP(x##i);
 #define XSP_CHAIN_SUM(i) total += first_lane(x##i);
 

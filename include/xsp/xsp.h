@@ -62,7 +62,7 @@ typedef struct xsp_site {
   const char* name;
   const char* type; /* kind of thing, e.g. an operator type "Conv"; may be NULL */
   uint32_t level;   /* XSP_LEVEL_* */
-  uint32_t id;      /* 0 until first use; assigned by the library */
+  uint32_t id;      /* assigned at first use: 0 before; UINT32_MAX if the table is full */
 } xsp_site;
 #define XSP_SITE(level, name) \
   { (name), NULL, (level), 0 }

@@ -2,15 +2,15 @@
 // length in bounded memory. rules.h says which span is whose parent.
 //
 // In the order of ends a parent comes after all that it holds, so a span waits for its parent. It
-// waits in a window of the latest Options::window spans, which then leave in the same order. A
-// parent that ends later than that would come too late: a first pass over the trace finds every
-// such span (those within which more than a quarter of the window ends), and the second pass knows
-// them from the start. A few spans in a million are: the frame around a whole program, spans that
-// never ended.
+// waits in a window of the latest spans, which leave in the same order. A parent that ends later
+// than that would come too late: a first pass over the times alone finds every such span (those
+// within which more than a quarter of the window may end), and the second pass knows them from the
+// start. They are few: the frame around a whole program, spans that never ended.
 //
-// Costs: the trace is decoded twice; streams that are not in the order of ends are sorted by way of
-// a temporary file (feed.h). Memory: about 130 bytes per span of the window, one decoded chunk per
-// stream, the table of launches.
+// Costs: the trace is decoded once, and its times once more; streams that are not in the order of
+// ends are sorted by way of a temporary file (feed.h). Memory: 128 bytes per span of the window,
+// one decoded chunk per stream, 72 bytes per block of spans in the first pass (0.3 to 2 bytes per
+// span of the trace).
 #ifndef XSP_CORRELATE_CORRELATE_H_
 #define XSP_CORRELATE_CORRELATE_H_
 
@@ -27,7 +27,9 @@ inline constexpr int64_t kNoIteration = INT64_MIN;
 
 // A span with all that correlation found out about it.
 struct Span {
-  uint64_t id = 0;         // from 1, in the order of ends
+  // Unique, from 1, but not every number is used. In the order of ends, except that the spans which
+  // the first pass has found have the lowest.
+  uint64_t id = 0;
   uint64_t parent_id = 0;  // 0: none
   uint64_t model_id = 0;   // the nearest ancestor at the level model, itself included; 0: none
   uint64_t layer_id = 0;
@@ -51,7 +53,7 @@ struct Span {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // Spans, in the order of their ids, some thousands at a time.
+  // Spans, in the order of ends, a thousand or so at a time.
   virtual Status spans(std::span<const Span> spans) = 0;
   // An attribute or a counter of a span, before the span itself.
   virtual Status value(uint64_t span_id, const trace::SpanValue& value) = 0;
@@ -59,7 +61,8 @@ class Sink {
 
 struct Options {
   int64_t tolerance_ns = kToleranceNs;
-  size_t window = size_t{1} << 13;       // spans; a power of two
+  size_t window = 0;       // spans, a power of two; 0: by the number of streams, from 16384
+  size_t block_spans = 0;  // spans that the first pass counts together; 0: by the number of streams
   size_t piece_spans = size_t{1} << 19;  // sorted in memory at once
   uint32_t iteration_key = 0;            // of a model span's iteration; 0: the trace has none
 };

@@ -10,34 +10,40 @@ class StreamFeed final : public Feed {
  public:
   StreamFeed(const Source& source, size_t stream) : source_(source), stream_(stream) {}
 
-  Result<bool> next(trace::SpanBatch* batch) override {
-    const size_t count = source_.streams()[stream_].chunk_count;
-    while (chunk_ < count) {
-      if (!source_.read(stream_, chunk_++, batch).ok()) {
-        ++damaged_chunks_;
-      } else if (batch->size() > 0) {
-        return true;
-      }
+  size_t batch_count() const override { return source_.streams()[stream_].chunk_count; }
+  Result<bool> read(size_t index, trace::SpanBatch* batch) const override {
+    if (!source_.read(stream_, index, batch).ok()) {
+      batch->clear();
+      return false;
     }
-    batch->clear();
-    return false;
+    auto before = [](const trace::SpanValue& a, const trace::SpanValue& b) {
+      return a.span < b.span;
+    };
+    if (!std::is_sorted(batch->values.begin(), batch->values.end(), before)) {
+      std::stable_sort(batch->values.begin(), batch->values.end(), before);
+    }
+    return true;
+  }
+  Status scan(size_t index, size_t block_spans,
+              std::vector<trace::BlockTimes>* blocks) const override {
+    const size_t before = blocks->size();
+    if (!source_.scan(stream_, index, block_spans, blocks).ok()) blocks->resize(before);
+    return Ok{};
   }
   bool given_times() const override { return source_.streams()[stream_].given_times; }
 
  private:
   const Source& source_;
   size_t stream_;
-  size_t chunk_ = 0;
 };
 
 class OpenFeed final : public Feed {
  public:
   OpenFeed(const Source& source, int64_t end_ns) : source_(source), end_ns_(end_ns) {}
 
-  Result<bool> next(trace::SpanBatch* batch) override {
+  size_t batch_count() const override { return source_.open_spans().empty() ? 0 : 1; }
+  Result<bool> read(size_t, trace::SpanBatch* batch) const override {
     batch->clear();
-    if (done_ || source_.open_spans().empty()) return false;
-    done_ = true;
     // They come outermost first; the order of ends wants the innermost first.
     for (size_t i = source_.open_spans().size(); i-- > 0;) {
       const trace::OpenSpan& span = source_.open_spans()[i];
@@ -51,23 +57,29 @@ class OpenFeed final : public Feed {
     }
     return true;
   }
+  Status scan(size_t index, size_t block_spans,
+              std::vector<trace::BlockTimes>* blocks) const override {
+    trace::SpanBatch batch;
+    XSP_TRY([[maybe_unused]] const bool is_read, read(index, &batch));
+    trace::append_block_times(batch, block_spans, blocks);
+    return Ok{};
+  }
   bool given_times() const override { return false; }
   bool is_open() const override { return true; }
 
  private:
   const Source& source_;
   int64_t end_ns_;
-  bool done_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Feed> feed_stream(const Source& source, size_t stream) {
-  return std::make_unique<StreamFeed>(source, stream);
+std::shared_ptr<const Feed> feed_stream(const Source& source, size_t stream) {
+  return std::make_shared<StreamFeed>(source, stream);
 }
 
-std::unique_ptr<Feed> feed_open_spans(const Source& source, int64_t end_ns) {
-  return std::make_unique<OpenFeed>(source, end_ns);
+std::shared_ptr<const Feed> feed_open_spans(const Source& source, int64_t end_ns) {
+  return std::make_shared<OpenFeed>(source, end_ns);
 }
 
 }  // namespace xsp::correlate

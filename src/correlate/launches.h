@@ -13,17 +13,18 @@ namespace xsp::correlate {
 struct Launch {
   uint64_t correlation_id = 0;  // 0: no launch
   uint64_t id = 0;              // of the launch's span
+  uint64_t number = 0;          // of its entry into the window
   bool is_emitted = false;      // the following are known
   uint64_t model_id = 0;
   uint64_t layer_id = 0;
-  uint64_t model_slot = 0;
+  uint32_t model_slot = 0;
   int64_t iteration = 0;
   bool is_matched = false;  // an execution has asked for it
 };
 
 class Launches {
  public:
-  void insert(uint64_t correlation_id, uint64_t id) {
+  void insert(uint64_t correlation_id, uint64_t id, uint64_t number) {
     if (buckets_.empty()) buckets_.resize(kBuckets);
     Bucket& bucket = buckets_[place(correlation_id)];
     Launch* oldest = &bucket[0];
@@ -32,12 +33,13 @@ class Launches {
         oldest = &launch;
         break;
       }
-      if (launch.id < oldest->id) oldest = &launch;
+      if (launch.number < oldest->number) oldest = &launch;
     }
     forget(*oldest);
     *oldest = Launch{};
     oldest->correlation_id = correlation_id;
     oldest->id = id;
+    oldest->number = number;
     ++count_;
   }
   // The latest launch with this id; nullptr: none.

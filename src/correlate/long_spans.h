@@ -1,59 +1,41 @@
-// LongSpans: the first pass. Finds the spans that end too late to be met as parents in the window.
+// The first pass: finds the spans that end too late to be met as parents in the window.
+//
+// It looks at blocks of consecutive spans of each feed: when they end, and when the earliest
+// begins. Blocks are counted whole, so a block is looked into when in doubt: some spans are called
+// long that would not have to be. A span that is not called long has at most a quarter of the
+// window of spans end within it.
 #ifndef XSP_CORRELATE_LONG_SPANS_H_
 #define XSP_CORRELATE_LONG_SPANS_H_
 
 #include <cstdint>
-#include <unordered_map>
-#include <unordered_set>
+#include <span>
 #include <vector>
 
 #include "correlate/correlate.h"
-#include "correlate/merge.h"
+#include "correlate/feed.h"
 
 namespace xsp::correlate {
 
 struct LongSpan {
   Extent extent;
-  uint64_t id = 0;
+  uint32_t site = 0;
+  uint32_t thread = 0;
   int64_t iteration = kNoIteration;
 };
 
-class LongSpans {
- public:
-  // `levels` are those of the sites, and must outlive it.
-  LongSpans(const Options& options, const std::vector<uint8_t>& levels);
-  // In the order of the merge.
-  void add(const Run& run);
-
-  // By thread, in the order of ends.
-  const std::unordered_map<uint32_t, std::vector<LongSpan>>& by_thread() const {
-    return by_thread_;
-  }
-  // The latest end of all.
-  int64_t last_end_ns() const { return last_end_ns_; }
-  // The threads with spans of given times: there, the tolerance matters.
-  const std::unordered_set<uint32_t>& given_threads() const { return given_threads_; }
-
- private:
-  // Spans are kept in memory as long as they are this few; traces that need more are not met in
-  // practice (each holds a quarter of a window), but could be made. Beyond, children go without.
-  static constexpr size_t kMax = size_t{1} << 20;
-  static constexpr size_t kMarks = 16;
-
-  void add_given_threads(const Run& run);
-  void add_long(const Run& run, size_t row, uint8_t level);
-
-  Options options_;
-  const std::vector<uint8_t>* levels_;
-  uint64_t step_;                // between two marks
-  int64_t mark_end_ns_[kMarks];  // the end of span number step_ * k, for the latest k
-  uint64_t count_all_ = 0;
-  int64_t last_end_ns_ = INT64_MIN;
-  size_t count_ = 0;
-  uint32_t last_given_thread_ = 0;  // the last one put into given_threads_
-  std::unordered_map<uint32_t, std::vector<LongSpan>> by_thread_;
-  std::unordered_set<uint32_t> given_threads_;
+struct FirstPass {
+  std::vector<LongSpan> long_spans;  // in the order of ends
+  std::vector<size_t> disordered;    // feeds whose spans are not in the order of ends
+  int64_t last_end_ns = INT64_MIN;
+  bool has_given_times = false;
 };
+
+// The sizes that Options leaves open, for a trace of so many feeds.
+Options complete(const Options& options, size_t feed_count);
+
+// If feeds are in disorder, nothing but them is found. `options` are complete.
+Result<FirstPass> find_long_spans(const Feeds& feeds, const std::vector<uint8_t>& levels,
+                                  const Options& options);
 
 // The value of a model span's iteration, or kNoIteration.
 int64_t iteration_of(std::span<const trace::SpanValue> values, uint32_t key);

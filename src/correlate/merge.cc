@@ -5,21 +5,48 @@
 
 namespace xsp::correlate {
 
-Merge::Merge(std::vector<std::unique_ptr<Feed>> feeds, const std::vector<uint8_t>& levels)
-    : levels_(levels) {
-  cursors_.resize(feeds.size());
+namespace {
+
+// Longer runs are given in parts, so that who takes them need not hold much at once.
+constexpr size_t kRunMax = 1024;
+
+std::vector<uint32_t> index_values(const trace::SpanBatch& batch) {
+  std::vector<uint32_t> first;
+  if (batch.values.empty()) return first;
+  first.resize(batch.size() + 1, 0);
+  for (const trace::SpanValue& value : batch.values) ++first[value.span + size_t{1}];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  return first;
+}
+
+}  // namespace
+
+Merge::Merge(Feeds feeds, const std::vector<uint8_t>& levels)
+    : cursors_(feeds.size()), levels_(levels) {
   for (size_t i = 0; i < feeds.size(); ++i) {
     cursors_[i].number = i;
-    cursors_[i].given_times = feeds[i]->given_times();
-    cursors_[i].is_open = feeds[i]->is_open();
     cursors_[i].feed = std::move(feeds[i]);
   }
 }
 
-uint64_t Merge::damaged_chunks() const {
-  uint64_t sum = 0;
-  for (const Cursor& cursor : cursors_) sum += cursor.feed->damaged_chunks();
-  return sum;
+Result<bool> Merge::next(Run* run) {
+  if (!is_started_) {
+    is_started_ = true;
+    XSP_CHECK_OK(start());
+  } else {
+    XSP_CHECK_OK(advance());
+  }
+  if (heap_.empty()) return false;
+  const Cursor& cursor = *heap_[0];
+  run_end_ = find_run_end(cursor);
+  run->batch = &cursor.batch;
+  run->order = cursor.order.empty() ? nullptr : cursor.order.data();
+  run->first_value = cursor.first_value.empty() ? nullptr : cursor.first_value.data();
+  run->begin = cursor.position;
+  run->end = run_end_;
+  run->given_times = cursor.feed->given_times();
+  run->is_open = cursor.feed->is_open();
+  return true;
 }
 
 Status Merge::start() {
@@ -32,94 +59,72 @@ Status Merge::start() {
   return Ok{};
 }
 
+Status Merge::advance() {
+  if (heap_.empty()) return Ok{};
+  Cursor& cursor = *heap_[0];
+  cursor.position = run_end_;
+  if (cursor.position < cursor.batch.size()) {
+    set_head(&cursor);
+  } else {
+    XSP_TRY(const bool more, load(&cursor));
+    if (!more) {
+      heap_[0] = heap_.back();
+      heap_.pop_back();
+    }
+  }
+  if (!heap_.empty()) sink();
+  return Ok{};
+}
+
 Result<bool> Merge::load(Cursor* cursor) {
   cursor->position = 0;
-  XSP_TRY(const bool more, cursor->feed->next(&cursor->batch));
-  if (!more) return false;
-  check_order(cursor);
-  index_values(cursor);
-  set_head(cursor);
-  return true;
+  while (cursor->next_batch < cursor->feed->batch_count()) {
+    XSP_TRY(const bool is_read, cursor->feed->read(cursor->next_batch++, &cursor->batch));
+    damaged_chunks_ += is_read ? 0 : 1;
+    if (cursor->batch.size() == 0) continue;
+    order_equal_ends(cursor);
+    cursor->first_value = index_values(cursor->batch);
+    set_head(cursor);
+    return true;
+  }
+  return false;
 }
 
 // Spans that end at the same tick come in any order; they are put in that of the rules.
-void Merge::check_order(Cursor* cursor) {
-  const trace::SpanBatch& batch = cursor->batch;
-  const size_t count = batch.size();
-  bool disordered = batch.end_ns[0] < cursor->last_end_ns;
-  bool ties = false;
-  for (size_t i = 1; i < count; ++i) {
-    disordered |= batch.end_ns[i] < batch.end_ns[i - 1];
-    ties |= batch.end_ns[i] == batch.end_ns[i - 1];
-  }
-  cursor->last_end_ns = batch.end_ns[count - 1];
-  if (disordered && !cursor->disordered) {
-    cursor->disordered = true;
-    disordered_.push_back(cursor->number);
-  }
+void Merge::order_equal_ends(Cursor* cursor) const {
+  const std::vector<int64_t>& ends = cursor->batch.end_ns;
   cursor->order.clear();
-  if (!ties) return;
-  cursor->order.resize(count);
+  if (std::adjacent_find(ends.begin(), ends.end()) == ends.end()) return;
+  cursor->order.resize(ends.size());
   std::iota(cursor->order.begin(), cursor->order.end(), 0u);
   auto before = [&](uint32_t a, uint32_t b) {
-    return compare_ends(extent_at(batch, a, levels_, false), extent_at(batch, b, levels_, false)) <
-           0;
+    return compare_ends(extent_at(cursor->batch, a, levels_, false),
+                        extent_at(cursor->batch, b, levels_, false)) < 0;
   };
-  for (size_t begin = 0; begin < count;) {
+  for (size_t begin = 0; begin < ends.size();) {
     size_t end = begin + 1;
-    while (end < count && batch.end_ns[end] == batch.end_ns[begin]) ++end;
+    while (end < ends.size() && ends[end] == ends[begin]) ++end;
     const auto first = cursor->order.begin();
-    if (end - begin > 1) {
-      std::stable_sort(first + static_cast<std::ptrdiff_t>(begin),
-                       first + static_cast<std::ptrdiff_t>(end), before);
-    }
+    std::stable_sort(first + static_cast<std::ptrdiff_t>(begin),
+                     first + static_cast<std::ptrdiff_t>(end), before);
     begin = end;
   }
 }
 
-void Merge::index_values(Cursor* cursor) {
-  cursor->first_value.clear();
-  auto& values = cursor->batch.values;
-  if (values.empty()) return;
-  auto by_span = [](const trace::SpanValue& a, const trace::SpanValue& b) {
-    return a.span < b.span;
-  };
-  if (!std::is_sorted(values.begin(), values.end(), by_span)) {
-    std::stable_sort(values.begin(), values.end(), by_span);
-  }
-  cursor->first_value.resize(cursor->batch.size() + 1, 0);
-  for (const trace::SpanValue& value : values) ++cursor->first_value[value.span + size_t{1}];
-  std::partial_sum(cursor->first_value.begin(), cursor->first_value.end(),
-                   cursor->first_value.begin());
-}
-
-Run Merge::next_run() const {
-  const Cursor& cursor = *heap_[0];
-  Run run;
-  run.batch = &cursor.batch;
-  run.order = cursor.order.empty() ? nullptr : cursor.order.data();
-  run.first_value = cursor.first_value.empty() ? nullptr : cursor.first_value.data();
-  run.begin = cursor.position;
-  run.end = cursor.batch.size();
-  run.given_times = cursor.given_times;
-  run.is_open = cursor.is_open;
-  if (heap_.size() == 1) return run;
+size_t Merge::find_run_end(const Cursor& cursor) const {
+  const size_t limit = std::min(cursor.batch.size(), cursor.position + kRunMax);
+  if (heap_.size() == 1) return limit;
   const Cursor* other = heap_[1];
   if (heap_.size() > 2 && comes_before(*heap_[2], *other)) other = heap_[2];
-  const int64_t limit_ns = other->head.end_ns;
-  for (size_t at = run.begin + 1; at < run.end; ++at) {
+  for (size_t at = cursor.position + 1; at < limit; ++at) {
     const size_t row = cursor.row_at(at);
     const int64_t end_ns = cursor.batch.end_ns[row];
-    if (end_ns < limit_ns) continue;
-    if (end_ns == limit_ns) {
-      const Extent extent = extent_at(cursor.batch, row, levels_, cursor.given_times);
-      const int order = compare_ends(extent, other->head);
-      if (order != 0 ? order < 0 : cursor.number < other->number) continue;
-    }
-    run.end = at;
-    break;
+    if (end_ns < other->head.end_ns) continue;
+    if (end_ns > other->head.end_ns) return at;
+    const int order = compare_ends(extent_at(cursor.batch, row, levels_, false), other->head);
+    if (order > 0 || (order == 0 && cursor.number > other->number)) return at;
   }
-  return run;
+  return limit;
 }
 
 void Merge::sink() {
@@ -133,12 +138,6 @@ void Merge::sink() {
     std::swap(heap_[at], heap_[least]);
     at = least;
   }
-}
-
-void Merge::pop() {
-  heap_[0] = heap_.back();
-  heap_.pop_back();
-  if (!heap_.empty()) sink();
 }
 
 }  // namespace xsp::correlate

@@ -58,6 +58,14 @@ Status TestTrace::read(size_t stream, size_t chunk, trace::SpanBatch* batch) con
   return Ok{};
 }
 
+Status TestTrace::scan(size_t stream, size_t chunk, size_t block_spans,
+                       std::vector<trace::BlockTimes>* blocks) const {
+  trace::SpanBatch batch;
+  XSP_CHECK_OK(read(stream, chunk, &batch));
+  trace::append_block_times(batch, block_spans, blocks);
+  return Ok{};
+}
+
 void TestTrace::add_open_span(uint8_t level, uint32_t thread, int64_t start_ns) {
   open_spans_.push_back({level, thread, start_ns});
 }
@@ -114,6 +122,9 @@ class Oracle {
   std::vector<Span> run() {
     result_.resize(order_.size());
     parent_.assign(order_.size(), kNone);
+    for (size_t i = 0; i < order_.size(); ++i) {
+      if (at(i).device == 0 && at(i).correlation_id != 0) launches_[at(i).correlation_id] = i;
+    }
     for (size_t i = 0; i < order_.size(); ++i) parent_[i] = parent_of(i);
     for (size_t i = 0; i < order_.size(); ++i) fill(i);
     for (size_t i = 0; i < order_.size(); ++i) set_self(i);
@@ -126,10 +137,8 @@ class Oracle {
   const TestSpan& at(size_t i) const { return trace_.spans()[order_[i]]; }
 
   size_t launch_of(size_t i) const {
-    for (size_t k = 0; k < order_.size(); ++k) {
-      if (at(k).device == 0 && at(k).correlation_id == at(i).correlation_id) return k;
-    }
-    return kNone;
+    const auto found = launches_.find(at(i).correlation_id);
+    return found == launches_.end() ? kNone : found->second;
   }
 
   size_t parent_of(size_t i) const {
@@ -204,6 +213,7 @@ class Oracle {
   const TestTrace& trace_;
   const int64_t tolerance_;
   const std::vector<size_t> order_;
+  std::map<uint64_t, size_t> launches_;
   std::vector<size_t> parent_;
   std::vector<Span> result_;
 };
@@ -344,16 +354,30 @@ std::string show(const TestTrace& trace) {
   return text;
 }
 
+// Ids as positions in the order of ends.
+void renumber(std::vector<Span>* spans) {
+  std::map<uint64_t, uint64_t> positions = {{0, 0}};
+  for (const Span& span : *spans) positions.emplace(span.id, positions.size());
+  EXPECT_EQ(positions.size(), spans->size() + 1) << "ids are not unique";
+  for (Span& span : *spans) {
+    for (uint64_t* id : {&span.id, &span.parent_id, &span.model_id, &span.layer_id}) {
+      EXPECT_TRUE(positions.count(*id)) << *id << " is no span's id";
+      *id = positions[*id];
+    }
+  }
+}
+
 Facts compare(const TestTrace& trace, const Options& options, bool compare_self) {
   TestSink sink;
   auto facts = correlate(trace, options, &sink);
   EXPECT_TRUE(facts.ok());
+  renumber(&sink.all);
   const std::vector<Span> expected = ask_oracle(trace, options.tolerance_ns);
   EXPECT_EQ(sink.all.size(), expected.size());
   for (size_t i = 0; i < std::min(sink.all.size(), expected.size()); ++i) {
     const Span &a = sink.all[i], &b = expected[i];
     const auto of = [&](const Span& s) {
-      return std::tuple(s.id, s.stream, s.parent_id, s.model_id, s.layer_id, s.depth, s.iteration,
+      return std::tuple(s.stream, s.parent_id, s.model_id, s.layer_id, s.depth, s.iteration,
                         s.ordinal, compare_self ? s.self_ns : 0);
     };
     if (of(a) == of(b)) continue;
@@ -371,6 +395,7 @@ Facts compare(const TestTrace& trace, const Options& options, bool compare_self)
 Options small_options(Random& random) {
   Options options;
   options.window = size_t{64} << random.below(3);
+  options.block_spans = static_cast<size_t>(1 + random.below(4));
   options.piece_spans = static_cast<size_t>(20 + random.below(100));
   options.tolerance_ns = random.below(4);
   options.iteration_key = kIterationKey;
@@ -395,7 +420,7 @@ TEST(Oracle, AnythingAtAllInOneWindow) {
 }
 
 TEST(Oracle, NestedSpansInAWindowMuchSmallerThanTheTrace) {
-  for (uint64_t seed = 0; seed < 1000 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     auto spans = make_forest(random, 400, static_cast<uint32_t>(1 + random.below(3)));
     // The frame around the whole program.
@@ -411,7 +436,7 @@ TEST(Oracle, NestedSpansInAWindowMuchSmallerThanTheTrace) {
 
 TEST(Oracle, BlurredLayersOfAnotherProfiler) {
   uint64_t clipped = 0;
-  for (uint64_t seed = 0; seed < 1000 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     auto spans = make_forest(random, 150, static_cast<uint32_t>(1 + random.below(2)));
     blur_layers(random, 4, 2, &spans);
@@ -423,11 +448,11 @@ TEST(Oracle, BlurredLayersOfAnotherProfiler) {
     options.tolerance_ns = 6;
     clipped += compare(trace, options, false).clipped;
   }
-  EXPECT_GT(clipped, 1000u);
+  EXPECT_GT(clipped, 500u);
 }
 
 TEST(Oracle, LaunchesAndWhatTheyLaunched) {
-  for (uint64_t seed = 0; seed < 1000 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     auto spans = make_forest(random, 200, 2);
     launch_some(random, &spans);

@@ -16,6 +16,9 @@ class Source {
   virtual const std::vector<trace::Stream>& streams() const = 0;
   // As trace::Reader::read.
   virtual Status read(size_t stream, size_t chunk, trace::SpanBatch* batch) const = 0;
+  // As trace::Reader::scan.
+  virtual Status scan(size_t stream, size_t chunk, size_t block_spans,
+                      std::vector<trace::BlockTimes>* blocks) const = 0;
   virtual const std::vector<trace::OpenSpan>& open_spans() const = 0;
   virtual int64_t last_ns() const = 0;
   // The level of each site, by its id; 0: no such site. Ids beyond the end do not exist either.
@@ -29,6 +32,10 @@ class ReaderSource final : public Source {
   const std::vector<trace::Stream>& streams() const override { return reader_.streams(); }
   Status read(size_t stream, size_t chunk, trace::SpanBatch* batch) const override {
     return reader_.read(stream, chunk, batch);
+  }
+  Status scan(size_t stream, size_t chunk, size_t block_spans,
+              std::vector<trace::BlockTimes>* blocks) const override {
+    return reader_.scan(stream, chunk, block_spans, blocks);
   }
   const std::vector<trace::OpenSpan>& open_spans() const override { return reader_.open_spans(); }
   int64_t last_ns() const override { return reader_.last_ns(); }

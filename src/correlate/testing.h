@@ -32,6 +32,8 @@ class TestTrace final : public Source {
   const std::vector<TestSpan>& spans() const { return spans_; }
   const std::vector<trace::Stream>& streams() const override { return streams_; }
   Status read(size_t stream, size_t chunk, trace::SpanBatch* batch) const override;
+  Status scan(size_t stream, size_t chunk, size_t block_spans,
+              std::vector<trace::BlockTimes>* blocks) const override;
   const std::vector<trace::OpenSpan>& open_spans() const override { return open_spans_; }
   int64_t last_ns() const override { return last_ns_; }
   const std::vector<uint8_t>& site_levels() const override { return levels_; }
@@ -65,7 +67,8 @@ class TestSink final : public Sink {
   std::vector<std::pair<uint64_t, int64_t>> values;
 };
 
-// The rules, by comparing every span with every other. The result is in the order of ids.
+// The rules, by comparing every span with every other. The result is in the order of ends, and its
+// ids count in that order.
 std::vector<Span> ask_oracle(const TestTrace& trace, int64_t tolerance_ns);
 // Spans in doubt: each overlaps one of a higher level on its thread, of which neither holds the
 // other.

@@ -8,7 +8,7 @@
 //   |<------------- window ------------->|
 //    kept for late    leaving    entering
 //   ------------------|------------------|----> order of ends
-//        children     id-window/2       id
+//        children     n-window/2         n
 //
 // A parent is at most a quarter of the window after its child, or else long; a launch that ends
 // after its execution is looked for a quarter ahead, so that the launch's parent is known, too.
@@ -28,8 +28,8 @@ namespace xsp::correlate {
 
 class Window {
  public:
-  // `levels` are those of the sites, and must outlive it.
-  Window(const Options& options, const std::vector<uint8_t>& levels, const LongSpans& long_spans,
+  // `options` are complete. `levels` are those of the sites, and must outlive it.
+  Window(const Options& options, const std::vector<uint8_t>& levels, const FirstPass& first_pass,
          Sink* sink);
 
   Status add(const Run& run);
@@ -39,40 +39,44 @@ class Window {
 
  private:
   struct Thread;
-  struct Node : Extent {
-    uint64_t id = 0;
-    uint64_t parent_id = 0;
-    uint64_t model_id = 0;
-    uint64_t layer_id = 0;
-    uint64_t model_slot = 0;
-    uint64_t correlation_id = 0;
-    int64_t iteration = kNoIteration;
-    int64_t covered_ns = 0;             // by children
-    int64_t covered_until = INT64_MIN;  // the latest end of a child
-    Thread* thread_state = nullptr;
-    uint32_t site = 0;
-    uint32_t thread = 0;
-    uint32_t device = 0;
-    uint32_t stream = 0;
-    uint32_t same_level_inside = 0;  // descendants at the span's own level
-    uint32_t depth = 0;
-    bool is_open = false;
-    bool is_attached = false;  // its parent has accounted for it
-    bool is_resolved = false;  // its ancestors are known
-    bool is_ambiguous = false;
+  struct alignas(64) Node : Extent {
+    bool is_open;
+    bool is_attached;  // its parent has accounted for it
+    bool is_resolved;  // its ancestors are known
+    bool is_ambiguous;
+    uint32_t site;
+    uint64_t id;
+    uint64_t parent_id;  // 0: none, or not known yet
+    uint64_t model_id;
+    uint64_t layer_id;
+    uint64_t correlation_id;
+    int64_t iteration;
+    int64_t covered_ns;     // by children
+    int64_t covered_until;  // the latest end of a child
+    Thread* state;
+    uint32_t thread;
+    uint32_t device;
+    uint32_t stream;
+    uint32_t model_slot;
+    uint32_t same_level_inside;  // descendants at the span's own level
+    uint32_t depth;
   };
+  static_assert(sizeof(Node) == 128);
   struct LongEntry {
-    Extent extent;
+    Node node;
+    uint64_t number = 0;  // of its entry; 0: it has not entered
+  };
+  struct ThreadLong {
     uint64_t id = 0;
     int64_t earliest_start_ns = 0;  // of this one and those after it
   };
   struct Thread {
-    std::vector<uint64_t> waiting;  // ids; those before `first_waiting` have left
+    std::vector<uint64_t> waiting;  // numbers; those before `first_waiting` have left
     size_t first_waiting = 0;
-    std::vector<uint64_t> recent;  // ids of host spans that ended within the tolerance
-    std::vector<LongEntry> longs;
+    std::vector<uint64_t> recent;  // numbers of host spans that ended within the tolerance
+    std::vector<ThreadLong> longs;
     size_t next_long = 0;  // the first that has not entered
-    bool has_given_times = false;
+    int64_t next_long_end_ns = INT64_MAX;
   };
   // Counts the spans of each level in one model span.
   struct ModelSlot {
@@ -80,10 +84,17 @@ class Window {
     uint32_t counts[8] = {};
   };
 
-  Thread* thread(uint32_t id);
+  // Spans are numbered from 1 as they enter. Ids of spans that are not long follow the long ones'.
+  Node& at(uint64_t number) { return ring_[number & mask_]; }
   Node* find(uint64_t id);
-  Status add(const Run& run, size_t row, uint8_t level);
+  Thread* thread(uint32_t id);
+  static void set_fresh(Node* node);
+  Node& add(const Run& run, size_t row, uint8_t level);
   Node& enter(const Run& run, size_t row, uint8_t level, Thread* state);
+  void set_next_long_end(Thread* state);
+  static bool is_same(const LongEntry& entry, const Node& node);
+  bool is_long(const Node& node) const { return node.id <= longs_.size(); }
+  void become_long(Thread* state, Node* node);
   Status add_values(const Run& run, size_t row, Node* node);
   void take_children(Thread* state, Node* node);
   void note_overlap(Node* waiting, Node* node);
@@ -95,30 +106,34 @@ class Window {
   void resolve(Node* node);
   void inherit(Node* node, const Node* parent);
   bool inherit_from_launch(Node* node);
-  Status leave(Node* node);
+  void leave();
+  void settle(Node* node);
   int64_t next_ordinal(const Node& node);
   void count(const Node& node);
+  void keep_for_executions(const Node& node);
   Status flush();
 
   const Options options_;
   const std::vector<uint8_t>& levels_;
   const uint64_t mask_;
   const uint64_t lag_;
+  const bool has_given_times_;
   Sink* const sink_;
-  std::vector<Node> ring_;  // the span with id i is at i & mask_
-  uint64_t entered_ = 0;    // id of the last span that entered
+  std::vector<Node> ring_;  // the span with number n is at n & mask_
+  uint64_t entered_ = 0;    // number of the last span that entered
   uint64_t left_ = 0;
   bool is_finishing_ = false;
   std::unordered_map<uint32_t, Thread> threads_;
   uint32_t last_thread_ = 0;
   Thread* last_thread_state_ = nullptr;
-  std::unordered_map<uint64_t, Node> longs_;  // that have not entered, by id
+  std::vector<LongEntry> longs_;  // by id - 1
   std::vector<ModelSlot> model_slots_;
-  uint64_t model_slot_count_ = 0;
+  uint32_t model_slot_count_ = 0;
   Launches launches_;
   std::vector<uint64_t> kept_;  // scratch
   std::vector<Node*> chain_;    // scratch
   std::vector<Span> out_;
+  size_t out_count_ = 0;
   Facts facts_;
 };
 

@@ -29,6 +29,7 @@ class ColumnReader {
     if (!is_constant_ && at_ != nullptr) at_ = get_varint(at_, end_, &value_);
     return value_;
   }
+  bool is_constant() const { return is_constant_; }
   // Every value so far was there; at the end of a chunk: nothing is left over.
   bool is_good() const { return at_ != nullptr; }
   bool is_at_end() const { return at_ == end_; }
@@ -62,6 +63,26 @@ int64_t clamp_given(uint64_t ns) {
   return std::clamp(static_cast<int64_t>(ns), -kMax, kMax);
 }
 
+// Ticks to UNIX time, one after another: mostly on the stretch of the one before.
+class TickConverter {
+ public:
+  TickConverter(const Timeline& timeline, size_t epoch) : timeline_(timeline), epoch_(epoch) {}
+  int64_t unix_ns(uint64_t ticks) {
+    return stretch_.holds(ticks) ? stretch_.unix_ns(ticks) : find(ticks);
+  }
+
+ private:
+  __attribute__((noinline)) int64_t find(uint64_t ticks) {
+    stretch_ = timeline_.stretch(ticks, epoch_);
+    return timeline_.unix_ns(ticks, epoch_, &cursor_);
+  }
+
+  const Timeline& timeline_;
+  const size_t epoch_;
+  size_t cursor_ = 0;
+  Timeline::Stretch stretch_;
+};
+
 // Start and end of every span.
 void decode_times(const SpansHeader& header, const Timeline& timeline, size_t epoch,
                   Columns* columns, SpanBatch* batch) {
@@ -80,14 +101,14 @@ void decode_times(const SpansHeader& header, const Timeline& timeline, size_t ep
           batch->start_ns[i] + static_cast<int64_t>(std::min(duration.next(), kDurationMax));
     }
   } else {
-    size_t start_cursor = 0;
-    size_t end_cursor = 0;
+    TickConverter starts(timeline, epoch);
+    TickConverter ends(timeline, epoch);
     for (uint32_t i = 0; i < count; ++i) {
       now += time.next();
       const uint64_t begun = now - std::min(duration.next(), now);
-      const int64_t end_ns = timeline.unix_ns(now, epoch, &end_cursor);
+      const int64_t end_ns = ends.unix_ns(now);
       batch->end_ns[i] = end_ns;
-      batch->start_ns[i] = std::min(timeline.unix_ns(begun, epoch, &start_cursor), end_ns);
+      batch->start_ns[i] = std::min(starts.unix_ns(begun), end_ns);
     }
   }
   columns->of[kTime] = time;
@@ -96,6 +117,11 @@ void decode_times(const SpansHeader& header, const Timeline& timeline, size_t ep
 
 bool decode_numbers(ColumnReader* column, uint32_t count, std::vector<uint32_t>* out) {
   ColumnReader reader = *column;
+  if (reader.is_constant()) {
+    const uint64_t value = reader.next();
+    out->assign(count, static_cast<uint32_t>(value));
+    return value <= std::numeric_limits<uint32_t>::max();
+  }
   out->resize(count);
   uint64_t all = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -227,6 +253,72 @@ Status decode_spans(std::span<const uint8_t> payload, const Timeline& timeline, 
     return malformed("a column is damaged");
   }
   return Ok{};
+}
+
+void append_block_times(const SpanBatch& batch, size_t block_spans,
+                        std::vector<BlockTimes>* blocks) {
+  for (size_t begin = 0; begin < batch.size(); begin += block_spans) {
+    const size_t end = std::min(begin + block_spans, batch.size());
+    BlockTimes block;
+    block.span_count = static_cast<uint32_t>(end - begin);
+    block.first_end_ns = block.last_end_ns = batch.end_ns[begin];
+    block.earliest_start_ns = batch.start_ns[begin];
+    for (size_t i = begin + 1; i < end; ++i) {
+      block.is_ordered &= batch.end_ns[i - 1] <= batch.end_ns[i];
+      block.last_end_ns = std::max(block.last_end_ns, batch.end_ns[i]);
+      block.earliest_start_ns = std::min(block.earliest_start_ns, batch.start_ns[i]);
+    }
+    blocks->push_back(block);
+  }
+}
+
+namespace {
+
+// Of spans in ticks: nothing but the ends of a block is converted.
+void scan_ticks(const SpansHeader& header, const Timeline& timeline, size_t epoch,
+                size_t block_spans, Columns* columns, std::vector<BlockTimes>* blocks) {
+  ColumnReader time = columns->of[kTime];
+  ColumnReader duration = columns->of[kDuration];
+  TickConverter converter(timeline, epoch);
+  uint64_t now = header.base;
+  for (size_t begin = 0; begin < header.span_count; begin += block_spans) {
+    const size_t count = std::min<size_t>(block_spans, header.span_count - begin);
+    uint64_t first_end = 0;
+    uint64_t earliest_start = UINT64_MAX;
+    for (size_t i = 0; i < count; ++i) {
+      now += time.next();
+      if (i == 0) first_end = now;
+      earliest_start = std::min(earliest_start, now - std::min(duration.next(), now));
+    }
+    BlockTimes block;
+    block.first_end_ns = converter.unix_ns(first_end);
+    block.last_end_ns = converter.unix_ns(now);
+    block.earliest_start_ns = std::min(converter.unix_ns(earliest_start), block.first_end_ns);
+    block.is_ordered = block.first_end_ns <= block.last_end_ns;
+    block.span_count = static_cast<uint32_t>(count);
+    blocks->push_back(block);
+  }
+  columns->of[kTime] = time;
+  columns->of[kDuration] = duration;
+}
+
+}  // namespace
+
+Status decode_block_times(std::span<const uint8_t> payload, const Timeline& timeline, size_t epoch,
+                          size_t block_spans, std::vector<BlockTimes>* blocks) {
+  XSP_TRY(const SpansHeader header, read_spans_header(payload));
+  Columns columns = open_columns(header, payload);
+  const size_t first = blocks->size();
+  if (header.is_given != 0) {
+    SpanBatch batch;
+    decode_times(header, timeline, epoch, &columns, &batch);
+    append_block_times(batch, block_spans, blocks);
+  } else {
+    scan_ticks(header, timeline, epoch, block_spans, &columns, blocks);
+  }
+  if (columns.of[kTime].is_good() && columns.of[kDuration].is_good()) return Ok{};
+  blocks->resize(first);
+  return malformed("a column is damaged");
 }
 
 void SpanBatch::clear() {

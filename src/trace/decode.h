@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "trace/format.h"
@@ -19,6 +20,10 @@ Result<SpansHeader> read_spans_header(std::span<const uint8_t> payload);
 // checks.
 Status decode_spans(std::span<const uint8_t> payload, const Timeline& timeline, size_t epoch,
                     SpanBatch* batch);
+
+// Appends the times of the spans, in blocks; of the other columns nothing is read.
+Status decode_block_times(std::span<const uint8_t> payload, const Timeline& timeline, size_t epoch,
+                          size_t block_spans, std::vector<BlockTimes>* blocks);
 
 }  // namespace xsp::trace
 

@@ -385,4 +385,11 @@ Status Reader::read(size_t stream, size_t chunk, SpanBatch* batch) const {
   return Ok{};
 }
 
+Status Reader::scan(size_t stream, size_t chunk, size_t block_spans,
+                    std::vector<BlockTimes>* blocks) const {
+  const ChunkPlace& place = state_->places[stream][chunk];
+  XSP_TRY(const std::vector<uint8_t> payload, state_->read_payload(place));
+  return decode_block_times(payload, *state_->timeline, place.epoch, block_spans, blocks);
+}
+
 }  // namespace xsp::trace

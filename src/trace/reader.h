@@ -76,6 +76,19 @@ struct Loss {
   uint64_t count = 0;
 };
 
+// The times of some consecutive spans of a chunk.
+struct BlockTimes {
+  int64_t first_end_ns = 0;
+  int64_t last_end_ns = 0;  // the latest
+  int64_t earliest_start_ns = 0;
+  uint32_t span_count = 0;
+  bool is_ordered = true;  // by end
+};
+
+// Appends the times of decoded spans, in blocks of `block_spans` spans; the last may be shorter.
+void append_block_times(const SpanBatch& batch, size_t block_spans,
+                        std::vector<BlockTimes>* blocks);
+
 class Reader {
  public:
   static Result<Reader> open(const std::filesystem::path& path);
@@ -99,6 +112,10 @@ class Reader {
   // Decodes one chunk of a stream into `batch`, which is cleared first. A damaged chunk gives an
   // Error; the others stay readable.
   Status read(size_t stream, size_t chunk, SpanBatch* batch) const;
+  // Appends the times of one chunk, in blocks: much cheaper than read(). Spans of unknown sites are
+  // among them.
+  Status scan(size_t stream, size_t chunk, size_t block_spans,
+              std::vector<BlockTimes>* blocks) const;
 
  private:
   struct State;

@@ -73,6 +73,20 @@ int64_t Timeline::unix_ns(uint64_t ticks, size_t epoch, size_t* cursor) const {
          static_cast<int64_t>(bounded + (bounded < 0 ? -0.5 : 0.5));
 }
 
+Timeline::Stretch Timeline::stretch(uint64_t ticks, size_t epoch) const {
+  const std::vector<Point>& points = epochs_[epoch].points;
+  const auto after =
+      std::upper_bound(points.begin(), points.end(), ticks,
+                       [](uint64_t value, const Point& point) { return value < point.ticks; });
+  if (epoch > 0 || after == points.begin()) return {};
+  const Point& point = *(after - 1);
+  // Beyond the last point as long as the product stays far from the bounds of unix_ns().
+  const double ticks_max = std::min(static_cast<double>(kTimeMax / 4) / point.ns_per_tick, 0x1p60);
+  uint64_t length = ticks_max >= 1 ? static_cast<uint64_t>(ticks_max) : 0;
+  if (after != points.end()) length = std::min(length, after->ticks - point.ticks);
+  return {point.ticks, length, point.monotonic_ns + offset_ns_, point.ns_per_tick};
+}
+
 int64_t Timeline::last_ns() const { return epochs_.back().points.back().monotonic_ns + offset_ns_; }
 
 }  // namespace xsp::trace

@@ -26,6 +26,20 @@ class Timeline {
   // A span may have been emitted in the epoch before the one whose chunk it is in. `cursor`
   // remembers between calls where the last conversion was; start it at 0.
   int64_t unix_ns(uint64_t ticks, size_t epoch, size_t* cursor) const;
+  // Ticks for which the conversion is one straight line, and the line: for many conversions.
+  struct Stretch {
+    uint64_t begin = 0;
+    uint64_t ticks = 0;  // how many; 0: none
+    int64_t begin_ns = 0;
+    double ns_per_tick = 0;
+
+    bool holds(uint64_t at) const { return at - begin < ticks; }
+    int64_t unix_ns(uint64_t at) const {
+      return begin_ns + static_cast<int64_t>(static_cast<double>(at - begin) * ns_per_tick + 0.5);
+    }
+  };
+  // The stretch that holds `ticks`; an empty one where it is not as simple as that.
+  Stretch stretch(uint64_t ticks, size_t epoch) const;
   int64_t first_ns() const { return first_ns_; }
   // Of the last anchor.
   int64_t last_ns() const;

@@ -140,9 +140,7 @@ void get_block(const std::string& block, trace::SpanBatch* batch) {
   for (trace::SpanValue& value : batch->values) at = get_value(at, &value);
 }
 
-}  // namespace
-
-class SortedStream::File {
+class File {
  public:
   Status open() {
     std::error_code error;
@@ -186,74 +184,80 @@ class SortedStream::File {
   uint64_t size_ = 0;
 };
 
-class SortedStream::PieceFeed final : public Feed {
+// One sorted piece.
+class PieceFeed final : public Feed {
  public:
-  PieceFeed(std::shared_ptr<File> file, Piece piece, bool given_times)
-      : file_(std::move(file)), at_(piece.begin), end_(piece.end), given_times_(given_times) {}
+  PieceFeed(std::shared_ptr<File> file, bool given_times)
+      : file_(std::move(file)), given_times_(given_times) {}
 
-  Result<bool> next(trace::SpanBatch* batch) override {
+  // Sorts the batch and writes it to the file.
+  Status write(const trace::SpanBatch& batch, const std::vector<uint8_t>& levels);
+
+  size_t batch_count() const override { return places_.size(); }
+  Result<bool> read(size_t index, trace::SpanBatch* batch) const override {
     batch->clear();
-    if (at_ >= end_) return false;
     uint64_t bytes = 0;
-    XSP_CHECK_OK(file_->read(at_, reinterpret_cast<char*>(&bytes), sizeof bytes));
-    block_.resize(bytes);
-    XSP_CHECK_OK(file_->read(at_, block_.data(), bytes));
-    at_ += bytes;
-    get_block(block_, batch);
+    XSP_CHECK_OK(file_->read(places_[index], reinterpret_cast<char*>(&bytes), sizeof bytes));
+    std::string block(bytes, '\0');
+    XSP_CHECK_OK(file_->read(places_[index], block.data(), bytes));
+    get_block(block, batch);
     return true;
+  }
+  Status scan(size_t index, size_t block_spans,
+              std::vector<trace::BlockTimes>* blocks) const override {
+    trace::SpanBatch batch;
+    XSP_TRY([[maybe_unused]] const bool is_read, read(index, &batch));
+    trace::append_block_times(batch, block_spans, blocks);
+    return Ok{};
   }
   bool given_times() const override { return given_times_; }
 
  private:
   std::shared_ptr<File> file_;
-  uint64_t at_;
-  uint64_t end_;
   bool given_times_;
-  std::string block_;
+  std::vector<uint64_t> places_;  // of the blocks in the file
 };
 
-Status SortedStream::write_piece(const trace::SpanBatch& batch,
-                                 const std::vector<uint8_t>& levels) {
+Status PieceFeed::write(const trace::SpanBatch& batch, const std::vector<uint8_t>& levels) {
   std::vector<uint32_t> rows(batch.size());
   std::iota(rows.begin(), rows.end(), 0u);
   std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
     return compare_ends(extent_at(batch, a, levels, true), extent_at(batch, b, levels, true)) < 0;
   });
   const std::vector<uint32_t> first_value = index_values(batch);
-  Piece piece;
-  piece.begin = file_->size();
   std::string block;
   for (size_t i = 0; i < rows.size(); i += kBlockSpans) {
     put_block(&block, batch, rows.data() + i, std::min(kBlockSpans, rows.size() - i), first_value);
+    places_.push_back(file_->size());
     XSP_CHECK_OK(file_->append(block));
   }
-  piece.end = file_->size();
-  pieces_.push_back(piece);
   return Ok{};
 }
 
-Result<SortedStream> SortedStream::sort(const Source& source, size_t stream, size_t piece_spans) {
-  SortedStream sorted;
-  sorted.given_times_ = source.streams()[stream].given_times;
-  sorted.file_ = std::make_shared<File>();
-  XSP_CHECK_OK(sorted.file_->open());
-  std::unique_ptr<Feed> feed = feed_stream(source, stream);
+}  // namespace
+
+Result<SortedStream> sort_stream(const Source& source, size_t stream, size_t piece_spans) {
+  const std::shared_ptr<const Feed> feed = feed_stream(source, stream);
+  auto file = std::make_shared<File>();
+  XSP_CHECK_OK(file->open());
+  SortedStream result;
   trace::SpanBatch batch, piece;
-  for (;;) {
-    XSP_TRY(const bool more, feed->next(&batch));
-    if (!more || piece.size() + batch.size() > piece_spans) {
-      if (piece.size() > 0) XSP_CHECK_OK(sorted.write_piece(piece, source.site_levels()));
+  const size_t count = feed->batch_count();
+  for (size_t i = 0; i <= count; ++i) {
+    batch.clear();
+    if (i < count) {
+      XSP_TRY(const bool is_read, feed->read(i, &batch));
+      result.damaged_chunks += is_read ? 0 : 1;
+    }
+    if (piece.size() > 0 && (i == count || piece.size() + batch.size() > piece_spans)) {
+      auto sorted = std::make_shared<PieceFeed>(file, feed->given_times());
+      XSP_CHECK_OK(sorted->write(piece, source.site_levels()));
+      result.pieces.push_back(std::move(sorted));
       piece.clear();
     }
-    if (!more) break;
     append(&piece, batch);
   }
-  sorted.damaged_chunks_ = feed->damaged_chunks();
-  return sorted;
-}
-
-std::unique_ptr<Feed> SortedStream::feed_piece(size_t piece) const {
-  return std::make_unique<PieceFeed>(file_, pieces_[piece], given_times_);
+  return result;
 }
 
 }  // namespace xsp::correlate

@@ -26,7 +26,7 @@ namespace xsp::correlate {
 inline constexpr int64_t kNoIteration = INT64_MIN;
 
 // A span with all that correlation found out about it.
-struct Span {
+struct alignas(64) Span {
   // Unique, from 1, but not every number is used. In the order of ends, except that the spans which
   // the first pass has found have the lowest.
   uint64_t id = 0;
@@ -38,17 +38,29 @@ struct Span {
   int64_t self_ns = 0;  // duration less the union of its children on its thread
   uint64_t correlation_id = 0;
   int64_t iteration = kNoIteration;  // of the model span that holds it
-  // Among the spans of its level in its model span, from 0; -1: no model span. On one thread in the
-  // order of starts; of several threads or device streams in the order of ends.
-  int64_t ordinal = -1;
   uint32_t site = 0;
   uint32_t thread = 0;
   uint32_t device = 0;  // device + 1; 0: the host
   uint32_t stream = 0;  // stream + 1; 0: none
   uint32_t depth = 0;   // nesting within its level: 0 is outermost
+  // Among the spans of its level in its model span, from 0; -1: no model span. On one thread in the
+  // order of starts; of several threads or device streams in the order of ends.
+  int32_t ordinal = -1;
   uint8_t level = 0;
   bool is_open = false;
+
+  // The correlation's own notes.
+  bool given_times = false;
+  bool on_device = false;
+  bool is_attached = false;  // its parent has accounted for it
+  bool is_resolved = false;  // its ancestors are known
+  bool is_ambiguous = false;
+  uint32_t model_slot = 0;
+  uint32_t same_level_inside = 0;     // descendants at the span's own level
+  int64_t covered_until = INT64_MIN;  // the latest end of a child
+  void* thread_state = nullptr;
 };
+static_assert(sizeof(Span) == 128);
 
 class Sink {
  public:

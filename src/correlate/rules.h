@@ -36,7 +36,7 @@ namespace xsp::correlate {
 
 inline constexpr int64_t kToleranceNs = 5000;
 
-// What the rules look at.
+// What the rules look at; anything with these fields will do.
 struct Extent {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
@@ -46,20 +46,23 @@ struct Extent {
 };
 
 // The order of ends, without its last rule. Positive: `a` comes after `b`.
-inline int compare_ends(const Extent& a, const Extent& b) {
+template <typename A, typename B>
+inline int compare_ends(const A& a, const B& b) {
   if (a.end_ns != b.end_ns) return a.end_ns < b.end_ns ? -1 : 1;
   if (a.start_ns != b.start_ns) return a.start_ns > b.start_ns ? -1 : 1;
   if (a.level != b.level) return a.level > b.level ? -1 : 1;
   return 0;
 }
 
-inline bool holds_exactly(const Extent& parent, const Extent& child) {
+template <typename Parent, typename Child>
+inline bool holds_exactly(const Parent& parent, const Child& child) {
   if (parent.start_ns > child.start_ns || child.end_ns > parent.end_ns) return false;
   if (parent.level != child.level || child.start_ns != child.end_ns) return true;
   return parent.start_ns < child.start_ns && child.end_ns < parent.end_ns;
 }
 
-inline bool holds_with_tolerance(const Extent& parent, const Extent& child, int64_t tolerance_ns) {
+template <typename Parent, typename Child>
+inline bool holds_with_tolerance(const Parent& parent, const Child& child, int64_t tolerance_ns) {
   if (parent.level >= child.level || !(parent.given_times || child.given_times)) return false;
   const int64_t middle = child.start_ns + (child.end_ns - child.start_ns) / 2;
   return parent.start_ns <= child.start_ns + tolerance_ns &&
@@ -68,7 +71,8 @@ inline bool holds_with_tolerance(const Extent& parent, const Extent& child, int6
 }
 
 // Rule 2 without the order of ends.
-inline bool holds(const Extent& parent, const Extent& child, int64_t tolerance_ns) {
+template <typename Parent, typename Child>
+inline bool holds(const Parent& parent, const Child& child, int64_t tolerance_ns) {
   if (parent.level > child.level || parent.on_device) return false;
   return holds_exactly(parent, child) || holds_with_tolerance(parent, child, tolerance_ns);
 }

@@ -8,7 +8,7 @@ namespace xsp::correlate {
 
 namespace {
 
-constexpr size_t kOutSpans = 1024;
+constexpr uint64_t kGiveMax = 1024;
 
 // A span that overlaps this many without holding them looks no further. Real traces have a handful.
 constexpr size_t kOverlapMax = 1024;
@@ -21,22 +21,25 @@ Window::Window(const Options& options, const std::vector<uint8_t>& levels,
       levels_(levels),
       mask_(options.window - 1),
       lag_(options.window / 2),
+      give_(std::min(kGiveMax, lag_ / 2)),
       has_given_times_(first_pass.has_given_times),
       sink_(sink),
       ring_(options.window),
       longs_(first_pass.long_spans.size()),
       model_slots_(2 * options.window) {
-  out_.resize(kOutSpans);
   for (size_t i = 0; i < longs_.size(); ++i) {
-    const LongSpan& span = first_pass.long_spans[i];
-    Node& node = longs_[i].node;
-    set_fresh(&node);
-    static_cast<Extent&>(node) = span.extent;
-    node.id = i + 1;
-    node.site = span.site;
-    node.iteration = span.iteration;
-    node.state = thread(span.thread);
-    node.state->longs.push_back({node.id, span.extent.start_ns});
+    const LongSpan& known = first_pass.long_spans[i];
+    Span& span = longs_[i].span;
+    span.id = i + 1;
+    span.start_ns = known.extent.start_ns;
+    span.end_ns = known.extent.end_ns;
+    span.level = known.extent.level;
+    span.given_times = known.extent.given_times;
+    span.site = known.site;
+    span.iteration = known.iteration;
+    Thread* state = thread(known.thread);
+    span.thread_state = state;
+    state->longs.push_back({span.id, span.start_ns});
   }
   for (auto& [id, state] : threads_) {
     for (size_t i = state.longs.size() - 1; i-- > 0;) {
@@ -57,72 +60,67 @@ Window::Thread* Window::thread(uint32_t id) {
 }
 
 // A span that is in the window, or long and not yet there; nullptr: it has gone.
-Window::Node* Window::find(uint64_t id) {
+Span* Window::find(uint64_t id) {
   uint64_t number = id - longs_.size();
   if (id <= longs_.size()) {
     LongEntry& entry = longs_[id - 1];
-    if (entry.number == 0) return &entry.node;
+    if (entry.number == 0) return &entry.span;
     number = entry.number;
   }
-  Node& node = at(number);
-  return number <= entered_ && node.id == id ? &node : nullptr;
+  Span& span = at(number);
+  return number <= entered_ && span.id == id ? &span : nullptr;
 }
 
-// All but what the trace says of the span.
-void Window::set_fresh(Node* node) {
-  node->is_attached = false;
-  node->is_resolved = false;
-  node->is_ambiguous = false;
-  node->parent_id = 0;
-  node->model_id = 0;
-  node->layer_id = 0;
-  node->iteration = kNoIteration;
-  node->covered_ns = 0;
-  node->covered_until = INT64_MIN;
-  node->model_slot = 0;
-  node->same_level_inside = 0;
-  node->depth = 0;
-}
-
-inline Window::Node& Window::enter(const Run& run, size_t row, uint8_t level, Thread* state) {
-  Node& node = at(++entered_);
+inline Span& Window::enter(const Run& run, size_t row, uint8_t level, Thread* state) {
+  Span& span = at(++entered_);
   const trace::SpanBatch& batch = *run.batch;
-  set_fresh(&node);
-  node.start_ns = batch.start_ns[row];
-  node.end_ns = batch.end_ns[row];
-  node.level = level;
-  node.given_times = run.given_times;
-  node.on_device = batch.device[row] != 0;
-  node.is_open = run.is_open;
-  node.site = batch.site[row];
-  node.id = entered_ + longs_.size();
-  node.correlation_id = batch.correlation_id[row];
-  node.state = state;
-  node.thread = batch.thread[row];
-  node.device = batch.device[row];
-  node.stream = batch.stream[row];
-  if (node.end_ns >= state->next_long_end_ns) become_long(state, &node);
-  return node;
+  span.id = entered_ + longs_.size();
+  span.parent_id = 0;
+  span.model_id = 0;
+  span.layer_id = 0;
+  span.self_ns = 0;
+  span.iteration = kNoIteration;
+  span.depth = 0;
+  span.is_attached = false;
+  span.is_resolved = false;
+  span.is_ambiguous = false;
+  span.model_slot = 0;
+  span.same_level_inside = 0;
+  span.covered_until = INT64_MIN;
+  span.start_ns = batch.start_ns[row];
+  span.end_ns = batch.end_ns[row];
+  span.correlation_id = batch.correlation_id[row];
+  span.site = batch.site[row];
+  span.thread = batch.thread[row];
+  span.device = batch.device[row];
+  span.stream = batch.stream[row];
+  span.level = level;
+  span.is_open = run.is_open;
+  span.given_times = run.given_times;
+  span.on_device = batch.device[row] != 0;
+  span.thread_state = state;
+  if (span.end_ns >= state->next_long_end_ns) become_long(state, &span);
+  return span;
 }
 
 void Window::set_next_long_end(Thread* state) {
   state->next_long_end_ns = state->next_long < state->longs.size()
-                                ? longs_[state->longs[state->next_long].id - 1].node.end_ns
+                                ? longs_[state->longs[state->next_long].id - 1].span.end_ns
                                 : INT64_MAX;
 }
 
-bool Window::is_same(const LongEntry& entry, const Node& node) {
-  return entry.number == 0 && entry.node.end_ns == node.end_ns &&
-         entry.node.start_ns == node.start_ns && entry.node.site == node.site &&
-         entry.node.given_times == node.given_times && !node.on_device;
+bool Window::is_same(const LongEntry& entry, const Span& span) {
+  return entry.number == 0 && entry.span.end_ns == span.end_ns &&
+         entry.span.start_ns == span.start_ns && entry.span.site == span.site &&
+         entry.span.given_times == span.given_times && !span.on_device;
 }
 
 // Is it the thread's next long span? Then what its earlier children have told it comes along.
-void Window::become_long(Thread* state, Node* node) {
+void Window::become_long(Thread* state, Span* span) {
   std::vector<ThreadLong>& longs = state->longs;
   size_t i = state->next_long;
-  while (i < longs.size() && !is_same(longs_[longs[i].id - 1], *node)) {
-    if (longs_[longs[i].id - 1].node.end_ns > node->end_ns) return;
+  while (i < longs.size() && !is_same(longs_[longs[i].id - 1], *span)) {
+    if (longs_[longs[i].id - 1].span.end_ns > span->end_ns) return;
     ++i;  // of equal ends, another; or one that the trace no longer has
   }
   if (i == longs.size()) return;
@@ -130,22 +128,22 @@ void Window::become_long(Thread* state, Node* node) {
   entry.number = entered_;
   while (state->next_long < longs.size() &&
          (longs_[longs[state->next_long].id - 1].number != 0 ||
-          longs_[longs[state->next_long].id - 1].node.end_ns < node->end_ns)) {
+          longs_[longs[state->next_long].id - 1].span.end_ns < span->end_ns)) {
     ++state->next_long;
   }
   set_next_long_end(state);
-  const Node& known = entry.node;
-  node->id = known.id;
-  node->is_resolved = known.is_resolved;
-  node->parent_id = known.parent_id;
-  node->model_id = known.model_id;
-  node->layer_id = known.layer_id;
-  node->iteration = known.iteration;
-  node->covered_ns = known.covered_ns;
-  node->covered_until = known.covered_until;
-  node->model_slot = known.model_slot;
-  node->same_level_inside = known.same_level_inside;
-  node->depth = known.depth;
+  const Span& known = entry.span;
+  span->id = known.id;
+  span->parent_id = known.parent_id;
+  span->model_id = known.model_id;
+  span->layer_id = known.layer_id;
+  span->self_ns = known.self_ns;
+  span->iteration = known.iteration;
+  span->depth = known.depth;
+  span->is_resolved = known.is_resolved;
+  span->model_slot = known.model_slot;
+  span->same_level_inside = known.same_level_inside;
+  span->covered_until = known.covered_until;
 }
 
 Status Window::add(const Run& run) {
@@ -156,113 +154,113 @@ Status Window::add(const Run& run) {
       ++facts_.unknown_site;
       continue;
     }
-    Node& node = add(run, row, level);
+    Span& span = add(run, row, level);
     if (run.first_value != nullptr && run.first_value[row] != run.first_value[row + 1]) {
-      XSP_CHECK_OK(add_values(run, row, &node));
+      XSP_CHECK_OK(add_values(run, row, &span));
     }
     if (entered_ <= lag_) continue;
     leave();
-    if (out_count_ == kOutSpans) XSP_CHECK_OK(flush());
+    if (left_ - given_ == give_) XSP_CHECK_OK(give());
   }
   return Ok{};
 }
 
-inline Window::Node& Window::add(const Run& run, size_t row, uint8_t level) {
+inline Span& Window::add(const Run& run, size_t row, uint8_t level) {
   Thread* state = thread(run.batch->thread[row]);
-  Node& node = enter(run, row, level, state);
+  Span& span = enter(run, row, level, state);
   bool is_waiting = true;
-  if (node.on_device) {
-    is_waiting = node.correlation_id == 0 || launches_.find(node.correlation_id) == nullptr;
+  if (span.on_device) {
+    is_waiting = span.correlation_id == 0 || launches_.find(span.correlation_id) == nullptr;
   } else {
     // Most hold none: the one before, on the top of the stack, ended before they began.
     if (state->waiting.size() > state->first_waiting &&
-        at(state->waiting.back()).end_ns >= node.start_ns) {
-      take_children(state, &node);
+        at(state->waiting.back()).end_ns >= span.start_ns) {
+      take_children(state, &span);
     }
-    if (node.correlation_id != 0) launches_.insert(node.correlation_id, node.id, entered_);
+    if (span.correlation_id != 0) launches_.insert(span.correlation_id, span.id, entered_);
   }
   if (has_given_times_ && is_waiting) {
-    is_waiting = !find_earlier_parent(state, &node);
-    if (!node.on_device) remember(state, node);
+    is_waiting = !find_earlier_parent(state, &span);
+    if (!span.on_device) remember(state, span);
   }
   if (is_waiting) state->waiting.push_back(entered_);
-  return node;
+  return span;
 }
 
-Status Window::add_values(const Run& run, size_t row, Node* node) {
+Status Window::add_values(const Run& run, size_t row, Span* span) {
   const auto values = run.values(row);
-  if (node->level == XSP_LEVEL_MODEL && node->iteration == kNoIteration) {
-    node->iteration = iteration_of(values, options_.iteration_key);
+  if (span->level == XSP_LEVEL_MODEL && span->iteration == kNoIteration) {
+    span->iteration = iteration_of(values, options_.iteration_key);
   }
-  for (const trace::SpanValue& value : values) XSP_CHECK_OK(sink_->value(node->id, value));
+  for (const trace::SpanValue& value : values) XSP_CHECK_OK(sink_->value(span->id, value));
   return Ok{};
 }
 
-// The spans on top of the stack of the waiting that `node` holds become its children. They come
+// The spans on top of the stack of the waiting that `span` holds become its children. They come
 // latest first: what a child covers anew ends where the one before began.
-void Window::take_children(Thread* state, Node* node) {
+void Window::take_children(Thread* state, Span* span) {
   std::vector<uint64_t>& waiting = state->waiting;
-  const int64_t from = std::max(node->start_ns, node->covered_until);
-  int64_t covered_from = node->end_ns;
+  const int64_t from = std::max(span->start_ns, span->covered_until);
+  int64_t covered_from = span->end_ns;
   kept_.clear();
   while (waiting.size() > state->first_waiting) {
-    Node& child = at(waiting.back());
-    if (child.end_ns < node->start_ns) break;
-    const bool is_exact = node->level <= child.level && holds_exactly(*node, child);
-    if (!is_exact && !holds(*node, child, options_.tolerance_ns)) {
+    Span& child = at(waiting.back());
+    if (child.end_ns < span->start_ns) break;
+    const bool is_exact = span->level <= child.level && holds_exactly(*span, child);
+    if (!is_exact && !holds(*span, child, options_.tolerance_ns)) {
       if (kept_.size() == kOverlapMax) break;
-      note_overlap(&child, node);
+      note_overlap(&child, span);
       kept_.push_back(waiting.back());
       waiting.pop_back();
       continue;
     }
     waiting.pop_back();
-    child.parent_id = node->id;
+    child.parent_id = span->id;
     child.is_attached = true;
-    if (!is_exact) count_clipped(*node, child);
+    if (!is_exact) count_clipped(*span, child);
     if (child.on_device) continue;
-    if (child.level == node->level) node->same_level_inside += 1 + child.same_level_inside;
+    if (child.level == span->level) span->same_level_inside += 1 + child.same_level_inside;
     const int64_t start = std::max(child.start_ns, from);
     const int64_t end = std::min(child.end_ns, covered_from);
     if (end <= start) continue;
-    node->covered_ns += end - start;
+    span->self_ns += end - start;
     covered_from = start;
-    node->covered_until = std::max(node->covered_until, end);
+    span->covered_until = std::max(span->covered_until, end);
   }
   if (!kept_.empty()) waiting.insert(waiting.end(), kept_.rbegin(), kept_.rend());
 }
 
-// `node` entered after `waiting`, and does not hold it.
-void Window::note_overlap(Node* waiting, Node* node) {
-  if (waiting->on_device || waiting->end_ns <= node->start_ns) return;
-  if (waiting->start_ns >= node->start_ns) return;  // inside, but of a higher level
-  if (holds(*waiting, *node, options_.tolerance_ns)) return;
+// `span` entered after `waiting`, and does not hold it.
+void Window::note_overlap(Span* waiting, Span* span) {
+  if (waiting->on_device || waiting->end_ns <= span->start_ns) return;
+  if (waiting->start_ns >= span->start_ns) return;  // inside, but of a higher level
+  if (holds(*waiting, *span, options_.tolerance_ns)) return;
   ++facts_.overlapping;
-  if (waiting->level == node->level) return;
-  Node* deeper = waiting->level > node->level ? waiting : node;
+  if (waiting->level == span->level) return;
+  Span* deeper = waiting->level > span->level ? waiting : span;
   facts_.ambiguous += deeper->is_ambiguous ? 0 : 1;
   deeper->is_ambiguous = true;
 }
 
 // With tolerance, a parent may end before its child.
-bool Window::find_earlier_parent(Thread* state, Node* node) {
+bool Window::find_earlier_parent(Thread* state, Span* span) {
   for (const uint64_t number : state->recent) {
     if (number <= left_) continue;
-    Node& parent = at(number);
-    if (parent.level >= node->level || !holds(parent, *node, options_.tolerance_ns)) continue;
-    node->parent_id = parent.id;
-    node->is_attached = true;
-    count_clipped(parent, *node);
-    account(&parent, *node);
+    Span& parent = at(number);
+    if (parent.level >= span->level || !holds(parent, *span, options_.tolerance_ns)) continue;
+    span->parent_id = parent.id;
+    span->is_attached = true;
+    count_clipped(parent, *span);
+    account(&parent, *span);
     return true;
   }
   return false;
 }
 
-void Window::remember(Thread* state, const Node& node) {
+void Window::remember(Thread* state, const Span& span) {
   std::vector<uint64_t>& recent = state->recent;
   size_t gone = 0;
-  while (gone < recent.size() && at(recent[gone]).end_ns < node.end_ns - options_.tolerance_ns) {
+  while (gone < recent.size() && at(recent[gone]).end_ns < span.end_ns - options_.tolerance_ns) {
     ++gone;
   }
   recent.erase(recent.begin(), recent.begin() + static_cast<std::ptrdiff_t>(gone));
@@ -272,39 +270,43 @@ void Window::remember(Thread* state, const Node& node) {
 
 // A child told to its parent in the order of ends, long after or before the parent's other
 // children.
-void Window::account(Node* parent, const Node& child) {
+void Window::account(Span* parent, const Span& child) {
   if (child.on_device) return;
   if (child.level == parent->level) parent->same_level_inside += 1 + child.same_level_inside;
   const int64_t start = std::max({child.start_ns, parent->start_ns, parent->covered_until});
   const int64_t end = std::min(child.end_ns, parent->end_ns);
   if (end <= start) return;
-  parent->covered_ns += end - start;
+  parent->self_ns += end - start;
   parent->covered_until = end;
 }
 
-void Window::count_clipped(const Extent& parent, const Extent& child) {
+void Window::count_clipped(const Span& parent, const Span& child) {
   ++facts_.clipped;
   facts_.clipped_max_ns = std::max(
       {facts_.clipped_max_ns, parent.start_ns - child.start_ns, child.end_ns - parent.end_ns});
 }
 
-// The first long span that has not entered yet and holds `node`; 0: none.
-uint64_t Window::find_long_parent(const Node& node) {
-  const Thread& state = *node.state;
+// The first long span that has not entered yet and holds `span`; 0: none.
+uint64_t Window::find_long_parent(const Span& span) {
+  const Thread& state = *static_cast<const Thread*>(span.thread_state);
   // Long spans that are not in the window follow it in the order of ends, but for itself.
   for (size_t i = state.next_long; i < state.longs.size(); ++i) {
     const ThreadLong& entry = state.longs[i];
-    if (entry.earliest_start_ns > node.start_ns + options_.tolerance_ns) break;
-    if (longs_[entry.id - 1].number != 0 || (is_long(node) && entry.id <= node.id)) continue;
-    if (holds(longs_[entry.id - 1].node, node, options_.tolerance_ns)) return entry.id;
+    if (entry.earliest_start_ns > span.start_ns + options_.tolerance_ns) break;
+    if (longs_[entry.id - 1].number != 0 || (is_long(span) && entry.id <= span.id)) continue;
+    if (holds(longs_[entry.id - 1].span, span, options_.tolerance_ns)) return entry.id;
   }
   return 0;
 }
 
-// Finds the ancestors of `node`, and of those on the way up.
-void Window::resolve(Node* node) {
+// Finds the ancestors of `span`, and of those on the way up.
+void Window::resolve(Span* span) {
+  if (span->is_attached) {
+    const Span* known = find(span->parent_id);
+    if (known != nullptr && known->is_resolved) return inherit(span, known);
+  }
   chain_.clear();
-  Node* parent = node;
+  Span* parent = span;
   while (parent != nullptr && !parent->is_resolved) {
     chain_.push_back(parent);
     if (parent->parent_id == 0) parent->parent_id = find_long_parent(*parent);
@@ -316,131 +318,125 @@ void Window::resolve(Node* node) {
   }
 }
 
-inline void Window::inherit(Node* node, const Node* parent) {
-  node->is_resolved = true;
+inline void Window::inherit(Span* span, const Span* parent) {
+  span->is_resolved = true;
   if (parent != nullptr) {
-    node->model_id = parent->model_id;
-    node->layer_id = parent->layer_id;
-    node->model_slot = parent->model_slot;
-    const bool nests = parent->level == node->level && !node->on_device;
-    node->depth = nests ? parent->depth + 1 : 0;
-    if (node->iteration == kNoIteration) node->iteration = parent->iteration;
+    span->model_id = parent->model_id;
+    span->layer_id = parent->layer_id;
+    span->model_slot = parent->model_slot;
+    const bool nests = parent->level == span->level && !span->on_device;
+    span->depth = nests ? parent->depth + 1 : 0;
+    if (span->iteration == kNoIteration) span->iteration = parent->iteration;
   }
-  if (node->level == XSP_LEVEL_MODEL) {
-    node->model_id = node->id;
-    node->model_slot = model_slot_count_++;
-    ModelSlot& slot = model_slots_[node->model_slot & (model_slots_.size() - 1)];
+  if (span->level == XSP_LEVEL_MODEL) {
+    span->model_id = span->id;
+    span->model_slot = model_slot_count_++;
+    ModelSlot& slot = model_slots_[span->model_slot & (model_slots_.size() - 1)];
     slot = ModelSlot{};
-    slot.model_id = node->id;
+    slot.model_id = span->id;
   }
-  if (node->level == XSP_LEVEL_LAYER) node->layer_id = node->id;
+  if (span->level == XSP_LEVEL_LAYER) span->layer_id = span->id;
 }
 
-bool Window::inherit_from_launch(Node* node) {
-  if (node->correlation_id == 0) return false;
-  Launch* launch = launches_.find(node->correlation_id);
+bool Window::inherit_from_launch(Span* span) {
+  if (span->correlation_id == 0) return false;
+  Launch* launch = launches_.find(span->correlation_id);
   if (launch == nullptr) return false;
   if (!launch->is_emitted) {
-    Node* span = find(launch->id);
-    if (span == nullptr || (!is_finishing_ && launch->number > left_ + lag_ / 2)) return false;
-    resolve(span);
-    launch->model_id = span->model_id;
-    launch->layer_id = span->layer_id;
-    launch->model_slot = span->model_slot;
-    launch->iteration = span->iteration;
+    Span* caller = find(launch->id);
+    if (caller == nullptr || (!is_finishing_ && launch->number > left_ + lag_ / 2)) return false;
+    resolve(caller);
+    launch->model_id = caller->model_id;
+    launch->layer_id = caller->layer_id;
+    launch->model_slot = caller->model_slot;
+    launch->iteration = caller->iteration;
   }
   launch->is_matched = true;
-  node->is_resolved = true;
-  node->parent_id = launch->id;
-  node->model_id = launch->model_id;
-  node->layer_id = launch->layer_id;
-  node->model_slot = launch->model_slot;
-  node->iteration = launch->iteration;
+  span->is_resolved = true;
+  span->parent_id = launch->id;
+  span->model_id = launch->model_id;
+  span->layer_id = launch->layer_id;
+  span->model_slot = launch->model_slot;
+  span->iteration = launch->iteration;
   return true;
 }
 
+// The span that leaves waits no longer, if it did.
+void Window::stop_waiting(Thread* state) {
+  std::vector<uint64_t>& waiting = state->waiting;
+  if (state->first_waiting == waiting.size() || waiting[state->first_waiting] != left_) return;
+  ++state->first_waiting;
+  if (state->first_waiting < 4096 || 2 * state->first_waiting < waiting.size()) return;
+  waiting.erase(waiting.begin(),
+                waiting.begin() + static_cast<std::ptrdiff_t>(state->first_waiting));
+  state->first_waiting = 0;
+}
+
 inline void Window::leave() {
-  Node& node = at(++left_);
-  Thread& state = *node.state;
-  if (state.first_waiting < state.waiting.size() && state.waiting[state.first_waiting] == left_) {
-    ++state.first_waiting;
-    if (state.first_waiting >= 4096 && 2 * state.first_waiting >= state.waiting.size()) {
-      state.waiting.erase(state.waiting.begin(),
-                          state.waiting.begin() + static_cast<std::ptrdiff_t>(state.first_waiting));
-      state.first_waiting = 0;
-    }
-  }
-  // Most have a parent in the window, and most parents have had children that left before.
-  const Node* parent = node.is_attached && !node.on_device ? find(node.parent_id) : nullptr;
-  if (parent != nullptr && parent->is_resolved && !node.is_resolved) {
-    inherit(&node, parent);
+  Span& span = at(++left_);
+  __builtin_prefetch(&at(left_ + 8));
+  if (!span.is_attached) stop_waiting(static_cast<Thread*>(span.thread_state));
+  // Most have a parent in the window.
+  Span* parent = span.is_attached && !span.on_device ? find(span.parent_id) : nullptr;
+  if (parent != nullptr && !span.is_resolved) {
+    if (!parent->is_resolved) resolve(parent);
+    inherit(&span, parent);
   } else {
-    settle(&node);
+    settle(&span);
   }
-  count(node);
-  Span& span = out_[out_count_++];
-  span.id = node.id;
-  span.parent_id = node.parent_id;
-  span.model_id = node.model_id;
-  span.layer_id = node.layer_id;
-  span.start_ns = node.start_ns;
-  span.end_ns = node.end_ns;
-  span.self_ns = std::max<int64_t>(0, node.end_ns - node.start_ns - node.covered_ns);
-  span.correlation_id = node.correlation_id;
-  span.iteration = node.iteration;
-  span.ordinal = next_ordinal(node);
-  span.site = node.site;
-  span.thread = node.thread;
-  span.device = node.device;
-  span.stream = node.stream;
-  span.depth = node.depth;
-  span.level = node.level;
-  span.is_open = node.is_open;
+  count(span);
+  span.self_ns = std::max<int64_t>(0, span.end_ns - span.start_ns - span.self_ns);
+  span.ordinal = next_ordinal(span);
 }
 
 // A span that leaves finds its ancestors, and its parent hears of it if it has not yet.
-void Window::settle(Node* node) {
-  const bool is_launched = node->on_device && inherit_from_launch(node);
-  if (node->on_device && !is_launched) ++facts_.executions_unmatched;
-  if (!node->is_resolved) resolve(node);
-  if (node->is_attached || is_launched || node->parent_id == 0) return;
-  Node* parent = find(node->parent_id);
+void Window::settle(Span* span) {
+  const bool is_launched = span->on_device && inherit_from_launch(span);
+  if (span->on_device && !is_launched) ++facts_.executions_unmatched;
+  if (!span->is_resolved) resolve(span);
+  if (span->is_attached || is_launched || span->parent_id == 0) return;
+  Span* parent = find(span->parent_id);
   if (parent == nullptr) return;
-  account(parent, *node);
-  if (!holds_exactly(*parent, *node)) count_clipped(*parent, *node);
+  account(parent, *span);
+  if (!holds_exactly(*parent, *span)) count_clipped(*parent, *span);
 }
 
 // Of the spans of its level that ended before it, those inside it began after it; those around it
 // have not ended yet, but began before it.
-inline int64_t Window::next_ordinal(const Node& node) {
-  if (node.model_id == 0 || node.level >= std::size(ModelSlot{}.counts)) return -1;
-  if (node.level == XSP_LEVEL_MODEL) return 0;
-  ModelSlot& slot = model_slots_[node.model_slot & (model_slots_.size() - 1)];
-  if (slot.model_id != node.model_id) return -1;
-  const int64_t ended = slot.counts[node.level]++;
-  return ended - node.same_level_inside + node.depth;
+inline int32_t Window::next_ordinal(const Span& span) {
+  if (span.model_id == 0 || span.level >= std::size(ModelSlot{}.counts)) return -1;
+  if (span.level == XSP_LEVEL_MODEL) return 0;
+  ModelSlot& slot = model_slots_[span.model_slot & (model_slots_.size() - 1)];
+  if (slot.model_id != span.model_id) return -1;
+  const uint32_t ended = slot.counts[span.level]++;
+  return static_cast<int32_t>(ended - span.same_level_inside + span.depth);
 }
 
-inline void Window::count(const Node& node) {
-  if (node.is_open) ++facts_.open_spans;
-  if (node.on_device) ++facts_.executions;
-  if (node.parent_id == 0) ++(node.level <= XSP_LEVEL_MODEL ? facts_.roots : facts_.unattributed);
-  if (node.correlation_id != 0 && !node.on_device) keep_for_executions(node);
+inline void Window::count(const Span& span) {
+  if (span.is_open) ++facts_.open_spans;
+  if (span.on_device) ++facts_.executions;
+  if (span.parent_id == 0) ++(span.level <= XSP_LEVEL_MODEL ? facts_.roots : facts_.unattributed);
+  if (span.correlation_id != 0 && !span.on_device) keep_for_executions(span);
 }
 
-void Window::keep_for_executions(const Node& node) {
-  Launch* launch = launches_.find(node.correlation_id);
-  if (launch == nullptr || launch->id != node.id) return;
+void Window::keep_for_executions(const Span& span) {
+  Launch* launch = launches_.find(span.correlation_id);
+  if (launch == nullptr || launch->id != span.id) return;
   launch->is_emitted = true;
-  launch->model_id = node.model_id;
-  launch->layer_id = node.layer_id;
-  launch->model_slot = node.model_slot;
-  launch->iteration = node.iteration;
+  launch->model_id = span.model_id;
+  launch->layer_id = span.layer_id;
+  launch->model_slot = span.model_slot;
+  launch->iteration = span.iteration;
 }
 
-Status Window::flush() {
-  XSP_CHECK_OK(sink_->spans({out_.data(), out_count_}));
-  out_count_ = 0;
+// The sink gets what has left, straight from the ring.
+Status Window::give() {
+  while (given_ < left_) {
+    const uint64_t to_edge = ring_.size() - ((given_ + 1) & mask_);
+    const uint64_t count = std::min(left_ - given_, to_edge);
+    XSP_CHECK_OK(sink_->spans({&at(given_ + 1), count}));
+    given_ += count;
+  }
   return Ok{};
 }
 
@@ -448,12 +444,12 @@ Status Window::finish() {
   is_finishing_ = true;
   while (left_ < entered_) {
     leave();
-    if (out_count_ == kOutSpans) XSP_CHECK_OK(flush());
+    if (left_ - given_ == give_) XSP_CHECK_OK(give());
   }
   facts_.spans = left_;
   facts_.launches = launches_.count();
   facts_.launches_unmatched = launches_.count_unmatched();
-  return flush();
+  return give();
 }
 
 }  // namespace xsp::correlate

@@ -38,32 +38,8 @@ class Window {
   const Facts& facts() const { return facts_; }
 
  private:
-  struct Thread;
-  struct alignas(64) Node : Extent {
-    bool is_open;
-    bool is_attached;  // its parent has accounted for it
-    bool is_resolved;  // its ancestors are known
-    bool is_ambiguous;
-    uint32_t site;
-    uint64_t id;
-    uint64_t parent_id;  // 0: none, or not known yet
-    uint64_t model_id;
-    uint64_t layer_id;
-    uint64_t correlation_id;
-    int64_t iteration;
-    int64_t covered_ns;     // by children
-    int64_t covered_until;  // the latest end of a child
-    Thread* state;
-    uint32_t thread;
-    uint32_t device;
-    uint32_t stream;
-    uint32_t model_slot;
-    uint32_t same_level_inside;  // descendants at the span's own level
-    uint32_t depth;
-  };
-  static_assert(sizeof(Node) == 128);
   struct LongEntry {
-    Node node;
+    Span span;
     uint64_t number = 0;  // of its entry; 0: it has not entered
   };
   struct ThreadLong {
@@ -85,43 +61,45 @@ class Window {
   };
 
   // Spans are numbered from 1 as they enter. Ids of spans that are not long follow the long ones'.
-  Node& at(uint64_t number) { return ring_[number & mask_]; }
-  Node* find(uint64_t id);
+  Span& at(uint64_t number) { return ring_[number & mask_]; }
+  Span* find(uint64_t id);
   Thread* thread(uint32_t id);
-  static void set_fresh(Node* node);
-  Node& add(const Run& run, size_t row, uint8_t level);
-  Node& enter(const Run& run, size_t row, uint8_t level, Thread* state);
+  Span& add(const Run& run, size_t row, uint8_t level);
+  Span& enter(const Run& run, size_t row, uint8_t level, Thread* state);
   void set_next_long_end(Thread* state);
-  static bool is_same(const LongEntry& entry, const Node& node);
-  bool is_long(const Node& node) const { return node.id <= longs_.size(); }
-  void become_long(Thread* state, Node* node);
-  Status add_values(const Run& run, size_t row, Node* node);
-  void take_children(Thread* state, Node* node);
-  void note_overlap(Node* waiting, Node* node);
-  bool find_earlier_parent(Thread* state, Node* node);
-  void remember(Thread* state, const Node& node);
-  void account(Node* parent, const Node& child);
-  void count_clipped(const Extent& parent, const Extent& child);
-  uint64_t find_long_parent(const Node& node);
-  void resolve(Node* node);
-  void inherit(Node* node, const Node* parent);
-  bool inherit_from_launch(Node* node);
+  static bool is_same(const LongEntry& entry, const Span& span);
+  bool is_long(const Span& span) const { return span.id <= longs_.size(); }
+  void become_long(Thread* state, Span* span);
+  Status add_values(const Run& run, size_t row, Span* span);
+  void take_children(Thread* state, Span* span);
+  void note_overlap(Span* waiting, Span* span);
+  bool find_earlier_parent(Thread* state, Span* span);
+  void remember(Thread* state, const Span& span);
+  void account(Span* parent, const Span& child);
+  void count_clipped(const Span& parent, const Span& child);
+  uint64_t find_long_parent(const Span& span);
+  void resolve(Span* span);
+  void inherit(Span* span, const Span* parent);
+  bool inherit_from_launch(Span* span);
   void leave();
-  void settle(Node* node);
-  int64_t next_ordinal(const Node& node);
-  void count(const Node& node);
-  void keep_for_executions(const Node& node);
-  Status flush();
+  void stop_waiting(Thread* state);
+  void settle(Span* span);
+  int32_t next_ordinal(const Span& span);
+  void count(const Span& span);
+  void keep_for_executions(const Span& span);
+  Status give();
 
   const Options options_;
   const std::vector<uint8_t>& levels_;
   const uint64_t mask_;
   const uint64_t lag_;
+  const uint64_t give_;  // spans that the sink gets at once
   const bool has_given_times_;
   Sink* const sink_;
-  std::vector<Node> ring_;  // the span with number n is at n & mask_
+  std::vector<Span> ring_;  // the span with number n is at n & mask_
   uint64_t entered_ = 0;    // number of the last span that entered
   uint64_t left_ = 0;
+  uint64_t given_ = 0;  // number of the last span that the sink has been given
   bool is_finishing_ = false;
   std::unordered_map<uint32_t, Thread> threads_;
   uint32_t last_thread_ = 0;
@@ -131,9 +109,7 @@ class Window {
   uint32_t model_slot_count_ = 0;
   Launches launches_;
   std::vector<uint64_t> kept_;  // scratch
-  std::vector<Node*> chain_;    // scratch
-  std::vector<Span> out_;
-  size_t out_count_ = 0;
+  std::vector<Span*> chain_;    // scratch
   Facts facts_;
 };
 

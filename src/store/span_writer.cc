@@ -145,7 +145,7 @@ void SpanWriter::write_ids(std::span<const correlate::Span> spans) {
     const bool outside = span.iteration == correlate::kNoIteration;
     iteration[i] = outside ? 0 : to_int32(span.iteration - warmup_iterations_);
     no_iteration.set(i, outside);
-    ordinal[i] = to_int32(span.ordinal);
+    ordinal[i] = span.ordinal;
     no_ordinal.set(i, span.ordinal < 0);
   }
 }

@@ -28,12 +28,17 @@ build() { # build PRESET [TARGET...]
 build_and_test() { # build_and_test PRESET CTEST-OPTIONS...
   build "$1" && ctest --preset "$1" --no-tests=error --progress "${@:2}"
 }
+format() {
+  git ls-files -- '*.cc' '*.h' '*.hpp' '*.c' | xargs clang-format-14 --dry-run -Werror
+}
 threads() {
   build tsan annotate_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
 
 step dependencies tools/deps.sh || exit 1
 step style python3 tools/tidy.py
+step "style of the style's rules" python3 tools/tidy.py --self-test
+step format format
 if [ "${1:-}" = --quick ]; then
   step sanitizers build_and_test dev -LE slow
 else

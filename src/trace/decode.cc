@@ -26,7 +26,9 @@ class ColumnReader {
     if (is_constant_) at_ = get_varint(at_, end_, &value_);
   }
   uint64_t next() {
-    if (!is_constant_ && at_ != nullptr) at_ = get_varint(at_, end_, &value_);
+    if (is_constant_ || at_ == nullptr) return value_;
+    at_ = static_cast<size_t>(end_ - at_) >= kVarintBytesMax ? get_varint_unbounded(at_, &value_)
+                                                             : get_varint(at_, end_, &value_);
     return value_;
   }
   bool is_constant() const { return is_constant_; }
@@ -68,18 +70,13 @@ class TickConverter {
  public:
   TickConverter(const Timeline& timeline, size_t epoch) : timeline_(timeline), epoch_(epoch) {}
   int64_t unix_ns(uint64_t ticks) {
-    return stretch_.holds(ticks) ? stretch_.unix_ns(ticks) : find(ticks);
+    if (!stretch_.holds(ticks)) stretch_ = timeline_.stretch(ticks, epoch_);
+    return stretch_.unix_ns(ticks);
   }
 
  private:
-  __attribute__((noinline)) int64_t find(uint64_t ticks) {
-    stretch_ = timeline_.stretch(ticks, epoch_);
-    return timeline_.unix_ns(ticks, epoch_, &cursor_);
-  }
-
   const Timeline& timeline_;
   const size_t epoch_;
-  size_t cursor_ = 0;
   Timeline::Stretch stretch_;
 };
 
@@ -145,7 +142,11 @@ bool decode_payloads(uint32_t count, Columns* columns, SpanBatch* batch) {
   ColumnReader& payloads = columns->of[kPayload];
   uint64_t correlation = 0;
   uint64_t integer = 0;
-  batch->correlation_id.resize(count);
+  batch->correlation_id.assign(count, 0);
+  // Spans with neither a value nor a correlation id: the most common chunk of all.
+  if (keys.is_constant() && keys.next() == 0 && payloads.is_constant() && payloads.next() == 0) {
+    return true;
+  }
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t key = keys.next();
     const uint64_t payload = payloads.next();

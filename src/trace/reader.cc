@@ -174,7 +174,6 @@ void Reader::State::take_chunk(const Chunk& chunk, std::vector<OpenStack>* open)
 }
 
 void Reader::State::add_open(const OpenStack& stack) {
-  size_t cursor = 0;
   for (const OpenEntry& entry : stack.entries) {
     if (!tables.has_site(entry.site_id)) {
       ++open_unknown;
@@ -183,7 +182,7 @@ void Reader::State::add_open(const OpenStack& stack) {
     OpenSpan span;
     span.site = entry.site_id;
     span.thread = stack.header.thread;
-    span.start_ns = timeline->unix_ns(entry.start, timeline->epoch(), &cursor);
+    span.start_ns = timeline->unix_ns(entry.start, timeline->epoch());
     // The process may have died between writing the stack to a chunk and clearing it.
     const auto is_same = [&](const OpenSpan& other) {
       return other.site == span.site && other.thread == span.thread &&

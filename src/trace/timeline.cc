@@ -46,45 +46,30 @@ void Timeline::update_rate(Epoch* epoch) {
   if (last.monotonic_ns - before.monotonic_ns >= 1'000'000) last.ns_per_tick = rate;
 }
 
-int64_t Timeline::unix_ns(uint64_t ticks, size_t epoch, size_t* cursor) const {
+Timeline::Stretch Timeline::stretch(uint64_t ticks, size_t epoch) const {
   const std::vector<Point>* points = &epochs_[epoch].points;
+  uint64_t end_ticks = UINT64_MAX;
   if (epoch > 0) {
     const Point& last = points->back();
-    const double beyond_ns = static_cast<double>(ticks) - static_cast<double>(last.ticks);
-    if (beyond_ns * last.ns_per_tick > kSlackNs) points = &epochs_[epoch - 1].points;
+    const double slack = std::min(kSlackNs / last.ns_per_tick, 1e18);
+    end_ticks = last.ticks + std::min(UINT64_MAX - last.ticks, static_cast<uint64_t>(slack));
+    if (ticks > end_ticks) {
+      points = &epochs_[epoch - 1].points;
+      end_ticks = UINT64_MAX;
+    }
   }
-  size_t at = *cursor < points->size() ? *cursor : 0;
-  const bool fits =
-      (*points)[at].ticks <= ticks && (at + 1 == points->size() || ticks < (*points)[at + 1].ticks);
-  if (!fits) {
-    const auto after =
-        std::upper_bound(points->begin(), points->end(), ticks,
-                         [](uint64_t value, const Point& point) { return value < point.ticks; });
-    at = after == points->begin() ? 0 : static_cast<size_t>(after - points->begin()) - 1;
-    *cursor = at;
-  }
-  const Point& point = (*points)[at];
-  const double elapsed = ticks >= point.ticks
-                             ? static_cast<double>(ticks - point.ticks) * point.ns_per_tick
-                             : -static_cast<double>(point.ticks - ticks) * point.ns_per_tick;
-  const double bounded =
-      std::clamp(elapsed, -static_cast<double>(kTimeMax / 2), static_cast<double>(kTimeMax / 2));
-  return point.monotonic_ns + offset_ns_ +
-         static_cast<int64_t>(bounded + (bounded < 0 ? -0.5 : 0.5));
-}
-
-Timeline::Stretch Timeline::stretch(uint64_t ticks, size_t epoch) const {
-  const std::vector<Point>& points = epochs_[epoch].points;
   const auto after =
-      std::upper_bound(points.begin(), points.end(), ticks,
+      std::upper_bound(points->begin(), points->end(), ticks,
                        [](uint64_t value, const Point& point) { return value < point.ticks; });
-  if (epoch > 0 || after == points.begin()) return {};
-  const Point& point = *(after - 1);
-  // Beyond the last point as long as the product stays far from the bounds of unix_ns().
-  const double ticks_max = std::min(static_cast<double>(kTimeMax / 4) / point.ns_per_tick, 0x1p60);
-  uint64_t length = ticks_max >= 1 ? static_cast<uint64_t>(ticks_max) : 0;
-  if (after != points.end()) length = std::min(length, after->ticks - point.ticks);
-  return {point.ticks, length, point.monotonic_ns + offset_ns_, point.ns_per_tick};
+  const Point& base = after == points->begin() ? *after : *(after - 1);
+  Stretch stretch;
+  stretch.first_ticks = after == points->begin() ? 0 : base.ticks;
+  stretch.last_ticks = after == points->end() ? std::max(end_ticks, ticks) : after->ticks - 1;
+  if (points != &epochs_[epoch].points) stretch.first_ticks = stretch.last_ticks = ticks;
+  stretch.base_ticks = base.ticks;
+  stretch.base_ns = base.monotonic_ns + offset_ns_;
+  stretch.ns_per_tick = base.ns_per_tick;
+  return stretch;
 }
 
 int64_t Timeline::last_ns() const { return epochs_.back().points.back().monotonic_ns + offset_ns_; }

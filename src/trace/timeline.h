@@ -6,6 +6,8 @@
 #ifndef XSP_TRACE_TIMELINE_H_
 #define XSP_TRACE_TIMELINE_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,23 +25,28 @@ class Timeline {
   // The epoch that the last anchor is of, from 0.
   size_t epoch() const { return epochs_.size() - 1; }
 
-  // A span may have been emitted in the epoch before the one whose chunk it is in. `cursor`
-  // remembers between calls where the last conversion was; start it at 0.
-  int64_t unix_ns(uint64_t ticks, size_t epoch, size_t* cursor) const;
-  // Ticks for which the conversion is one straight line, and the line: for many conversions.
+  // The ticks between two anchors, or beyond the first or the last, which go at one rate.
   struct Stretch {
-    uint64_t begin = 0;
-    uint64_t ticks = 0;  // how many; 0: none
-    int64_t begin_ns = 0;
+    uint64_t first_ticks = 1;
+    uint64_t last_ticks = 0;  // the last that it has; none is in an empty one
+    uint64_t base_ticks = 0;
+    int64_t base_ns = 0;
     double ns_per_tick = 0;
 
-    bool holds(uint64_t at) const { return at - begin < ticks; }
-    int64_t unix_ns(uint64_t at) const {
-      return begin_ns + static_cast<int64_t>(static_cast<double>(at - begin) * ns_per_tick + 0.5);
+    bool holds(uint64_t ticks) const { return ticks >= first_ticks && ticks <= last_ticks; }
+    int64_t unix_ns(uint64_t ticks) const {
+      const double ns = static_cast<double>(static_cast<int64_t>(ticks - base_ticks)) * ns_per_tick;
+      constexpr double kMax = static_cast<double>(int64_t{1} << 60);
+      const double rounded = std::clamp(ns, -kMax, kMax) + std::copysign(0.5, ns);
+      return base_ns + static_cast<int64_t>(rounded);
     }
   };
-  // The stretch that holds `ticks`; an empty one where it is not as simple as that.
+  // The stretch of an epoch, or of the one before it, if that is where a span must have been
+  // emitted whose ticks are these and whose chunk is of this epoch.
   Stretch stretch(uint64_t ticks, size_t epoch) const;
+  int64_t unix_ns(uint64_t ticks, size_t epoch) const {
+    return stretch(ticks, epoch).unix_ns(ticks);
+  }
   int64_t first_ns() const { return first_ns_; }
   // Of the last anchor.
   int64_t last_ns() const;

@@ -11,8 +11,7 @@ namespace {
 constexpr int64_t kUnix = 1'700'000'000'000'000'000;
 
 int64_t at(const Timeline& timeline, uint64_t ticks, size_t epoch = 0) {
-  size_t cursor = 0;
-  return timeline.unix_ns(ticks, epoch, &cursor);
+  return timeline.unix_ns(ticks, epoch);
 }
 
 TEST(Timeline, OneAnchorAndTheNominalRate) {
@@ -45,9 +44,11 @@ TEST(Timeline, NeverGoesBackWhereTicksDoNot) {
     timeline.add({ticks, monotonic_ns, kUnix});
   }
   int64_t before = std::numeric_limits<int64_t>::min();
-  size_t cursor = 0;
+  Timeline::Stretch stretch;
   for (uint64_t t = 0; t < ticks + 1'000'000; t += 997) {
-    const int64_t now = timeline.unix_ns(t, 0, &cursor);
+    if (!stretch.holds(t)) stretch = timeline.stretch(t, 0);
+    ASSERT_EQ(stretch.unix_ns(t), at(timeline, t));
+    const int64_t now = stretch.unix_ns(t);
     ASSERT_GE(now, before);
     before = now;
   }

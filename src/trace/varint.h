@@ -40,6 +40,24 @@ inline const uint8_t* get_varint(const uint8_t* in, const uint8_t* end, uint64_t
   return nullptr;
 }
 
+// The same where kVarintBytesMax bytes may be read, whatever they are: no check for every byte.
+inline const uint8_t* get_varint_unbounded(const uint8_t* in, uint64_t* value) {
+  uint64_t result = *in & 0x7f;
+  if (*in++ < 0x80) {
+    *value = result;
+    return in;
+  }
+  for (int shift = 7; shift < 64; shift += 7) {
+    const uint64_t byte = *in++;
+    result |= (byte & 0x7f) << shift;
+    if (byte < 0x80) {
+      *value = result;
+      return shift == 63 && byte > 1 ? nullptr : in;
+    }
+  }
+  return nullptr;
+}
+
 // Signed numbers of small magnitude as small unsigned ones.
 constexpr uint64_t zigzag(uint64_t difference) {
   return (difference << 1) ^ (uint64_t{0} - (difference >> 63));

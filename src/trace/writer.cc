@@ -1,3 +1,34 @@
+// The .xtrace file: one page of facts about the recording, then chunks, only ever appended.
+//
+//   offset 0     FileHeader      64 bytes, never changes, CRC-32C
+//          64    SessionBlock    live: state, latest anchor, counts of what was lost
+//          4032  FileHeader      a copy
+//          4096  chunk | chunk | ...                        each at a multiple of 8
+//
+//   chunk:  ChunkHeader   magic, type, payload_bytes, payload_crc, sequence, header_crc   24 bytes
+//           payload       then zeros up to a multiple of 8
+//
+//   kSpans payload:  SpansHeader, eight columns, further values        see trace/encode.h
+//   kLane payload:   zeros up to the edge of a page, LaneBlock         live, without a checksum
+//   the others:      see trace/format.h; numbers are in the order of the machine that wrote
+//
+// A chunk is whole or absent: readers check both checksums, and look for the next header past what
+// is damaged. The pages that say "live" are mapped by the process and changed in place, so they are
+// up to date whenever it dies: which spans are open, how many were accepted, how many were lost.
+//
+// Refused:
+//  - A trailer at the end: on a full disk it is the one thing that cannot be written. The first
+//  page
+//    is there from the beginning, so "complete" and the counts always have their place.
+//  - A side file for the open-span stacks: two files are easily parted, and a reader would have to
+//    tell a stale one. A table of stacks at the front: the number of threads is not known. A page
+//    of the file for each thread costs 4 to 8 KiB, once, and is used again by the thread after it.
+//  - Rings in the file: see capture/annotate/drain.cc.
+//  - One record after another, as in the ring: 32 bytes a span, where columns take 2 to 9.
+//  - Compression on top of the columns: the drainer would cost more than the spans it drains.
+//  - Writing the pages of the stacks with write(2): the emitting thread calls nothing of the
+//  system.
+//    It is what happens, with every pass of the drainer, where a file system cannot map.
 #include "trace/writer.h"
 
 #include <errno.h>

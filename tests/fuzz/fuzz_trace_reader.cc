@@ -17,7 +17,15 @@
 
 namespace {
 
-using namespace xsp::trace;  // NOLINT: a program of its own
+using xsp::trace::BlockTimes;
+using xsp::trace::ChunkHeader;
+using xsp::trace::ChunkType;
+using xsp::trace::FileHeader;
+using xsp::trace::OpenSpan;
+using xsp::trace::Reader;
+using xsp::trace::SessionBlock;
+using xsp::trace::SpanBatch;
+using xsp::trace::SpanValue;
 
 // An input, taken from its front.
 class Input {
@@ -51,25 +59,27 @@ void append_bytes(std::vector<uint8_t>* file, const void* bytes, size_t size) {
 // A chunk of the input: a byte of type, two of size, the payload.
 void append_chunk(Input* input, uint32_t sequence, std::vector<uint8_t>* file) {
   ChunkHeader header = {};
-  header.magic = kChunkMagic;
+  header.magic = xsp::trace::kChunkMagic;
   header.type = input->take<uint8_t>();
   header.sequence = sequence;
   std::vector<uint8_t> payload(input->take<uint16_t>());
   input->take(payload.data(), payload.size());
-  if (header.type == static_cast<uint16_t>(ChunkType::kLane)) payload.resize(kPageBytes);
+  if (header.type == static_cast<uint16_t>(ChunkType::kLane))
+    payload.resize(xsp::trace::kPageBytes);
   header.payload_bytes = static_cast<uint32_t>(payload.size());
   header.payload_crc = xsp::crc32c(payload.data(), payload.size());
   header.header_crc = xsp::crc32c(&header, offsetof(ChunkHeader, header_crc));
   append_bytes(file, &header, sizeof header);
   append_bytes(file, payload.data(), payload.size());
-  file->resize((file->size() + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment);
+  file->resize((file->size() + xsp::trace::kChunkAlignment - 1) / xsp::trace::kChunkAlignment *
+               xsp::trace::kChunkAlignment);
 }
 
 std::vector<uint8_t> build_file(Input input) {
   FileHeader header = {};
-  std::memcpy(header.magic, kFileMagic, sizeof header.magic);
-  header.byte_order = kByteOrder;
-  header.version = kFormatVersion;
+  std::memcpy(header.magic, xsp::trace::kFileMagic, sizeof header.magic);
+  header.byte_order = xsp::trace::kByteOrder;
+  header.version = xsp::trace::kFormatVersion;
   header.tick_source = 1;
   header.ticks_per_s = input.take<uint64_t>();
   header.first = input.take<xsp::Anchor>();
@@ -78,7 +88,7 @@ std::vector<uint8_t> build_file(Input input) {
   std::vector<uint8_t> file;
   append_bytes(&file, &header, sizeof header);
   append_bytes(&file, &session, sizeof session);
-  file.resize(kPageBytes);
+  file.resize(xsp::trace::kPageBytes);
   for (uint32_t sequence = 0; !input.is_empty(); ++sequence) append_chunk(&input, sequence, &file);
   return file;
 }
@@ -96,7 +106,10 @@ void read_all(const std::string& path) {
   SpanBatch batch;
   for (size_t s = 0; s < reader->streams().size(); ++s) {
     for (size_t c = 0; c < reader->streams()[s].chunk_count; ++c) {
+      std::vector<BlockTimes> blocks;
+      const bool has_times = reader->scan(s, c, 7, &blocks).ok();
       if (!reader->read(s, c, &batch).ok()) continue;
+      check(has_times);
       check(batch.end_ns.size() == batch.size() && batch.stream.size() == batch.size());
       for (size_t i = 0; i < batch.size(); ++i) {
         check(batch.start_ns[i] <= batch.end_ns[i]);

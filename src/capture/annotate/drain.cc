@@ -257,8 +257,10 @@ void* drainer_main(void*) {
   pthread_mutex_lock(&session.lock);
   while (!session.drainer_quits) {
     if (pass(false) > 32) {
-      // Much came: look again at once, but let a thread that waits for the lock have it.
+      // Much came: look again at once, but not before a thread that waits for the lock has had it.
       pthread_mutex_unlock(&session.lock);
+      const timespec moment = {0, 50'000};
+      if (session.waiting.load(std::memory_order_relaxed) > 0) nanosleep(&moment, nullptr);
       pthread_mutex_lock(&session.lock);
       continue;
     }

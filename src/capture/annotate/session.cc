@@ -30,7 +30,11 @@ namespace {
 
 class Locked {
  public:
-  explicit Locked(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
+  explicit Locked(pthread_mutex_t* mutex) : mutex_(mutex) {
+    session.waiting.fetch_add(1, std::memory_order_relaxed);
+    pthread_mutex_lock(mutex_);
+    session.waiting.fetch_sub(1, std::memory_order_relaxed);
+  }
   ~Locked() { pthread_mutex_unlock(mutex_); }
 
  private:
@@ -70,6 +74,7 @@ void forget_counts() {
 void forget_parent() {
   session.process_id = getpid();
   session.writer.close();
+  session.waiting = 0;
   forget_drainer();
   for (uint32_t i = 0; i < session.lane_count; ++i) {
     trace::free_lane_memory(session.lanes[i], session.lane_bytes[i]);

@@ -45,6 +45,7 @@ struct Session {
 
   alignas(64) pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  std::atomic<int> waiting{0};  // threads that want a lock; a busy drainer lets them go first
   State state = State::kIdle;
   int process_id = 0;
   uint32_t levels = 0;  // asked for; xsp_recorded_levels is 0 while not recording

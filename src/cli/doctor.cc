@@ -2,6 +2,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -44,7 +45,25 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-void add_levels(const evaluate::Gpu& gpu, bool has_framework, Findings* findings) {
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// The collector that can emit spans of a level; nullptr: none.
+const evaluate::Collector* collector_of(const std::vector<evaluate::Collector>& collectors,
+                                        const std::string& level) {
+  for (const evaluate::Collector& one : collectors) {
+    if (!one.probe.ok()) continue;
+    const auto& levels = one.probe->levels;
+    if (std::find(levels.begin(), levels.end(), level) != levels.end()) return &one;
+  }
+  return nullptr;
+}
+
+void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>& collectors,
+                bool has_framework, Findings* findings) {
   const Finding base = has_framework
                            ? Finding{"level", "", kAvailable, "", ""}
                            : Finding{"level", "", kNotAvailable, "no framework is available",
@@ -60,24 +79,36 @@ void add_levels(const evaluate::Gpu& gpu, bool has_framework, Findings* findings
   const std::string action =
       gpu.count == 0 ? "run on a machine with an NVIDIA GPU and its driver" : "update xsp";
   for (const char* name : {"library", "api", "kernel"}) {
-    findings->push_back({"level", name, kNotAvailable, reason, action});
+    const evaluate::Collector* collector = collector_of(collectors, name);
+    findings->push_back(collector != nullptr
+                            ? Finding{"level", name, kAvailable, "collector " + collector->name, ""}
+                            : Finding{"level", name, kNotAvailable, reason, action});
   }
 }
 
 // An error's text is `what: why: what to do`.
 Finding framework_finding(const evaluate::Framework& framework) {
   if (framework.probe.ok()) {
-    std::string devices;
-    for (const std::string& device : framework.probe->devices) {
-      devices += (devices.empty() ? "" : ",") + device;
-    }
+    const evaluate::Probe& probe = *framework.probe;
     return {"framework", framework.name, kAvailable,
-            framework.probe->version + " on " + devices + ", " + framework.probe->library, ""};
+            probe.version + " on " + joined(probe.devices) + ", " + probe.library, ""};
   }
   const std::string& text = framework.probe.error().text;
   const size_t cut = text.rfind(": ");
   if (cut == std::string::npos) return {"framework", framework.name, kNotAvailable, text, ""};
   return {"framework", framework.name, kNotAvailable, text.substr(0, cut), text.substr(cut + 2)};
+}
+
+Finding collector_finding(const evaluate::Collector& collector) {
+  if (!collector.probe.ok()) {
+    return {"collector", collector.name, kNotAvailable, collector.probe.error().text,
+            "reinstall xsp, if this is not a machine that it is meant for"};
+  }
+  const evaluate::CollectorProbe& probe = *collector.probe;
+  std::string reason = joined(probe.counters);
+  if (!probe.levels.empty()) reason = "levels " + joined(probe.levels) + "; " + reason;
+  if (probe.absent.empty()) return {"collector", collector.name, kAvailable, reason, ""};
+  return {"collector", collector.name, kLimited, reason + "; not " + probe.absent, ""};
 }
 
 Finding clock_finding() {
@@ -191,9 +222,13 @@ Result<Findings> examine() {
   for (const evaluate::Framework& framework : frameworks) has_framework |= framework.probe.ok();
   const evaluate::Gpu gpu = evaluate::find_gpu();
   Findings findings;
-  add_levels(gpu, has_framework, &findings);
+  const auto collectors = evaluate::probe_collectors(installation, interrupts.count());
+  add_levels(gpu, collectors, has_framework, &findings);
   for (const evaluate::Framework& framework : frameworks) {
     findings.push_back(framework_finding(framework));
+  }
+  for (const evaluate::Collector& collector : collectors) {
+    findings.push_back(collector_finding(collector));
   }
   findings.push_back(clock_finding());
   findings.push_back(perf_finding());

@@ -112,15 +112,26 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_framework_options
   return options;
 }
 
-// What cannot be measured on this machine, and why.
-std::map<std::string, std::string> unavailable_here() {
+// What this machine offers below the framework.
+evaluate::Capabilities capabilities_of(const std::vector<evaluate::Collector>& collectors) {
+  evaluate::Capabilities capabilities;
   const evaluate::Gpu gpu = evaluate::find_gpu();
   const std::string reason =
       gpu.count == 0 ? gpu.reason : "no collector for GPUs is part of this build";
-  std::map<std::string, std::string> unavailable;
-  for (const char* what : {"library", "api", "kernel", "counters"}) unavailable[what] = reason;
-  unavailable["application"] = "xsp profile runs the model alone, without an application";
-  return unavailable;
+  for (const char* what : {"library", "api", "kernel"}) capabilities.no_levels[what] = reason;
+  capabilities.no_levels["application"] =
+      "xsp profile runs the model alone, without an application";
+  for (const evaluate::Collector& collector : collectors) {
+    if (!collector.probe.ok()) {
+      capabilities.no_counters += collector.probe.error().text + "; ";
+      continue;
+    }
+    for (const std::string& level : collector.probe->levels) capabilities.no_levels.erase(level);
+    const auto& counters = collector.probe->counters;
+    capabilities.counters.insert(capabilities.counters.end(), counters.begin(), counters.end());
+    capabilities.no_counters += collector.probe->absent;
+  }
+  return capabilities;
 }
 
 Result<evaluate::Request> make_request(const Options& options,
@@ -135,7 +146,12 @@ Result<evaluate::Request> make_request(const Options& options,
   }
   XSP_TRY(const auto counters, evaluate::parse_counters(options.counters));
   XSP_TRY(request.worker.options, parse_framework_options(options.framework_options));
-  XSP_TRY(request.plan, evaluate::make_plan(levels, batches, counters, unavailable_here()));
+  const auto collectors = evaluate::probe_collectors(installation, stop);
+  XSP_TRY(request.plan,
+          evaluate::make_plan(levels, batches, counters, capabilities_of(collectors)));
+  for (const evaluate::Collector& collector : collectors) {
+    if (collector.probe.ok()) request.worker.collectors.push_back(collector.path);
+  }
   XSP_TRY(const Model model, resolve_model(options.model, installation));
   XSP_TRY(const evaluate::Framework framework,
           evaluate::choose_framework(installation, options.framework, model.path, stop));
@@ -161,49 +177,62 @@ Result<evaluate::Request> make_request(const Options& options,
   return request;
 }
 
-store::Value value_of(const std::optional<int>& value) {
-  return value ? store::Value(int64_t{*value}) : store::Value();
+std::string counters_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
 }
 
-// What was measured, one row for each run, and one for each level that was not.
+// A row of results by its columns' names; those left out are NULL.
+using Row = std::map<std::string, store::Value>;
+
+Row row_of(const evaluate::Run& run, const std::vector<evaluate::Overhead>& overheads) {
+  const evaluate::Summary& latency = run.series.latency_ns;
+  Row row = {{"levels", evaluate::levels_text(run.planned.levels)},
+             {"counters", counters_text(run.planned.counters)},
+             {"status", run.status()},
+             {"reason", run.reason()},
+             {"stopped_by", run.series.stopped_by},
+             {"iterations", static_cast<int64_t>(latency.count)}};
+  const auto batch = run.planned.batch ? run.planned.batch
+                     : run.ready       ? run.ready->batch
+                                       : std::nullopt;
+  if (batch) row["batch"] = int64_t{*batch};
+  if (latency.count > 0) row["latency_ns"] = latency.median;
+  if (latency.median_interval) {
+    row["latency_low_ns"] = latency.median_interval->low;
+    row["latency_high_ns"] = latency.median_interval->high;
+  }
+  for (const evaluate::Overhead& overhead : overheads) {
+    if (overhead.run_id != run.planned.run_id) continue;
+    row["overhead_ns"] = overhead.latency_ns.median;
+    if (!overhead.latency_ns.interval) continue;
+    row["overhead_low_ns"] = overhead.latency_ns.interval->low;
+    row["overhead_high_ns"] = overhead.latency_ns.interval->high;
+  }
+  return row;
+}
+
+// What was measured, one row for each run, and one for each level or counter that was not.
 Sheet results_sheet(const evaluate::Request& request, const evaluate::Outcome& outcome) {
   Sheet sheet;
-  sheet.title = request.facts.at("model");
-  sheet.columns = {
-      {"levels", "text", ""},    {"batch", "number", ""},       {"status", "text", ""},
-      {"reason", "text", ""},    {"stopped_by", "text", ""},    {"iterations", "number", ""},
-      {"latency_ns", "ns", ""},  {"latency_low_ns", "ns", ""},  {"latency_high_ns", "ns", ""},
-      {"overhead_ns", "ns", ""}, {"overhead_low_ns", "ns", ""}, {"overhead_high_ns", "ns", ""}};
-  for (const analyze::Column& column : sheet.columns) {
-    sheet.table.columns.push_back({column.name, column.unit == "text" ? "VARCHAR" : "DOUBLE"});
+  for (const char* name : {"levels", "counters", "batch", "status", "reason", "stopped_by",
+                           "iterations", "latency_ns", "latency_low_ns", "latency_high_ns",
+                           "overhead_ns", "overhead_low_ns", "overhead_high_ns"}) {
+    const std::string text = name;
+    const bool is_time = text.ends_with("_ns");
+    const bool is_number = is_time || text == "batch" || text == "iterations";
+    sheet.columns.push_back({text, is_time ? "ns" : is_number ? "number" : "text", ""});
+    sheet.table.columns.push_back({text, is_number ? "DOUBLE" : "VARCHAR"});
   }
-  for (const evaluate::Run& run : outcome.runs) {
-    const evaluate::Summary& latency = run.series.latency_ns;
-    std::vector<store::Value> row = {evaluate::levels_text(run.planned.levels),
-                                     value_of(run.planned.batch ? run.planned.batch
-                                              : run.ready       ? run.ready->batch
-                                                                : std::nullopt),
-                                     run.status(),
-                                     run.reason(),
-                                     run.series.stopped_by,
-                                     static_cast<int64_t>(latency.count)};
-    row.resize(sheet.columns.size());
-    if (latency.count > 0) row[6] = latency.median;
-    if (latency.median_interval) row[7] = latency.median_interval->low;
-    if (latency.median_interval) row[8] = latency.median_interval->high;
-    for (const evaluate::Overhead& overhead : outcome.overheads) {
-      if (overhead.run_id != run.planned.run_id) continue;
-      row[9] = overhead.latency_ns.median;
-      if (!overhead.latency_ns.interval) continue;
-      row[10] = overhead.latency_ns.interval->low;
-      row[11] = overhead.latency_ns.interval->high;
-    }
-    sheet.table.rows.push_back(std::move(row));
-  }
+  const auto add = [&sheet](Row row) {
+    std::vector<store::Value> cells;
+    for (const auto& column : sheet.columns) cells.push_back(std::move(row[column.name]));
+    sheet.table.rows.push_back(std::move(cells));
+  };
+  for (const evaluate::Run& run : outcome.runs) add(row_of(run, outcome.overheads));
   for (const auto& [what, reason] : request.plan.not_measured) {
-    std::vector<store::Value> row = {what, {}, std::string("not measured"), reason};
-    row.resize(sheet.columns.size());
-    sheet.table.rows.push_back(std::move(row));
+    add({{"levels", what}, {"status", std::string("not measured")}, {"reason", reason}});
   }
   return sheet;
 }

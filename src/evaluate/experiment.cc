@@ -45,7 +45,8 @@ double seconds_since(TimePoint start) {
 }
 
 std::string name_of(const PlannedRun& run) {
-  return levels_text(run.levels) + (run.batch ? ", batch " + std::to_string(*run.batch) : "");
+  return levels_text(run.levels) + (run.counters.empty() ? "" : " with counters") +
+         (run.batch ? ", batch " + std::to_string(*run.batch) : "");
 }
 
 class Experiment {
@@ -129,6 +130,7 @@ class Experiment {
     WorkerOptions options = request_.worker;
     options.levels = levels_text(run.planned.levels);
     options.batch = run.planned.batch;
+    options.counters = run.planned.counters;
     options.trace = scratch_->path() / (id + ".xtrace");
     options.scratch = scratch_->path() / id;
     run.trace = options.trace;
@@ -188,7 +190,7 @@ class Experiment {
       if (workers_[i] == nullptr) continue;
       subjects.push_back(workers_[i].get());
       infos.push_back({levels_text(runs_[i].planned.levels), runs_[i].planned.batch,
-                       runs_[i].series.warmup_iterations});
+                       runs_[i].series.warmup_iterations, runs_[i].ready->iterations_max});
       indices.push_back(i);
     }
     Limits limits = request_.limits;
@@ -334,15 +336,25 @@ class Experiment {
       if (!elsewhere.ok()) return *outcome.misplaced;
       outcome.file = std::move(elsewhere).value();
     }
-    for (size_t i = 1; i < runs_.size(); ++i) {
-      const Run& run = runs_[i];
-      if (run.planned.batch != runs_[i - 1].planned.batch) continue;
-      const Difference latency = difference(runs_[i - 1].series, run.series);
-      if (latency.pairs == 0) continue;
-      outcome.overheads.push_back({run.planned.run_id, runs_[i - 1].planned.run_id, latency});
-    }
+    outcome.overheads = overheads();
     outcome.runs = std::move(runs_);
     return outcome;
+  }
+
+  // Each run against the one that it differs from by one thing: a level, or the counters.
+  std::vector<Overhead> overheads() const {
+    std::vector<Overhead> found;
+    size_t first = 0;  // of the batch
+    for (size_t i = 1; i < runs_.size(); ++i) {
+      const bool same_batch = runs_[i].planned.batch == runs_[first].planned.batch;
+      if (!same_batch) first = i;
+      if (!same_batch) continue;
+      const Run& without = runs_[i].planned.counters.empty() ? runs_[i - 1] : runs_[first];
+      const Difference latency = difference(without.series, runs_[i].series);
+      if (latency.pairs == 0) continue;
+      found.push_back({runs_[i].planned.run_id, without.planned.run_id, latency});
+    }
+    return found;
   }
 
   // In a folder of its own for temporary files, which stays if there is something in it.

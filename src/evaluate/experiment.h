@@ -31,7 +31,6 @@ struct Request {
   WorkerOptions worker;  // of every run; its levels, batch, trace and scratch are the experiment's
   WorkerLimits worker_limits;
   Limits limits;  // time_s: of all runs together
-  std::string counters;
   bool measure_peaks = true;
   std::filesystem::path output;
   // Rows of `evaluation` that the caller knows: model, command, xsp_version, ...
@@ -52,10 +51,10 @@ struct Run {
   std::string reason() const;  // one line, unless the status is 'ok'
 };
 
-// The latency that a level adds to the model's, at one batch size.
+// The latency that a level or counting adds to the model's, at one batch size.
 struct Overhead {
-  int run_id = 0;          // with the level
-  int without_run_id = 0;  // with the next shallower set of levels
+  int run_id = 0;
+  int without_run_id = 0;  // with the next shallower set of levels; or without counters
   Difference latency_ns;
 };
 

@@ -18,6 +18,16 @@ std::string joined(const std::vector<std::string>& names) {
   return text.empty() ? "none is installed" : text;
 }
 
+std::vector<std::string> plugin_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".so") names.push_back(it->path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 Framework probe_one(const Installation& installation, const std::string& name,
                     const std::atomic<int>& stop) {
   const fs::path adapter = installation.adapters / (name + ".so");
@@ -31,18 +41,23 @@ Result<Installation> this_installation() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) return failed("/proc/self/exe: cannot be read: is /proc mounted?");
   const fs::path folder = program.parent_path();
-  return Installation{folder / "xsp-worker", folder.parent_path() / "lib/xsp/adapters"};
+  const fs::path plugins = folder.parent_path() / "lib/xsp";
+  return Installation{folder / "xsp-worker", plugins / "adapters", plugins / "collectors"};
 }
 
 std::vector<std::string> framework_names(const Installation& installation) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(installation.adapters, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->path().extension() == ".so") names.push_back(it->path().stem());
+  return plugin_names(installation.adapters);
+}
+
+std::vector<Collector> probe_collectors(const Installation& installation,
+                                        const std::atomic<int>& stop) {
+  std::vector<Collector> collectors;
+  for (const std::string& name : plugin_names(installation.collectors)) {
+    const fs::path path = installation.collectors / (name + ".so");
+    collectors.push_back(
+        {name, path, probe_collector(installation.worker, path, kProbeLimits, stop)});
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return collectors;
 }
 
 std::vector<Framework> probe_frameworks(const Installation& installation,

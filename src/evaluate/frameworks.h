@@ -1,4 +1,4 @@
-// Frameworks: the adapters of this installation, and which of them can run here.
+// Frameworks and collectors: the plugins of this installation, and which of them can run here.
 #ifndef XSP_EVALUATE_FRAMEWORKS_H_
 #define XSP_EVALUATE_FRAMEWORKS_H_
 
@@ -14,8 +14,9 @@ namespace xsp::evaluate {
 
 // Where this program's parts are: beside it, wherever the tree was moved to.
 struct Installation {
-  std::filesystem::path worker;    // bin/xsp-worker
-  std::filesystem::path adapters;  // lib/xsp/adapters
+  std::filesystem::path worker;      // bin/xsp-worker
+  std::filesystem::path adapters;    // lib/xsp/adapters
+  std::filesystem::path collectors;  // lib/xsp/collectors
 };
 Result<Installation> this_installation();
 
@@ -36,6 +37,15 @@ std::vector<Framework> probe_frameworks(const Installation& installation,
 // with ("fake:layers=3"), else the first that opens files of its ending.
 Result<Framework> choose_framework(const Installation& installation, const std::string& wanted,
                                    const std::string& model, const std::atomic<int>& stop);
+
+struct Collector {
+  std::string name;
+  std::filesystem::path path;
+  Result<CollectorProbe> probe;
+};
+// Asks every collector, each in a process of its own.
+std::vector<Collector> probe_collectors(const Installation& installation,
+                                        const std::atomic<int>& stop);
 
 }  // namespace xsp::evaluate
 

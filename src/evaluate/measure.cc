@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -20,6 +21,7 @@ class Loop {
        uint64_t seed, const Environment& environment, Listener& listener,
        const std::atomic<int>& stop)
       : subjects_(subjects),
+        infos_(infos),
         limits_(limits),
         environment_(environment),
         listener_(listener),
@@ -42,14 +44,16 @@ class Loop {
   std::vector<Series> run() {
     for (size_t i = 0; i < subjects_.size() && !stopped(); ++i) warm_up(i);
     while (!stopped() && goes_on()) round();
-    for (Series& series : series_) {
+    for (size_t i = 0; i < series_.size(); ++i) {
+      Series& series = series_[i];
       if (!series.stopped_by.empty()) continue;
       if (is_settled(series, limits_)) {
         series.stopped_by = "interval";
       } else if (stopped()) {
         series.stopped_by = "interrupt";
       } else {
-        series.stopped_by = has_enough(series) ? "iterations" : "time";
+        const bool full = has_enough(series) || room(i) < block_iterations_[i];
+        series.stopped_by = full ? "iterations" : "time";
       }
     }
     return std::move(series_);
@@ -63,6 +67,14 @@ class Loop {
   }
   bool has_enough(const Series& series) const {
     return static_cast<int>(series.latencies_ns.size()) >= limits_.iterations_max;
+  }
+
+  // How many iterations it can still run.
+  int room(size_t i) const {
+    if (infos_[i].iterations_max == 0) return std::numeric_limits<int>::max();
+    const int done =
+        series_[i].warmup_iterations + static_cast<int>(series_[i].latencies_ns.size());
+    return std::max(0, infos_[i].iterations_max - done);
   }
 
   // How many iterations fill that time.
@@ -95,7 +107,8 @@ class Loop {
     Series& series = series_[i];
     std::vector<double> latencies;
     int iterations = 1;
-    while (!stopped()) {
+    // Half of what it can run in all is left for measuring.
+    while (!stopped() && room(i) / 2 >= iterations) {
       const auto block = run_block(i, iterations);
       // Of a block that failed, the trace may hold any part.
       series.warmup_iterations += iterations;
@@ -114,7 +127,8 @@ class Loop {
       if (left_s * kNsPerSecond < expected_ns_[i]) break;
       iterations = iterations_for(std::min(limits_.block_s / 4, left_s), expected_ns_[i]);
     }
-    block_iterations_[i] = iterations_for(limits_.block_s, expected_ns_[i]);
+    block_iterations_[i] = std::clamp(room(i) / limits_.rounds_min, 1,
+                                      iterations_for(limits_.block_s, expected_ns_[i]));
     progress_.runs[i].state = RunProgress::State::kMeasuring;
   }
 
@@ -155,13 +169,15 @@ class Loop {
   bool goes_on() const {
     double round_s = 0;
     bool wanting = false;
+    bool fits = true;
     for (size_t i = 0; i < series_.size(); ++i) {
       if (!is_alive(i)) continue;
       round_s += block_iterations_[i] * expected_ns_[i] / kNsPerSecond;
+      fits = fits && room(i) >= block_iterations_[i];
       wanting = wanting || !(is_settled(series_[i], limits_) || has_enough(series_[i]));
     }
     // At least one round is measured, whatever the bound.
-    return wanting && (round_ == 0 || elapsed_s() + round_s <= limits_.time_s);
+    return wanting && fits && (round_ == 0 || elapsed_s() + round_s <= limits_.time_s);
   }
 
   void tell() {
@@ -183,6 +199,7 @@ class Loop {
   }
 
   std::span<Subject* const> subjects_;
+  std::span<const SubjectInfo> infos_;
   const Limits& limits_;
   const Environment& environment_;
   Listener& listener_;

@@ -32,8 +32,8 @@ struct Limits {
   double time_s = 60;   // of all subjects together, warm-up included
   double block_s = 0.2;
   int block_iterations_max = 500;
-  int rounds_min = 6;  // the fewest whose medians have a 95 % interval
-  int iterations_max = 5000;
+  int rounds_min = 6;         // the fewest whose medians have a 95 % interval
+  int iterations_max = 5000;  // measured, of each subject
   double warmup_share = 0.2;  // of the time, at most, for all subjects together
 };
 
@@ -68,6 +68,7 @@ struct SubjectInfo {
   std::string levels;  // for the listener
   std::optional<int> batch;
   int iterations_before = 0;  // that it has run already; they count as warm-up
+  int iterations_max = 0;     // that it can run in all; 0: any number
 };
 
 // One series for each subject, in their order.

@@ -131,6 +131,19 @@ TEST_F(Measure, TheIterationBoundHolds) {
   EXPECT_LE(series.latencies_ns.size(), 5500u);
 }
 
+TEST_F(Measure, ASubjectIsNeverRunMoreOftenThanItCan) {
+  for (const int most : {1, 2, 7, 40, 333}) {
+    Simulated a(world, 'a', noisy(10e6, 0.5));
+    Subject* subject = &a;
+    const SubjectInfo info{"", {}, 0, most};
+    const Series series =
+        measure({&subject, 1}, {&info, 1}, Limits{}, 1, world.environment(), listener, stop)[0];
+    EXPECT_LE(series.warmup_iterations + static_cast<int>(series.latencies_ns.size()), most);
+    EXPECT_EQ(series.stopped_by, "iterations") << most;
+    EXPECT_GE(static_cast<int>(series.latencies_ns.size()), most / 3);
+  }
+}
+
 TEST_F(Measure, BlocksAreInterleavedInAnOrderThatVaries) {
   Simulated a(world, 'a', noisy(1e8, 0.2));
   Simulated b(world, 'b', noisy(1e8, 0.2));

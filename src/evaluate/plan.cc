@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/nearest.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kLevelNames = {"",        "application", "model", "layer",
                                                          "library", "api",         "kernel"};
+
+constexpr const char* kRoofline = "roofline";
 
 Result<std::vector<std::string>> split(const char* option, std::string_view text) {
   std::vector<std::string> parts;
@@ -82,28 +85,56 @@ Result<std::vector<std::string>> parse_counters(std::string_view text) {
   return split("--counters", text);
 }
 
-Result<Plan> make_plan(uint32_t levels, const std::vector<int>& batches,
-                       const std::vector<std::string>& counters,
-                       const std::map<std::string, std::string>& unavailable) {
-  Plan plan;
-  uint32_t measurable = 0;
-  std::string first_reason;
+namespace {
+
+// Sets the levels that can be measured, and notes the others.
+Status choose_levels(uint32_t wanted, const Capabilities& capabilities, uint32_t* levels,
+                     Plan* plan) {
   for (uint32_t level = 1; level < kLevelNames.size(); ++level) {
-    if ((levels & XSP_LEVEL_BIT(level)) == 0) continue;
-    const auto found = unavailable.find(std::string(level_name(level)));
-    if (found == unavailable.end()) {
-      measurable |= XSP_LEVEL_BIT(level);
+    if ((wanted & XSP_LEVEL_BIT(level)) == 0) continue;
+    const auto found = capabilities.no_levels.find(std::string(level_name(level)));
+    if (found == capabilities.no_levels.end()) {
+      *levels |= XSP_LEVEL_BIT(level);
     } else {
-      plan.not_measured.insert(*found);
-      if (first_reason.empty()) first_reason = found->second;
+      plan->not_measured.insert(*found);
     }
   }
-  const auto no_counters = unavailable.find("counters");
-  if (!counters.empty() && no_counters != unavailable.end()) plan.not_measured.insert(*no_counters);
-  if (measurable == 0) {
-    return not_available("--levels " + levels_text(levels) + ": not measured: " + first_reason +
-                         ": ask for model or layer, which need nothing but the framework");
+  if (*levels != 0) return Ok{};
+  return not_available("--levels " + levels_text(wanted) +
+                       ": not measured: " + plan->not_measured.begin()->second +
+                       ": ask for model or layer, which need nothing but the framework");
+}
+
+Status choose_counters(const std::vector<std::string>& wanted, const Capabilities& capabilities,
+                       std::vector<std::string>* counters, Plan* plan) {
+  const std::vector<std::string>& offered = capabilities.counters;
+  for (const std::string& name : wanted) {
+    if (std::find(offered.begin(), offered.end(), name) != offered.end()) {
+      counters->push_back(name);
+    } else if (name == kRoofline) {
+      // Operations and traffic of each kernel, which only a GPU counts.
+      const auto found = capabilities.no_levels.find("kernel");
+      const bool has_kernels = found == capabilities.no_levels.end();
+      plan->not_measured[name] = has_kernels ? "no collector counts it" : found->second;
+    } else if (capabilities.no_counters.find(name) != std::string::npos) {
+      plan->not_measured[name] = capabilities.no_counters;
+    } else {
+      return usage("--counters: '" + name + "' is not a counter: " +
+                   did_you_mean(name, offered, "see 'xsp doctor' for those that there are"));
+    }
   }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Plan> make_plan(uint32_t levels, const std::vector<int>& batches,
+                       const std::vector<std::string>& counters, const Capabilities& capabilities) {
+  Plan plan;
+  uint32_t measurable = 0;
+  XSP_CHECK_OK(choose_levels(levels, capabilities, &measurable, &plan));
+  std::vector<std::string> countable;
+  XSP_CHECK_OK(choose_counters(counters, capabilities, &countable, &plan));
   // Every deeper level is compared with the model's own latency.
   measurable |= XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
   std::vector<std::optional<int>> sizes(batches.begin(), batches.end());
@@ -114,8 +145,10 @@ Result<Plan> make_plan(uint32_t levels, const std::vector<int>& batches,
     for (uint32_t level = XSP_LEVEL_MODEL; level < kLevelNames.size(); ++level) {
       if ((measurable & XSP_LEVEL_BIT(level)) == 0) continue;
       shallower |= XSP_LEVEL_BIT(level);
-      plan.runs.push_back({++run_id, batch, shallower});
+      plan.runs.push_back({++run_id, batch, shallower, {}});
     }
+    if (countable.empty()) continue;
+    plan.runs.push_back({++run_id, batch, XSP_LEVEL_BIT(XSP_LEVEL_MODEL), countable});
   }
   return plan;
 }

@@ -7,10 +7,10 @@
 namespace xsp::evaluate {
 namespace {
 
-const std::map<std::string, std::string> kNoGpu = {
-    {"application", "alone"}, {"library", "no GPU"},  {"api", "no GPU"},
-    {"kernel", "no GPU"},     {"counters", "no GPU"},
-};
+const Capabilities kNoGpu = {
+    {{"application", "alone"}, {"library", "no GPU"}, {"api", "no GPU"}, {"kernel", "no GPU"}},
+    {"cpu_time_ns", "page_faults"},
+    "cycles: no hardware counters in this virtual machine"};
 
 TEST(Plan, LevelsAreParsedInAnyOrderAndWrittenOutermostFirst) {
   EXPECT_EQ(levels_text(parse_levels("layer,model").value()), "model,layer");
@@ -40,16 +40,37 @@ TEST(Plan, EachLevelAddsARunThatIncludesTheShallowerOnes) {
   EXPECT_EQ(plan.runs[2].batch, 8);
   EXPECT_EQ(plan.runs[3].run_id, 4);
   EXPECT_TRUE(plan.not_measured.empty());
-  const Plan with_gpu = make_plan(XSP_LEVELS_ALL, {}, {}, {{"application", "alone"}}).value();
+  const Plan with_gpu =
+      make_plan(XSP_LEVELS_ALL, {}, {}, {{{"application", "alone"}}, {}, ""}).value();
   ASSERT_EQ(with_gpu.runs.size(), 5u);
   EXPECT_EQ(levels_text(with_gpu.runs[4].levels), "model,layer,library,api,kernel");
   EXPECT_FALSE(with_gpu.runs[0].batch);
 }
 
 TEST(Plan, WhatCannotBeMeasuredIsPlannedAsSuch) {
-  const Plan plan = make_plan(XSP_LEVELS_ALL, {}, {"roofline"}, kNoGpu).value();
+  const Plan plan = make_plan(XSP_LEVELS_ALL, {}, {"roofline", "cycles"}, kNoGpu).value();
   EXPECT_EQ(plan.runs.size(), 2u);
-  EXPECT_EQ(plan.not_measured, kNoGpu);
+  auto expected = kNoGpu.no_levels;
+  expected["roofline"] = "no GPU";
+  expected["cycles"] = kNoGpu.no_counters;
+  EXPECT_EQ(plan.not_measured, expected);
+}
+
+TEST(Plan, CountersHaveARunOfTheirOwn) {
+  const Plan plan =
+      make_plan(parse_levels("model,layer").value(), {1, 2}, {"cpu_time_ns"}, kNoGpu).value();
+  ASSERT_EQ(plan.runs.size(), 6u);
+  EXPECT_TRUE(plan.runs[0].counters.empty());
+  EXPECT_EQ(levels_text(plan.runs[2].levels), "model");
+  EXPECT_EQ(plan.runs[2].counters, std::vector<std::string>{"cpu_time_ns"});
+  EXPECT_EQ(plan.runs[5].batch, 2);
+}
+
+TEST(Plan, ACounterThatNobodyKnowsIsAMistake) {
+  const auto plan = make_plan(XSP_LEVELS_ALL, {}, {"cpu_time"}, kNoGpu);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, Code::kUsage);
+  EXPECT_NE(plan.error().text.find("cpu_time_ns"), std::string::npos) << plan.error().text;
 }
 
 TEST(Plan, AskingOnlyForTheImpossibleIsAnError) {

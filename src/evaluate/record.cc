@@ -12,7 +12,9 @@ store::RunInfo info_of(const Run& run, const Request& request) {
   info.run_id = run.planned.run_id;
   info.levels = levels_text(run.planned.levels);
   info.batch = run.planned.batch;
-  info.counters = request.counters;
+  for (const std::string& name : run.planned.counters) {
+    info.counters += (info.counters.empty() ? "" : ",") + name;
+  }
   info.device = request.worker.device;
   if (run.ready) {
     if (!info.batch) info.batch = run.ready->batch;

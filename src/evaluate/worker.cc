@@ -74,6 +74,10 @@ Fields command_line(const WorkerOptions& options) {
   add("--seed", std::to_string(options.seed));
   for (const std::string& input : options.inputs) add("--input", input);
   for (const auto& [key, value] : options.options) add("--option", key + "=" + value);
+  std::string counters;
+  for (const std::string& name : options.counters) counters += (counters.empty() ? "" : ",") + name;
+  if (!counters.empty()) add("--counters", counters);
+  for (const auto& collector : options.collectors) add("--collector", collector);
   return argv;
 }
 
@@ -145,6 +149,7 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, Work
   ready.threads = parse_number<int>(fields[4]);
   if (ready.threads == 0) ready.threads.reset();
   if (fields.size() > 5) ready.batch = parse_number<int>(fields[5]);
+  if (fields.size() > 6) ready.iterations_max = parse_number<int>(fields[6]).value_or(0);
   return worker;
 }
 
@@ -176,28 +181,47 @@ Status Worker::finish() {
   return fail(failed("worker: after its last run: " + process_->cause()));
 }
 
-Result<Probe> probe_adapter(const std::filesystem::path& program,
-                            const std::filesystem::path& adapter, WorkerLimits limits,
-                            const std::atomic<int>& stop) {
-  XSP_TRY(const auto process, Process::start({program, "--adapter", adapter, "--probe"}));
+namespace {
+
+// The fields of the plugin's answer to --probe: at least so many.
+Result<Fields> ask_probe(const std::filesystem::path& program, const char* kind,
+                         const std::filesystem::path& plugin, size_t field_count,
+                         const WorkerLimits& limits, const std::atomic<int>& stop) {
+  XSP_TRY(const auto process, Process::start({program, kind, plugin, "--probe"}));
   const TimePoint limit = after(steady_clock::now(), limits.answer_s);
   const auto until = [&] { return stop.load() > 0 ? steady_clock::now() : limit; };
   for (std::string line;;) {
     switch (process->read_line(until, &line)) {
       case Process::Event::kEnded:
-        return failed(adapter.stem().string() + ": its probe " + process->cause());
+        return failed(plugin.stem().string() + ": its probe " + process->cause());
       case Process::Event::kTimeout:
-        return failed(adapter.stem().string() + ": its probe did not answer within " +
+        return failed(plugin.stem().string() + ": its probe did not answer within " +
                       seconds_text(limits.answer_s));
       case Process::Event::kLine:
         break;
     }
-    const Fields fields = capture::split_fields(line);
+    Fields fields = capture::split_fields(line);
     if (fields[0] == "failed") return error_of(fields);
     if (fields[0] != "probe") continue;
-    if (fields.size() < 6) return not_understood(line);
-    return Probe{fields[1], fields[2], fields[3], split_list(fields[4]), split_list(fields[5])};
+    if (fields.size() < field_count) return not_understood(line);
+    return fields;
   }
+}
+
+}  // namespace
+
+Result<Probe> probe_adapter(const std::filesystem::path& program,
+                            const std::filesystem::path& adapter, WorkerLimits limits,
+                            const std::atomic<int>& stop) {
+  XSP_TRY(const Fields fields, ask_probe(program, "--adapter", adapter, 6, limits, stop));
+  return Probe{fields[1], fields[2], fields[3], split_list(fields[4]), split_list(fields[5])};
+}
+
+Result<CollectorProbe> probe_collector(const std::filesystem::path& program,
+                                       const std::filesystem::path& collector, WorkerLimits limits,
+                                       const std::atomic<int>& stop) {
+  XSP_TRY(const Fields fields, ask_probe(program, "--collector", collector, 5, limits, stop));
+  return CollectorProbe{fields[1], split_list(fields[2]), split_list(fields[3]), fields[4]};
 }
 
 }  // namespace xsp::evaluate

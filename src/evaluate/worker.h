@@ -40,6 +40,8 @@ struct WorkerOptions {
   uint64_t seed = 1;
   std::vector<std::string> inputs;                           // as --input takes them
   std::vector<std::pair<std::string, std::string>> options;  // the framework's own
+  std::vector<std::string> counters;
+  std::vector<std::filesystem::path> collectors;  // that may be needed for the levels and counters
 };
 
 // An input or output of the model, as text.
@@ -56,6 +58,7 @@ struct Ready {
   std::string device;
   std::optional<int> threads;  // nothing: the framework chose
   std::optional<int> batch;
+  int iterations_max = 0;  // that can be recorded until layers are lost; 0: any number
   std::vector<TensorText> inputs;
   std::vector<TensorText> outputs;
 };
@@ -103,6 +106,17 @@ struct Probe {
 Result<Probe> probe_adapter(const std::filesystem::path& program,
                             const std::filesystem::path& adapter, WorkerLimits limits,
                             const std::atomic<int>& stop);
+
+// What a collector says of itself.
+struct CollectorProbe {
+  std::string name;
+  std::vector<std::string> levels;    // that it can emit
+  std::vector<std::string> counters;  // that it can count here
+  std::string absent;                 // which others it knows, and why not here; may be empty
+};
+Result<CollectorProbe> probe_collector(const std::filesystem::path& program,
+                                       const std::filesystem::path& collector, WorkerLimits limits,
+                                       const std::atomic<int>& stop);
 
 }  // namespace xsp::evaluate
 

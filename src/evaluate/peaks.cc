@@ -16,6 +16,7 @@
 
 #include "evaluate/machine.h"
 #include "evaluate/peak_kernels.h"
+#include "evaluate/statistics.h"
 
 namespace xsp::evaluate {
 namespace {
@@ -103,15 +104,15 @@ double rate_of(const ArithmeticLoop& loop, int threads) {
   }
   rounds = static_cast<uint64_t>(static_cast<double>(rounds) * kTrialSeconds / seconds) + 1;
   const double operations = loop.operations_per_round * static_cast<double>(rounds);
-  double best = 0;
+  std::vector<double> totals;
   std::vector<double> rates(static_cast<size_t>(threads));
   for (int trial = 0; trial < kTrials; ++trial) {
     run_on(threads, [&](int thread) {
       rates[static_cast<size_t>(thread)] = operations / seconds_of(loop, rounds);
     });
-    best = std::max(best, std::accumulate(rates.begin(), rates.end(), 0.0));
+    totals.push_back(std::accumulate(rates.begin(), rates.end(), 0.0));
   }
-  return best;
+  return median(totals);
 }
 
 // Pages of our own, given back at the end.

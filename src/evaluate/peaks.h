@@ -22,8 +22,10 @@ struct PeakReport {
   int threads = 0;
 };
 
-// Takes less than two seconds. The rates are the best of several trials, on that many threads (one
-// for each processor is the most that makes sense) and, with the suffix _1_thread, on one.
+// Takes less than two seconds. Rates of arithmetic are medians of several trials by the threads'
+// own processor time, which others' load does not touch; rates of memory are the best of several
+// trials. On that many threads (one for each processor is the most that makes sense), and, with
+// _1_thread in the name, on one.
 PeakReport measure_peaks(int threads);
 
 }  // namespace xsp::evaluate

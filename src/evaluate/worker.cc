@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <thread>
 
 #include "capture/worker_protocol.h"
 #include "xsp/plugin.h"
@@ -171,6 +172,25 @@ Result<Block> Worker::run(int iterations, double expected_s) {
   }
   block.first_iteration = *first;
   return block;
+}
+
+void Worker::settle() {
+  constexpr std::chrono::milliseconds kStep{2};
+  constexpr int kSteps = 50;
+  constexpr double kAtRest = 0.1;  // of a processor
+  if (failure_ || never_rests_) return;
+  double before = process_->cpu_seconds();
+  for (int i = 0; i < kSteps; ++i) {
+    const auto start = steady_clock::now();
+    std::this_thread::sleep_for(kStep);
+    const double now = process_->cpu_seconds();
+    const double passed = duration<double>(steady_clock::now() - start).count();
+    if (now - before < kAtRest * passed) return;
+    before = now;
+  }
+  never_rests_ = true;
+  notes_.push_back(
+      "its threads do not come to rest between runs, and disturb the runs of the other levels");
 }
 
 Status Worker::finish() {

@@ -72,6 +72,8 @@ class Worker : public Subject {
 
   const Ready& ready() const { return ready_; }
   Result<Block> run(int iterations, double expected_s) override;
+  // Gives up after a tenth of a second, and notes it once.
+  void settle() override;
   // Brings all layer spans into the trace and ends the process. The trace of a worker that does not
   // answer is cut short, and still readable.
   Status finish();
@@ -92,6 +94,7 @@ class Worker : public Subject {
   Ready ready_;
   std::vector<std::string> notes_;
   std::optional<Error> failure_;
+  bool never_rests_ = false;
 };
 
 // What an adapter says of its framework.

@@ -196,6 +196,26 @@ TEST_F(WorkerTest, AnAnswerWithinTheGraceCounts) {
   EXPECT_TRUE((*worker)->run(1, 0).ok());
 }
 
+// It works on after its answer: for ever, or not at all.
+TEST_F(WorkerTest, SettlingGivesUpOnThreadsThatNeverRestAndSaysSoOnce) {
+  constexpr char kAnswer[] = "read -r line; printf 'ran\\t0\\t7\\n' >&3; ";
+  auto endless = start(script(std::string(kAnswer) + "while :; do :; done"));
+  ASSERT_TRUE(endless.ok());
+  ASSERT_TRUE((*endless)->run(1, 0).ok());
+  // On a machine that is full of others it may look at rest for a moment.
+  size_t notes = 0;
+  for (int i = 0; i < 20; ++i) {
+    (*endless)->settle();
+    notes += (*endless)->take_notes().size();
+  }
+  EXPECT_EQ(notes, 1u);
+  auto resting = start(script(std::string(kAnswer) + "read -r line"));
+  ASSERT_TRUE(resting.ok());
+  ASSERT_TRUE((*resting)->run(1, 0).ok());
+  (*resting)->settle();
+  EXPECT_TRUE((*resting)->take_notes().empty());
+}
+
 TEST_F(WorkerTest, AMissingProgramIsOneClearLine) {
   WorkerOptions options = script("");
   options.program = folder / "absent";

@@ -16,7 +16,10 @@ std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 Result<Collectors::Description> Collectors::load(const std::string& path, const xsp_host* host,
                                                  const std::string& why) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return not_available(std::string("collector: ") + dlerror());
+  if (library == nullptr) {
+    return not_available("collector: cannot be loaded, " + std::string(dlerror()) +
+                         ": install what it needs, or build xsp again here");
+  }
   Description description;
   description.collector = static_cast<const xsp_collector*>(dlsym(library, XSP_COLLECTOR_SYMBOL));
   const xsp_collector* collector = description.collector;

@@ -130,7 +130,10 @@ class Worker {
 
   bool load() {
     void* library = dlopen(options_.adapter.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return wrong(XSP_NOT_AVAILABLE, std::string("adapter: ") + dlerror());
+    if (library == nullptr) {
+      return wrong(XSP_NOT_AVAILABLE, "adapter: cannot be loaded, " + std::string(dlerror()) +
+                                          ": install what it needs, or build xsp again here");
+    }
     adapter_ = static_cast<const xsp_adapter*>(dlsym(library, XSP_ADAPTER_SYMBOL));
     if (adapter_ == nullptr) {
       return wrong(XSP_NOT_AVAILABLE,

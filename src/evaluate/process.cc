@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -273,6 +274,20 @@ double Process::cpu_seconds() const {
   if (ended_ || ::clock_getcpuclockid(pid_, &clock) != 0) return 0;
   if (::clock_gettime(clock, &time) != 0) return 0;
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+bool Process::wants_processor() const {
+  std::error_code error;
+  const std::filesystem::path tasks = "/proc/" + std::to_string(pid_) + "/task";
+  for (std::filesystem::directory_iterator it(tasks, error), end; !error && it != end;
+       it.increment(error)) {
+    std::ifstream file(it->path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const size_t name_end = text.rfind(')');  // the name may hold spaces and parentheses
+    if (name_end != std::string::npos && text.compare(name_end, 3, ") R") == 0) return true;
+  }
+  return false;
 }
 
 uint64_t Process::peak_memory_bytes() const {

@@ -55,6 +55,8 @@ class Process {
   pid_t pid() const { return pid_; }
   // Processor time that it has used so far; 0 if unknown.
   double cpu_seconds() const;
+  // Is any of its threads running, or waiting for nothing but a processor?
+  bool wants_processor() const;
   // The largest its resident memory has been; 0 if unknown.
   uint64_t peak_memory_bytes() const;
   // The last lines that it printed, joined by " | "; may be empty.

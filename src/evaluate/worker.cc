@@ -175,18 +175,15 @@ Result<Block> Worker::run(int iterations, double expected_s) {
 }
 
 void Worker::settle() {
-  constexpr std::chrono::milliseconds kStep{2};
-  constexpr int kSteps = 50;
-  constexpr double kAtRest = 0.1;  // of a processor
+  constexpr std::chrono::milliseconds kStep{1};
+  constexpr int kLooks = 100;
+  constexpr int kAtRest = 2;  // looks in a row
   if (failure_ || never_rests_) return;
-  double before = process_->cpu_seconds();
-  for (int i = 0; i < kSteps; ++i) {
-    const auto start = steady_clock::now();
+  int at_rest = 0;
+  for (int i = 0; i < kLooks; ++i) {
+    at_rest = process_->wants_processor() ? 0 : at_rest + 1;
+    if (at_rest == kAtRest) return;
     std::this_thread::sleep_for(kStep);
-    const double now = process_->cpu_seconds();
-    const double passed = duration<double>(steady_clock::now() - start).count();
-    if (now - before < kAtRest * passed) return;
-    before = now;
   }
   never_rests_ = true;
   notes_.push_back(

@@ -140,10 +140,12 @@ void drain_lane(Lane* lane, uint64_t head, bool can_write) {
   write_spans(lane, &drain->given, true, can_write);
 }
 
-// What is open on a lane, and the ring's head, as of one moment.
+// What is open on a lane, its counts, and the ring's head, as of one moment.
 struct OpenSpans {
   uint64_t depth;
   uint64_t accepted;
+  uint64_t dropped_ring;
+  uint64_t dropped_site;
   uint64_t head;
   trace::OpenEntry entries[trace::kOpenMax];
 };
@@ -160,6 +162,8 @@ void snapshot_open(const Lane* lane, OpenSpans* open) {
       open->entries[i] = {__atomic_load_n(&entry->start, __ATOMIC_RELAXED),
                           __atomic_load_n(&entry->site_id, __ATOMIC_RELAXED), 0};
     }
+    open->dropped_ring = trace::load(lane->block->dropped_ring);
+    open->dropped_site = trace::load(lane->block->dropped_site);
     open->head = lane->head.load(std::memory_order_acquire);
     if (__atomic_load_n(&lane->block->accepted_and_depth, __ATOMIC_ACQUIRE) == before) return;
   }
@@ -369,34 +373,42 @@ xsp_counts count_now() {
   return counts;
 }
 
+// The end of the recording, from the file's view, for one lane, whatever its thread still does.
+static void finish_lane(Lane* lane, xsp_counts* total) {
+  OpenSpans open;
+  snapshot_open(lane, &open);
+  drain_lane(lane, open.head, write_tables());
+  write_open(lane, open);
+  total->recorded += lane->drained + lane->drained_given;
+  total->dropped_ring += open.dropped_ring;
+  total->dropped_site += open.dropped_site;
+  if (lane->has_block == 0) return;
+  LaneBlock last = {};
+  last.lane = lane->number;
+  last.thread = lane->thread;
+  last.state = static_cast<uint32_t>(trace::LaneState::kFree);
+  last.accepted_and_depth = lane->drained << LaneBlock::kDepthBits;
+  last.accepted_given = lane->drained_given;
+  last.dropped_ring = open.dropped_ring;
+  last.dropped_site = open.dropped_site;
+  trace::detach_block(lane);
+  note_error(session.writer.write_page(&last, lane->block_offset));
+}
+
 void finish_file() {
   pass(true);
+  xsp_counts total = {};
   for (uint32_t i = 0; i < session.lane_count; ++i) {
-    Lane* lane = session.lanes[i];
-    if (!is_of_session(lane)) continue;
-    OpenSpans open;
-    snapshot_open(lane, &open);
-    drain_lane(lane, open.head, write_tables());
-    write_open(lane, open);
+    if (is_of_session(session.lanes[i])) finish_lane(session.lanes[i], &total);
   }
-  session.last_counts = count_now();
-  for (uint32_t i = 0; i < session.lane_count; ++i) {
-    Lane* lane = session.lanes[i];
-    if (!is_of_session(lane) || lane->has_block == 0) continue;
-    // From the file's view the recording ends here, whatever the thread still does.
-    LaneBlock last = {};
-    last.lane = lane->number;
-    last.thread = lane->thread;
-    last.state = static_cast<uint32_t>(trace::LaneState::kFree);
-    last.dropped_ring = trace::load(lane->block->dropped_ring);
-    last.dropped_site = trace::load(lane->block->dropped_site);
-    last.accepted_and_depth = lane->drained << LaneBlock::kDepthBits;
-    last.accepted_given = lane->drained_given;
-    trace::detach_block(lane);
-    note_error(session.writer.write_page(&last, lane->block_offset));
-  }
-  trace::store(&session.writer.session()->state,
-               static_cast<uint64_t>(trace::FileState::kComplete));
+  publish_counts();
+  trace::SessionBlock* block = session.writer.session();
+  total.dropped_ring += trace::load(block->dropped_ring);
+  total.dropped_site += trace::load(block->dropped_site);
+  total.dropped_file = trace::load(block->dropped_file);
+  total.clock_jumps = trace::load(block->clock_jumps);
+  session.last_counts = total;
+  trace::store(&block->state, static_cast<uint64_t>(trace::FileState::kComplete));
   note_error(session.writer.write_session());
   session.writer.close();
   pthread_cond_destroy(&session.wake);

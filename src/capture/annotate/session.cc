@@ -160,7 +160,7 @@ int begin_recording(bool keeps_time_of_parent) {
   header.byte_order = trace::kByteOrder;
   header.version = trace::kFormatVersion;
   header.process_id = static_cast<uint32_t>(session.process_id);
-  header.tick_source = static_cast<uint32_t>(session.tick_source);
+  header.tick_source = static_cast<uint32_t>(session.tick_source.load());
   header.first = sample_anchor(session.tick_source);
   if (keeps_time_of_parent) {
     header.first.realtime_ns = header.first.monotonic_ns + session.unix_offset_ns.load();

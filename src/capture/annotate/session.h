@@ -39,7 +39,7 @@ struct Session {
   std::atomic<uint32_t> generation{1};
   // The same where ticks are the time-stamp counter's; no lane's otherwise.
   std::atomic<uint32_t> tsc_generation{UINT32_MAX};
-  TickSource tick_source = TickSource::kMonotonic;
+  std::atomic<TickSource> tick_source{TickSource::kMonotonic};
   std::atomic<uint64_t> first_ticks{0};
   std::atomic<int64_t> unix_offset_ns{0};  // UNIX time - CLOCK_MONOTONIC, for the whole recording
 

@@ -115,17 +115,9 @@ void record_live(const fs::path& path, uint64_t spans) {
   stop_recording();
 }
 
-class NoSink final : public xsp::correlate::Sink {
+class NoValues final : public xsp::correlate::ValueSink {
  public:
-  xsp::Status spans(std::span<const xsp::correlate::Span> spans) override {
-    for (const auto& span : spans) sum_ += span.parent_id;
-    benchmark::DoNotOptimize(sum_);
-    return xsp::Ok{};
-  }
   xsp::Status value(uint64_t, const xsp::trace::SpanValue&) override { return xsp::Ok{}; }
-
- private:
-  uint64_t sum_ = 0;
 };
 
 xsp::trace::Reader open_trace(const fs::path& path) {
@@ -154,10 +146,19 @@ void decode(const fs::path& path) {
 void find_parents(const fs::path& path) {
   const auto reader = open_trace(path);
   const xsp::correlate::ReaderSource source(reader);
-  NoSink sink;
-  auto facts = xsp::correlate::correlate(source, {}, &sink);
-  if (!facts.ok()) stop_with(facts.error().text);
-  if (facts->unattributed + facts->ambiguous > 0) stop_with("parents are missing");
+  NoValues values;
+  auto correlation = xsp::correlate::Correlation::begin(source, {}, &values);
+  if (!correlation.ok()) stop_with(correlation.error().text);
+  uint64_t sum = 0;
+  for (;;) {
+    auto spans = correlation->next();
+    if (!spans.ok()) stop_with(spans.error().text);
+    if (spans->empty()) break;
+    for (const auto& span : *spans) sum += span.parent_id;
+  }
+  benchmark::DoNotOptimize(sum);
+  const auto facts = correlation->facts();
+  if (facts.unattributed + facts.ambiguous > 0) stop_with("parents are missing");
 }
 
 xsp::store::RunInfo run_info(int run_id, const char* levels, int batch) {

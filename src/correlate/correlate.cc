@@ -60,31 +60,64 @@ class Streams {
 
 }  // namespace
 
-Result<Facts> correlate(const Source& source, const Options& options, Sink* sink) {
+struct Correlation::State {
+  State(const Options& options, const Source& source, const FirstPass& first_pass, Feeds feeds,
+        uint64_t damaged_before, ValueSink* values)
+      : merge(std::move(feeds), source.site_levels()),
+        window(options, source.site_levels(), first_pass, values),
+        damaged_chunks(damaged_before),
+        run_max(options.window / 4) {}
+
+  Merge merge;
+  Window window;
+  uint64_t damaged_chunks;  // found while sorting
+  const size_t run_max;
+  bool is_at_end = false;
+};
+
+Result<Correlation> Correlation::begin(const Source& source, const Options& options,
+                                       ValueSink* values) {
   Streams streams(source, options.piece_spans);
-  Feeds feeds;
-  Options complete_options;
-  FirstPass first_pass;
   for (;;) {
-    feeds = streams.feeds();
-    complete_options = complete(options, feeds.size());
-    XSP_TRY(first_pass, find_long_spans(feeds, source.site_levels(), complete_options));
+    Feeds feeds = streams.feeds();
+    const Options complete_options = complete(options, feeds.size());
+    XSP_TRY(const FirstPass first_pass,
+            find_long_spans(feeds, source.site_levels(), complete_options));
     XSP_CHECK_OK(streams.sort(first_pass.disordered));
     const bool is_last =
         source.open_spans().empty() || first_pass.last_end_ns <= streams.last_end_ns();
-    if (first_pass.disordered.empty() && is_last) break;
+    if (first_pass.disordered.empty() && is_last) {
+      return Correlation(std::make_unique<State>(complete_options, source, first_pass,
+                                                 std::move(feeds), streams.damaged_chunks(),
+                                                 values));
+    }
     streams.set_last_end(std::max(streams.last_end_ns(), first_pass.last_end_ns));
   }
-  Window window(complete_options, source.site_levels(), first_pass, sink);
-  Merge merge(std::move(feeds), source.site_levels());
-  for (Run run;;) {
-    XSP_TRY(const bool more, merge.next(&run));
-    if (!more) break;
-    XSP_CHECK_OK(window.add(run));
+}
+
+Correlation::Correlation(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Correlation::Correlation(Correlation&&) noexcept = default;
+Correlation& Correlation::operator=(Correlation&&) noexcept = default;
+Correlation::~Correlation() = default;
+
+Result<std::span<const Span>> Correlation::next() {
+  for (;;) {
+    const std::span<const Span> spans = state_->window.take();
+    if (!spans.empty() || state_->is_at_end) return spans;
+    Run run;
+    XSP_TRY(const bool more, state_->merge.next(state_->run_max, &run));
+    if (more) {
+      XSP_CHECK_OK(state_->window.add(run));
+    } else {
+      state_->window.finish();
+      state_->is_at_end = true;
+    }
   }
-  XSP_CHECK_OK(window.finish());
-  Facts facts = window.facts();
-  facts.damaged_chunks = merge.damaged_chunks() + streams.damaged_chunks();
+}
+
+Facts Correlation::facts() const {
+  Facts facts = state_->window.facts();
+  facts.damaged_chunks = state_->merge.damaged_chunks() + state_->damaged_chunks;
   return facts;
 }
 

@@ -15,6 +15,7 @@
 #define XSP_CORRELATE_CORRELATE_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/result.h"
@@ -62,12 +63,11 @@ struct alignas(64) Span {
 };
 static_assert(sizeof(Span) == 128);
 
-class Sink {
+// Takes the attributes and counters of spans.
+class ValueSink {
  public:
-  virtual ~Sink() = default;
-  // Spans, in the order of ends, a thousand or so at a time.
-  virtual Status spans(std::span<const Span> spans) = 0;
-  // An attribute or a counter of a span, before the span itself.
+  virtual ~ValueSink() = default;
+  // Called before Correlation::next() gives the span itself.
   virtual Status value(uint64_t span_id, const trace::SpanValue& value) = 0;
 };
 
@@ -98,7 +98,26 @@ struct Facts {
   uint64_t damaged_chunks = 0;
 };
 
-Result<Facts> correlate(const Source& source, const Options& options, Sink* sink);
+// Thread rule: one thread at a time.
+class Correlation {
+ public:
+  // Does the first pass. `source` and `values` must outlive it.
+  static Result<Correlation> begin(const Source& source, const Options& options, ValueSink* values);
+
+  Correlation(Correlation&&) noexcept;
+  Correlation& operator=(Correlation&&) noexcept;
+  ~Correlation();
+
+  // The next spans, in the order of ends, valid until the next call; none at the end.
+  Result<std::span<const Span>> next();
+  // Complete once next() has given none.
+  Facts facts() const;
+
+ private:
+  struct State;
+  explicit Correlation(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace xsp::correlate
 

@@ -36,14 +36,14 @@ struct Outcome {
 };
 
 Outcome run(const TestTrace& trace, const Options& options = {}) {
-  TestSink sink;
-  auto facts = correlate(trace, options, &sink);
-  EXPECT_TRUE(facts.ok());
+  auto result = correlate(trace, options);
+  EXPECT_TRUE(result.ok());
   Outcome outcome;
-  if (facts.ok()) outcome.facts = *facts;
-  for (const Span& span : sink.all) outcome.by_index.emplace(span.stream, span);
-  outcome.in_order = sink.all;
-  outcome.values = sink.values;
+  if (!result.ok()) return outcome;
+  outcome.facts = result->facts;
+  for (const Span& span : result->spans) outcome.by_index.emplace(span.stream, span);
+  outcome.in_order = std::move(result->spans);
+  outcome.values = std::move(result->values);
   return outcome;
 }
 

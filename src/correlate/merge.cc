@@ -7,9 +7,6 @@ namespace xsp::correlate {
 
 namespace {
 
-// Longer runs are given in parts, so that who takes them need not hold much at once.
-constexpr size_t kRunMax = 1024;
-
 std::vector<uint32_t> index_values(const trace::SpanBatch& batch) {
   std::vector<uint32_t> first;
   if (batch.values.empty()) return first;
@@ -29,7 +26,7 @@ Merge::Merge(Feeds feeds, const std::vector<uint8_t>& levels)
   }
 }
 
-Result<bool> Merge::next(Run* run) {
+Result<bool> Merge::next(size_t run_max, Run* run) {
   if (!is_started_) {
     is_started_ = true;
     XSP_CHECK_OK(start());
@@ -38,7 +35,7 @@ Result<bool> Merge::next(Run* run) {
   }
   if (heap_.empty()) return false;
   const Cursor& cursor = *heap_[0];
-  run_end_ = find_run_end(cursor);
+  run_end_ = find_run_end(cursor, run_max);
   run->batch = &cursor.batch;
   run->order = cursor.order.empty() ? nullptr : cursor.order.data();
   run->first_value = cursor.first_value.empty() ? nullptr : cursor.first_value.data();
@@ -111,8 +108,8 @@ void Merge::order_equal_ends(Cursor* cursor) const {
   }
 }
 
-size_t Merge::find_run_end(const Cursor& cursor) const {
-  const size_t limit = std::min(cursor.batch.size(), cursor.position + kRunMax);
+size_t Merge::find_run_end(const Cursor& cursor, size_t run_max) const {
+  const size_t limit = std::min(cursor.batch.size(), cursor.position + run_max);
   if (heap_.size() == 1) return limit;
   const Cursor* other = heap_[1];
   if (heap_.size() > 2 && comes_before(*heap_[2], *other)) other = heap_[2];

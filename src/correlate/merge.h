@@ -36,8 +36,8 @@ class Merge {
   // come first.
   Merge(Feeds feeds, const std::vector<uint8_t>& levels);
 
-  // The next spans, valid until the next call; false at the end.
-  Result<bool> next(Run* run);
+  // The next spans, at most `run_max`, valid until the next call; false at the end.
+  Result<bool> next(size_t run_max, Run* run);
   uint64_t damaged_chunks() const { return damaged_chunks_; }
 
  private:
@@ -69,7 +69,7 @@ class Merge {
     return order != 0 ? order < 0 : a.number < b.number;
   }
   // Where the first cursor's spans no longer come before those of all others.
-  size_t find_run_end(const Cursor& cursor) const;
+  size_t find_run_end(const Cursor& cursor, size_t run_max) const;
   // Restores the heap after its first cursor's head has moved on.
   void sink();
 

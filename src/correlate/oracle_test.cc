@@ -66,6 +66,35 @@ Status TestTrace::scan(size_t stream, size_t chunk, size_t block_spans,
   return Ok{};
 }
 
+namespace {
+
+class KeepValues final : public ValueSink {
+ public:
+  explicit KeepValues(Correlated* result) : result_(result) {}
+  Status value(uint64_t span_id, const trace::SpanValue& value) override {
+    result_->values.push_back({span_id, value.as_int});
+    return Ok{};
+  }
+
+ private:
+  Correlated* result_;
+};
+
+}  // namespace
+
+Result<Correlated> correlate(const TestTrace& trace, const Options& options) {
+  Correlated result;
+  KeepValues values(&result);
+  XSP_TRY(Correlation correlation, Correlation::begin(trace, options, &values));
+  for (;;) {
+    XSP_TRY(const std::span<const Span> spans, correlation.next());
+    if (spans.empty()) break;
+    result.spans.insert(result.spans.end(), spans.begin(), spans.end());
+  }
+  result.facts = correlation.facts();
+  return result;
+}
+
 void TestTrace::add_open_span(uint8_t level, uint32_t thread, int64_t start_ns) {
   open_spans_.push_back({level, thread, start_ns});
 }
@@ -368,14 +397,15 @@ void renumber(std::vector<Span>* spans) {
 }
 
 Facts compare(const TestTrace& trace, const Options& options, bool compare_self) {
-  TestSink sink;
-  auto facts = correlate(trace, options, &sink);
-  EXPECT_TRUE(facts.ok());
-  renumber(&sink.all);
+  auto result = correlate(trace, options);
+  EXPECT_TRUE(result.ok());
+  if (!result.ok()) return {};
+  std::vector<Span>& found = result->spans;
+  renumber(&found);
   const std::vector<Span> expected = ask_oracle(trace, options.tolerance_ns);
-  EXPECT_EQ(sink.all.size(), expected.size());
-  for (size_t i = 0; i < std::min(sink.all.size(), expected.size()); ++i) {
-    const Span &a = sink.all[i], &b = expected[i];
+  EXPECT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+    const Span &a = found[i], &b = expected[i];
     const auto of = [&](const Span& s) {
       return std::tuple(s.stream, s.parent_id, s.model_id, s.layer_id, s.depth, s.iteration,
                         s.ordinal, compare_self ? s.self_ns : 0);
@@ -389,7 +419,7 @@ Facts compare(const TestTrace& trace, const Options& options, bool compare_self)
                   << show(trace);
     break;
   }
-  return facts.ok() ? *facts : Facts{};
+  return result->facts;
 }
 
 Options small_options(Random& random) {

@@ -52,20 +52,13 @@ class TestTrace final : public Source {
   int64_t last_ns_ = 0;
 };
 
-// Keeps what it is given. Spans carry their index in TestTrace::spans() as their `stream`.
-class TestSink final : public Sink {
- public:
-  Status spans(std::span<const Span> spans) override {
-    all.insert(all.end(), spans.begin(), spans.end());
-    return Ok{};
-  }
-  Status value(uint64_t span_id, const trace::SpanValue& value) override {
-    values.push_back({span_id, value.as_int});
-    return Ok{};
-  }
-  std::vector<Span> all;
-  std::vector<std::pair<uint64_t, int64_t>> values;
+// What became of a trace. Spans carry their index in TestTrace::spans() as their `stream`.
+struct Correlated {
+  Facts facts;
+  std::vector<Span> spans;                           // in the order of ends
+  std::vector<std::pair<uint64_t, int64_t>> values;  // span ids and integers
 };
+Result<Correlated> correlate(const TestTrace& trace, const Options& options);
 
 // The rules, by comparing every span with every other. The result is in the order of ends, and its
 // ids count in that order.

@@ -8,22 +8,19 @@ namespace xsp::correlate {
 
 namespace {
 
-constexpr uint64_t kGiveMax = 1024;
-
 // A span that overlaps this many without holding them looks no further. Real traces have a handful.
 constexpr size_t kOverlapMax = 1024;
 
 }  // namespace
 
 Window::Window(const Options& options, const std::vector<uint8_t>& levels,
-               const FirstPass& first_pass, Sink* sink)
+               const FirstPass& first_pass, ValueSink* values)
     : options_(options),
       levels_(levels),
       mask_(options.window - 1),
       lag_(options.window / 2),
-      give_(std::min(kGiveMax, lag_ / 2)),
       has_given_times_(first_pass.has_given_times),
-      sink_(sink),
+      values_(values),
       ring_(options.window),
       longs_(first_pass.long_spans.size()),
       model_slots_(2 * options.window) {
@@ -158,9 +155,7 @@ Status Window::add(const Run& run) {
     if (run.first_value != nullptr && run.first_value[row] != run.first_value[row + 1]) {
       XSP_CHECK_OK(add_values(run, row, &span));
     }
-    if (entered_ <= lag_) continue;
-    leave();
-    if (left_ - given_ == give_) XSP_CHECK_OK(give());
+    if (entered_ > lag_) leave();
   }
   return Ok{};
 }
@@ -192,7 +187,7 @@ Status Window::add_values(const Run& run, size_t row, Span* span) {
   if (span->level == XSP_LEVEL_MODEL && span->iteration == kNoIteration) {
     span->iteration = iteration_of(values, options_.iteration_key);
   }
-  for (const trace::SpanValue& value : values) XSP_CHECK_OK(sink_->value(span->id, value));
+  for (const trace::SpanValue& value : values) XSP_CHECK_OK(values_->value(span->id, value));
   return Ok{};
 }
 
@@ -429,27 +424,20 @@ void Window::keep_for_executions(const Span& span) {
   launch->iteration = span.iteration;
 }
 
-// The sink gets what has left, straight from the ring.
-Status Window::give() {
-  while (given_ < left_) {
-    const uint64_t to_edge = ring_.size() - ((given_ + 1) & mask_);
-    const uint64_t count = std::min(left_ - given_, to_edge);
-    XSP_CHECK_OK(sink_->spans({&at(given_ + 1), count}));
-    given_ += count;
-  }
-  return Ok{};
+std::span<const Span> Window::take() {
+  const uint64_t to_edge = ring_.size() - ((taken_ + 1) & mask_);
+  const uint64_t count = std::min(left_ - taken_, to_edge);
+  const Span* first = &at(taken_ + 1);
+  taken_ += count;
+  return {first, count};
 }
 
-Status Window::finish() {
+void Window::finish() {
   is_finishing_ = true;
-  while (left_ < entered_) {
-    leave();
-    if (left_ - given_ == give_) XSP_CHECK_OK(give());
-  }
+  while (left_ < entered_) leave();
   facts_.spans = left_;
   facts_.launches = launches_.count();
   facts_.launches_unmatched = launches_.count_unmatched();
-  return give();
 }
 
 }  // namespace xsp::correlate

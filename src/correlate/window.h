@@ -16,6 +16,7 @@
 #define XSP_CORRELATE_WINDOW_H_
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -30,11 +31,15 @@ class Window {
  public:
   // `options` are complete. `levels` are those of the sites, and must outlive it.
   Window(const Options& options, const std::vector<uint8_t>& levels, const FirstPass& first_pass,
-         Sink* sink);
+         ValueSink* values);
 
+  // A run has at most a quarter of the window of spans; what has left must be taken before the next
+  // one.
   Status add(const Run& run);
   // The last spans leave.
-  Status finish();
+  void finish();
+  // Spans that have left, in the order of ends, valid until the next add(); none: all are taken.
+  std::span<const Span> take();
   const Facts& facts() const { return facts_; }
 
  private:
@@ -87,19 +92,17 @@ class Window {
   int32_t next_ordinal(const Span& span);
   void count(const Span& span);
   void keep_for_executions(const Span& span);
-  Status give();
 
   const Options options_;
   const std::vector<uint8_t>& levels_;
   const uint64_t mask_;
   const uint64_t lag_;
-  const uint64_t give_;  // spans that the sink gets at once
   const bool has_given_times_;
-  Sink* const sink_;
+  ValueSink* const values_;
   std::vector<Span> ring_;  // the span with number n is at n & mask_
   uint64_t entered_ = 0;    // number of the last span that entered
   uint64_t left_ = 0;
-  uint64_t given_ = 0;  // number of the last span that the sink has been given
+  uint64_t taken_ = 0;
   bool is_finishing_ = false;
   std::unordered_map<uint32_t, Thread> threads_;
   uint32_t last_thread_ = 0;

@@ -56,11 +56,12 @@ std::string make_utf8(std::string_view text) {
   return result;
 }
 
-Result<TableAppender> TableAppender::open(Database::State& database, const std::string& table) {
+Result<TableAppender> TableAppender::open(duckdb_connection connection, const std::string& name,
+                                          const std::string& table) {
   TableAppender result;
-  result.name_ = database.name;
-  const duckdb_state state = duckdb_appender_create(database.connection.get(), nullptr,
-                                                    table.c_str(), result.appender_.out());
+  result.name_ = name;
+  const duckdb_state state =
+      duckdb_appender_create(connection, nullptr, table.c_str(), result.appender_.out());
   XSP_CHECK_OK(result.check(state));
   std::vector<LogicalType> types;
   std::vector<duckdb_logical_type> raw_types;
@@ -75,7 +76,6 @@ Result<TableAppender> TableAppender::open(Database::State& database, const std::
     duckdb_vector vector = duckdb_data_chunk_get_vector(result.chunk_.get(), i);
     result.data_.push_back(duckdb_vector_get_data(vector));
   }
-  result.validity_.resize(columns, nullptr);
   return result;
 }
 
@@ -90,24 +90,10 @@ duckdb_type TableAppender::type(size_t index) const {
   return duckdb_get_type_id(type.get());
 }
 
-uint64_t* TableAppender::validity(size_t index) {
-  if (validity_[index] == nullptr) {
-    duckdb_vector vector = duckdb_data_chunk_get_vector(chunk_.get(), index);
-    duckdb_vector_ensure_validity_writable(vector);
-    validity_[index] = duckdb_vector_get_validity(vector);
-    std::fill_n(validity_[index], (capacity_ + 63) / 64, ~uint64_t{0});
-  }
-  return validity_[index];
-}
-
 Status TableAppender::append(size_t rows) {
   if (rows == 0) return Ok{};
   duckdb_data_chunk_set_size(chunk_.get(), rows);
-  XSP_CHECK_OK(check(duckdb_append_data_chunk(appender_.get(), chunk_.get())));
-  for (uint64_t* mask : validity_) {
-    if (mask != nullptr) std::fill_n(mask, (capacity_ + 63) / 64, ~uint64_t{0});
-  }
-  return Ok{};
+  return check(duckdb_append_data_chunk(appender_.get(), chunk_.get()));
 }
 
 Status TableAppender::close() {
@@ -129,8 +115,9 @@ void FactAppender::set_id(int64_t id) {
   }
 }
 
-Result<FactAppender> FactAppender::open(Database::State& database, const std::string& table) {
-  XSP_TRY(TableAppender appender, TableAppender::open(database, table));
+Result<FactAppender> FactAppender::open(duckdb_connection connection, const std::string& name,
+                                        const std::string& table) {
+  XSP_TRY(TableAppender appender, TableAppender::open(connection, name, table));
   return FactAppender(std::move(appender));
 }
 

@@ -19,12 +19,25 @@ duckdb_string_t borrow_text(std::string_view text);
 // The same text, with what is not UTF-8 replaced by U+FFFD: DuckDB's text must be UTF-8.
 std::string make_utf8(std::string_view text);
 
+// A text, made UTF-8, which can be borrowed as long as this is where it is.
+class BorrowedText {
+ public:
+  BorrowedText() = default;
+  explicit BorrowedText(std::string_view text) : text_(make_utf8(text)) {}
+  duckdb_string_t get() const { return borrow_text(text_); }
+  bool is_empty() const { return text_.empty(); }
+
+ private:
+  std::string text_;
+};
+
 // Rows of one table. Columns are filled vector by vector; a full vector (duckdb_vector_size() rows)
 // must be appended before the next row begins.
 class TableAppender {
  public:
   // `name` is what errors call the database.
-  static Result<TableAppender> open(Database::State& database, const std::string& table);
+  static Result<TableAppender> open(duckdb_connection connection, const std::string& name,
+                                    const std::string& table);
 
   size_t capacity() const { return capacity_; }
   template <typename T>
@@ -32,8 +45,6 @@ class TableAppender {
     return static_cast<T*>(data_[index]);
   }
   duckdb_type type(size_t index) const;
-  // One bit per row, set: not NULL. At least capacity() bits; all set at first and after append().
-  uint64_t* validity(size_t index);
   // Appends the first `rows` rows of the vectors.
   Status append(size_t rows);
   // Hands over what is still buffered. Nothing can be appended after it.
@@ -48,13 +59,13 @@ class TableAppender {
   Chunk chunk_;
   size_t capacity_ = 0;
   std::vector<void*> data_;
-  std::vector<uint64_t*> validity_;
 };
 
 // Rows of (run, span or site, key, text or number): the facts about spans and sites, one by one.
 class FactAppender {
  public:
-  static Result<FactAppender> open(Database::State& database, const std::string& table);
+  static Result<FactAppender> open(duckdb_connection connection, const std::string& name,
+                                   const std::string& table);
   // `key` must stay where it is until close(); `value` is kept.
   Status add(int32_t run, int64_t id, duckdb_string_t key, std::string value);
   Status add(int32_t run, int64_t id, duckdb_string_t key, double value);

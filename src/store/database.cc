@@ -110,7 +110,7 @@ Settings common_settings() {
 }
 
 // Bounds what writing takes, whatever the length of the trace.
-constexpr const char* kWriterMemory = "1GB";
+constexpr const char* kWriterMemory = "512MB";
 
 Status write_schema(Database& database) {
   XSP_CHECK_OK(database.execute(kSchemaSql));

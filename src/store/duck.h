@@ -53,7 +53,21 @@ using Statements = Handle<duckdb_extracted_statements, duckdb_destroy_extracted>
 using Chunk = Handle<duckdb_data_chunk, duckdb_destroy_data_chunk>;
 using LogicalType = Handle<duckdb_logical_type, duckdb_destroy_logical_type>;
 using CellValue = Handle<duckdb_value, duckdb_destroy_value>;
+using TableFunction = Handle<duckdb_table_function, duckdb_destroy_table_function>;
 using Appender = Handle<duckdb_appender, duckdb_appender_destroy>;
+
+// A selection vector, which DuckDB destroys by value.
+class Selection {
+ public:
+  explicit Selection(duckdb_selection_vector selection) : selection_(selection) {}
+  Selection(const Selection&) = delete;
+  Selection& operator=(const Selection&) = delete;
+  ~Selection() { duckdb_destroy_selection_vector(selection_); }
+  duckdb_selection_vector get() const { return selection_; }
+
+ private:
+  duckdb_selection_vector selection_;
+};
 
 // A result, whether the query succeeded or not.
 class QueryResult {
@@ -78,13 +92,17 @@ std::string type_name(duckdb_type type);
 // The rows of a result; `result` is used up.
 Table read_table(duckdb_result& result);
 
+class SpanSource;
+
 struct Database::State {
   // The connection goes before the database that it belongs to.
   DatabaseHandle database;
   Connection connection;
-  std::string name;            // what errors call it: its path
-  bool reads_only = false;     // open(): SQL comes from users
-  std::filesystem::path path;  // create(): where finish() moves the file to; else empty
+  std::string name;                   // what errors call it: its path
+  bool reads_only = false;            // open(): SQL comes from users
+  bool has_span_function = false;     // see span_source.h
+  SpanSource* span_source = nullptr;  // the spans that it gives
+  std::filesystem::path path;         // create(): where finish() moves the file to; else empty
   std::filesystem::path partial;
 
   State() = default;

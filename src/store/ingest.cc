@@ -7,7 +7,7 @@
 #include "correlate/correlate.h"
 #include "store/appender.h"
 #include "store/duck.h"
-#include "store/span_writer.h"
+#include "store/span_source.h"
 #include "trace/reader.h"
 
 namespace xsp::store {
@@ -74,8 +74,11 @@ Status insert_run(Database& database, const RunInfo& run) {
 }
 
 Status insert_sites(Database& database, int32_t run_id, const trace::Reader& reader) {
-  XSP_TRY(FactAppender attributes, FactAppender::open(database.state(), "site_attribute"));
-  XSP_TRY(FactAppender counters, FactAppender::open(database.state(), "site_counter"));
+  Database::State& state = database.state();
+  XSP_TRY(FactAppender attributes,
+          FactAppender::open(state.connection.get(), state.name, "site_attribute"));
+  XSP_TRY(FactAppender counters,
+          FactAppender::open(state.connection.get(), state.name, "site_counter"));
   std::deque<std::string> keys;  // what the appenders borrow stays where it is
   for (const trace::Site& site : reader.sites()) {
     for (const auto& [key, value] : site.attributes) {
@@ -146,16 +149,30 @@ uint32_t find_key(const trace::Reader& reader, const char* name) {
   return found == keys.end() ? 0 : static_cast<uint32_t>(found - keys.begin());
 }
 
-Result<IngestReport> ingest_trace(Database& database, const RunInfo& run,
+Status insert_spans(Database& database, const RunInfo& run, const trace::Reader& reader,
+                    correlate::Correlation* correlation) {
+  SpanSource source(run, reader, correlation);
+  XSP_CHECK_OK(SpanSource::attach(&database.state(), &source));
+  const Status status = database.execute("INSERT INTO span SELECT * FROM xsp_spans()");
+  SpanSource::detach(&database.state());
+  if (source.error()) return *source.error();
+  return status;
+}
+
+// `values` is a connection of its own: DuckDB reads the spans while their values are appended.
+Result<IngestReport> ingest_trace(Database& database, duckdb_connection values, const RunInfo& run,
                                   const trace::Reader& reader) {
   XSP_CHECK_OK(insert_run(database, run));
   XSP_CHECK_OK(insert_sites(database, run.run_id, reader));
-  XSP_TRY(SpanWriter writer, SpanWriter::open(database.state(), run, reader));
+  XSP_TRY(ValueWriter writer, ValueWriter::open(values, database.state().name, run.run_id, reader));
   correlate::Options options;
   options.iteration_key = find_key(reader, kIterationKey);
   const correlate::ReaderSource source(reader);
-  XSP_TRY(const correlate::Facts facts, correlate::correlate(source, options, &writer));
+  XSP_TRY(correlate::Correlation correlation,
+          correlate::Correlation::begin(source, options, &writer));
+  XSP_CHECK_OK(insert_spans(database, run, reader, &correlation));
   XSP_CHECK_OK(writer.close());
+  const correlate::Facts facts = correlation.facts();
   const Losses losses = find_losses(reader, facts);
   XSP_CHECK_OK(insert_losses(database, run.run_id, losses));
   XSP_CHECK_OK(insert_facts(database, run.run_id, reader.is_complete(), facts));
@@ -167,19 +184,32 @@ Result<IngestReport> ingest_trace(Database& database, const RunInfo& run,
   return report;
 }
 
+Status execute(duckdb_connection connection, const std::string& name, const char* sql) {
+  QueryResult result;
+  if (duckdb_query(connection, sql, &result.result) == DuckDBSuccess) return Ok{};
+  return query_error(name, duckdb_result_error(&result.result));
+}
+
 }  // namespace
 
 Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::filesystem::path& trace) {
   XSP_TRY(const trace::Reader reader, trace::Reader::open(trace));
+  Database::State& state = database.state();
+  Connection values;
+  if (!state.database || duckdb_connect(state.database.get(), values.out()) != DuckDBSuccess) {
+    return failed(state.name + ": cannot be written: it is finished");
+  }
+  XSP_CHECK_OK(execute(values.get(), state.name, "BEGIN TRANSACTION"));
   XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
-  Result<IngestReport> report = ingest_trace(database, run, reader);
+  Result<IngestReport> report = ingest_trace(database, values.get(), run, reader);
   if (!report.ok()) {
-    // The first error is the one to tell.
+    // The first error is the one to tell; the values go with their connection.
     (void)database.execute("ROLLBACK").ok();
     return report;
   }
   XSP_CHECK_OK(database.execute("COMMIT"));
+  XSP_CHECK_OK(execute(values.get(), state.name, "COMMIT"));
   return report;
 }
 

@@ -244,6 +244,47 @@ TEST_F(IngestTest, AFailedIngestLeavesNothingBehind) {
   EXPECT_EQ(ingest_all(other).spans, 24u);
 }
 
+// The most memory that the process has held, in bytes.
+size_t peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return std::stoul(line.substr(6)) << 10;
+  }
+  return 0;
+}
+
+TEST_F(IngestTest, MemoryDoesNotGrowWithTheTrace) {
+#ifdef XSP_SANITIZED
+  GTEST_SKIP() << "a sanitizer's own memory grows";
+#endif
+  constexpr int kIterations = 60000;
+  constexpr int kLayers = 49;
+  record([] {
+    static xsp_site frame_site = XSP_SITE(XSP_LEVEL_APPLICATION, "main");
+    static xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "model");
+    static xsp_site layer_site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
+    xsp_span frame = xsp_begin(&frame_site);
+    for (int i = 0; i < kIterations; ++i) {
+      xsp_span model = xsp_begin(&model_site);
+      for (int k = 0; k < kLayers; ++k) {
+        xsp_span layer = xsp_begin(&layer_site);
+        xsp_end(&layer);
+      }
+      xsp_end(&model);
+      if (i % 1000 == 0) xsp_flush();
+    }
+    xsp_end(&frame);
+  });
+  database_ = Database::create(path("a.xsp"));
+  ASSERT_TRUE(database_.ok()) << database_.error().text;
+  const size_t before = peak_bytes();
+  EXPECT_EQ(ingest_all(sample_run()).spans, kIterations * (kLayers + 1u) + 1);
+  // Were it to hold the spans, it would take 384 MB for them alone.
+  EXPECT_LT(peak_bytes() - before, 350u << 20);
+  EXPECT_EQ(fact("roots"), Value(int64_t{1}));
+  EXPECT_EQ(fact("unattributed"), Value(int64_t{0}));
+}
+
 TEST_F(IngestTest, ARunWithoutATraceIsARow) {
   RunInfo run = sample_run();
   run.status = "failed";

@@ -36,7 +36,7 @@ CREATE TABLE block(
 
 CREATE TABLE span(
   run_id INTEGER NOT NULL,
-  span_id BIGINT NOT NULL,        -- unique within a run, 1 upwards in order of end
+  span_id BIGINT NOT NULL,        -- unique within a run, from 1; a child's is not always below its parent's
   parent_id BIGINT,               -- NULL: a root, or unattributed (see the audit)
   level TINYINT NOT NULL,         -- 1 application 2 model 3 layer 4 library 5 api 6 kernel
   name VARCHAR NOT NULL,
@@ -83,11 +83,12 @@ CREATE TABLE loss(run_id INTEGER, source VARCHAR NOT NULL, cause VARCHAR NOT NUL
 --   trace_complete         1: the process closed its trace; 0: the trace is cut short
 --   roots                  spans without a parent that need none: those at the levels application and model
 --   unattributed           spans without a parent below the level model
---   ambiguous              parents that the jitter between clocks left in doubt
---   clipped                children that stick out of their parent, by no more than the tolerance
+--   ambiguous              spans that overlap one of a higher level on their thread, neither holding the other
+--   clipped                children that stick out of their parent, by no more than the tolerance between
+--                          the clocks of two profilers
 --   clipped_max_ns         the most by which one of them sticks out
 --   overlapping            neighbours on one thread of which neither holds the other
---   launches               spans at the level api that carry a correlation id
+--   launches               spans on the host that carry a correlation id
 --   executions             spans that ran on a device
 --   executions_unmatched   of them, those whose launch is not in the trace
 --   launches_unmatched     launches whose execution is not in the trace

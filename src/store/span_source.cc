@@ -1,0 +1,309 @@
+#include "store/span_source.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "xsp/xsp.h"
+
+namespace xsp::store {
+
+namespace {
+
+int32_t to_int32(int64_t value) {
+  return static_cast<int32_t>(std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(),
+                                                  std::numeric_limits<int32_t>::max()));
+}
+
+template <typename T>
+std::string number_text(T value) {
+  char text[40];
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+// The columns of the table span, in the order of schema.sql.
+enum SpanColumn : size_t {
+  kRunId,
+  kSpanId,
+  kParentId,
+  kLevel,
+  kName,
+  kType,
+  kIteration,
+  kOrdinal,
+  kStartNs,
+  kDurationNs,
+  kProcess,
+  kThread,
+  kDevice,
+  kStream,
+  kCorrelationId,
+  kModelId,
+  kLayerId,
+  kSiteId,
+  kDepth,
+  kSelfNs,
+  kIsOpen,
+  kColumnCount,
+};
+
+duckdb_type type_of(size_t column) {
+  switch (column) {
+    case kLevel:
+      return DUCKDB_TYPE_TINYINT;
+    case kDepth:
+      return DUCKDB_TYPE_SMALLINT;
+    case kName:
+    case kType:
+      return DUCKDB_TYPE_VARCHAR;
+    case kIsOpen:
+      return DUCKDB_TYPE_BOOLEAN;
+    case kSpanId:
+    case kParentId:
+    case kStartNs:
+    case kDurationNs:
+    case kCorrelationId:
+    case kModelId:
+    case kLayerId:
+    case kSelfNs:
+      return DUCKDB_TYPE_BIGINT;
+    default:
+      return DUCKDB_TYPE_INTEGER;
+  }
+}
+
+// One column of a chunk being filled, from row `at` on.
+template <typename T>
+class ColumnWriter {
+ public:
+  ColumnWriter(duckdb_data_chunk chunk, size_t column, size_t at)
+      : vector_(duckdb_data_chunk_get_vector(chunk, column)),
+        data_(static_cast<T*>(duckdb_vector_get_data(vector_))),
+        at_(at) {}
+
+  void set(size_t i, T value) { data_[at_ + i] = value; }
+  void set(size_t i, T value, bool is_null) {
+    data_[at_ + i] = value;
+    if (is_null) set_null(at_ + i);
+  }
+
+ private:
+  void set_null(size_t row) {
+    if (mask_ == nullptr) {
+      duckdb_vector_ensure_validity_writable(vector_);
+      mask_ = duckdb_vector_get_validity(vector_);
+    }
+    mask_[row / 64] &= ~(uint64_t{1} << (row % 64));
+  }
+
+  duckdb_vector vector_;
+  T* data_;
+  size_t at_;
+  uint64_t* mask_ = nullptr;
+};
+
+}  // namespace
+
+// ---- Values
+// ---------------------------------------------------------------------------------------
+
+Result<ValueWriter> ValueWriter::open(duckdb_connection connection, const std::string& name,
+                                      int run_id, const trace::Reader& reader) {
+  XSP_TRY(FactAppender attributes, FactAppender::open(connection, name, "span_attribute"));
+  XSP_TRY(FactAppender counters, FactAppender::open(connection, name, "span_counter"));
+  ValueWriter writer(std::move(attributes), std::move(counters));
+  writer.run_id_ = run_id;
+  for (const std::string& key : reader.keys()) writer.keys_.emplace_back(key);
+  return writer;
+}
+
+Status ValueWriter::value(uint64_t span_id, const trace::SpanValue& value) {
+  const auto id = static_cast<int64_t>(span_id);
+  if (value.key >= keys_.size()) return Ok{};
+  const duckdb_string_t key = keys_[value.key].get();
+  switch (value.kind) {
+    case XSP_VALUE_COUNTER:
+      return counters_.add(run_id_, id, key, value.as_double);
+    case XSP_VALUE_INT:
+      return attributes_.add(run_id_, id, key, number_text(value.as_int));
+    case XSP_VALUE_DOUBLE:
+      return attributes_.add(run_id_, id, key, number_text(value.as_double));
+    default:
+      return attributes_.add(run_id_, id, key, make_utf8(value.as_text));
+  }
+}
+
+Status ValueWriter::close() {
+  XSP_CHECK_OK(attributes_.close());
+  return counters_.close();
+}
+
+// ---- Spans
+// ----------------------------------------------------------------------------------------
+
+SpanSource::SpanSource(const RunInfo& run, const trace::Reader& reader,
+                       correlate::Correlation* correlation)
+    : run_id_(run.run_id),
+      warmup_iterations_(run.warmup_iterations),
+      process_(to_int32(reader.process_id())),
+      correlation_(correlation),
+      row_places_(duckdb_vector_size()) {
+  for (const trace::Site& site : reader.sites()) {
+    if (site.id >= sites_.size()) sites_.resize(site.id + size_t{1});
+    sites_[site.id].name = BorrowedText(site.name);
+    sites_[site.id].type = BorrowedText(site.type);
+  }
+}
+
+Status SpanSource::attach(Database::State* database, SpanSource* source) {
+  database->span_source = source;
+  if (database->has_span_function) return Ok{};
+  TableFunction function(duckdb_create_table_function());
+  duckdb_table_function_set_name(function.get(), "xsp_spans");
+  duckdb_table_function_set_extra_info(function.get(), database, nullptr);
+  duckdb_table_function_set_bind(function.get(), bind);
+  duckdb_table_function_set_init(function.get(), init);
+  duckdb_table_function_set_function(function.get(), give);
+  if (duckdb_register_table_function(database->connection.get(), function.get()) != DuckDBSuccess) {
+    return failed(database->name +
+                  ": cannot be written: DuckDB takes no table function: use the "
+                  "version that tools/deps.sh installs");
+  }
+  database->has_span_function = true;
+  return Ok{};
+}
+
+void SpanSource::bind(duckdb_bind_info info) {
+  for (size_t i = 0; i < kColumnCount; ++i) {
+    LogicalType type(duckdb_create_logical_type(type_of(i)));
+    duckdb_bind_add_result_column(info, ("c" + std::to_string(i)).c_str(), type.get());
+  }
+}
+
+void SpanSource::init(duckdb_init_info info) { duckdb_init_set_max_threads(info, 1); }
+
+void SpanSource::give(duckdb_function_info info, duckdb_data_chunk chunk) {
+  auto* database = static_cast<Database::State*>(duckdb_function_get_extra_info(info));
+  SpanSource* source = database->span_source;
+  if (source == nullptr) {
+    duckdb_function_set_error(info, "xsp_spans() is for xsp alone");
+    return;
+  }
+  const Status status = source->fill(chunk);
+  if (status.ok()) return;
+  source->error_ = status.error();
+  duckdb_function_set_error(info, status.error().text.c_str());
+}
+
+Status SpanSource::fill(duckdb_data_chunk chunk) {
+  const size_t capacity = row_places_.size();
+  size_t rows = 0;
+  ++chunk_;
+  places_ = 0;
+  while (rows < capacity) {
+    if (pending_.empty()) {
+      XSP_TRY(pending_, correlation_->next());
+      if (pending_.empty()) break;
+    }
+    const Spans spans = pending_.first(std::min(pending_.size(), capacity - rows));
+    write_ids(spans, rows, chunk);
+    write_order(spans, rows, chunk);
+    write_places(spans, rows, chunk);
+    write_times(spans, rows, chunk);
+    note_sites(spans, rows, chunk);
+    rows += spans.size();
+    pending_ = pending_.subspan(spans.size());
+  }
+  duckdb_data_chunk_set_size(chunk, rows);
+  if (rows > 0) write_names(rows, chunk);
+  return Ok{};
+}
+
+void SpanSource::write_ids(Spans spans, size_t at, duckdb_data_chunk chunk) const {
+  ColumnWriter<int32_t> run(chunk, kRunId, at);
+  ColumnWriter<int64_t> id(chunk, kSpanId, at);
+  ColumnWriter<int64_t> parent(chunk, kParentId, at);
+  ColumnWriter<int64_t> model(chunk, kModelId, at);
+  ColumnWriter<int64_t> layer(chunk, kLayerId, at);
+  ColumnWriter<int64_t> correlation(chunk, kCorrelationId, at);
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const correlate::Span& span = spans[i];
+    run.set(i, run_id_);
+    id.set(i, static_cast<int64_t>(span.id));
+    parent.set(i, static_cast<int64_t>(span.parent_id), span.parent_id == 0);
+    model.set(i, static_cast<int64_t>(span.model_id), span.model_id == 0);
+    layer.set(i, static_cast<int64_t>(span.layer_id), span.layer_id == 0);
+    correlation.set(i, static_cast<int64_t>(span.correlation_id), span.correlation_id == 0);
+  }
+}
+
+void SpanSource::write_order(Spans spans, size_t at, duckdb_data_chunk chunk) const {
+  ColumnWriter<int8_t> level(chunk, kLevel, at);
+  ColumnWriter<int16_t> depth(chunk, kDepth, at);
+  ColumnWriter<int32_t> iteration(chunk, kIteration, at);
+  ColumnWriter<int32_t> ordinal(chunk, kOrdinal, at);
+  ColumnWriter<bool> is_open(chunk, kIsOpen, at);
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const correlate::Span& span = spans[i];
+    level.set(i, static_cast<int8_t>(span.level));
+    depth.set(i, static_cast<int16_t>(std::min<uint32_t>(span.depth, 32767)));
+    const bool outside = span.iteration == correlate::kNoIteration;
+    iteration.set(i, outside ? 0 : to_int32(span.iteration - warmup_iterations_), outside);
+    ordinal.set(i, span.ordinal, span.ordinal < 0);
+    is_open.set(i, span.is_open);
+  }
+}
+
+void SpanSource::write_places(Spans spans, size_t at, duckdb_data_chunk chunk) const {
+  ColumnWriter<int32_t> process(chunk, kProcess, at);
+  ColumnWriter<int32_t> thread(chunk, kThread, at);
+  ColumnWriter<int32_t> device(chunk, kDevice, at);
+  ColumnWriter<int32_t> stream(chunk, kStream, at);
+  ColumnWriter<int32_t> site(chunk, kSiteId, at);
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const correlate::Span& span = spans[i];
+    process.set(i, process_);
+    thread.set(i, static_cast<int32_t>(span.thread));
+    device.set(i, static_cast<int32_t>(span.device) - 1, span.device == 0);
+    stream.set(i, static_cast<int32_t>(span.stream) - 1, span.stream == 0);
+    site.set(i, static_cast<int32_t>(span.site));
+  }
+}
+
+void SpanSource::write_times(Spans spans, size_t at, duckdb_data_chunk chunk) const {
+  ColumnWriter<int64_t> start(chunk, kStartNs, at);
+  ColumnWriter<int64_t> duration(chunk, kDurationNs, at);
+  ColumnWriter<int64_t> self(chunk, kSelfNs, at);
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const correlate::Span& span = spans[i];
+    start.set(i, span.start_ns);
+    duration.set(i, span.end_ns - span.start_ns);
+    self.set(i, span.self_ns);
+  }
+}
+
+// Gives each site that is new to the chunk its place in the dictionaries of names and types.
+void SpanSource::note_sites(Spans spans, size_t at, duckdb_data_chunk chunk) {
+  ColumnWriter<duckdb_string_t> name(chunk, kName, 0);
+  ColumnWriter<duckdb_string_t> type(chunk, kType, 0);
+  for (size_t i = 0; i < spans.size(); ++i) {
+    SiteTexts& site = sites_[spans[i].site];  // it exists: a span without one has no level
+    if (site.chunk != chunk_) {
+      site.chunk = chunk_;
+      site.place = places_++;
+      name.set(site.place, site.name.get());
+      type.set(site.place, site.type.get(), site.type.is_empty());
+    }
+    row_places_[at + i] = site.place;
+  }
+}
+
+void SpanSource::write_names(size_t rows, duckdb_data_chunk chunk) {
+  for (const size_t column : {kName, kType}) {
+    Selection selection(duckdb_create_selection_vector(rows));
+    std::copy_n(row_places_.data(), rows, duckdb_selection_vector_get_data_ptr(selection.get()));
+    duckdb_slice_vector(duckdb_data_chunk_get_vector(chunk, column), selection.get(), rows);
+  }
+}
+
+}  // namespace xsp::store

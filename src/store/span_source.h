@@ -1,0 +1,90 @@
+// SpanSource: the spans of a trace, as they leave the correlation, as a table that DuckDB reads:
+//
+//   INSERT INTO span SELECT * FROM xsp_spans()
+//
+// This spares DuckDB's appender a copy of every row, and lets names go as dictionaries: it is a
+// quarter faster. Their attributes and counters are appended meanwhile, on a connection of their
+// own. For src/store alone.
+#ifndef XSP_STORE_SPAN_SOURCE_H_
+#define XSP_STORE_SPAN_SOURCE_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "correlate/correlate.h"
+#include "store/appender.h"
+#include "store/ingest.h"
+#include "trace/reader.h"
+
+namespace xsp::store {
+
+// Writes the attributes and counters of spans.
+class ValueWriter final : public correlate::ValueSink {
+ public:
+  static Result<ValueWriter> open(duckdb_connection connection, const std::string& name, int run_id,
+                                  const trace::Reader& reader);
+
+  Status value(uint64_t span_id, const trace::SpanValue& value) override;
+  // Nothing can be written after it.
+  Status close();
+
+ private:
+  ValueWriter(FactAppender attributes, FactAppender counters)
+      : attributes_(std::move(attributes)), counters_(std::move(counters)) {}
+
+  int32_t run_id_ = 0;
+  std::vector<BorrowedText> keys_;  // by index of Reader::keys()
+  FactAppender attributes_;
+  FactAppender counters_;
+};
+
+class SpanSource {
+ public:
+  SpanSource(const RunInfo& run, const trace::Reader& reader, correlate::Correlation* correlation);
+
+  // Makes xsp_spans() known to the database, which then gives the spans of `source`. The function
+  // is not part of the file.
+  static Status attach(Database::State* database, SpanSource* source);
+  static void detach(Database::State* database) { database->span_source = nullptr; }
+
+  // Why reading the spans failed, if it did.
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  struct SiteTexts {
+    BorrowedText name;
+    BorrowedText type;
+    uint64_t chunk = 0;  // in whose dictionary it has its place
+    uint32_t place = 0;
+  };
+  using Spans = std::span<const correlate::Span>;
+
+  static void bind(duckdb_bind_info info);
+  static void init(duckdb_init_info info);
+  static void give(duckdb_function_info info, duckdb_data_chunk chunk);
+  Status fill(duckdb_data_chunk chunk);
+  void write_ids(Spans spans, size_t at, duckdb_data_chunk chunk) const;
+  void write_order(Spans spans, size_t at, duckdb_data_chunk chunk) const;
+  void write_places(Spans spans, size_t at, duckdb_data_chunk chunk) const;
+  void write_times(Spans spans, size_t at, duckdb_data_chunk chunk) const;
+  void note_sites(Spans spans, size_t at, duckdb_data_chunk chunk);
+  void write_names(size_t rows, duckdb_data_chunk chunk);
+
+  const int32_t run_id_;
+  const int32_t warmup_iterations_;
+  const int32_t process_;
+  correlate::Correlation* const correlation_;
+  std::vector<SiteTexts> sites_;  // by id
+  Spans pending_;
+  uint64_t chunk_ = 0;
+  uint32_t places_ = 0;               // of the chunk's dictionary that are taken
+  std::vector<uint32_t> row_places_;  // of the chunk's rows
+  std::optional<Error> error_;
+};
+
+}  // namespace xsp::store
+
+#endif  // XSP_STORE_SPAN_SOURCE_H_

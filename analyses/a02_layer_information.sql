@@ -6,7 +6,7 @@
 -- recorded the levels model and layer. What a runtime fused is one layer here.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view table caption=batch columns=index,name,type,shape,latency_ns,share_pct,memory_bytes
+-- @view table caption=batch columns=index,label,type,shape,latency_ns,share_pct,memory_bytes
 -- @view table by=latency_ns top=20 bar=share_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position in the order of execution, from 0.
@@ -20,6 +20,7 @@
 -- @column memory_bytes bytes Memory allocated for the layer; for its outputs, if that is all that is known.
 -- @column memory_of text What memory_bytes counts: allocated, or outputs.
 -- @column stands_for text The layers of the model's own file that it stands for; empty: itself.
+-- @column label text The layer in the model's own names, what was fused behind plus signs.
 -- @column depth count Nesting: 0 is not inside another layer.
 -- @column per_inference number Executions in one inference.
 SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latency_ns, median_ns, self_ns,
@@ -27,7 +28,8 @@ SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latenc
   coalesce(allocated_bytes, output_bytes) AS memory_bytes,
   CASE WHEN allocated_bytes IS NOT NULL THEN 'allocated' WHEN output_bytes IS NOT NULL THEN 'outputs' END
     AS memory_of,
-  array_to_string(source_layers, ' ') AS stands_for, depth, per_inference
+  array_to_string(source_layers, ' ') AS stands_for,
+  layer_label(name, source_layers) AS label, depth, per_inference
 FROM layers(CAST($batch AS INTEGER))
   LEFT JOIN layer_counters(CAST($batch AS INTEGER)) USING (site_id)
   LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) USING (site_id)

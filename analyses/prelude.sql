@@ -184,6 +184,13 @@ CREATE OR REPLACE TEMP MACRO shape_text(shapes) AS
   array_to_string(list_transform(shapes, lambda s:
     CASE WHEN len(s) = 0 THEN 'scalar' ELSE array_to_string(s, 'x') END), ' ');
 
+-- A layer in the model's own names, what was fused into it behind plus signs: 'layer1/0/conv2 +bn2 +relu2'.
+CREATE OR REPLACE TEMP MACRO layer_label(name, sources) AS
+  CASE WHEN coalesce(len(sources), 0) = 0 THEN name
+       WHEN len(sources) > 4 THEN sources[1] || ' +' || (len(sources) - 1) || ' more'
+       ELSE sources[1] || array_to_string(list_transform(sources[2:], lambda s:
+         ' +' || regexp_extract(s, '[^/]*$')), '') END;
+
 -- ---- Analytic flops and bytes ------------------------------------------------------------------------
 
 CREATE OR REPLACE TEMP MACRO elements(dims) AS

@@ -8,13 +8,14 @@
 -- without flops, too. Bytes are those of inputs and outputs: a layer whose data stays in the caches can exceed 100 %.
 -- @needs layer,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view scatter x=intensity_flops_per_byte y=attained_flops_per_s label=name
+-- @view scatter x=intensity_flops_per_byte y=attained_flops_per_s label=label
 -- @view table caption=batch,peak_flops_per_s,peak_bytes_per_s
--- @view table columns=index,name,type,latency_ns,intensity_flops_per_byte,attained_flops_per_s,bound,roof_pct
+-- @view table columns=index,label,type,latency_ns,intensity_flops_per_byte,attained_flops_per_s,bound,roof_pct
 -- @view table by=latency_ns top=20 bar=roof_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position in the order of execution, from 0.
 -- @column name text What the framework calls the layer.
+-- @column label text The layer in the model's own names, what was fused behind plus signs.
 -- @column type text Its operator.
 -- @column latency_ns ns Trimmed mean of its latency in one inference, without nested layers.
 -- @column flops flops Analytic flops in one inference; empty: unknown.
@@ -38,7 +39,7 @@ ceiling AS (
                              peak_of(device, 'fp32', 'flops_per_s', threads)) AS peak_flops_per_s,
     peak_of(device, 'memory', 'bytes_per_s', threads) AS peak_bytes_per_s
   FROM run_facts, (SELECT DISTINCT precision FROM cost))
-SELECT batch, ordinal AS index, name, type, self_ns AS latency_ns, flops, bytes,
+SELECT batch, ordinal AS index, name, layer_label(name, source_layers) AS label, type, self_ns AS latency_ns, flops, bytes,
   intensity(flops, bytes) AS intensity_flops_per_byte,
   intensity(peak_flops_per_s, peak_bytes_per_s) AS ideal_flops_per_byte,
   1e9 * flops / nullif(self_ns, 0) AS attained_flops_per_s,
@@ -48,4 +49,5 @@ SELECT batch, ordinal AS index, name, type, self_ns AS latency_ns, flops, bytes,
        WHEN bytes > 0 THEN 'memory' END AS bound,
   peak_flops_per_s, peak_bytes_per_s
 FROM cost JOIN ceiling USING (precision)
+  LEFT JOIN (SELECT site_id, source_layers FROM layer_shapes(CAST($batch AS INTEGER))) USING (site_id)
 ORDER BY ordinal

@@ -334,7 +334,7 @@ int start_draining(const trace::FileHeader& header) {
 }
 
 void stop_drainer_thread() {
-  pthread_mutex_lock(&session.lock);
+  lock_before_drainer(&session.lock);
   session.drainer_quits = true;
   pthread_cond_signal(&session.wake);
   pthread_mutex_unlock(&session.lock);

@@ -33,7 +33,7 @@ TEST(Loss, FullRing) {
   EXPECT_EQ(result.recorded + result.dropped_ring, kMany);
   const Reader reader = open_trace(scratch.path());
   EXPECT_EQ(loss(reader, "ring full"), result.dropped_ring);
-  EXPECT_EQ(read_spans(reader).size(), result.recorded);
+  EXPECT_EQ(count_spans(reader), result.recorded);
   EXPECT_EQ(reader.losses().size(), 1u) << all_losses(reader);
 }
 
@@ -77,7 +77,7 @@ int record_into_little_room(const std::string& path, uint64_t file_bytes, int er
   if (result.dropped_file == 0 || result.recorded + result.dropped_ring != kMany) return 3;
   Result<Reader> reader = Reader::open(path);
   if (!reader.ok() || !reader->is_complete()) return 4;
-  if (read_spans(*reader).size() + result.dropped_file != result.recorded) return 5;
+  if (count_spans(*reader) + result.dropped_file != result.recorded) return 5;
   if (loss(*reader, "file not writable or at its limit") != result.dropped_file) return 6;
   if (loss(*reader, "ring full") != result.dropped_ring) return 7;
   return reader->losses().size() == (result.dropped_ring == 0 ? 1u : 2u) ? 0 : 8;
@@ -141,7 +141,7 @@ TEST(Loss, FullTableOfSites) {
     if (xsp_stop() != 0) return 3;
     if (counts().dropped_site != 12 || counts().recorded != 2) return 4;
     const Reader reader = open_trace(scratch.path());
-    if (read_spans(reader).size() != 2 || reader.losses().size() != 2) return 5;
+    if (count_spans(reader) != 2 || reader.losses().size() != 2) return 5;
     if (loss(reader, "site, key or fact of a site") != 1) return 6;
     return loss(reader, "site table full") == 12 ? 0 : 7;
   });

@@ -69,8 +69,7 @@ void check_killed(const std::string& path, const Progress& progress) {
     begun += progress.begun[i];
     ended += progress.ended[i];
   }
-  const uint64_t accounted = read_spans(reader).size() +
-                             loss(reader, "process ended before writing") +
+  const uint64_t accounted = count_spans(reader) + loss(reader, "process ended before writing") +
                              loss(reader, "ring full");
   // Each thread may have been between the library's count and the test's own.
   EXPECT_GE(accounted, ended) << all_losses(reader);
@@ -131,7 +130,7 @@ TEST(Process, EndsWithoutStopping) {
   ASSERT_TRUE(is_success(status));
   const Reader reader = open_trace(scratch.path());
   EXPECT_TRUE(reader.is_complete());
-  EXPECT_EQ(read_spans(reader).size(), 20u);
+  EXPECT_EQ(count_spans(reader), 20u);
   EXPECT_EQ(reader.open_spans().size(), 1u);
   EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
 }
@@ -158,7 +157,7 @@ TEST(Process, ChildOfAForkRecordsIntoItsOwnFile) {
 
   const Reader parent = open_trace(scratch.path());
   EXPECT_TRUE(parent.is_complete());
-  EXPECT_EQ(read_spans(parent).size(), 21u);
+  EXPECT_EQ(count_spans(parent), 21u);
   EXPECT_TRUE(parent.losses().empty()) << all_losses(parent);
   size_t files = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(scratch.folder())) {
@@ -168,7 +167,7 @@ TEST(Process, ChildOfAForkRecordsIntoItsOwnFile) {
     child_id = static_cast<pid_t>(reader.process_id());
     EXPECT_EQ(entry.path().filename(), "a." + std::to_string(child_id) + ".xtrace");
     EXPECT_TRUE(reader.is_complete());
-    EXPECT_EQ(read_spans(reader).size(), 16u);
+    EXPECT_EQ(count_spans(reader), 16u);
     EXPECT_TRUE(reader.open_spans().empty());
     EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
     EXPECT_GE(reader.first_ns(), parent.first_ns());
@@ -190,7 +189,7 @@ TEST(Process, ForksWhileThreadsEmit) {
       while (!quit) {
         emit_nested(100);
         emitted += 200;
-        usleep(50);
+        usleep(1000);
       }
     });
   }
@@ -210,10 +209,10 @@ TEST(Process, ForksWhileThreadsEmit) {
     const Reader reader = open_trace(entry.path().string());
     EXPECT_TRUE(reader.is_complete());
     if (entry.path() == scratch.path()) {
-      EXPECT_EQ(read_spans(reader).size(), counts().recorded);
+      EXPECT_EQ(count_spans(reader), counts().recorded);
     } else {
       ++children;
-      EXPECT_EQ(read_spans(reader).size(), 6u);
+      EXPECT_EQ(count_spans(reader), 6u);
     }
   }
   EXPECT_EQ(children, 15u);
@@ -235,9 +234,9 @@ TEST(Process, ChildMadeWithoutTheLibraryOfC) {
   EXPECT_TRUE(is_success(status)) << status;
   emit_nested(5);
   ASSERT_EQ(xsp_stop(), 0);
-  EXPECT_EQ(read_spans(open_trace(scratch.path())).size(), 20u);
+  EXPECT_EQ(count_spans(open_trace(scratch.path())), 20u);
   const Reader reader = open_trace(scratch.path("a." + std::to_string(child) + ".xtrace"));
-  EXPECT_EQ(read_spans(reader).size(), 14u);
+  EXPECT_EQ(count_spans(reader), 14u);
 }
 #endif
 
@@ -255,7 +254,7 @@ TEST(Process, AFileInUseIsLeftAlone) {
   });
   ASSERT_TRUE(is_success(status));
   ASSERT_EQ(xsp_stop(), 0);
-  EXPECT_EQ(read_spans(open_trace(scratch.path())).size(), 2u);
+  EXPECT_EQ(count_spans(open_trace(scratch.path())), 2u);
   size_t files = 0;
   for ([[maybe_unused]] const auto& entry : fs::directory_iterator(scratch.folder())) ++files;
   EXPECT_EQ(files, 2u);
@@ -273,7 +272,7 @@ TEST(Threads, ThatEndLeaveTheirRingToTheNext) {
   }
   ASSERT_EQ(xsp_stop(), 0);
   const Reader reader = open_trace(scratch.path());
-  EXPECT_EQ(read_spans(reader).size(), kThreads * 20u);
+  EXPECT_EQ(count_spans(reader), kThreads * 20u);
   EXPECT_EQ(reader.open_spans().size(), size_t{kThreads});
   EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
   // A lane takes a page and its padding: were there one per thread, the file would be twice this.
@@ -311,7 +310,7 @@ TEST(Threads, EmitWhileRecordingsStartAndStop) {
     ASSERT_EQ(xsp_stop(), 0);
     const Reader reader = open_trace(scratch.path());
     EXPECT_TRUE(reader.is_complete());
-    EXPECT_EQ(read_spans(reader).size(), counts().recorded);
+    EXPECT_EQ(count_spans(reader), counts().recorded);
     EXPECT_EQ(loss(reader, "ring full"), counts().dropped_ring);
     EXPECT_EQ(reader.losses().size(), counts().dropped_ring == 0 ? 0u : 1u) << all_losses(reader);
     EXPECT_LE(reader.open_spans().size(), 4u * 3);

@@ -26,15 +26,17 @@ using trace::LaneUse;
 constinit Session session;
 __thread Lane* thread_lane __attribute__((tls_model("initial-exec"))) = nullptr;
 
+void lock_before_drainer(pthread_mutex_t* mutex) {
+  session.waiting.fetch_add(1, std::memory_order_relaxed);
+  pthread_mutex_lock(mutex);
+  session.waiting.fetch_sub(1, std::memory_order_relaxed);
+}
+
 namespace {
 
 class Locked {
  public:
-  explicit Locked(pthread_mutex_t* mutex) : mutex_(mutex) {
-    session.waiting.fetch_add(1, std::memory_order_relaxed);
-    pthread_mutex_lock(mutex_);
-    session.waiting.fetch_sub(1, std::memory_order_relaxed);
-  }
+  explicit Locked(pthread_mutex_t* mutex) : mutex_(mutex) { lock_before_drainer(mutex_); }
   ~Locked() { pthread_mutex_unlock(mutex_); }
 
  private:
@@ -52,8 +54,8 @@ void on_thread_end(void* lane) {
 }
 
 void before_fork() {
-  pthread_mutex_lock(&session.control);
-  pthread_mutex_lock(&session.lock);
+  lock_before_drainer(&session.control);
+  lock_before_drainer(&session.lock);
   lock_tables();
 }
 

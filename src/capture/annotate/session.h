@@ -45,7 +45,7 @@ struct Session {
 
   alignas(64) pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  std::atomic<int> waiting{0};  // threads that want a lock; a busy drainer lets them go first
+  std::atomic<int> waiting{0};  // threads in lock_before_drainer()
   State state = State::kIdle;
   int process_id = 0;
   uint32_t levels = 0;  // asked for; xsp_recorded_levels is 0 while not recording
@@ -83,6 +83,8 @@ void set_levels(uint32_t levels);
 void count_loss(const char* source, const char* cause, uint64_t count);
 void get_counts(xsp_counts* counts);
 
+// Locks; a busy drainer, which would take the lock again at once, lets the thread go first.
+void lock_before_drainer(pthread_mutex_t* mutex);
 // The calling thread's lane, if its generation is the session's.
 extern __thread trace::Lane* thread_lane __attribute__((tls_model("initial-exec")));
 // Gives the calling thread a lane of this recording; nullptr if nothing is recorded, or none can be

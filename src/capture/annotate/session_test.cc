@@ -322,7 +322,7 @@ TEST(Session, OpenSpansAreKnownWhenItStops) {
   EXPECT_EQ(reader.open_spans()[0].thread, static_cast<uint32_t>(gettid()));
   EXPECT_TRUE(read_spans(reader).empty());
   const Reader second = open_trace(other.path());
-  EXPECT_EQ(read_spans(second).size(), 1u);
+  EXPECT_EQ(count_spans(second), 1u);
   EXPECT_TRUE(second.open_spans().empty());
   EXPECT_TRUE(second.losses().empty()) << all_losses(second);
 }
@@ -344,7 +344,7 @@ TEST(Session, SpansThatEndOutOfOrderAreRecorded) {
   for (size_t i = deep.size(); i-- > 0;) xsp_end(&deep[i]);
   ASSERT_EQ(xsp_stop(), 0);
   const Reader reader = open_trace(scratch.path());
-  EXPECT_EQ(read_spans(reader).size(), 1002u);
+  EXPECT_EQ(count_spans(reader), 1002u);
   EXPECT_TRUE(reader.open_spans().empty());
   EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
 }

@@ -106,6 +106,20 @@ inline std::vector<ReadSpan> read_spans(const trace::Reader& reader) {
   return spans;
 }
 
+// How many spans can be read of a file, which may be large.
+inline uint64_t count_spans(const trace::Reader& reader) {
+  uint64_t count = 0;
+  trace::SpanBatch batch;
+  for (size_t s = 0; s < reader.streams().size(); ++s) {
+    for (size_t c = 0; c < reader.streams()[s].chunk_count; ++c) {
+      const Status status = reader.read(s, c, &batch);
+      EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().text);
+      count += batch.size();
+    }
+  }
+  return count;
+}
+
 inline trace::Reader open_trace(const std::string& path) {
   Result<trace::Reader> reader = trace::Reader::open(path);
   if (!reader.ok()) {

@@ -130,6 +130,7 @@ class Loop {
     block_iterations_[i] = std::clamp(room(i) / limits_.rounds_min, 1,
                                       iterations_for(limits_.block_s, expected_ns_[i]));
     progress_.runs[i].state = RunProgress::State::kMeasuring;
+    if (subjects_.size() > 1) subjects_[i]->settle();
   }
 
   void round() {
@@ -153,6 +154,7 @@ class Loop {
     if (!block) return;
     measured.duration_ns = environment_.now_ns() - measured.start_ns;
     measured.machine = environment_.machine_state();
+    if (subjects_.size() > 1) subjects_[i]->settle();
     measured.first_iteration = block->first_iteration;
     const std::vector<double> latencies(block->durations_ns.begin(), block->durations_ns.end());
     measured.median_ns = median(latencies);

@@ -3,9 +3,9 @@
 // Each subject is warmed up by itself, until its latencies are steady (statistics.h, steady_from).
 // Then come rounds: in each, every subject runs one block of iterations, in an order drawn anew, so
 // that drift of the machine meets all alike and the blocks of a round can be compared in pairs.
-// Repetition stops when for every subject the 95 % interval of the median is narrow enough, both
-// that of its iterations and, as neighbouring iterations resemble each other, that of its blocks'
-// medians; or at a bound.
+// A block begins when the subject of the last one has settled. Repetition stops when for every
+// subject the 95 % interval of the median is narrow enough, both that of its iterations and, as
+// neighbouring iterations resemble each other, that of its blocks' medians; or at a bound.
 //
 // Thread rule: everything happens on the calling thread.
 #ifndef XSP_EVALUATE_MEASURE_H_

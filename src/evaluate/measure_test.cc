@@ -40,6 +40,8 @@ class Simulated : public Subject {
     if (after_block) after_block();
     return block;
   }
+  void settle() override { ++settled; }
+  int settled = 0;
   int dies_at = -1;
   std::function<void()> after_block;
 
@@ -161,6 +163,18 @@ TEST_F(Measure, BlocksAreInterleavedInAnOrderThatVaries) {
   }
   EXPECT_GT(a_first, 0);
   EXPECT_LT(a_first, static_cast<int>(series[0].blocks.size()));
+}
+
+TEST_F(Measure, SubjectsSettleBeforeAnotherOneRuns) {
+  Simulated alone(world, 'x', noisy(10e6, 0.02));
+  run({&alone}, Limits{});
+  EXPECT_EQ(alone.settled, 0);  // nobody is disturbed
+  Simulated a(world, 'a', noisy(10e6, 0.02));
+  Simulated b(world, 'b', noisy(10e6, 0.02));
+  const auto series = run({&a, &b}, Limits{});
+  // After each block, and after its warm-up.
+  EXPECT_EQ(a.settled, static_cast<int>(series[0].blocks.size()) + 1);
+  EXPECT_EQ(b.settled, static_cast<int>(series[1].blocks.size()) + 1);
 }
 
 TEST_F(Measure, DriftCancelsInTheDifference) {

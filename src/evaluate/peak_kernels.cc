@@ -3,6 +3,7 @@
 #include <array>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -80,8 +81,19 @@ double fp64_baseline(uint64_t rounds) {
 
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool has_avx512() { return __builtin_cpu_supports("avx512f"); }
-bool has_avx512_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
-bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+
+// Does it multiply narrow types by tiles (AMX) as well? Vectors are then not its fastest way, and
+// no ceiling.
+bool has_tiles() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & (1u << 24)) != 0;
+}
+bool has_avx512_vnni() {
+  return has_avx512() && __builtin_cpu_supports("avx512vnni") && !has_tiles();
+}
+bool has_avx512_bf16() {
+  return has_avx512() && __builtin_cpu_supports("avx512bf16") && !has_tiles();
+}
 
 #define XSP_STEP(x) _mm256_fmadd_ps(x, half, one)
 XSP_LOOP(fp32_avx2, "avx2,fma", const __m256 half = _mm256_set1_ps(0.5f);

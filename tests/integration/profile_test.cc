@@ -263,6 +263,39 @@ TEST_F(ProfileTest, AnOutputThatCannotBeWrittenIsRefusedBeforeMeasuring) {
   }
 }
 
+TEST_F(ProfileTest, AnOnnxFileIsProfiledByItsEndingAtEachBatchSize) {
+  const auto findings =
+      nlohmann::json::parse(run({"doctor", "--format", "json"}).out, nullptr, false);
+  for (const auto& finding : findings) {
+    if (finding["name"] == "onnxruntime" && finding["status"] != "available") {
+      GTEST_SKIP() << "ONNX Runtime: " << finding["reason"];
+    }
+  }
+  ASSERT_EQ(run({"models", "build", "mobilenet_v2", "-o", "m.onnx"}).status, 0);
+  const Finished finished = run({"profile", "m.onnx", "--batch", "1,2", "--max-time", "6",
+                                 "--no-peaks", "--counters", "cpu_time_ns", "-o", "out.xsp"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(scalar("out.xsp",
+                   "SELECT string_agg(batch || ':' || levels || ':' || "
+                   "coalesce(counters, ''), ' ' ORDER BY run_id) FROM run"),
+            "1:model: 1:model,layer: 1:model:cpu_time_ns "
+            "2:model: 2:model,layer: 2:model:cpu_time_ns");
+  // As many layers in every inference, each with its shapes; and the file's own layers beside them.
+  EXPECT_EQ(scalar("out.xsp",
+                   "SELECT count(DISTINCT layers) FROM (SELECT count(*) AS layers FROM "
+                   "span WHERE level = 3 AND depth = 0 GROUP BY run_id, iteration)"),
+            1);
+  EXPECT_EQ(scalar("out.xsp",
+                   "SELECT count(*) FROM span s WHERE level = 3 AND NOT EXISTS (FROM "
+                   "site_attribute a WHERE a.run_id = s.run_id AND a.site_id = "
+                   "s.site_id AND key = 'output_shapes')"),
+            0);
+  EXPECT_GT(scalar("out.xsp", "SELECT count(*) FROM model_layer WHERE type = 'Conv'"), 50);
+  EXPECT_GT(scalar("out.xsp", "SELECT min(value) FROM span_counter WHERE name = 'cpu_time_ns'"), 0);
+  EXPECT_EQ(scalar("out.xsp", "SELECT value FROM evaluation WHERE key = 'framework'"),
+            "onnxruntime");
+}
+
 struct Bad {
   const char* name;
   std::vector<std::string> arguments;

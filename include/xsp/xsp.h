@@ -6,7 +6,7 @@
  * no trace is being recorded, a span costs one load and one branch.
  *
  *     static xsp_site load = XSP_SITE(XSP_LEVEL_APPLICATION, "load image");
- *     xsp_start(NULL);                         // or run the program under xsp
+ *     xsp_start(NULL);                         // to xsp-<pid>.xtrace
  *     xsp_span span = xsp_begin(&load);
  *     ...
  *     xsp_end(&span);

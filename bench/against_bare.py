@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Model latency under xsp against a bare C program that only calls the runtime, interleaved in one run.
 
-  bench/against_bare.py [--build build/release] [--rounds 12] [--seconds 8] MODEL.onnx...
+  bench/against_bare.py [--build build/release] [--rounds 12] [--seconds 8] [--threads N] MODEL.onnx...
 
 Each round starts three fresh processes: bare_onnxruntime, and an xsp-worker for the levels `model` and
 `model,layer`. Their blocks of inferences are interleaved in a changing order; a round's figure is the ratio
@@ -22,8 +22,8 @@ BUDGET_PERCENT = 1.0
 
 
 class Bare:
-    def __init__(self, build, model):
-        self.process = subprocess.Popen([f"{build}/bin/bare_onnxruntime", model], stdin=subprocess.PIPE,
+    def __init__(self, build, model, threads):
+        self.process = subprocess.Popen([f"{build}/bin/bare_onnxruntime", model, "1", str(threads)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def run(self, count):
@@ -39,10 +39,10 @@ class Bare:
 class Worker:
     """The worker as `xsp profile` starts it; its replies come on file descriptor 3."""
 
-    def __init__(self, build, model, levels, folder):
+    def __init__(self, build, model, levels, threads, folder):
         read_end, write_end = os.pipe()
         command = [f"{build}/bin/xsp-worker", "--adapter", f"{build}/lib/xsp/adapters/onnxruntime.so",
-                   "--model", model, "--device", "cpu", "--levels", levels, "--batch", "1",
+                   "--model", model, "--device", "cpu", "--levels", levels, "--batch", "1", "--threads", str(threads),
                    "--trace", f"{folder}/{levels}.xtrace", "--scratch", folder]
         self.process = subprocess.Popen(
             ["sh", "-c", f'exec "$@" 3>&{write_end}', "sh", *command], stdin=subprocess.PIPE,
@@ -70,9 +70,10 @@ class Worker:
         self.process.wait()
 
 
-def measure_round(build, model, seconds, folder):
-    programs = {"bare": Bare(build, model), "model": Worker(build, model, "model", folder),
-                "model,layer": Worker(build, model, "model,layer", folder)}
+def measure_round(build, model, threads, seconds, folder):
+    programs = {"bare": Bare(build, model, threads)}
+    for levels in ("model", "model,layer"):
+        programs[levels] = Worker(build, model, levels, threads, folder)
     times = {name: [] for name in programs}
     for program in programs.values():
         program.run(WARMUP)
@@ -80,6 +81,7 @@ def measure_round(build, model, seconds, folder):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for name in random.sample(sorted(programs), len(programs)):
+            time.sleep(0.06)  # as between the blocks of `xsp profile`: docs/decisions.md
             times[name] += programs[name].run(block)
     for program in programs.values():
         program.close()
@@ -103,6 +105,7 @@ def main():
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--threads", type=int, default=0, help="intra-op; 0: the runtime's default")
     parser.add_argument("models", nargs="+")
     arguments = parser.parse_args()
     print(f"{'model':24} {'bare ms':>9} {'levels':>12} {'slower %':>9} {'95 % interval':>17} {'budget %':>9}")
@@ -110,7 +113,8 @@ def main():
         rounds = []
         for _ in range(arguments.rounds):
             with tempfile.TemporaryDirectory() as folder:
-                rounds.append(measure_round(arguments.build, model, arguments.seconds, folder))
+                rounds.append(measure_round(arguments.build, model, arguments.threads,
+                                            arguments.seconds, folder))
         bare = statistics.median(values["bare"] for values in rounds) / 1e6
         for levels in ("model", "model,layer"):
             low, middle, high = interval_of_median([100 * (r[levels] / r["bare"] - 1) for r in rounds])

@@ -39,7 +39,8 @@ ceiling AS (
                              peak_of(device, 'fp32', 'flops_per_s', threads)) AS peak_flops_per_s,
     peak_of(device, 'memory', 'bytes_per_s', threads) AS peak_bytes_per_s
   FROM run_facts, (SELECT DISTINCT precision FROM cost))
-SELECT batch, ordinal AS index, name, layer_label(name, source_layers) AS label, type, self_ns AS latency_ns, flops, bytes,
+SELECT batch, ordinal AS index, name, layer_label(name, source_layers) AS label, type,
+  self_ns AS latency_ns, flops, bytes,
   intensity(flops, bytes) AS intensity_flops_per_byte,
   intensity(peak_flops_per_s, peak_bytes_per_s) AS ideal_flops_per_byte,
   1e9 * flops / nullif(self_ns, 0) AS attained_flops_per_s,

@@ -23,8 +23,9 @@ BUDGET_PERCENT = 1.0
 
 class Bare:
     def __init__(self, build, model, threads):
-        self.process = subprocess.Popen([f"{build}/bin/bare_onnxruntime", model, "1", str(threads)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.process = subprocess.Popen(
+            [f"{build}/bin/bare_onnxruntime", model, "1", str(threads)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def run(self, count):
         self.process.stdin.write(f"{count}\n")
@@ -42,7 +43,8 @@ class Worker:
     def __init__(self, build, model, levels, threads, folder):
         read_end, write_end = os.pipe()
         command = [f"{build}/bin/xsp-worker", "--adapter", f"{build}/lib/xsp/adapters/onnxruntime.so",
-                   "--model", model, "--device", "cpu", "--levels", levels, "--batch", "1", "--threads", str(threads),
+                   "--model", model, "--device", "cpu", "--levels", levels, "--batch", "1",
+                   "--threads", str(threads),
                    "--trace", f"{folder}/{levels}.xtrace", "--scratch", folder]
         self.process = subprocess.Popen(
             ["sh", "-c", f'exec "$@" 3>&{write_end}', "sh", *command], stdin=subprocess.PIPE,

@@ -188,6 +188,29 @@ typedef struct xsp_adapter {
  *               provider             what runs the model, e.g. "CPUExecutionProvider"
  *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
 
+/* ---- Layers that are open
+ * ------------------------------------------------------------------------
+ *
+ * A collector that sees work being put off (the nodes of a CUDA graph, while it is captured) notes
+ * the layer that is open then: when the work is executed, no layer runs on the host. */
+
+typedef struct xsp_layer_mark {
+  uint32_t site_id;  /* of the innermost layer open on the calling thread; 0: none */
+  uint32_t instance; /* tells apart executions of that site: counts layers as they open */
+} xsp_layer_mark;
+
+/* Said by who emits layer spans as they happen (an adapter, while it is open; NULL afterwards): how
+ * to ask for the layer open on the calling thread. `now` takes no lock. */
+XSP_API void xsp_offer_open_layer(xsp_layer_mark (*now)(void));
+/* The layer open on the calling thread, if anybody knows; else zeros. */
+XSP_API xsp_layer_mark xsp_open_layer(void);
+
+/* When such work is executed, the collector emits a span of level layer with the mark's site for
+ * each layer, device and stream: from the start of the first to the end of the last kernel that the
+ * layer has there, with device and stream, and with the correlation id of the launch. Its parent is
+ * what launched it (above the level layer), and it is the parent of the kernels inside it that have
+ * the same correlation id, device and stream. */
+
 /* ---- Collectors ---------------------------------------------------------------------------------
  *
  * A collector watches below the framework. It is one shared library, lib/xsp/collectors/NAME.so,

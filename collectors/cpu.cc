@@ -203,4 +203,11 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .begin = begin,
     .end = end,
     .stop = stop,
+    .device = nullptr,
+    .counting = XSP_COUNTS_INFERENCES,
+    .counter_names = nullptr,
+    .runs_needed = nullptr,
+    .describe = nullptr,
+    .measure = nullptr,
+    .state = nullptr,
 };

@@ -223,16 +223,65 @@ XSP_API xsp_layer_mark xsp_open_layer(void);
 
 typedef struct xsp_collector_probe {
   size_t struct_size;
-  const char* counters; /* names of those that it can count here, comma separated */
-  const char* absent;   /* the others, and why not: one line; NULL if it can count all it knows */
+  /* Names of those that it can count here, comma separated; "roofline" is the name of the set that
+   * the roofline needs. */
+  const char* counters;
+  const char* absent; /* the others, and why not: one line; NULL if it can count all it knows */
 } xsp_collector_probe;
+
+/* How counters with several passes are counted: a device counts only so much at a time. */
+typedef enum xsp_replay {
+  XSP_REPLAY_AUTO = 0,       /* by kernel if memory permits, else by application */
+  XSP_REPLAY_KERNEL = 1,     /* every kernel again and again, its memory restored in between */
+  XSP_REPLAY_APPLICATION = 2 /* every inference again and again, one pass in each */
+} xsp_replay;
 
 typedef struct xsp_collect_options {
   size_t struct_size;
   uint32_t levels;             /* bits of the levels to emit */
-  const char* const* counters; /* names to count; each is among the probe's */
+  const char* const* counters; /* names to count; each is among the probe's or counter_names' */
   size_t counter_count;
+  const char* device; /* that the model runs on, as in xsp_open_options */
+  uint32_t replay;    /* xsp_replay */
+  uint32_t reuse;     /* 1: counters of a kernel may be those of an equal one counted before, which
+                         the collector then says in a note */
 } xsp_collect_options;
+
+/* How a collector counts, which decides how the inferences are run that it counts. */
+typedef enum xsp_counting {
+  /* Each inference, between begin and end, undisturbed: as many as are measured without. */
+  XSP_COUNTS_INFERENCES = 0,
+  /* Single spans of its levels, whose times suffer: few inferences, runs_needed or a small multiple
+   * of it, whose times are never quoted, after some of warm-up, which are run without begin and
+   * end. All of its levels, and those above, are recorded. */
+  XSP_COUNTS_SPANS = 1,
+  /* The device as time passes, from start to stop: one stretch of inferences without a pause,
+   * several seconds long. It emits its samples as spans of the level application. */
+  XSP_COUNTS_TIME = 2
+} xsp_counting;
+
+/* The state of a device at one moment; NaN: not known. */
+typedef struct xsp_device_state {
+  size_t struct_size;
+  double sm_clock_mhz;
+  double memory_clock_mhz;
+  double temperature_c;
+  double power_w;
+  double memory_used_bytes; /* by every process together */
+  double memory_total_bytes;
+  const char* throttle_reasons; /* why its clock is held down, comma separated; "": it is not;
+                                   NULL: not known; valid until the next call */
+} xsp_device_state;
+
+/* What is told of a device, on the thread of the call that was given this. */
+typedef struct xsp_device_report {
+  size_t struct_size;
+  void* context;
+  /* A row of the table evaluation: ("gpu.0.name", "..."). */
+  void (*fact)(void* context, const char* key, const char* value);
+  /* A row of the table peak: a ceiling, ("fp32_flops_per_s", 67e12, "attribute"). */
+  void (*peak)(void* context, const char* name, double value, const char* source);
+} xsp_device_report;
 
 typedef struct xsp_collector {
   size_t struct_size;
@@ -241,7 +290,7 @@ typedef struct xsp_collector {
   const char* help; /* one line for `xsp doctor`: how to get what is absent */
   uint32_t levels;  /* bits of the levels whose spans it can emit; 0: it only counts */
   /* What can be watched here? Fills `probe`, which stays valid as long as the collector is loaded.
-   */
+   * Fails with XSP_NOT_AVAILABLE and its reason if nothing can. */
   xsp_status (*probe)(const xsp_host* host, xsp_collector_probe* probe);
   xsp_status (*start)(const xsp_host* host, const xsp_collect_options* options);
   /* Around each inference, on the thread that calls the adapter; `end` hangs counters on its span.
@@ -250,6 +299,25 @@ typedef struct xsp_collector {
   void (*end)(xsp_span* span);
   /* Emits what is still pending. No call follows it. */
   xsp_status (*stop)(void);
+  /* The kind of device that it watches, "cuda": it is loaded for runs on one alone. NULL: the host,
+   * whatever the model runs on. */
+  const char* device;
+  uint32_t counting; /* xsp_counting */
+  /* Everything below may be NULL. */
+  /* Every name that it can count, comma separated, where they are too many for the probe (the
+   * chip's own metrics). Asked for only when a counter is wanted that no probe has. */
+  xsp_status (*counter_names)(const xsp_host* host, const char** names);
+  /* Between start and the first inference that is counted: how many inferences count everything
+   * once, as application replay counts a part in each. NULL: 1. */
+  uint64_t (*runs_needed)(void);
+  /* The next three are called in a process of their own, without start. `device` is "cuda:0". */
+  /* What does not change: facts, and ceilings that follow from them. At once. */
+  xsp_status (*describe)(const xsp_host* host, const char* device, const xsp_device_report* report);
+  /* Ceilings found by running something on the device, which nobody else uses then: in a few
+   * seconds. */
+  xsp_status (*measure)(const xsp_host* host, const char* device, const xsp_device_report* report);
+  /* In a few milliseconds. */
+  xsp_status (*state)(const xsp_host* host, const char* device, xsp_device_state* state);
 } xsp_collector;
 
 #define XSP_COLLECTOR_SYMBOL "xsp_collector_entry"

@@ -85,7 +85,7 @@ class Worker {
 
   // The process's exit status.
   int work() {
-    if (options_.probe && options_.adapter.empty()) return probe_collector() ? 0 : fail();
+    if (options_.adapter.empty()) return serve() ? 0 : fail();
     if (!load() || !probe()) return fail();
     if (options_.probe) return 0;
     if (!start() || !start_collectors() || !open() || !set_inputs()) return fail();
@@ -162,7 +162,8 @@ class Worker {
     xsp_options recording{};
     recording.struct_size = sizeof recording;
     recording.path = options_.trace.c_str();
-    recording.levels = options_.levels;
+    // Of the application there is nothing here but a collector's samples of the device.
+    recording.levels = options_.levels | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
     const int error = xsp_start(&recording);
     if (error != 0) return wrong(XSP_FAILED, options_.trace + ": " + std::strerror(error));
     name_ = std::filesystem::path(options_.model).stem().string();
@@ -172,17 +173,14 @@ class Worker {
     return true;
   }
 
-  bool probe_collector() {
-    const auto found = Collectors::load(options_.collectors[0], &host_, why_);
-    if (!found.ok()) return wrong(found.error());
-    replies_.send({"probe", found->collector->name, levels_text(found->collector->levels),
-                   found->counters, found->absent});
-    return true;
+  bool serve() {
+    const Status served = serve_collector(
+        options_, &host_, why_, [this](const auto& fields) { replies_.send(fields); }, std::cin);
+    return served.ok() || wrong(served.error());
   }
 
   bool start_collectors() {
-    const Status started =
-        collectors_.start(options_.collectors, options_.counters, options_.levels, &host_, why_);
+    const Status started = collectors_.start(options_, &host_, why_);
     return started.ok() || wrong(started.error());
   }
 
@@ -246,12 +244,13 @@ class Worker {
     }
     replies_.send({"ready", adapter_->name, version_, options_.device,
                    std::to_string(options_.threads), std::to_string(made->batch),
-                   std::to_string(runs_max)});
+                   std::to_string(runs_max), std::to_string(collectors_.runs_needed())});
     return true;
   }
 
   bool obey(const std::vector<std::string>& command) {
-    if (command[0] == "run" && command.size() == 2) return run(command[1]);
+    if (command[0] == "run" && command.size() == 2) return run(command[1], false);
+    if (command[0] == "warm" && command.size() == 2) return run(command[1], true);
     if (command[0] == "save" && command.size() == 2) return save(command[1]);
     if (command[0] == "flush") {
       if (!call([&] { return adapter_->flush(model_); })) return false;
@@ -262,14 +261,14 @@ class Worker {
     return wrong(XSP_FAILED, "worker: unknown command '" + command[0] + "'");
   }
 
-  bool run(const std::string& argument) {
+  bool run(const std::string& argument, bool is_warmup) {
     char* end = nullptr;
     const unsigned long long count = std::strtoull(argument.c_str(), &end, 10);
     if (end == argument.c_str() || *end != '\0' || count == 0 || count > kIterationsMax) {
       return wrong(XSP_FAILED, "worker: run '" + argument + "': not a number of iterations");
     }
     durations_ns_.assign(count, 0);
-    if (!call([&] { return run_iterations(); })) return false;
+    if (!call([&] { return run_iterations(is_warmup); })) return false;
     std::vector<std::string> reply = {"ran", std::to_string(iteration_)};
     for (const int64_t duration : durations_ns_) reply.push_back(std::to_string(duration));
     iteration_ += static_cast<int64_t>(count);
@@ -278,15 +277,15 @@ class Worker {
   }
 
   // The measured loop: nothing but the run, its span and two readings of the clock.
-  xsp_status run_iterations() {
+  xsp_status run_iterations(bool is_warmup) {
     const bool collects = !collectors_.empty();
     for (size_t i = 0; i < durations_ns_.size(); ++i) {
       xsp_span span = xsp_begin(&site_);
-      if (collects) collectors_.begin();
+      if (collects) collectors_.begin(is_warmup);
       const int64_t begin = now_ns();
       const xsp_status status = adapter_->run(model_);
       durations_ns_[i] = now_ns() - begin;
-      if (collects) collectors_.end(&span);
+      if (collects) collectors_.end(&span, is_warmup);
       if (status != XSP_OK)
         return status;  // the span stays open: the iteration never came to its end
       xsp_span_int(&span, iteration_key_, iteration_ + static_cast<int64_t>(i));

@@ -42,6 +42,11 @@ Status set_option(std::string_view key, const std::string& value, WorkerOptions*
     options->collectors.push_back(value);
   } else if (key == "--counters") {
     options->counters = split_list(value);
+  } else if (key == "--replay") {
+    constexpr std::string_view kModes[] = {"auto", "kernel", "application"};
+    const auto mode = std::find(std::begin(kModes), std::end(kModes), value);
+    if (mode == std::end(kModes)) return wrong("not a way of replay");
+    options->replay = static_cast<uint32_t>(mode - std::begin(kModes));
   } else if (key == "--model") {
     options->model = value;
   } else if (key == "--device") {
@@ -151,15 +156,21 @@ Result<InputOption> parse_input_option(std::string_view text) {
 Result<WorkerOptions> parse_worker_options(const std::vector<std::string>& arguments) {
   WorkerOptions options;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--probe") {
-      options.probe = true;
+    const std::string& flag = arguments[i];
+    if (flag == "--probe" || flag == "--names" || flag == "--watch" || flag == "--reuse") {
+      options.probe |= flag == "--probe";
+      options.names |= flag == "--names";
+      options.watch |= flag == "--watch";
+      options.reuse |= flag == "--reuse";
       continue;
     }
     if (i + 1 == arguments.size()) return usage(arguments[i] + ": its value is missing");
     XSP_CHECK_OK(set_option(arguments[i], arguments[i + 1], &options));
     ++i;
   }
-  if (options.probe && (!options.adapter.empty() || !options.collectors.empty())) return options;
+  const bool asks_plugin = options.probe || options.names || options.watch;
+  if (asks_plugin && !options.collectors.empty()) return options;
+  if (options.probe && !options.adapter.empty()) return options;
   if (options.adapter.empty()) return usage("--adapter: missing");
   if (options.model.empty()) return usage("--model: missing");
   if (options.trace.empty()) return usage("--trace: missing");

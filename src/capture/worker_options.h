@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "xsp/plugin.h"
 
 namespace xsp::capture {
 
@@ -26,6 +27,10 @@ struct WorkerOptions {
   std::vector<std::string> collectors;  // files
   std::vector<std::string> counters;
   bool probe = false;
+  bool names = false;
+  bool watch = false;
+  uint32_t replay = XSP_REPLAY_AUTO;  // xsp_replay
+  bool reuse = false;
   std::string model;
   std::string device = "cpu";
   uint32_t levels = 0;  // bits

@@ -17,9 +17,10 @@ std::vector<std::string> with(std::vector<std::string> more) {
 }
 
 TEST(WorkerOptions, TakesEveryOption) {
-  const auto options = parse_worker_options(
-      with({"--device", "cuda:1", "--levels", "model,layer", "--batch", "4", "--threads", "2",
-            "--seed", "9", "--input", "x=1x3:float16", "--option", "a=b=c"}));
+  const auto options =
+      parse_worker_options(with({"--device", "cuda:1", "--levels", "model,layer", "--batch", "4",
+                                 "--threads", "2", "--seed", "9", "--input", "x=1x3:float16",
+                                 "--option", "a=b=c", "--replay", "application", "--reuse"}));
   ASSERT_TRUE(options.ok()) << options.error().text;
   EXPECT_EQ(options->device, "cuda:1");
   EXPECT_EQ(options->levels, XSP_LEVEL_BIT(XSP_LEVEL_MODEL) | XSP_LEVEL_BIT(XSP_LEVEL_LAYER));
@@ -30,11 +31,14 @@ TEST(WorkerOptions, TakesEveryOption) {
   EXPECT_EQ(options->inputs[0].dtype, static_cast<uint32_t>(XSP_FLOAT16));
   ASSERT_EQ(options->options.size(), 1u);
   EXPECT_EQ(options->options[0].second, "b=c");
+  EXPECT_EQ(options->replay, static_cast<uint32_t>(XSP_REPLAY_APPLICATION));
+  EXPECT_TRUE(options->reuse);
 }
 
 TEST(WorkerOptions, RefusesWhatMakesNoSense) {
   for (const std::vector<std::string>& bad :
        std::vector<std::vector<std::string>>{{"--batch", "0"},
+                                             {"--replay", "often"},
                                              {"--batch", "-1"},
                                              {"--batch", "x"},
                                              {"--batch", "99999999999999999999"},

@@ -4,8 +4,11 @@
 //              --trace FILE.xtrace --scratch DIR [--batch N] [--threads N] [--seed N]
 //              [--input name=shape[:dtype] | --input name=@file.npy]... [--option key=value]...
 //              [--counters NAME,...] [--collector lib/xsp/collectors/NAME.so]...
-//   xsp-worker --adapter NAME.so --probe        (replies "probe", then exits)
-//   xsp-worker --collector NAME.so --probe      (likewise)
+//              [--replay auto|kernel|application] [--reuse]
+//   xsp-worker --adapter NAME.so --probe                  (replies "probe", then exits)
+//   xsp-worker --collector NAME.so --probe [--device D]   (likewise)
+//   xsp-worker --collector NAME.so --names                (replies "names", then exits)
+//   xsp-worker --collector NAME.so --watch --device D     (no model; obeys the commands below)
 //
 // Commands come as lines on standard input; replies go as lines to the file descriptor kReplyFd, so
 // that whatever a framework prints disturbs nothing. (Without that descriptor, replies go to
@@ -19,10 +22,12 @@
 //
 // clang-format off
 //   command       reply
-//   (start)       ready <framework> <version> <device> <threads> <batch> <runs>
+//   (start)       ready <framework> <version> <device> <threads> <batch> <runs> <needed>
 //                                         the model is open and its inputs are set. threads: 0: the
 //                                         framework's default. runs: how many can be recorded until
-//                                         layers are lost; 0: any number
+//                                         layers are lost; 0: any number. needed: how many count
+//                                         every counter once
+//   warm N        as run; collectors that count single spans do not count these
 //   run N         ran <first iteration> <duration ns>*N          each at the level model
 //   save FOLDER   saved <count> <file name>*count                the last results, in the model's
 //                                         order, as .npy files
@@ -33,6 +38,13 @@
 //   --probe       probe <name> <version> <library> <devices> <formats>
 //                                         or `failed 4 <text>`: the framework is absent
 //     of collectors: probe <name> <levels, comma separated> <counters> <why others are absent>
+//                          <device> <counting> <why it can watch nothing here; empty: it can>
+//   --names       names <counters>
+//   --watch       watching, after any number of lines: fact <key> <value>, peak <name> <value>
+//                                         <source>
+//     state       state <sm MHz> <memory MHz> <temperature C> <power W> <memory used, bytes>
+//                       <memory in all, bytes> <is known: 1> <throttle reasons>; empty: not known
+//     measure     measured, after any number of lines: peak ...
 // clang-format on
 //
 // Before `ready` it also says, one line each:

@@ -11,6 +11,7 @@
 
 #include "cli/output.h"
 #include "cli/verbs.h"
+#include "evaluate/capabilities.h"
 #include "evaluate/frameworks.h"
 #include "evaluate/gpu.h"
 #include "evaluate/interrupt.h"
@@ -28,6 +29,8 @@ namespace fs = std::filesystem;
 constexpr const char* kAvailable = "available";
 constexpr const char* kNotAvailable = "not available";
 constexpr const char* kLimited = "limited";  // works, with what the reason says
+// Collectors are asked what they could watch of runs on it.
+constexpr const char* kGpu = "cuda:0";
 
 struct Finding {
   std::string kind;  // "level", "framework", "facility"
@@ -51,15 +54,23 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// The collector that can emit spans of a level; nullptr: none.
+// The collector that can emit spans of a level here; nullptr: none.
 const evaluate::Collector* collector_of(const std::vector<evaluate::Collector>& collectors,
                                         const std::string& level) {
   for (const evaluate::Collector& one : collectors) {
-    if (!one.probe.ok()) continue;
+    if (!one.probe.ok() || !one.probe->unavailable.empty()) continue;
     const auto& levels = one.probe->levels;
     if (std::find(levels.begin(), levels.end(), level) != levels.end()) return &one;
   }
   return nullptr;
+}
+
+// An error's text is `what: why: what to do`.
+Finding not_available(const std::string& kind, const std::string& name, const std::string& text,
+                      const std::string& otherwise) {
+  const size_t cut = text.rfind(": ");
+  if (cut == std::string::npos) return {kind, name, kNotAvailable, text, otherwise};
+  return {kind, name, kNotAvailable, text.substr(0, cut), text.substr(cut + 2)};
 }
 
 void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>& collectors,
@@ -74,29 +85,27 @@ void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>
     findings->back().name = name;
     if (has_framework) findings->back().reason = "xsp profile";
   }
-  const std::string reason =
-      gpu.count == 0 ? gpu.reason : "no collector for GPUs is part of this build";
-  const std::string action =
-      gpu.count == 0 ? "run on a machine with an NVIDIA GPU and its driver" : "update xsp";
   for (const char* name : {"library", "api", "kernel"}) {
     const evaluate::Collector* collector = collector_of(collectors, name);
-    findings->push_back(collector != nullptr
-                            ? Finding{"level", name, kAvailable, "collector " + collector->name, ""}
-                            : Finding{"level", name, kNotAvailable, reason, action});
+    if (collector != nullptr) {
+      findings->push_back({"level", name, kAvailable, "collector " + collector->name, ""});
+      continue;
+    }
+    const std::string why = evaluate::why_no_level(name, collectors, kGpu, gpu);
+    findings->push_back(gpu.count == 0
+                            ? Finding{"level", name, kNotAvailable, why,
+                                      "run on a machine with an NVIDIA GPU and its driver"}
+                            : not_available("level", name, why, "see the collectors below"));
   }
 }
 
-// An error's text is `what: why: what to do`.
 Finding framework_finding(const evaluate::Framework& framework) {
   if (framework.probe.ok()) {
     const evaluate::Probe& probe = *framework.probe;
     return {"framework", framework.name, kAvailable,
             probe.version + " on " + joined(probe.devices) + ", " + probe.library, ""};
   }
-  const std::string& text = framework.probe.error().text;
-  const size_t cut = text.rfind(": ");
-  if (cut == std::string::npos) return {"framework", framework.name, kNotAvailable, text, ""};
-  return {"framework", framework.name, kNotAvailable, text.substr(0, cut), text.substr(cut + 2)};
+  return not_available("framework", framework.name, framework.probe.error().text, "");
 }
 
 Finding collector_finding(const evaluate::Collector& collector) {
@@ -105,8 +114,14 @@ Finding collector_finding(const evaluate::Collector& collector) {
             "reinstall xsp, if this is not a machine that it is meant for"};
   }
   const evaluate::CollectorProbe& probe = *collector.probe;
+  if (!probe.unavailable.empty()) {
+    return not_available("collector", collector.name, probe.unavailable,
+                         "see the facilities below");
+  }
   std::string reason = joined(probe.counters);
-  if (!probe.levels.empty()) reason = "levels " + joined(probe.levels) + "; " + reason;
+  if (!probe.levels.empty()) {
+    reason = "levels " + joined(probe.levels) + (reason.empty() ? "" : "; " + reason);
+  }
   if (probe.absent.empty()) return {"collector", collector.name, kAvailable, reason, ""};
   return {"collector", collector.name, kLimited, reason + "; not " + probe.absent, ""};
 }
@@ -222,7 +237,7 @@ Result<Findings> examine() {
   for (const evaluate::Framework& framework : frameworks) has_framework |= framework.probe.ok();
   const evaluate::Gpu gpu = evaluate::find_gpu();
   Findings findings;
-  const auto collectors = evaluate::probe_collectors(installation, interrupts.count());
+  const auto collectors = evaluate::probe_collectors(installation, kGpu, interrupts.count());
   add_levels(gpu, collectors, has_framework, &findings);
   for (const evaluate::Framework& framework : frameworks) {
     findings.push_back(framework_finding(framework));

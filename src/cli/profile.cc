@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
+#include "evaluate/capabilities.h"
 #include "evaluate/experiment.h"
 #include "evaluate/frameworks.h"
 #include "evaluate/gpu.h"
@@ -32,10 +33,10 @@ constexpr double kSecondsPerBatch = 30;
 struct Options {
   std::string model;
   std::string framework;
-  std::string device = "cpu";
+  std::string device;  // empty: the best that there is
   std::string batch;
-  std::string levels = "model,layer";
-  std::string counters = "none";
+  std::string levels;    // empty: all that the device has
+  std::string counters;  // empty: those that cost little
   std::string output;
   double max_time_s = 0;  // 0: kSecondsPerBatch for each batch size
   double width_percent = 1;
@@ -112,26 +113,30 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_framework_options
   return options;
 }
 
-// What this machine offers below the framework.
-evaluate::Capabilities capabilities_of(const std::vector<evaluate::Collector>& collectors) {
-  evaluate::Capabilities capabilities;
-  const evaluate::Gpu gpu = evaluate::find_gpu();
-  const std::string reason =
-      gpu.count == 0 ? gpu.reason : "no collector for GPUs is part of this build";
-  for (const char* what : {"library", "api", "kernel"}) capabilities.no_levels[what] = reason;
-  capabilities.no_levels["application"] =
-      "xsp profile runs the model alone, without an application";
-  for (const evaluate::Collector& collector : collectors) {
-    if (!collector.probe.ok()) {
-      capabilities.no_counters += collector.probe.error().text + "; ";
-      continue;
-    }
-    for (const std::string& level : collector.probe->levels) capabilities.no_levels.erase(level);
-    const auto& counters = collector.probe->counters;
-    capabilities.counters.insert(capabilities.counters.end(), counters.begin(), counters.end());
-    capabilities.no_counters += collector.probe->absent;
+Result<evaluate::Wanted> parse_wanted(const Options& options) {
+  evaluate::Wanted wanted;
+  if (!options.levels.empty()) {
+    XSP_TRY(wanted.levels, evaluate::parse_levels(options.levels));
   }
-  return capabilities;
+  if (!options.batch.empty()) {
+    XSP_TRY(wanted.batches, evaluate::parse_batches(options.batch));
+  }
+  if (!options.counters.empty()) {
+    XSP_TRY(wanted.counters, evaluate::parse_counters(options.counters));
+  }
+  return wanted;
+}
+
+Result<evaluate::Plan> plan_for(const std::string& device, const evaluate::Gpu& gpu,
+                                const evaluate::Wanted& wanted,
+                                const evaluate::Installation& installation,
+                                const std::atomic<int>& stop) {
+  const auto collectors = evaluate::probe_collectors(installation, device, stop);
+  evaluate::Capabilities capabilities = evaluate::capabilities_of(collectors, device, gpu);
+  if (wanted.counters) {
+    XSP_CHECK_OK(evaluate::add_counter_names(installation, *wanted.counters, &capabilities, stop));
+  }
+  return evaluate::make_plan(wanted, capabilities);
 }
 
 Result<evaluate::Request> make_request(const Options& options,
@@ -139,32 +144,29 @@ Result<evaluate::Request> make_request(const Options& options,
                                        const std::atomic<int>& stop) {
   evaluate::Request request;
   // What can be refused without any work is refused first.
-  XSP_TRY(const uint32_t levels, evaluate::parse_levels(options.levels));
-  std::vector<int> batches;
-  if (!options.batch.empty()) {
-    XSP_TRY(batches, evaluate::parse_batches(options.batch));
-  }
-  XSP_TRY(const auto counters, evaluate::parse_counters(options.counters));
+  XSP_TRY(const evaluate::Wanted wanted, parse_wanted(options));
   XSP_TRY(request.worker.options, parse_framework_options(options.framework_options));
-  const auto collectors = evaluate::probe_collectors(installation, stop);
-  XSP_TRY(request.plan,
-          evaluate::make_plan(levels, batches, counters, capabilities_of(collectors)));
-  for (const evaluate::Collector& collector : collectors) {
-    if (collector.probe.ok()) request.worker.collectors.push_back(collector.path);
+  if (!options.device.empty()) {
+    XSP_TRY(request.worker.device, evaluate::parse_device(options.device));
   }
   XSP_TRY(const Model model, resolve_model(options.model, installation));
   XSP_TRY(const evaluate::Framework framework,
           evaluate::choose_framework(installation, options.framework, model.path, stop));
+  const evaluate::Gpu gpu = evaluate::find_gpu();
+  if (options.device.empty()) {
+    request.worker.device = evaluate::default_device(*framework.probe, gpu);
+  }
+  XSP_CHECK_OK(evaluate::check_device(request.worker.device, gpu));
+  XSP_TRY(request.plan, plan_for(request.worker.device, gpu, wanted, installation, stop));
   request.worker.program = installation.worker;
   request.worker.adapter = framework.adapter;
   request.worker.model = model.path;
-  request.worker.device = options.device;
   request.worker.threads = options.threads;
   request.worker.seed = options.seed;
   request.worker.inputs = options.inputs;
   request.worker_limits.answer_s = options.timeout_s;
   request.limits.width = options.width_percent / 100;
-  const double batch_count = static_cast<double>(batches.empty() ? 1 : batches.size());
+  const double batch_count = static_cast<double>(std::max<size_t>(1, wanted.batches.size()));
   request.limits.time_s =
       options.max_time_s > 0 ? options.max_time_s : kSecondsPerBatch * batch_count;
   request.measure_peaks = !options.no_peaks;
@@ -343,12 +345,14 @@ void add_profile(CLI::App& app, int& exit_status) {
       ->required();
   verb->add_option("--framework", options->framework,
                    "What runs it: a name of 'xsp doctor'; else by the file's ending");
-  verb->add_option("--device", options->device, "cpu, cuda or cuda:N")->capture_default_str();
+  verb->add_option("--device", options->device,
+                   "cpu, cuda or cuda:N; else cuda if machine and framework have it, else cpu");
   verb->add_option("--batch", options->batch, "Batch sizes: 1,2,4; else the model's own");
-  verb->add_option("--levels", options->levels, "Levels: model,layer,library,api,kernel, or all")
-      ->capture_default_str();
-  verb->add_option("--counters", options->counters, "roofline, NAME,... or none")
-      ->capture_default_str();
+  verb->add_option("--levels", options->levels,
+                   "Levels: model,layer,library,api,kernel, or all; else model,layer, and on a GPU "
+                   "api,kernel");
+  verb->add_option("--counters", options->counters,
+                   "roofline, energy, NAME,... or none; else energy, where a GPU tells it");
   verb->add_option("--max-time", options->max_time_s,
                    "Seconds that all runs may take; else 30 for each batch size")
       ->check(CLI::PositiveNumber);

@@ -131,6 +131,7 @@ class Experiment {
     options.levels = levels_text(run.planned.levels);
     options.batch = run.planned.batch;
     options.counters = run.planned.counters;
+    options.collectors = run.planned.collectors;
     options.trace = scratch_->path() / (id + ".xtrace");
     options.scratch = scratch_->path() / id;
     run.trace = options.trace;

@@ -49,15 +49,21 @@ std::vector<std::string> framework_names(const Installation& installation) {
   return plugin_names(installation.adapters);
 }
 
-std::vector<Collector> probe_collectors(const Installation& installation,
+std::vector<Collector> probe_collectors(const Installation& installation, const std::string& device,
                                         const std::atomic<int>& stop) {
   std::vector<Collector> collectors;
   for (const std::string& name : plugin_names(installation.collectors)) {
     const fs::path path = installation.collectors / (name + ".so");
     collectors.push_back(
-        {name, path, probe_collector(installation.worker, path, kProbeLimits, stop)});
+        {name, path, probe_collector(installation.worker, path, device, kProbeLimits, stop)});
   }
   return collectors;
+}
+
+Result<std::vector<std::string>> counter_names(const Installation& installation,
+                                               const std::filesystem::path& collector,
+                                               const std::atomic<int>& stop) {
+  return counter_names(installation.worker, collector, kProbeLimits, stop);
 }
 
 std::vector<Framework> probe_frameworks(const Installation& installation,

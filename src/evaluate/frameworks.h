@@ -43,9 +43,13 @@ struct Collector {
   std::filesystem::path path;
   Result<CollectorProbe> probe;
 };
-// Asks every collector, each in a process of its own.
-std::vector<Collector> probe_collectors(const Installation& installation,
+// Asks every collector what it can watch of runs on that device, each in a process of its own.
+std::vector<Collector> probe_collectors(const Installation& installation, const std::string& device,
                                         const std::atomic<int>& stop);
+// Every counter that a collector knows by name, beyond those of its probe.
+Result<std::vector<std::string>> counter_names(const Installation& installation,
+                                               const std::filesystem::path& collector,
+                                               const std::atomic<int>& stop);
 
 }  // namespace xsp::evaluate
 

@@ -85,70 +85,161 @@ Result<std::vector<std::string>> parse_counters(std::string_view text) {
   return split("--counters", text);
 }
 
+Result<std::string> parse_device(std::string_view text) {
+  if (text == "cpu") return std::string(text);
+  if (text == "cuda") return std::string("cuda:0");
+  constexpr std::string_view kPrefix = "cuda:";
+  unsigned number = 0;
+  const char* end = text.data() + text.size();
+  if (text.substr(0, kPrefix.size()) == kPrefix) {
+    const auto [last, error] = std::from_chars(text.data() + kPrefix.size(), end, number);
+    if (error == std::errc() && last == end) return std::string(kPrefix) + std::to_string(number);
+  }
+  return usage("--device: '" + std::string(text) + "' is not a device: say cpu, cuda or cuda:N");
+}
+
 namespace {
 
-// Sets the levels that can be measured, and notes the others.
-Status choose_levels(uint32_t wanted, const Capabilities& capabilities, uint32_t* levels,
-                     Plan* plan) {
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The first offer that counts it; nullptr: none does.
+const Offer* offer_of(const std::string& counter, const Capabilities& capabilities) {
+  for (const Offer& offer : capabilities.offers) {
+    if (contains(offer.counters, counter)) return &offer;
+  }
+  return nullptr;
+}
+
+bool is_known_absent(const std::string& counter, const Capabilities& capabilities) {
+  return counter == kRoofline || capabilities.no_counters.find(counter) != std::string::npos;
+}
+
+// The levels that can be measured; notes the others.
+Result<uint32_t> choose_levels(const Wanted& wanted, const Capabilities& capabilities, Plan* plan) {
+  const uint32_t asked = wanted.levels.value_or(capabilities.default_levels);
+  uint32_t levels = 0;
   for (uint32_t level = 1; level < kLevelNames.size(); ++level) {
-    if ((wanted & XSP_LEVEL_BIT(level)) == 0) continue;
+    if ((asked & XSP_LEVEL_BIT(level)) == 0) continue;
     const auto found = capabilities.no_levels.find(std::string(level_name(level)));
     if (found == capabilities.no_levels.end()) {
-      *levels |= XSP_LEVEL_BIT(level);
+      levels |= XSP_LEVEL_BIT(level);
     } else {
       plan->not_measured.insert(*found);
     }
   }
-  if (*levels != 0) return Ok{};
-  return not_available("--levels " + levels_text(wanted) +
+  if (levels != 0) return levels;
+  return not_available("--levels " + levels_text(asked) +
                        ": not measured: " + plan->not_measured.begin()->second +
                        ": ask for model or layer, which need nothing but the framework");
 }
 
-Status choose_counters(const std::vector<std::string>& wanted, const Capabilities& capabilities,
-                       std::vector<std::string>* counters, Plan* plan) {
-  const std::vector<std::string>& offered = capabilities.counters;
-  for (const std::string& name : wanted) {
-    if (std::find(offered.begin(), offered.end(), name) != offered.end()) {
-      counters->push_back(name);
+// The counters that can be counted; notes the others.
+Result<std::vector<std::string>> choose_counters(const Wanted& wanted,
+                                                 const Capabilities& capabilities, Plan* plan) {
+  std::vector<std::string> counters;
+  for (const std::string& name : wanted.counters.value_or(capabilities.default_counters)) {
+    if (offer_of(name, capabilities) != nullptr) {
+      if (!contains(counters, name)) counters.push_back(name);
     } else if (name == kRoofline) {
       // Operations and traffic of each kernel, which only a GPU counts.
       const auto found = capabilities.no_levels.find("kernel");
-      const bool has_kernels = found == capabilities.no_levels.end();
-      plan->not_measured[name] = has_kernels ? "no collector counts it" : found->second;
-    } else if (capabilities.no_counters.find(name) != std::string::npos) {
+      plan->not_measured[name] = found != capabilities.no_levels.end() ? found->second
+                                 : capabilities.no_counters.empty()    ? "no collector counts it"
+                                                                       : capabilities.no_counters;
+    } else if (is_known_absent(name, capabilities)) {
       plan->not_measured[name] = capabilities.no_counters;
     } else {
+      std::vector<std::string> offered;
+      for (const Offer& offer : capabilities.offers) {
+        offered.insert(offered.end(), offer.counters.begin(), offer.counters.end());
+      }
       return usage("--counters: '" + name + "' is not a counter: " +
                    did_you_mean(name, offered, "see 'xsp doctor' for those that there are"));
     }
   }
-  return Ok{};
+  return counters;
+}
+
+// What must be recorded for these levels: the launches of kernels, too, if anybody sees them.
+uint32_t with_launches(uint32_t levels, const Capabilities& capabilities) {
+  const bool has_kernels = (levels & XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)) != 0;
+  const bool has_api = capabilities.no_levels.count("api") == 0;
+  return has_kernels && has_api ? levels | XSP_LEVEL_BIT(XSP_LEVEL_API) : levels;
+}
+
+PlannedRun level_run(uint32_t levels, const Capabilities& capabilities) {
+  PlannedRun run;
+  run.levels = with_launches(levels, capabilities);
+  for (const Offer& offer : capabilities.offers) {
+    if ((offer.levels & run.levels) != 0) run.collectors.push_back(offer.path);
+  }
+  return run;
+}
+
+// A run for the counters of one pace: those of the host share one, a device's collectors do not.
+void add_counter_runs(const std::vector<std::string>& counters, const Capabilities& capabilities,
+                      std::vector<PlannedRun>* runs) {
+  for (const std::string& name : counters) {
+    const Offer& offer = *offer_of(name, capabilities);
+    const auto same = std::find_if(runs->begin(), runs->end(), [&offer](const PlannedRun& run) {
+      if (run.counters.empty() || run.pace != offer.pace) return false;
+      return offer.pace == Pace::kInterleaved || run.collectors.back() == offer.path;
+    });
+    if (same != runs->end()) {
+      same->counters.push_back(name);
+      if (same->collectors.back() != offer.path) same->collectors.push_back(offer.path);
+      continue;
+    }
+    PlannedRun run;
+    run.levels = XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
+    // Spans that are counted one by one need all that tells them apart.
+    if (offer.pace == Pace::kFew) run.levels |= XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | offer.levels;
+    run.counters = {name};
+    run.pace = offer.pace;
+    run.collectors = {offer.path};
+    runs->push_back(std::move(run));
+  }
 }
 
 }  // namespace
 
-Result<Plan> make_plan(uint32_t levels, const std::vector<int>& batches,
-                       const std::vector<std::string>& counters, const Capabilities& capabilities) {
+std::vector<std::string> unknown_counters(const std::vector<std::string>& names,
+                                          const Capabilities& capabilities) {
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    if (offer_of(name, capabilities) == nullptr && !is_known_absent(name, capabilities)) {
+      unknown.push_back(name);
+    }
+  }
+  return unknown;
+}
+
+Result<Plan> make_plan(const Wanted& wanted, const Capabilities& capabilities) {
   Plan plan;
-  uint32_t measurable = 0;
-  XSP_CHECK_OK(choose_levels(levels, capabilities, &measurable, &plan));
-  std::vector<std::string> countable;
-  XSP_CHECK_OK(choose_counters(counters, capabilities, &countable, &plan));
+  XSP_TRY(uint32_t measurable, choose_levels(wanted, capabilities, &plan));
+  XSP_TRY(const auto counters, choose_counters(wanted, capabilities, &plan));
   // Every deeper level is compared with the model's own latency.
   measurable |= XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
-  std::vector<std::optional<int>> sizes(batches.begin(), batches.end());
+  std::vector<PlannedRun> runs;  // of one batch size
+  uint32_t shallower = 0;
+  for (uint32_t level = XSP_LEVEL_MODEL; level < kLevelNames.size(); ++level) {
+    if ((measurable & XSP_LEVEL_BIT(level)) == 0) continue;
+    shallower |= XSP_LEVEL_BIT(level);
+    runs.push_back(level_run(shallower, capabilities));
+  }
+  add_counter_runs(counters, capabilities, &runs);
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const PlannedRun& a, const PlannedRun& b) { return a.pace < b.pace; });
+  std::vector<std::optional<int>> sizes(wanted.batches.begin(), wanted.batches.end());
   if (sizes.empty()) sizes.push_back(std::nullopt);
-  int run_id = 0;
   for (const std::optional<int>& batch : sizes) {
-    uint32_t shallower = 0;
-    for (uint32_t level = XSP_LEVEL_MODEL; level < kLevelNames.size(); ++level) {
-      if ((measurable & XSP_LEVEL_BIT(level)) == 0) continue;
-      shallower |= XSP_LEVEL_BIT(level);
-      plan.runs.push_back({++run_id, batch, shallower, {}});
+    for (PlannedRun run : runs) {
+      run.run_id = static_cast<int>(plan.runs.size()) + 1;
+      run.batch = batch;
+      plan.runs.push_back(std::move(run));
     }
-    if (countable.empty()) continue;
-    plan.runs.push_back({++run_id, batch, XSP_LEVEL_BIT(XSP_LEVEL_MODEL), countable});
   }
   return plan;
 }

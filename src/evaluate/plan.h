@@ -3,12 +3,15 @@
 // A profiler at level n is exact for the events of level n and slows the levels above it. So there
 // is a run for the level model alone, and one more for every deeper level, which includes all
 // shallower ones: `model`, then `model,layer`, ... What is asked for and cannot be measured here is
-// planned as `not measured`, with its reason, never dropped silently. Counters have a run of their
-// own, as counting disturbs too.
+// planned as `not measured`, with its reason, never dropped silently. A run that records kernels
+// records the calls that launched them as well, which tie them to their layers. Counters have runs
+// of their own, as counting disturbs too: one for those of the host, one for each collector that
+// counts on a device.
 #ifndef XSP_EVALUATE_PLAN_H_
 #define XSP_EVALUATE_PLAN_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,12 +31,23 @@ Result<uint32_t> parse_levels(std::string_view text);
 Result<std::vector<int>> parse_batches(std::string_view text);
 // "none" (an empty list), "roofline", or names of counters.
 Result<std::vector<std::string>> parse_counters(std::string_view text);
+// "cpu" or "cuda:N"; "cuda" is "cuda:0".
+Result<std::string> parse_device(std::string_view text);
+
+// How the inferences of a run follow each other; see xsp_counting in plugin.h.
+enum class Pace {
+  kInterleaved,  // in blocks, in turns with the other runs of the batch size
+  kFew,          // a few, after the others: their times are never quoted
+  kStretch       // without a pause for some seconds, after the others
+};
 
 struct PlannedRun {
   int run_id = 0;            // from 1
   std::optional<int> batch;  // nothing: as the model has it
   uint32_t levels = 0;       // bits
   std::vector<std::string> counters;
+  Pace pace = Pace::kInterleaved;
+  std::vector<std::filesystem::path> collectors;  // that it needs
 };
 
 struct Plan {
@@ -42,17 +56,36 @@ struct Plan {
   std::map<std::string, std::string> not_measured;
 };
 
-// What this machine offers.
+// A collector that can watch runs on the device.
+struct Offer {
+  std::filesystem::path path;
+  uint32_t levels = 0;                // bits, that it can emit
+  std::vector<std::string> counters;  // that it can count
+  Pace pace = Pace::kInterleaved;     // that its counters need
+};
+
+// What this machine offers, for runs on one device.
 struct Capabilities {
   std::map<std::string, std::string> no_levels;  // levels that cannot be measured, and why
-  std::vector<std::string> counters;             // that can be counted
-  std::string no_counters;                       // which others there would be, and why not
+  std::vector<Offer> offers;
+  std::string no_counters;      // which counters there would be, and why not
+  uint32_t default_levels = 0;  // bits, of a user who does not say
+  std::vector<std::string> default_counters;
+};
+
+struct Wanted {
+  std::optional<uint32_t> levels;  // bits; nothing: the default ones
+  std::vector<int> batches;        // empty: as the model has it
+  std::optional<std::vector<std::string>> counters;
 };
 
 // Fails with kNotAvailable if nothing of what was asked for can be measured, with kUsage for a
 // counter that nobody has heard of.
-Result<Plan> make_plan(uint32_t levels, const std::vector<int>& batches,
-                       const std::vector<std::string>& counters, const Capabilities& capabilities);
+Result<Plan> make_plan(const Wanted& wanted, const Capabilities& capabilities);
+// Those of the names that none of the offers counts, nor is known to be absent: maybe a collector
+// knows them that has too many to tell (counter_names).
+std::vector<std::string> unknown_counters(const std::vector<std::string>& names,
+                                          const Capabilities& capabilities);
 
 }  // namespace xsp::evaluate
 

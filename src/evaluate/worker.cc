@@ -79,6 +79,8 @@ Fields command_line(const WorkerOptions& options) {
   for (const std::string& name : options.counters) counters += (counters.empty() ? "" : ",") + name;
   if (!counters.empty()) add("--counters", counters);
   for (const auto& collector : options.collectors) add("--collector", collector);
+  if (!options.collectors.empty() && options.replay != "auto") add("--replay", options.replay);
+  if (!options.collectors.empty() && options.reuse) argv.push_back("--reuse");
   return argv;
 }
 
@@ -151,12 +153,19 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, Work
   if (ready.threads == 0) ready.threads.reset();
   if (fields.size() > 5) ready.batch = parse_number<int>(fields[5]);
   if (fields.size() > 6) ready.iterations_max = parse_number<int>(fields[6]).value_or(0);
+  if (fields.size() > 7) ready.iterations_needed = parse_number<int>(fields[7]).value_or(1);
   return worker;
 }
 
 Result<Block> Worker::run(int iterations, double expected_s) {
+  return run_block("run\t", iterations, expected_s);
+}
+
+Result<Block> Worker::warm(int iterations) { return run_block("warm\t", iterations, 0); }
+
+Result<Block> Worker::run_block(const char* command, int iterations, double expected_s) {
   const double limit = std::max(limits_.answer_s, 10 * expected_s);
-  XSP_TRY(const Fields fields, ask("run\t" + std::to_string(iterations), "ran", limit));
+  XSP_TRY(const Fields fields, ask(command + std::to_string(iterations), "ran", limit));
   Block block;
   block.durations_ns.reserve(fields.size());
   const auto first = fields.size() > 1 ? parse_number<int>(fields[1]) : std::nullopt;
@@ -208,11 +217,11 @@ Status Worker::finish() {
 
 namespace {
 
-// The fields of the plugin's answer to --probe: at least so many.
-Result<Fields> ask_probe(const std::filesystem::path& program, const char* kind,
-                         const std::filesystem::path& plugin, size_t field_count,
-                         const WorkerLimits& limits, const std::atomic<int>& stop) {
-  XSP_TRY(const auto process, Process::start({program, kind, plugin, "--probe"}));
+// The fields of the plugin's answer, which begins with `wanted`: at least so many.
+Result<Fields> ask_plugin(const Fields& argv, const char* wanted, size_t field_count,
+                          const WorkerLimits& limits, const std::atomic<int>& stop) {
+  const std::filesystem::path plugin = argv[2];
+  XSP_TRY(const auto process, Process::start(argv));
   const TimePoint limit = after(steady_clock::now(), limits.answer_s);
   const auto until = [&] { return stop.load() > 0 ? steady_clock::now() : limit; };
   for (std::string line;;) {
@@ -227,7 +236,7 @@ Result<Fields> ask_probe(const std::filesystem::path& program, const char* kind,
     }
     Fields fields = capture::split_fields(line);
     if (fields[0] == "failed") return error_of(fields);
-    if (fields[0] != "probe") continue;
+    if (fields[0] != wanted) continue;
     if (fields.size() < field_count) return not_understood(line);
     return fields;
   }
@@ -238,15 +247,33 @@ Result<Fields> ask_probe(const std::filesystem::path& program, const char* kind,
 Result<Probe> probe_adapter(const std::filesystem::path& program,
                             const std::filesystem::path& adapter, WorkerLimits limits,
                             const std::atomic<int>& stop) {
-  XSP_TRY(const Fields fields, ask_probe(program, "--adapter", adapter, 6, limits, stop));
+  XSP_TRY(const Fields fields,
+          ask_plugin({program, "--adapter", adapter, "--probe"}, "probe", 6, limits, stop));
   return Probe{fields[1], fields[2], fields[3], split_list(fields[4]), split_list(fields[5])};
 }
 
 Result<CollectorProbe> probe_collector(const std::filesystem::path& program,
-                                       const std::filesystem::path& collector, WorkerLimits limits,
+                                       const std::filesystem::path& collector,
+                                       const std::string& device, WorkerLimits limits,
                                        const std::atomic<int>& stop) {
-  XSP_TRY(const Fields fields, ask_probe(program, "--collector", collector, 5, limits, stop));
-  return CollectorProbe{fields[1], split_list(fields[2]), split_list(fields[3]), fields[4]};
+  XSP_TRY(Fields fields,
+          ask_plugin({program, "--collector", collector, "--probe", "--device", device}, "probe", 8,
+                     limits, stop));
+  return CollectorProbe{fields[1],
+                        split_list(fields[2]),
+                        split_list(fields[3]),
+                        std::move(fields[4]),
+                        std::move(fields[5]),
+                        parse_number<int>(fields[6]).value_or(0),
+                        std::move(fields[7])};
+}
+
+Result<std::vector<std::string>> counter_names(const std::filesystem::path& program,
+                                               const std::filesystem::path& collector,
+                                               WorkerLimits limits, const std::atomic<int>& stop) {
+  XSP_TRY(const Fields fields,
+          ask_plugin({program, "--collector", collector, "--names"}, "names", 2, limits, stop));
+  return split_list(fields[1]);
 }
 
 }  // namespace xsp::evaluate

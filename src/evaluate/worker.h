@@ -41,7 +41,9 @@ struct WorkerOptions {
   std::vector<std::string> inputs;                           // as --input takes them
   std::vector<std::pair<std::string, std::string>> options;  // the framework's own
   std::vector<std::string> counters;
-  std::vector<std::filesystem::path> collectors;  // that may be needed for the levels and counters
+  std::vector<std::filesystem::path> collectors;  // that the levels and counters need
+  std::string replay = "auto";                    // or "kernel", "application"
+  bool reuse = false;                             // counters of kernels may be those of equal ones
 };
 
 // An input or output of the model, as text.
@@ -58,7 +60,8 @@ struct Ready {
   std::string device;
   std::optional<int> threads;  // nothing: the framework chose
   std::optional<int> batch;
-  int iterations_max = 0;  // that can be recorded until layers are lost; 0: any number
+  int iterations_max = 0;     // that can be recorded until layers are lost; 0: any number
+  int iterations_needed = 1;  // that count every counter once
   std::vector<TensorText> inputs;
   std::vector<TensorText> outputs;
 };
@@ -72,6 +75,8 @@ class Worker : public Subject {
 
   const Ready& ready() const { return ready_; }
   Result<Block> run(int iterations, double expected_s) override;
+  // As run; collectors that count single spans do not count these.
+  Result<Block> warm(int iterations);
   // Gives up after a tenth of a second, and notes it once.
   void settle() override;
   // Brings all layer spans into the trace and ends the process. The trace of a worker that does not
@@ -82,6 +87,7 @@ class Worker : public Subject {
   const Process& process() const { return *process_; }
 
  private:
+  Result<Block> run_block(const char* command, int iterations, double expected_s);
   Worker(WorkerLimits limits, const std::atomic<int>& stop) : limits_(limits), stop_(stop) {}
   Result<std::vector<std::string>> answer(const std::string& wanted, double limit_s);
   Result<std::vector<std::string>> ask(const std::string& command, const std::string& wanted,
@@ -113,13 +119,22 @@ Result<Probe> probe_adapter(const std::filesystem::path& program,
 // What a collector says of itself.
 struct CollectorProbe {
   std::string name;
-  std::vector<std::string> levels;    // that it can emit
+  std::vector<std::string> levels;    // that it can emit, if it can watch anything
   std::vector<std::string> counters;  // that it can count here
   std::string absent;                 // which others it knows, and why not here; may be empty
+  std::string device;                 // the kind that it watches: "cuda"; empty: the host
+  int counting = 0;                   // xsp_counting
+  std::string unavailable;            // why it can watch nothing here; empty: it can
 };
+// For runs on that device. An Error: the plugin is no good.
 Result<CollectorProbe> probe_collector(const std::filesystem::path& program,
-                                       const std::filesystem::path& collector, WorkerLimits limits,
+                                       const std::filesystem::path& collector,
+                                       const std::string& device, WorkerLimits limits,
                                        const std::atomic<int>& stop);
+// Every counter that it knows by name, beyond those of its probe.
+Result<std::vector<std::string>> counter_names(const std::filesystem::path& program,
+                                               const std::filesystem::path& collector,
+                                               WorkerLimits limits, const std::atomic<int>& stop);
 
 }  // namespace xsp::evaluate
 

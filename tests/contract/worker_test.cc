@@ -34,8 +34,7 @@ std::vector<float> floats(const capture::NpyArray& array) {
 TEST(Worker, RunsAndTells) {
   WorkerProcess worker(fake("fake:layers=3,us=50,width=4", "model,layer", {"--batch", "2"}));
   const Fields ready = worker.reply();
-  ASSERT_EQ(ready.size(), 7u);
-  EXPECT_EQ(ready, (Fields{"ready", "fake", "1", "cpu", "0", "2", "0"}));
+  EXPECT_EQ(ready, (Fields{"ready", "fake", "1", "cpu", "0", "2", "0", "1"}));
   EXPECT_EQ(worker.said(), (std::vector<Fields>{{"input", "x", "float32", "2,4"},
                                                 {"output", "y", "float32", "-1,4"}}));
   worker.send("run\t3");
@@ -45,7 +44,7 @@ TEST(Worker, RunsAndTells) {
   for (size_t i = 2; i < ran.size(); ++i) {
     EXPECT_GE(std::stoll(ran[i]), 3 * 50'000) << "an inference faster than its layers";
   }
-  worker.send("run\t2");
+  worker.send("warm\t2");
   ran = worker.reply();
   ASSERT_EQ(ran.size(), 4u);
   EXPECT_EQ(ran[1], "3");
@@ -266,17 +265,29 @@ TEST(Worker, ProbesAdaptersAndCollectors) {
   const auto collector = std::filesystem::path(XSP_BIN_DIR) / "../lib/xsp/collectors/cpu.so";
   WorkerProcess other({"--collector", collector.string(), "--probe"});
   const Fields probe = other.reply();
-  ASSERT_EQ(probe.size(), 5u);
+  ASSERT_EQ(probe.size(), 8u);
   EXPECT_EQ(probe[1], "cpu");
   EXPECT_NE(probe[3], "");
+  EXPECT_EQ(probe[5], "");  // the host
+  EXPECT_EQ(probe[7], "");  // nothing that keeps it from working
   EXPECT_EQ(other.wait(), 0);
+  WorkerProcess names({"--collector", collector.string(), "--names"});
+  EXPECT_EQ(names.reply(), (Fields{"names", ""}));
+  WorkerProcess watch({"--collector", collector.string(), "--watch", "--device", "cuda:0"});
+  EXPECT_EQ(watch.reply(), Fields{"watching"});
+  watch.send("state");
+  EXPECT_EQ(watch.reply(), (Fields{"state", "", "", "", "", "", "", "", ""}));
+  watch.send("measure");
+  EXPECT_EQ(watch.reply(), Fields{"measured"});
+  watch.send("quit");
+  EXPECT_EQ(watch.wait(), 0);
 }
 
 TEST(Worker, CountersHangOnModelSpans) {
   const auto collector = std::filesystem::path(XSP_BIN_DIR) / "../lib/xsp/collectors/cpu.so";
   WorkerProcess probe({"--collector", collector.string(), "--probe"});
   const Fields said = probe.reply();
-  ASSERT_EQ(said.size(), 5u);
+  ASSERT_EQ(said.size(), 8u);
   const std::string counter = said[3].substr(0, said[3].find(','));
   WorkerProcess worker(
       fake("fake:us=100", "model", {"--collector", collector.string(), "--counters", counter}));

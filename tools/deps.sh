@@ -54,7 +54,8 @@ install_debian_packages() {
 fetch_npm() { npm pack --ignore-scripts --silent "$1@$2"; }
 fetch_pip() {
   python3 -m pip download --no-deps --only-binary=:all: --implementation cp --python-version 311 \
-    --abi cp311 --platform manylinux_2_28_x86_64 "$1==$2"
+    --abi cp311 --abi none --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
+    --platform manylinux2014_x86_64 "$1==$2"
 }
 # Headers that bookworm lacks, from the next Debian release's archive, without adding it to the system.
 fetch_trixie() {

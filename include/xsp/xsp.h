@@ -102,6 +102,10 @@ static inline int xsp_is_recorded(uint32_t level) {
  * if the table is full (counted); spans of site 0 are dropped and counted. Sites, keys and facts
  * outlast a recording, and are written to each. */
 XSP_API uint32_t xsp_intern_site(uint32_t level, const char* name, const char* type);
+/* A site of its own even where another has this level, name and type, for things that share a name
+ * and differ in their facts (a kernel launched with two grids). xsp_intern_site never returns it.
+ * Otherwise as xsp_intern_site: call it once per thing and keep the id. */
+XSP_API uint32_t xsp_new_site(uint32_t level, const char* name, const char* type);
 /* Facts that hold for every span of a site (shapes, types, provenance), written once. Said again,
  * the last value holds. */
 XSP_API void xsp_site_attribute(uint32_t site_id, const char* key, const char* value);

@@ -23,6 +23,9 @@ void xsp_set_levels(uint32_t levels) { c::set_levels(levels); }
 uint32_t xsp_intern_site(uint32_t level, const char* name, const char* type) {
   return c::intern_site(level, name, type);
 }
+uint32_t xsp_new_site(uint32_t level, const char* name, const char* type) {
+  return c::new_site(level, name, type);
+}
 void xsp_site_attribute(uint32_t site_id, const char* key, const char* value) {
   c::add_site_attribute(site_id, key, value);
 }

@@ -193,6 +193,40 @@ TEST(Session, FactsOfSitesGoToEveryRecording) {
   }
 }
 
+TEST(Session, NewSitesShareANameAndKeepTheirOwnFacts) {
+  const uint32_t known = xsp_intern_site(XSP_LEVEL_KERNEL, "shared", "kernel");
+  const uint32_t first = xsp_new_site(XSP_LEVEL_KERNEL, "shared", "kernel");
+  const uint32_t second = xsp_new_site(XSP_LEVEL_KERNEL, "shared", "kernel");
+  EXPECT_NE(first, 0u);
+  EXPECT_NE(first, known);
+  EXPECT_NE(second, known);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(xsp_intern_site(XSP_LEVEL_KERNEL, "shared", "kernel"), known);
+  EXPECT_NE(xsp_intern_site(XSP_LEVEL_KERNEL, "shared", "memcpy"), known);
+  EXPECT_EQ(xsp_new_site(0, "shared", "kernel"), 0u);
+  xsp_site_attribute(first, "grid", "[1,1,1]");
+  xsp_site_attribute(second, "grid", "[2,1,1]");
+  Scratch scratch;
+  ASSERT_EQ(start(scratch.path()), 0);
+  xsp_complete_span given = {};
+  given.struct_size = sizeof given;
+  for (const uint32_t site : {known, first, second}) {
+    given.site_id = site;
+    xsp_emit(&given);
+  }
+  ASSERT_EQ(xsp_stop(), 0);
+  const Reader reader = open_trace(scratch.path());
+  const std::vector<ReadSpan> spans = read_spans(reader);
+  ASSERT_EQ(spans.size(), 3u);
+  for (const ReadSpan& span : spans) {
+    EXPECT_EQ(span.name, "shared");
+    EXPECT_EQ(span.type, "kernel");
+  }
+  EXPECT_TRUE(reader.sites().at(known - 1).attributes.empty());
+  EXPECT_EQ(reader.sites().at(first - 1).attributes.at(0).second, "[1,1,1]");
+  EXPECT_EQ(reader.sites().at(second - 1).attributes.at(0).second, "[2,1,1]");
+}
+
 TEST(Session, LevelsAreSwitchedAtRunTime) {
   Scratch scratch;
   static xsp_site model = XSP_SITE(XSP_LEVEL_MODEL, "switched model");

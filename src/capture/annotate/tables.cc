@@ -141,15 +141,9 @@ bool is_same(const Name& known, uint32_t level, Text name, Text type) {
          std::memcmp(log_bytes + known.type_offset, type.at, type.size) == 0;
 }
 
-// The id of a name, made if need be. The caller holds the lock.
+// A new id for a name, whether another has that name or not. The caller holds the lock.
 template <uint32_t kMax>
-uint32_t intern(Index<kMax>* index, TableEntry kind, uint32_t level, Text name, Text type) {
-  constexpr uint32_t kMask = Index<kMax>::kBuckets - 1;
-  uint32_t bucket = static_cast<uint32_t>(hash(level, name, type)) & kMask;
-  for (; index->buckets[bucket] != 0; bucket = (bucket + 1) & kMask) {
-    const uint32_t id = index->buckets[bucket];
-    if (is_same(index->names[id - 1], level, name, type)) return id;
-  }
+uint32_t append(Index<kMax>* index, TableEntry kind, uint32_t level, Text name, Text type) {
   const uint32_t count = index->count.load(std::memory_order_relaxed);
   Entry entry(kind, name.size + type.size + 4 * trace::kVarintBytesMax);
   if (count + 1 >= kMax || !entry.fits()) {
@@ -166,22 +160,46 @@ uint32_t intern(Index<kMax>* index, TableEntry kind, uint32_t level, Text name, 
   added.size = static_cast<uint32_t>(name.size);
   added.type_size = static_cast<uint16_t>(type.size);
   added.level = static_cast<uint16_t>(level);
-  index->buckets[bucket] = id;
   index->count.store(id, std::memory_order_release);
   return id;
+}
+
+// The id of a name, made if need be. The caller holds the lock.
+template <uint32_t kMax>
+uint32_t intern(Index<kMax>* index, TableEntry kind, uint32_t level, Text name, Text type) {
+  constexpr uint32_t kMask = Index<kMax>::kBuckets - 1;
+  uint32_t bucket = static_cast<uint32_t>(hash(level, name, type)) & kMask;
+  for (; index->buckets[bucket] != 0; bucket = (bucket + 1) & kMask) {
+    const uint32_t id = index->buckets[bucket];
+    if (is_same(index->names[id - 1], level, name, type)) return id;
+  }
+  const uint32_t id = append(index, kind, level, name, type);
+  if (id != 0) index->buckets[bucket] = id;
+  return id;
+}
+
+bool is_level(uint32_t level) {
+  if (level != 0 && level <= kLevelMax) return true;
+  dropped.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 }  // namespace
 
 uint32_t intern_site(uint32_t level, const char* name, const char* type) {
-  if (level == 0 || level > kLevelMax) {
-    dropped.fetch_add(1, std::memory_order_relaxed);
-    return 0;
-  }
+  if (!is_level(level)) return 0;
   const Text name_text = text_of(name, kNameBytesMax);
   const Text type_text = text_of(type, kNameBytesMax);
   Locked locked;
   return intern(&sites, TableEntry::kSite, level, name_text, type_text);
+}
+
+uint32_t new_site(uint32_t level, const char* name, const char* type) {
+  if (!is_level(level)) return 0;
+  const Text name_text = text_of(name, kNameBytesMax);
+  const Text type_text = text_of(type, kNameBytesMax);
+  Locked locked;
+  return append(&sites, TableEntry::kSite, level, name_text, type_text);
 }
 
 uint32_t intern_key(const char* key) {

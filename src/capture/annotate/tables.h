@@ -16,6 +16,8 @@ namespace xsp::capture {
 
 // Ids count from 1; 0 if the table is full.
 uint32_t intern_site(uint32_t level, const char* name, const char* type);
+// A site of its own, even where another has that name; intern_site does not find it.
+uint32_t new_site(uint32_t level, const char* name, const char* type);
 uint32_t intern_key(const char* key);
 void add_site_attribute(uint32_t site_id, const char* key, const char* value);
 void add_site_counter(uint32_t site_id, const char* key, double value);

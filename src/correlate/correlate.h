@@ -56,6 +56,7 @@ struct alignas(64) Span {
   bool is_attached = false;  // its parent has accounted for it
   bool is_resolved = false;  // its ancestors are known
   bool is_ambiguous = false;
+  bool is_in_device_layer = false;  // its parent is a layer of a graph, which ran on its stream
   uint32_t model_slot = 0;
   uint32_t same_level_inside = 0;     // descendants at the span's own level
   int64_t covered_until = INT64_MIN;  // the latest end of a child

@@ -41,7 +41,7 @@ Outcome run(const TestTrace& trace, const Options& options = {}) {
   Outcome outcome;
   if (!result.ok()) return outcome;
   outcome.facts = result->facts;
-  for (const Span& span : result->spans) outcome.by_index.emplace(span.stream, span);
+  for (const Span& span : result->spans) outcome.by_index.emplace(index_of(span), span);
   outcome.in_order = std::move(result->spans);
   outcome.values = std::move(result->values);
   return outcome;
@@ -156,6 +156,34 @@ TEST(Correlate, AnExecutionFindsItsLaunchLongAfterItHasLeft) {
     ASSERT_EQ(out.parent(3001 + i), out.id(i));
     ASSERT_EQ(out.by_index.at(3001 + i).model_id, out.id(3000));
   }
+  EXPECT_EQ(out.facts.launches_unmatched, 0u);
+}
+
+TEST(Correlate, AKernelOfAGraphBelongsToTheLayerThatRanOnItsStream) {
+  std::vector<TestSpan> spans = {
+      make(10, 12, kApi),       make(0, 100, kModel),     make(50, 60, kKernel, 1),
+      make(62, 70, kKernel, 1), make(50, 70, kLayer, 1),  make(70, 80, kKernel, 1),
+      make(70, 80, kLayer, 1),  make(55, 65, kKernel, 1), make(90, 95, kKernel, 1)};
+  spans[0].correlation_id = 7;
+  for (size_t i = 2; i < spans.size(); ++i) {
+    spans[i].correlation_id = 7;
+    spans[i].device = 1;
+    spans[i].device_stream = i == 7 ? 2 : 1;
+  }
+  const Outcome out = run(TestTrace(std::move(spans), {false, true}, 100));
+  EXPECT_EQ(out.parent(4), out.id(1)) << "a layer's parent is the model, not the launch";
+  EXPECT_EQ(out.by_index.at(4).layer_id, out.id(4));
+  EXPECT_EQ(out.by_index.at(6).ordinal, 1);
+  EXPECT_EQ(out.parent(2), out.id(4));
+  EXPECT_EQ(out.parent(3), out.id(4));
+  EXPECT_EQ(out.by_index.at(3).layer_id, out.id(4));
+  EXPECT_EQ(out.by_index.at(3).model_id, out.id(1));
+  EXPECT_EQ(out.parent(5), out.id(6));
+  EXPECT_EQ(out.parent(7), out.id(0)) << "on another stream: its launch";
+  EXPECT_EQ(out.parent(8), out.id(0)) << "of no layer: its launch";
+  EXPECT_EQ(out.by_index.at(1).self_ns, 98);
+  EXPECT_EQ(out.facts.executions, 5u) << "layers are no executions";
+  EXPECT_EQ(out.facts.executions_unmatched, 0u);
   EXPECT_EQ(out.facts.launches_unmatched, 0u);
 }
 

@@ -12,93 +12,6 @@
 
 namespace xsp::correlate {
 
-TestTrace::TestTrace(std::vector<TestSpan> spans, const std::vector<bool>& given_times,
-                     size_t chunk_spans)
-    : spans_(std::move(spans)) {
-  streams_.resize(given_times.size());
-  chunks_.resize(given_times.size());
-  for (size_t i = 0; i < streams_.size(); ++i) {
-    streams_[i].given_times = given_times[i];
-    streams_[i].thread = static_cast<uint32_t>(i);
-  }
-  for (size_t i = 0; i < spans_.size(); ++i) {
-    const TestSpan& span = spans_[i];
-    auto& chunks = chunks_[span.stream];
-    if (chunks.empty() ||
-        (chunks.back().size() >= chunk_spans && chunks.back().end_ns.back() != span.end_ns)) {
-      chunks.emplace_back();
-    }
-    trace::SpanBatch& batch = chunks.back();
-    if (span.iteration != kNoIteration) {
-      trace::SpanValue value;
-      value.span = static_cast<uint32_t>(batch.size());
-      value.key = kIterationKey;
-      value.kind = XSP_VALUE_INT;
-      value.as_int = span.iteration;
-      batch.values.push_back(value);
-    }
-    batch.start_ns.push_back(span.start_ns);
-    batch.end_ns.push_back(span.end_ns);
-    batch.site.push_back(span.level);
-    batch.thread.push_back(span.thread);
-    batch.correlation_id.push_back(span.correlation_id);
-    batch.device.push_back(span.device);
-    batch.stream.push_back(static_cast<uint32_t>(i));
-    ++streams_[span.stream].span_count;
-    last_ns_ = std::max(last_ns_, span.end_ns);
-  }
-  for (size_t i = 0; i < streams_.size(); ++i) streams_[i].chunk_count = chunks_[i].size();
-}
-
-Status TestTrace::read(size_t stream, size_t chunk, trace::SpanBatch* batch) const {
-  for (const auto& [s, c] : damaged_) {
-    if (s == stream && c == chunk) return corrupt("damaged chunk");
-  }
-  *batch = chunks_[stream][chunk];
-  return Ok{};
-}
-
-Status TestTrace::scan(size_t stream, size_t chunk, size_t block_spans,
-                       std::vector<trace::BlockTimes>* blocks) const {
-  trace::SpanBatch batch;
-  XSP_CHECK_OK(read(stream, chunk, &batch));
-  trace::append_block_times(batch, block_spans, blocks);
-  return Ok{};
-}
-
-namespace {
-
-class KeepValues final : public ValueSink {
- public:
-  explicit KeepValues(Correlated* result) : result_(result) {}
-  Status value(uint64_t span_id, const trace::SpanValue& value) override {
-    result_->values.push_back({span_id, value.as_int});
-    return Ok{};
-  }
-
- private:
-  Correlated* result_;
-};
-
-}  // namespace
-
-Result<Correlated> correlate(const TestTrace& trace, const Options& options) {
-  Correlated result;
-  KeepValues values(&result);
-  XSP_TRY(Correlation correlation, Correlation::begin(trace, options, &values));
-  for (;;) {
-    XSP_TRY(const std::span<const Span> spans, correlation.next());
-    if (spans.empty()) break;
-    result.spans.insert(result.spans.end(), spans.begin(), spans.end());
-  }
-  result.facts = correlation.facts();
-  return result;
-}
-
-void TestTrace::add_open_span(uint8_t level, uint32_t thread, int64_t start_ns) {
-  open_spans_.push_back({level, thread, start_ns});
-}
-
 namespace {
 
 bool given(const TestTrace& trace, const TestSpan& span) {
@@ -172,8 +85,16 @@ class Oracle {
 
   size_t parent_of(size_t i) const {
     const TestSpan& child = at(i);
-    if (child.device != 0 && child.correlation_id != 0 && launch_of(i) != kNone)
-      return launch_of(i);
+    const bool is_launched = child.device != 0 && child.correlation_id != 0;
+    for (size_t k = 0; is_launched && child.level > 3 && k < order_.size(); ++k) {
+      const TestSpan& p = at(k);
+      if (p.level == 3 && p.device == child.device && p.device_stream == child.device_stream &&
+          p.correlation_id == child.correlation_id && contains(trace_, p, child, 0))
+        return k;
+    }
+    if (is_launched && launch_of(i) != kNone) {
+      return child.level == 3 ? model_above(launch_of(i)) : launch_of(i);
+    }
     for (size_t k = 0; k < order_.size(); ++k) {
       const TestSpan& p = at(k);
       if (k == i || p.device != 0 || p.thread != child.thread || p.level > child.level) continue;
@@ -183,10 +104,15 @@ class Oracle {
     return kNone;
   }
 
+  size_t model_above(size_t i) const {
+    while (i != kNone && at(i).level != 2) i = parent_of(i);
+    return i;
+  }
+
   void fill(size_t i) {
     Span& span = result_[i];
     span.id = i + 1;
-    span.stream = static_cast<uint32_t>(order_[i]);
+    span.site = static_cast<uint32_t>(order_[i] + 1);
     span.parent_id = parent_[i] == kNone ? 0 : parent_[i] + 1;
     for (size_t k = i; k != kNone && at(i).device == 0; k = parent_[k]) {
       if (k != i && at(k).level != at(i).level) break;
@@ -372,13 +298,42 @@ void launch_some(Random& random, std::vector<TestSpan>* spans) {
   }
 }
 
+// Launches of graphs: layers one after another on a device's streams, kernels inside them.
+void launch_graphs(Random& random, std::vector<TestSpan>* spans) {
+  uint64_t correlation_id = 1000;
+  const size_t count = spans->size();
+  for (size_t i = 0; i < count; ++i) {
+    if ((*spans)[i].level != 5 || random.one_in(2)) continue;
+    (*spans)[i].correlation_id = ++correlation_id;
+    int64_t now[2] = {(*spans)[i].start_ns, (*spans)[i].start_ns + random.below(5)};
+    for (int64_t layers = random.below(4); layers > 0; --layers) {
+      TestSpan span;
+      span.level = 6;
+      span.device = 1;
+      span.device_stream = static_cast<uint32_t>(random.below(2));
+      span.correlation_id = correlation_id;
+      span.stream = 3;
+      int64_t& end_ns = now[span.device_stream];
+      const int64_t start_ns = end_ns + random.below(3);
+      for (int64_t kernels = 1 + random.below(3); kernels > 0; --kernels) {
+        span.start_ns = std::max(start_ns, end_ns);
+        span.end_ns = end_ns = span.start_ns + random.below(6);
+        spans->push_back(span);
+      }
+      span.level = 3;
+      span.start_ns = start_ns;
+      if (!random.one_in(5)) spans->push_back(span);
+    }
+  }
+}
+
 std::string show(const TestTrace& trace) {
   std::string text;
   for (const TestSpan& s : trace.spans()) {
     text += "[" + std::to_string(s.start_ns) + "," + std::to_string(s.end_ns) + "] level " +
             std::to_string(s.level) + " thread " + std::to_string(s.thread) + " stream " +
             std::to_string(s.stream) + " correlation " + std::to_string(s.correlation_id) +
-            (s.device != 0 ? " device" : "") + "\n";
+            (s.device != 0 ? " device, stream " + std::to_string(s.device_stream) : "") + "\n";
   }
   return text;
 }
@@ -407,15 +362,15 @@ Facts compare(const TestTrace& trace, const Options& options, bool compare_self)
   for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
     const Span &a = found[i], &b = expected[i];
     const auto of = [&](const Span& s) {
-      return std::tuple(s.stream, s.parent_id, s.model_id, s.layer_id, s.depth, s.iteration,
+      return std::tuple(s.site, s.parent_id, s.model_id, s.layer_id, s.depth, s.iteration,
                         s.ordinal, compare_self ? s.self_ns : 0);
     };
     if (of(a) == of(b)) continue;
-    ADD_FAILURE() << "span " << b.id << " (number " << b.stream << "): parent " << a.parent_id
+    ADD_FAILURE() << "span " << b.id << " (number " << index_of(b) << "): parent " << a.parent_id
                   << " expected " << b.parent_id << ", model " << a.model_id << " " << b.model_id
                   << ", layer " << a.layer_id << " " << b.layer_id << ", depth " << a.depth << " "
                   << b.depth << ", ordinal " << a.ordinal << " " << b.ordinal << ", self "
-                  << a.self_ns << " " << b.self_ns << ", stream " << a.stream << "\n"
+                  << a.self_ns << " " << b.self_ns << ", number " << index_of(a) << "\n"
                   << show(trace);
     break;
   }
@@ -490,6 +445,19 @@ TEST(Oracle, LaunchesAndWhatTheyLaunched) {
     TestTrace trace(std::move(spans), {false, false, false, true}, 40);
     Options options = small_options(random);
     options.window = 1024;
+    compare(trace, options, true);
+  }
+}
+
+TEST(Oracle, GraphsAndTheirLayers) {
+  for (uint64_t seed = 0; seed < 200 && !testing::Test::HasFailure(); ++seed) {
+    Random random(seed);
+    auto spans = make_forest(random, 120, 2);
+    launch_graphs(random, &spans);
+    order_streams({false, false, false, random.one_in(2)}, &spans);
+    TestTrace trace(std::move(spans), {false, false, false, true}, 40);
+    Options options = small_options(random);
+    options.window = 2048;
     compare(trace, options, true);
   }
 }

@@ -1,11 +1,14 @@
 // Rules: which span is the parent of which.
 //
 // 1. A span that ran on a device, and that carries a correlation id, has as its parent the host
-// span
-//    with the same correlation id: its launch. If the trace has no launch of it, rule 2 holds.
+//    span with the same correlation id: its launch. If the trace has no launch of it, rule 2 holds.
+//    A launch of a CUDA graph stands for many layers, which do not run on the host then. They are
+//    in the trace as spans of level layer on the device, with the launch's correlation id. The
+//    parent of such a layer is the launch's model span; and it, rather than the launch, is the
+//    parent of the kernels with the same correlation id, device and stream that it holds: of
+//    several, the first in the order of ends.
 // 2. Otherwise the parent is found by containment on the span's thread. A candidate is a host span
-// of
-//    the same thread that
+//    of the same thread that
 //      - is at a higher level (a smaller number), or at the same level (module in module); and
 //      - holds it: equal end points count as contained, except that within a level a span without
 //        duration at an end point of another is its neighbour (truncated times make many); and

@@ -19,11 +19,12 @@ struct TestSpan {
   uint64_t correlation_id = 0;
   uint32_t device = 0;
   int64_t iteration = kNoIteration;  // a value of the key kIterationKey
+  uint32_t device_stream = 0;
 };
 
 inline constexpr uint32_t kIterationKey = 7;
 
-// Spans in the order in which each stream emitted them. A site's id is its level.
+// Spans in the order in which each stream emitted them. Each has a site of its own.
 class TestTrace final : public Source {
  public:
   // `given_times` for each stream; chunks of at most `chunk_spans`, which do not part equal ends.
@@ -48,11 +49,14 @@ class TestTrace final : public Source {
   std::vector<std::vector<trace::SpanBatch>> chunks_;
   std::vector<trace::OpenSpan> open_spans_;
   std::vector<std::pair<size_t, size_t>> damaged_;
-  std::vector<uint8_t> levels_ = {0, 1, 2, 3, 4, 5, 6};
+  std::vector<uint8_t> levels_ = {0};
   int64_t last_ns_ = 0;
 };
 
-// What became of a trace. Spans carry their index in TestTrace::spans() as their `stream`.
+// A span's place in TestTrace::spans().
+inline size_t index_of(const Span& span) { return span.site - 1; }
+
+// What became of a trace.
 struct Correlated {
   Facts facts;
   std::vector<Span> spans;                           // in the order of ends

@@ -11,6 +11,10 @@ namespace {
 // A span that overlaps this many without holding them looks no further. Real traces have a handful.
 constexpr size_t kOverlapMax = 1024;
 
+bool is_device_layer(const Span& span) {
+  return span.on_device && span.level == XSP_LEVEL_LAYER && span.correlation_id != 0;
+}
+
 }  // namespace
 
 Window::Window(const Options& options, const std::vector<uint8_t>& levels,
@@ -81,6 +85,7 @@ inline Span& Window::enter(const Run& run, size_t row, uint8_t level, Thread* st
   span.is_attached = false;
   span.is_resolved = false;
   span.is_ambiguous = false;
+  span.is_in_device_layer = false;
   span.model_slot = 0;
   span.same_level_inside = 0;
   span.covered_until = INT64_MIN;
@@ -166,6 +171,11 @@ inline Span& Window::add(const Run& run, size_t row, uint8_t level) {
   bool is_waiting = true;
   if (span.on_device) {
     is_waiting = span.correlation_id == 0 || launches_.find(span.correlation_id) == nullptr;
+    if (is_device_layer(span)) {
+      take_executions(span);
+    } else if (span.correlation_id != 0 && span.level > XSP_LEVEL_LAYER) {
+      wait_for_device_layer(span);
+    }
   } else {
     // Most hold none: the one before, on the top of the stack, ended before they began.
     if (state->waiting.size() > state->first_waiting &&
@@ -210,8 +220,9 @@ void Window::take_children(Thread* state, Span* span) {
       continue;
     }
     waiting.pop_back();
-    child.parent_id = span->id;
     child.is_attached = true;
+    if (child.is_in_device_layer) continue;
+    child.parent_id = span->id;
     if (!is_exact) count_clipped(*span, child);
     if (child.on_device) continue;
     if (child.level == span->level) span->same_level_inside += 1 + child.same_level_inside;
@@ -333,6 +344,40 @@ inline void Window::inherit(Span* span, const Span* parent) {
   if (span->level == XSP_LEVEL_LAYER) span->layer_id = span->id;
 }
 
+std::vector<uint64_t>& Window::executions_of(const Span& span) {
+  return executions_[uint64_t{span.device} << 32 | span.stream];
+}
+
+void Window::wait_for_device_layer(const Span& span) {
+  std::vector<uint64_t>& waiting = executions_of(span);
+  if (!waiting.empty() && waiting.back() <= left_) waiting.clear();
+  if (waiting.size() >= 2 * lag_) {
+    waiting.erase(waiting.begin(), std::upper_bound(waiting.begin(), waiting.end(), left_));
+  }
+  waiting.push_back(entered_);
+}
+
+// Those of another launch stay: a launch that comes later may still have its layer.
+void Window::take_executions(const Span& layer) {
+  std::vector<uint64_t>& waiting = executions_of(layer);
+  for (size_t i = waiting.size(); i-- > 0 && waiting[i] > left_;) {
+    Span& execution = at(waiting[i]);
+    if (execution.end_ns < layer.start_ns) return;
+    if (execution.correlation_id != layer.correlation_id || execution.is_in_device_layer) continue;
+    if (!holds_exactly(layer, execution)) continue;
+    execution.parent_id = layer.id;
+    execution.is_in_device_layer = true;
+  }
+}
+
+bool Window::inherit_from_device_layer(Span* span) {
+  Span* layer = span->is_in_device_layer ? find(span->parent_id) : nullptr;
+  if (layer == nullptr) return false;
+  if (!layer->is_resolved && !inherit_from_launch(layer)) resolve(layer);
+  inherit(span, layer);
+  return true;
+}
+
 bool Window::inherit_from_launch(Span* span) {
   if (span->correlation_id == 0) return false;
   Launch* launch = launches_.find(span->correlation_id);
@@ -348,9 +393,10 @@ bool Window::inherit_from_launch(Span* span) {
   }
   launch->is_matched = true;
   span->is_resolved = true;
-  span->parent_id = launch->id;
+  const bool is_layer = is_device_layer(*span);
+  span->parent_id = is_layer ? launch->model_id : launch->id;
   span->model_id = launch->model_id;
-  span->layer_id = launch->layer_id;
+  span->layer_id = is_layer ? span->id : launch->layer_id;
   span->model_slot = launch->model_slot;
   span->iteration = launch->iteration;
   return true;
@@ -386,7 +432,9 @@ inline void Window::leave() {
 
 // A span that leaves finds its ancestors, and its parent hears of it if it has not yet.
 void Window::settle(Span* span) {
-  const bool is_launched = span->on_device && inherit_from_launch(span);
+  const bool is_launched =
+      span->on_device &&
+      (span->is_resolved || inherit_from_device_layer(span) || inherit_from_launch(span));
   if (span->on_device && !is_launched) ++facts_.executions_unmatched;
   if (!span->is_resolved) resolve(span);
   if (span->is_attached || is_launched || span->parent_id == 0) return;
@@ -409,7 +457,7 @@ inline int32_t Window::next_ordinal(const Span& span) {
 
 inline void Window::count(const Span& span) {
   if (span.is_open) ++facts_.open_spans;
-  if (span.on_device) ++facts_.executions;
+  if (span.on_device && !is_device_layer(span)) ++facts_.executions;
   if (span.parent_id == 0) ++(span.level <= XSP_LEVEL_MODEL ? facts_.roots : facts_.unattributed);
   if (span.correlation_id != 0 && !span.on_device) keep_for_executions(span);
 }

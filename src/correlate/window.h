@@ -86,6 +86,10 @@ class Window {
   void resolve(Span* span);
   void inherit(Span* span, const Span* parent);
   bool inherit_from_launch(Span* span);
+  std::vector<uint64_t>& executions_of(const Span& span);
+  void wait_for_device_layer(const Span& span);
+  void take_executions(const Span& layer);
+  bool inherit_from_device_layer(Span* span);
   void leave();
   void stop_waiting(Thread* state);
   void settle(Span* span);
@@ -111,6 +115,8 @@ class Window {
   std::vector<ModelSlot> model_slots_;
   uint32_t model_slot_count_ = 0;
   Launches launches_;
+  // Of each device and stream: numbers of the executions in the window, in the order of ends.
+  std::unordered_map<uint64_t, std::vector<uint64_t>> executions_;
   std::vector<uint64_t> kept_;  // scratch
   std::vector<Span*> chain_;    // scratch
   Facts facts_;

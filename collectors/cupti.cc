@@ -1,0 +1,150 @@
+// cupti: what CUDA is asked to do and what NVIDIA's GPUs execute, by CUPTI; parts in cupti/.
+//
+//   library    finds and loads libcupti, and knows the defects of its versions     search
+//   tracing    a run: what is switched on, and off again                           buffers, driver
+//   records    CUPTI's records become spans                  clocks, names, api_calls, memory,
+//   graphs counting   a run with counters, which is not traced but counted
+//
+// A run either traces or counts. While tracing, the threads of the program do nothing but what
+// CUPTI itself does for each launch; records become spans on a thread of this collector's own.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectors/cupti/counting.h"
+#include "collectors/cupti/driver.h"
+#include "collectors/cupti/library.h"
+#include "collectors/cupti/tracing.h"
+#include "xsp/plugin.hpp"
+
+namespace xsp::cupti {
+namespace {
+
+struct State {
+  std::unique_ptr<Library> library;
+  std::unique_ptr<Driver> driver;
+  std::unique_ptr<Tracing> tracing;
+  bool is_counting = false;
+  std::string counters;
+  std::string absent;
+  std::string names;
+};
+
+// Never destroyed: CUPTI may still hand back buffers while the process ends.
+State& state() {
+  static State* the_state = new State;
+  return *the_state;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
+  return list;
+}
+
+// The driver and CUPTI, loaded once.
+xsp_status load(const xsp_host* host) {
+  State& s = state();
+  std::string why;
+  if (s.driver == nullptr) s.driver = Driver::open(&why);
+  if (s.driver == nullptr) return fail(host, XSP_NOT_AVAILABLE, why);
+  if (s.library == nullptr) s.library = Library::open(&why);
+  if (s.library == nullptr) return fail(host, XSP_NOT_AVAILABLE, why);
+  return XSP_OK;
+}
+
+xsp_status probe(const xsp_host* host, xsp_collector_probe* out) {
+  return guarded(host, [&] {
+    State& s = state();
+    const xsp_status loaded = load(host);
+    if (loaded != XSP_OK) return loaded;
+    const std::string why = obstacle(host, *s.library);
+    if (!why.empty()) return fail(host, XSP_NOT_AVAILABLE, why);
+    s.absent.clear();
+    s.counters = joined(countable(*s.library, &s.absent));
+    out->counters = s.counters.c_str();
+    out->absent = s.absent.empty() ? nullptr : s.absent.c_str();
+    return XSP_OK;
+  });
+}
+
+xsp_status start(const xsp_host* host, const xsp_collect_options* given) {
+  return guarded(host, [&] {
+    State& s = state();
+    const xsp_status loaded = load(host);
+    if (loaded != XSP_OK) return loaded;
+    const xsp_collect_options options = whole(given);
+    s.is_counting = options.counter_count > 0;
+    if (s.is_counting) return start_counting(host, *s.library, options);
+    s.tracing = std::make_unique<Tracing>(*s.library, *s.driver, options.levels);
+    const xsp_status started = s.tracing->start(host);
+    if (started != XSP_OK) s.tracing.reset();
+    return started;
+  });
+}
+
+void begin() {
+  if (state().is_counting) begin_counting();
+}
+
+void end(xsp_span* span) {
+  if (state().is_counting) end_counting(span);
+}
+
+xsp_status stop() {
+  State& s = state();
+  if (s.is_counting) return stop_counting();
+  s.tracing.reset();
+  return XSP_OK;
+}
+
+xsp_status names_of_counters(const xsp_host* host, const char** names) {
+  return guarded(host, [&] {
+    State& s = state();
+    const xsp_status loaded = load(host);
+    if (loaded != XSP_OK) return loaded;
+    std::string absent;
+    s.names = joined(counter_names(*s.library, &absent));
+    *names = s.names.c_str();
+    return absent.empty() ? XSP_OK : fail(host, XSP_NOT_AVAILABLE, absent);
+  });
+}
+
+xsp_status describe(const xsp_host* host, const char*, const xsp_device_report* report) {
+  return guarded(host, [&] {
+    const xsp_status loaded = load(host);
+    if (loaded != XSP_OK) return loaded;
+    report->fact(report->context, "cupti_version",
+                 version_text(state().library->version()).c_str());
+    report->fact(report->context, "cupti_library", state().library->path().c_str());
+    return XSP_OK;
+  });
+}
+
+}  // namespace
+}  // namespace xsp::cupti
+
+namespace c = xsp::cupti;
+
+extern "C" XSP_API const xsp_collector xsp_collector_entry = {
+    .struct_size = sizeof(xsp_collector),
+    .abi = XSP_PLUGIN_ABI,
+    .name = "cupti",
+    .help =
+        "needs an NVIDIA GPU, its driver and CUPTI: install the CUDA toolkit or `pip install "
+        "nvidia-cuda-cupti`",
+    .levels = XSP_LEVEL_BIT(XSP_LEVEL_API) | XSP_LEVEL_BIT(XSP_LEVEL_KERNEL),
+    .probe = c::probe,
+    .start = c::start,
+    .begin = c::begin,
+    .end = c::end,
+    .stop = c::stop,
+    .device = "cuda",
+    .counting = XSP_COUNTS_SPANS,
+    .counter_names = c::names_of_counters,
+    .runs_needed = c::runs_needed,
+    .describe = c::describe,
+    .measure = nullptr,
+    .state = nullptr,
+};

@@ -1,0 +1,84 @@
+// Which calls of CUDA's runtime and driver are recorded: those that make the device do something,
+// take memory, or wait. The many small ones (cudaGetDevice and the like) would cost more than they
+// tell.
+#ifndef XSP_COLLECTORS_CUPTI_API_CALLS_H_
+#define XSP_COLLECTORS_CUPTI_API_CALLS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectors/cupti/library.h"
+
+namespace xsp::cupti {
+
+// The type of the call's spans: launch, graph_launch, copy, memset, allocation, synchronization or
+// overhead. Null: the call is not recorded. `name` as plain_name gives it.
+const char* call_type(std::string_view name);
+// Whether calls of a type have executions on the device.
+bool is_executed(const char* type);
+// CUPTI's name of a call without its version and variant: "cudaLaunchKernel" of
+// "cudaLaunchKernel_ptsz_v7000".
+std::string plain_name(std::string_view name);
+
+struct Call {
+  uint32_t site = 0;  // 0: not recorded
+  bool is_executed = false;
+  bool is_allocation = false;
+};
+
+// The calls of one domain, runtime or driver, that are recorded.
+class Calls {
+ public:
+  // Asks the library for the names of its calls, and makes the sites of those that are recorded.
+  Calls(const Library& library, CUpti_CallbackDomain domain);
+  // Switches their records on, one by one where the library can, else every call's.
+  CUptiResult enable() const;
+  void disable() const;
+  const Call& of(CUpti_CallbackId id) const;
+
+ private:
+  using EnableOne = decltype(Functions::cuptiActivityEnableRuntimeApi);
+
+  const Library& library_;
+  EnableOne enable_one_;  // null: not in this library
+  CUpti_ActivityKind kind_;
+  std::vector<Call> calls_;  // by id
+};
+
+// A call that has been recorded.
+struct CallRecord {
+  uint32_t site = 0;
+  bool is_executed = false;
+  bool is_allocation = false;
+  bool is_driver = false;
+  uint32_t thread = 0;
+  uint32_t correlation_id = 0;
+  uint32_t error = 0;
+  uint64_t start_ns = 0;  // of CUPTI's clock
+  uint64_t end_ns = 0;
+};
+
+// The runtime's calls are made of the driver's: a launch through the runtime is recorded twice.
+// This keeps the driver's calls back until it is known whether the runtime's call holds them.
+//
+// Records of one thread come in the order of their ends.
+class Nesting {
+ public:
+  // How many calls of the driver are kept back per thread; a call of the runtime holds fewer.
+  static constexpr size_t kKeptMax = 256;
+
+  // Appends to *outermost what is known now to be called by the program itself.
+  void add(const CallRecord& call, std::vector<CallRecord>* outermost);
+  // All that is still kept back.
+  void finish(std::vector<CallRecord>* outermost);
+
+ private:
+  std::map<uint32_t, std::vector<CallRecord>> kept_;  // by thread
+};
+
+}  // namespace xsp::cupti
+
+#endif  // XSP_COLLECTORS_CUPTI_API_CALLS_H_

@@ -1,0 +1,96 @@
+#include "collectors/cupti/buffers.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <utility>
+
+namespace xsp::cupti {
+
+Buffers::Buffers(Consume consume, size_t buffers_max)
+    : consume_(std::move(consume)), buffers_max_(buffers_max) {
+  ready_.reserve(buffers_max_);
+  {
+    std::unique_lock lock(mutex_);
+    refill(&lock);
+  }
+  // The program's signals are not for this thread.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "xsp-cupti");
+}
+
+Buffers::~Buffers() {
+  stop();
+  // A buffer that did not come back may still be written to, and is left.
+  for (uint8_t* buffer : ready_) munmap(buffer, kBytes);
+}
+
+uint8_t* Buffers::take() {
+  const std::lock_guard lock(mutex_);
+  if (is_stopping_ || ready_.empty()) return nullptr;
+  uint8_t* buffer = ready_.back();
+  ready_.pop_back();
+  changed_.notify_one();
+  return buffer;
+}
+
+void Buffers::give(uint8_t* buffer, size_t size) {
+  const std::lock_guard lock(mutex_);
+  filled_.push_back({buffer, size});
+  changed_.notify_one();
+}
+
+void Buffers::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Buffers::refill(std::unique_lock<std::mutex>* lock) {
+  while (ready_.size() < kReady && allocated_ < buffers_max_ && !is_exhausted_) {
+    lock->unlock();
+    void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    lock->lock();
+    if (at == MAP_FAILED) {
+      is_exhausted_ = true;
+      return;
+    }
+    ++allocated_;
+    ready_.push_back(static_cast<uint8_t*>(at));
+  }
+}
+
+void Buffers::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    // A buffer handed back is the first to serve again, before more memory is taken.
+    if (!filled_.empty()) {
+      const Filled filled = filled_.front();
+      filled_.pop_front();
+      lock.unlock();
+      consume_(filled.buffer, filled.size);
+      std::memset(filled.buffer, 0, filled.size);
+      lock.lock();
+      ready_.push_back(filled.buffer);
+      continue;
+    }
+    if (is_stopping_) return;
+    refill(&lock);
+    if (!filled_.empty() || is_stopping_) continue;
+    const bool wants_more = ready_.size() < kReady && allocated_ < buffers_max_ && !is_exhausted_;
+    if (!wants_more) changed_.wait(lock);
+  }
+}
+
+}  // namespace xsp::cupti

@@ -1,0 +1,66 @@
+// Buffers that CUPTI fills with records, and the thread that empties them.
+//
+// CUPTI asks for a buffer on a thread of the program, so there are always some ready, their pages
+// touched; it hands back what is full on whatever thread it likes, and all that happens there is
+// that the buffer is queued. Memory is bounded: with every buffer in use `take` gives none, and
+// CUPTI drops records and counts them.
+#ifndef XSP_COLLECTORS_CUPTI_BUFFERS_H_
+#define XSP_COLLECTORS_CUPTI_BUFFERS_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace xsp::cupti {
+
+class Buffers {
+ public:
+  static constexpr size_t kBytes = 4u << 20;  // of each: 20,000 kernels, or 80,000 calls
+  static constexpr size_t kReady = 3;         // kept ready
+  static constexpr size_t kMax = 64;
+
+  // What is called with the records of each buffer, on the thread that empties them.
+  using Consume = std::function<void(uint8_t* bytes, size_t size)>;
+
+  explicit Buffers(Consume consume, size_t buffers_max = kMax);
+  ~Buffers();
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  // A buffer of kBytes zeros; null if all are in use. Any thread.
+  uint8_t* take();
+  // A buffer that was taken, `size` bytes of it filled. Any thread.
+  void give(uint8_t* buffer, size_t size);
+  // Returns when all that was given has been consumed. The thread ends; `take` gives none any more.
+  void stop();
+
+ private:
+  struct Filled {
+    uint8_t* buffer;
+    size_t size;
+  };
+
+  void work();
+  // Allocates until enough are ready. Holds the lock but while it allocates.
+  void refill(std::unique_lock<std::mutex>* lock);
+
+  const Consume consume_;
+  const size_t buffers_max_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<uint8_t*> ready_;
+  size_t allocated_ = 0;
+  std::deque<Filled> filled_;
+  bool is_exhausted_ = false;  // no more memory
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace xsp::cupti
+
+#endif  // XSP_COLLECTORS_CUPTI_BUFFERS_H_

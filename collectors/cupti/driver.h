@@ -1,0 +1,32 @@
+// The CUDA driver, as far as it is asked here: which devices there are, and their limits. Loaded at
+// run time, never linked.
+#ifndef XSP_COLLECTORS_CUPTI_DRIVER_H_
+#define XSP_COLLECTORS_CUPTI_DRIVER_H_
+
+#include <cuda.h>
+
+#include <memory>
+#include <string>
+
+#include "collectors/cupti/occupancy.h"
+
+namespace xsp::cupti {
+
+class Driver {
+ public:
+  // Loads and initialises the driver. Null and a line in *why if there is none, or no device.
+  static std::unique_ptr<Driver> open(std::string* why);
+
+  int device_count() const { return device_count_; }
+  // The limits of a multiprocessor of the device; zeros if they cannot be had.
+  DeviceLimits limits(uint32_t device) const;
+
+ private:
+  int device_count_ = 0;
+  decltype(&::cuDeviceGet) get_ = nullptr;
+  decltype(&::cuDeviceGetAttribute) attribute_ = nullptr;
+};
+
+}  // namespace xsp::cupti
+
+#endif  // XSP_COLLECTORS_CUPTI_DRIVER_H_

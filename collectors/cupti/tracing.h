@@ -1,0 +1,64 @@
+// Tracing: a run in which CUPTI records what happens, as it happens.
+#ifndef XSP_COLLECTORS_CUPTI_TRACING_H_
+#define XSP_COLLECTORS_CUPTI_TRACING_H_
+
+#include <cupti.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "collectors/cupti/api_calls.h"
+#include "collectors/cupti/buffers.h"
+#include "collectors/cupti/driver.h"
+#include "collectors/cupti/graphs.h"
+#include "collectors/cupti/library.h"
+#include "collectors/cupti/records.h"
+#include "xsp/plugin.h"
+
+namespace xsp::cupti {
+
+// What is in the way of tracing here; empty if nothing is. Notes what the user should know.
+std::string obstacle(const xsp_host* host, const Library& library);
+
+class Tracing {
+ public:
+  // Both outlive this.
+  Tracing(const Library& library, const Driver& driver, uint32_t levels);
+  ~Tracing();
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+  // Fails through host->fail, with nothing left switched on.
+  xsp_status start(const xsp_host* host);
+  // Emits all that is pending.
+  void stop();
+
+ private:
+  static void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* records_max);
+  static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t* buffer,
+                                   size_t capacity, size_t size);
+  static void CUPTIAPI resource_event(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                      const void* data);
+
+  void subscribe(const xsp_host* host);
+  void unsubscribe();
+  CUptiResult enable_kinds(const char** what);
+  void disable_kinds();
+  void on_graph(CUpti_CallbackId id, const CUpti_GraphData& data);
+
+  const Library& library_;
+  const uint32_t levels_;
+  GraphNotes notes_;
+  Calls runtime_;
+  Calls driver_calls_;
+  Records records_;
+  std::unique_ptr<Buffers> buffers_;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  bool is_subscribed_ = false;
+  bool is_started_ = false;
+};
+
+}  // namespace xsp::cupti
+
+#endif  // XSP_COLLECTORS_CUPTI_TRACING_H_

@@ -1,0 +1,49 @@
+// What a trace holds, correlated, for tests that look at all of it.
+#ifndef XSP_TESTS_GPU_RECORDED_H_
+#define XSP_TESTS_GPU_RECORDED_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "correlate/correlate.h"
+#include "trace/reader.h"
+
+namespace xsp::gpu_test {
+
+struct Span {
+  correlate::Span found;
+  std::string name;
+  std::string type;
+  std::map<std::string, double> numbers;
+  std::map<std::string, std::string> texts;
+  // Of its site.
+  std::map<std::string, std::string> attributes;
+  std::map<std::string, double> counters;
+};
+
+struct Recorded {
+  std::vector<Span> spans;
+  std::map<uint64_t, size_t> by_id;
+  correlate::Facts facts;
+  std::vector<trace::Loss> losses;
+  bool is_complete = false;
+
+  const Span* parent(const Span& span) const {
+    const auto found = by_id.find(span.found.parent_id);
+    return found == by_id.end() ? nullptr : &spans[found->second];
+  }
+  const Span* of_id(uint64_t id) const {
+    const auto found = by_id.find(id);
+    return found == by_id.end() ? nullptr : &spans[found->second];
+  }
+};
+
+// The whole of a trace that is small.
+Result<Recorded> read_recorded(const std::string& path);
+
+}  // namespace xsp::gpu_test
+
+#endif  // XSP_TESTS_GPU_RECORDED_H_

@@ -7,3 +7,33 @@ set(cuda_headers "${cuda_cupti}/nvidia/cu13/include" "${cuda_runtime}/nvidia/cu1
   "${cuda_crt}/nvidia/cu13/include")
 target_include_directories(${target} SYSTEM PRIVATE ${cuda_headers})
 target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+
+# A CUPTI and a driver that play what a test tells them to, so that the collector is tested where no GPU
+# is. Named as the real ones, in folders of their own.
+function(xsp_fake_cuda name source folder soname)
+  add_library(${name} SHARED "${CMAKE_SOURCE_DIR}/collectors/cupti/fake/${source}")
+  target_include_directories(${name} SYSTEM PRIVATE ${cuda_headers})
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE xsp_flags)
+  set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${soname} SUFFIX ""
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/${folder}")
+  target_link_options(${name} PRIVATE "-Wl,-soname,${soname}")
+endfunction()
+
+if(XSP_TESTS)
+  xsp_fake_cuda(fake_cupti cupti.cc fake_cuda libcupti.so.13)
+  xsp_fake_cuda(fake_driver driver.cc fake_cuda libcuda.so.1)
+  xsp_fake_cuda(fake_cupti_old cupti.cc fake_cuda_old libcupti.so.11)
+  target_compile_definitions(fake_cupti_old PRIVATE FAKE_OLD)
+
+  file(GLOB cupti_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/*_test.cc")
+  xsp_test(collectors_cupti_test SOURCES ${cupti_tests} ${parts}
+    "${CMAKE_SOURCE_DIR}/tests/gpu/recorded.cc"
+    LIBRARIES xsp_annotate xsp_correlate ${CMAKE_DL_LIBS})
+  target_include_directories(collectors_cupti_test SYSTEM PRIVATE ${cuda_headers})
+  target_compile_definitions(collectors_cupti_test PRIVATE
+    XSP_FAKE_CUDA_DIR="${CMAKE_BINARY_DIR}/tests/fake_cuda"
+    XSP_FAKE_OLD_DIR="${CMAKE_BINARY_DIR}/tests/fake_cuda_old"
+    XSP_COLLECTOR="$<TARGET_FILE:${target}>")
+  add_dependencies(collectors_cupti_test ${target} fake_cupti fake_cupti_old fake_driver xsp-worker)
+endif()

@@ -38,10 +38,22 @@ CREATE OR REPLACE TEMP MACRO chosen_end(wanted_level, wanted_batch) AS
   (SELECT end_iteration FROM measured_run
    WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
 
+-- Where the layers of each batch size come from: the layer run. Where a CUDA graph is replayed no layer runs on the
+-- host, and that run has none: then from the kernel run, which knows when each layer's kernels ran. Their time is
+-- that of the device, from the first kernel's start to the last one's end.
+CREATE OR REPLACE TEMP VIEW layer_run AS
+  SELECT batch, run_id, end_iteration, level = 6 AS on_device FROM measured_run r
+  WHERE level IN (3, 6) AND EXISTS (
+    SELECT 1 FROM span s WHERE s.run_id = r.run_id AND s.level = 3 AND (r.level = 3 OR s.device IS NOT NULL))
+  QUALIFY row_number() OVER (PARTITION BY batch ORDER BY level) = 1;
+CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
+  (SELECT run_id FROM layer_run WHERE batch = chosen_batch(3, wanted_batch));
+
 -- NULL if it was measured, else the reason in the form `what: why`.
 CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
   WHEN EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id)
                WHERE r.level = level_number(wanted) AND s.level = level_number(wanted)) THEN NULL
+  WHEN wanted = 'layer' AND EXISTS (FROM layer_run) THEN NULL
   WHEN EXISTS (SELECT 1 FROM measured_run WHERE level = level_number(wanted))
     THEN concat('level ', wanted, ': the framework recorded nothing at this level')
   ELSE coalesce(
@@ -53,9 +65,8 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
       THEN 'no GPU: the runs were on the CPU' END,
     concat('level ', wanted, ': profile with --levels ',
            CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
-CREATE OR REPLACE TEMP MACRO why_not_measured(need) AS CASE
-  WHEN need <> 'peak' THEN why_no_level(need)
-  WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
+CREATE OR REPLACE TEMP MACRO why_no_peak() AS
+  CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
 
 -- ---- Statistics --------------------------------------------------------------------------------------
 
@@ -113,21 +124,25 @@ CREATE OR REPLACE TEMP VIEW model_latency AS
 
 -- One row for each layer that was executed in the layer run of one batch size (NULL: the smallest), in the
 -- order of execution. A layer that runs several times in an inference counts with all of them: its latency
--- is that of one execution times their number. self_ns leaves out the layers nested in it.
+-- is that of one execution times their number. self_ns leaves out the layers nested in it. time_of says whose time
+-- it is: host, or device where the layers come from the kernel run.
 --
 -- Sites are aggregated before anything is joined: the file may hold ten million spans. The trimmed mean
 -- comes from two passes, without sorting: the values between the 20 % and the 80 % quantile, and of those
 -- equal to these two as many as are not among the dropped.
 CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
-  WITH execution AS NOT MATERIALIZED (
+  WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
+  execution AS NOT MATERIALIZED (
     SELECT * FROM span
-    WHERE run_id = chosen_run(3, wanted_batch) AND level = 3 AND iteration >= 0 AND NOT is_open
-      AND iteration < chosen_end(3, wanted_batch)),
+    WHERE run_id = (SELECT run_id FROM source) AND level = 3 AND iteration >= 0 AND NOT is_open
+      AND iteration < (SELECT end_iteration FROM source)
+      AND (device IS NOT NULL) = (SELECT on_device FROM source)),
   site AS (
     SELECT site_id, count(*) AS executions, min(span_id) AS span_id, min(ordinal) AS ordinal,
       quantile_disc(duration_ns, [0.2, 0.25, 0.5, 0.5000000001, 0.75, 0.8]) AS q,
       min(duration_ns) AS min_ns, max(duration_ns) AS max_ns,
-      coalesce(sum(self_ns) / nullif(sum(duration_ns), 0), 1) AS self_share
+      CASE WHEN (SELECT on_device FROM source) THEN 1
+           ELSE coalesce(sum(self_ns) / nullif(sum(duration_ns), 0), 1) END AS self_share
     FROM execution GROUP BY site_id),
   fence AS (SELECT site_id, executions, q[1] AS low, q[6] AS high FROM site),
   inner_part AS (
@@ -140,27 +155,28 @@ CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
     FROM execution JOIN fence USING (site_id) GROUP BY site_id),
   inference AS (
     SELECT count(*) AS inferences FROM span
-    WHERE run_id = chosen_run(3, wanted_batch) AND level = 2 AND depth = 0 AND iteration >= 0
+    WHERE run_id = (SELECT run_id FROM source) AND level = 2 AND depth = 0 AND iteration >= 0
       AND NOT is_open)
-  SELECT chosen_run(3, wanted_batch) AS run_id, chosen_batch(3, wanted_batch) AS batch, site.site_id,
+  SELECT (SELECT run_id FROM source) AS run_id, chosen_batch(3, wanted_batch) AS batch, site.site_id,
     site.ordinal, first.depth, first.name, first.type, site.executions,
     site.executions / inferences AS per_inference,
     trimmed_ns * site.executions / inferences AS latency_ns,
     trimmed_ns * site.executions / inferences * self_share AS self_ns,
     (q[3] + q[4]) / 2 * site.executions / inferences AS median_ns,
-    min_ns, q[2] AS quartile1_ns, q[5] AS quartile3_ns, max_ns
+    min_ns, q[2] AS quartile1_ns, q[5] AS quartile3_ns, max_ns,
+    CASE WHEN (SELECT on_device FROM source) THEN 'device' ELSE 'host' END AS time_of
   FROM site JOIN inner_part USING (site_id) CROSS JOIN inference
-    JOIN (SELECT span_id, depth, name, type FROM span WHERE run_id = chosen_run(3, wanted_batch)) first
+    JOIN (SELECT span_id, depth, name, type FROM span WHERE run_id = (SELECT run_id FROM source)) first
       USING (span_id);
 
 -- One row for each layer: its counters, whether they hold for the site or were counted span by span.
 CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
   WITH counted AS (
-    SELECT site_id, name, value FROM site_counter WHERE run_id = chosen_run(3, wanted_batch)
+    SELECT site_id, name, value FROM site_counter WHERE run_id = chosen_layer_run(wanted_batch)
     UNION ALL
     SELECT s.site_id, c.name, median(c.value)
     FROM span_counter c JOIN span s USING (run_id, span_id)
-    WHERE c.run_id = chosen_run(3, wanted_batch) AND s.level = 3 AND s.iteration >= 0
+    WHERE c.run_id = chosen_layer_run(wanted_batch) AND s.level = 3 AND s.iteration >= 0
     GROUP BY s.site_id, c.name)
   SELECT site_id,
     max(value) FILTER (name = 'allocated_bytes') AS allocated_bytes,
@@ -178,7 +194,7 @@ CREATE OR REPLACE TEMP MACRO layer_shapes(wanted_batch) AS TABLE
     try_cast(any_value(value) FILTER (key = 'input_dtypes') AS VARCHAR[]) AS input_types,
     try_cast(any_value(value) FILTER (key = 'output_dtypes') AS VARCHAR[]) AS output_types,
     try_cast(any_value(value) FILTER (key = 'source_layers') AS VARCHAR[]) AS source_layers
-  FROM site_attribute WHERE run_id = chosen_run(3, wanted_batch) GROUP BY site_id;
+  FROM site_attribute WHERE run_id = chosen_layer_run(wanted_batch) GROUP BY site_id;
 -- [[1,64,56,56]] is '1x64x56x56'; several are separated by blanks, a scalar is 'scalar'.
 CREATE OR REPLACE TEMP MACRO shape_text(shapes) AS
   array_to_string(list_transform(shapes, lambda s:

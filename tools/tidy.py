@@ -208,7 +208,7 @@ def check_tree(paths, sizes):
     """Rules about which files there are."""
     present = set(paths)
     for path in paths:
-        if path.startswith("analyses/") and path.endswith(".sql") and path != "analyses/prelude.sql":
+        if path.startswith("analyses/") and path.endswith(".sql") and not path.startswith("analyses/prelude"):
             if path.removesuffix(".sql") + ".test" not in present:
                 yield path, 1, "an analysis needs its .test beside it"
         limit = BYTES_MAX_TEST_DATA if path.startswith("tests/data/") else BYTES_MAX

@@ -10,7 +10,8 @@
 namespace xsp::analyze {
 namespace {
 
-constexpr std::string_view kPrelude = "prelude";
+// What can be needed besides a level.
+const std::vector<std::string> kFacts = {"peak", "counters"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -108,7 +109,9 @@ class HeaderParser {
 
   std::string needs(std::string_view rest) {
     for (std::string& need : split(rest, ',')) {
-      if (need != "peak" && !contains(level_names(), need)) return "'" + need + "' is no level";
+      if (!contains(kFacts, need) && !contains(level_names(), need)) {
+        return "'" + need + "' is no level, nor peak or counters";
+      }
       analysis_.needs.push_back(std::move(need));
     }
     return {};
@@ -183,6 +186,8 @@ bool id_less(const Analysis& a, const Analysis& b) {
 
 }  // namespace
 
+bool is_prelude(std::string_view file) { return file.starts_with("prelude"); }
+
 const View* Analysis::view(std::string_view kind) const {
   for (const View& one : views) {
     if (one.kind == kind) return &one;
@@ -256,7 +261,7 @@ Result<std::vector<Analysis>> parse_catalogue(const std::vector<EmbeddedSql>& fi
   std::vector<Analysis> list;
   std::set<std::string> taken;
   for (const EmbeddedSql& file : files) {
-    if (file.name == kPrelude) continue;
+    if (is_prelude(file.name)) continue;
     XSP_TRY(Analysis analysis, parse_analysis(file.name, file.text));
     for (const std::string& word : {analysis.id, analysis.name}) {
       if (!taken.insert(word).second) {

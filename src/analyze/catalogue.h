@@ -8,7 +8,8 @@
 //     -- @title Model information
 //     -- @question How fast is the model at each batch size?
 //     -- Any further prose: how it is computed, what to beware of.
-//     -- @needs model,layer                   what must have been measured: levels, or `peak`
+//     -- @needs model,layer                   what must have been measured: levels, `peak`
+//                                          (ceilings), `counters` (of kernels)
 //     -- @param batch integer - Which batch size; by default the smallest that was measured.
 //     -- @column latency_ns ns Trimmed mean of the latency.
 //     -- @view table top=20 by=latency_ns bar=latency_ns
@@ -55,7 +56,7 @@ struct Analysis {
   std::string title;
   std::string question;
   std::string description;         // the prose of the header, one paragraph
-  std::vector<std::string> needs;  // levels by name, and "peak"
+  std::vector<std::string> needs;  // levels by name, "peak", "counters"
   std::vector<Param> params;
   std::vector<Column> columns;
   std::vector<View> views;
@@ -81,8 +82,11 @@ const std::vector<std::string>& level_names();
 // Reads the header of one file. The error says which line is wrong, and how.
 Result<Analysis> parse_analysis(std::string_view file, std::string_view text);
 
-// Reads several files: every header, and that ids and names are unique. The file named "prelude"
-// is left out. In order of id: a1 a2 ... a10 ... x1.
+// Is this file no analysis, but one of those that all of them share?
+bool is_prelude(std::string_view file);
+
+// Reads several files: every header, and that ids and names are unique. The preludes are left out.
+// In order of id: a1 a2 ... a10 ... x1.
 Result<std::vector<Analysis>> parse_catalogue(const std::vector<EmbeddedSql>& files);
 
 // What the build compiled in.

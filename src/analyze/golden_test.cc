@@ -177,7 +177,7 @@ std::vector<std::string> sql_files() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(kRoot / "analyses")) {
     const std::string name = entry.path().stem().string();
-    if (entry.path().extension() == ".sql" && name != "prelude") names.push_back(name);
+    if (entry.path().extension() == ".sql" && !is_prelude(name)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;

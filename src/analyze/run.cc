@@ -103,15 +103,15 @@ Status check_batch(Database& database, const Analysis& analysis,
   for (const std::string& need : analysis.needs) {
     if (need == "peak") continue;
     XSP_TRY(const Table measured,
-            database.query("SELECT batch FROM measured_run WHERE level = level_number($need) "
-                           "ORDER BY batch",
-                           {{"need", need}}));
+            database.query("SELECT batch FROM measured_batches($need)", {{"need", need}}));
     const bool found =
         std::any_of(measured.rows.begin(), measured.rows.end(),
                     [&](const auto& row) { return text_of(row[0]) == text_of(batch->second); });
     if (!found) {
-      return not_available("not measured: batch " + text_of(batch->second) + ": level " + need +
-                           " was measured at batch " + join_column(measured));
+      const bool is_level = std::count(level_names().begin(), level_names().end(), need) != 0;
+      return not_available("not measured: batch " + text_of(batch->second) + ": " +
+                           (is_level ? "level " + need + " was" : need + " were") +
+                           " measured at batch " + join_column(measured));
     }
   }
   return Ok{};
@@ -122,10 +122,15 @@ Status check_batch(Database& database, const Analysis& analysis,
 Status load_prelude(Database& database) {
   // A session keeps them.
   if (database.query("SELECT why_not_measured('model')").ok()) return Ok{};
+  std::vector<EmbeddedSql> preludes;
   for (const EmbeddedSql& file : embedded_sql()) {
-    if (file.name == "prelude") return database.execute(file.text);
+    if (is_prelude(file.name)) preludes.push_back(file);
   }
-  return failed("analyses/prelude.sql: not compiled in: build again");
+  // "prelude" is the shortest name, and comes before those that build on it.
+  std::sort(preludes.begin(), preludes.end(),
+            [](const EmbeddedSql& a, const EmbeddedSql& b) { return a.name < b.name; });
+  for (const EmbeddedSql& file : preludes) XSP_CHECK_OK(database.execute(file.text));
+  return Ok{};
 }
 
 Result<Table> run(Database& database, const Analysis& analysis, const Parameters& parameters) {

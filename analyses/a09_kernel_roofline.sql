@@ -1,0 +1,42 @@
+-- @id a9
+-- @name kernel_roofline
+-- @title Kernel roofline
+-- @question How close is each kernel to the device's limits, and what bounds it?
+-- Every kernel that was counted, under the roof of its own pipe: the lesser of the pipe's ceiling and its arithmetic
+-- intensity times the memory bandwidth. roof_pct is the least time that the ceilings allow over the time it took, so
+-- that it holds for kernels without flops, too. Durations come from the run that did not count.
+-- @needs kernel,counters,peak
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @view scatter x=intensity_flops_per_byte y=arithmetic_flops_per_s label=label
+-- @view table caption=batch,peak_bytes_per_s columns=index,layer,label,latency_ns,intensity_flops_per_byte
+-- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct by=latency_ns top=20 bar=roof_pct
+-- @column batch count Inputs per inference.
+-- @column index count Position in the order of execution, from 0.
+-- @column layer text The innermost layer that launched it.
+-- @column name text Its name.
+-- @column label text Its name without return type, arguments and template.
+-- @column latency_ns ns Trimmed mean of its duration, times the executions in one inference.
+-- @column flops flops Floating-point operations in one inference.
+-- @column dram_bytes bytes Read from and written to the device's memory.
+-- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
+-- @column ideal_flops_per_byte flops_per_byte The intensity at which the two ceilings meet.
+-- @column arithmetic_flops_per_s flops_per_s Flops / duration.
+-- @column roof_flops_per_s flops_per_s What the ceilings allow at this intensity.
+-- @column roof_pct pct Of the roof, how much is attained.
+-- @column bound text memory or compute.
+-- @column pipe text Where it does most of its flops.
+-- @column peak_flops_per_s flops_per_s Ceiling of that pipe.
+-- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
+-- @column peak_source text Where the pipe's ceiling comes from; and whose it is, if its own is not known.
+SELECT batch, ordinal AS index, layer, name, kernel_label(name) AS label, latency_ns, flops, dram_bytes,
+  intensity(flops, dram_bytes) AS intensity_flops_per_byte, intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte,
+  1e9 * flops / latency_ns AS arithmetic_flops_per_s,
+  roof(flops, dram_bytes, peak_flops, peak_bytes) AS roof_flops_per_s,
+  pct(1e9 * greatest(flops / peak_flops, dram_bytes / peak_bytes), latency_ns) AS roof_pct,
+  bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound, pipe, peak_flops AS peak_flops_per_s,
+  peak_bytes AS peak_bytes_per_s,
+  concat(peak_source, CASE WHEN peak_name <> peak_name_of(pipe) THEN concat(', of ', peak_name) END) AS peak_source
+FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks)
+WHERE counted IS NULL
+ORDER BY ordinal, position

@@ -1,0 +1,48 @@
+-- @id a10
+-- @name kernels_by_name
+-- @title Kernels by name
+-- @question Which kernels does the time go to, whatever the layer?
+-- Kernels of the same name together: latencies, flops and bytes are sums, occupancy is the mean weighted by latency,
+-- arithmetic intensity and throughput are computed anew from the sums. Shares are of the latency of the
+-- model-only run; kernels that overlap can exceed it together. `uncounted_pct` is the share of the latency whose
+-- counters are not known: flops and bytes leave it out.
+-- @needs model,kernel
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @view pie label=label value=latency_ns
+-- @view table caption=batch columns=label,kernels,latency_ns,model_share_pct,flops,dram_read_bytes,dram_write_bytes
+-- @view table columns=occupancy_pct,bound by=latency_ns top=20 bar=model_share_pct
+-- @column batch count Inputs per inference.
+-- @column name text Their name.
+-- @column label text The name without return type, arguments and template.
+-- @column kernels number How many run in one inference.
+-- @column layers count Different layers that they run in.
+-- @column latency_ns ns Sum of their durations in one inference.
+-- @column model_share_pct pct Share of the latency of the model-only run.
+-- @column kernel_share_pct pct Share of the summed latency of all kernels.
+-- @column flops flops Floating-point operations in one inference.
+-- @column dram_read_bytes bytes Read from the device's memory.
+-- @column dram_write_bytes bytes Written to the device's memory.
+-- @column occupancy_pct pct Achieved occupancy, weighted by latency.
+-- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
+-- @column arithmetic_flops_per_s flops_per_s Flops / the latency of those that were counted.
+-- @column pipe text Where they do most of their flops.
+-- @column bound text memory or compute.
+-- @column uncounted_pct pct Share of their latency whose counters are not known.
+WITH fact AS MATERIALIZED (FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks)),
+model AS (SELECT batch, trimmed_mean(sorted) AS model_ns FROM model_latency),
+total AS (
+  SELECT batch, name, sum(per_inference) AS kernels, count(DISTINCT layer) AS layers, sum(latency_ns) AS latency_ns,
+    coalesce(sum(latency_ns) FILTER (counted IS NULL), 0) AS counted_ns, sum(flops) AS flops,
+    sum(dram_read_bytes) AS dram_read_bytes, sum(dram_write_bytes) AS dram_write_bytes, sum(dram_bytes) AS dram_bytes,
+    weighted_mean(occupancy_pct, latency_ns) AS occupancy_pct, max_by(pipe, flops) AS pipe,
+    mixed_peak(flops, peak_flops) AS peak_flops, max(peak_bytes) AS peak_bytes
+  FROM fact GROUP BY batch, name)
+SELECT batch, name, kernel_label(name) AS label, kernels, layers, latency_ns,
+  pct(latency_ns, model_ns) AS model_share_pct, pct(latency_ns, sum(latency_ns) OVER ()) AS kernel_share_pct,
+  flops, dram_read_bytes, dram_write_bytes, occupancy_pct, intensity(flops, dram_bytes) AS intensity_flops_per_byte,
+  1e9 * flops / nullif(counted_ns, 0) AS arithmetic_flops_per_s, pipe,
+  bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound,
+  pct(latency_ns - counted_ns, latency_ns) AS uncounted_pct
+FROM total LEFT JOIN model USING (batch)
+ORDER BY latency_ns DESC, name

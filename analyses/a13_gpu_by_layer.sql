@@ -1,0 +1,55 @@
+-- @id a13
+-- @name gpu_by_layer
+-- @title GPU and non-GPU time by layer
+-- @question How much of each layer's latency is spent in its kernels, and how much outside them?
+-- GPU time is the union of the times of the layer's own kernels over all streams, from the kernel run; the layer's
+-- latency, without nested layers, comes from the layer run. The rest is non-GPU time. Where kernels run
+-- asynchronously a layer may be done with launching before they are done: then its kernels' time is all of the layer's,
+-- and `asynchronous` says so. With a CUDA graph the layer is timed on the device: the rest is between its kernels.
+-- @needs kernel
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view stacked_bar x=index y=gpu_pct,non_gpu_pct
+-- @view table caption=batch,time_of columns=index,layer,type,latency_ns,gpu_ns,non_gpu_ns,gpu_pct,asynchronous
+-- @view table by=latency_ns top=20 bar=gpu_pct
+-- @column batch count Inputs per inference.
+-- @column index count Position of the layer in the order of execution, from 0.
+-- @column layer text What the framework calls the layer.
+-- @column type text Its operator.
+-- @column latency_ns ns Trimmed mean of its latency in one inference, without nested layers.
+-- @column time_of text Whose time latency_ns is: host; or device, where a CUDA graph runs no layer on the host.
+-- @column gpu_ns ns Union of its kernels' times in one inference; empty: the kernel run does not have the layer.
+-- @column non_gpu_ns ns What its latency exceeds gpu_ns by.
+-- @column gpu_pct pct Share of gpu_ns, of the longer of latency and gpu_ns.
+-- @column non_gpu_pct pct The rest.
+-- @column asynchronous bool Its kernels take longer than it does.
+WITH wanted AS (
+  SELECT chosen_run(6, CAST($batch AS INTEGER)) AS run_id, chosen_batch(6, CAST($batch AS INTEGER)) AS batch),
+kernel AS (
+  SELECT layer_id, start_ns, start_ns + duration_ns AS end_ns,
+    max(start_ns + duration_ns) OVER (PARTITION BY layer_id ORDER BY start_ns
+                                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
+  FROM span WHERE run_id = (SELECT run_id FROM wanted) AND level = 6 AND is_kernel(type) AND iteration >= 0
+    AND iteration < chosen_end(6, (SELECT batch FROM wanted)) AND layer_id IS NOT NULL),
+busy AS (
+  SELECT layer_id, sum(greatest(0, end_ns - greatest(start_ns, coalesce(covered_ns, start_ns)))) AS busy_ns
+  FROM kernel GROUP BY layer_id),
+execution AS (
+  SELECT l.site_id, l.iteration, sum(coalesce(busy_ns, 0)) AS busy_ns
+  FROM span l LEFT JOIN busy ON busy.layer_id = l.span_id
+  WHERE l.run_id = (SELECT run_id FROM wanted) AND l.level = 3 AND l.iteration >= 0
+    AND l.iteration < chosen_end(6, (SELECT batch FROM wanted))
+  GROUP BY l.site_id, l.iteration),
+site AS (
+  SELECT site_id, sum(busy_ns) / (SELECT count(*) FROM span WHERE run_id = (SELECT run_id FROM wanted)
+      AND level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open) AS gpu_ns
+  FROM execution GROUP BY site_id),
+named AS (SELECT name, gpu_ns FROM site JOIN site_names([(SELECT run_id FROM wanted)], 3) USING (site_id)),
+layer AS (
+  SELECT l.batch, l.ordinal, l.name, l.type, l.self_ns AS latency_ns, l.time_of, gpu_ns
+  FROM layers((SELECT batch FROM wanted)) l LEFT JOIN named USING (name))
+SELECT batch, ordinal AS index, name AS layer, type, latency_ns, time_of, gpu_ns,
+  greatest(0, latency_ns - gpu_ns) AS non_gpu_ns, pct(gpu_ns, greatest(latency_ns, gpu_ns)) AS gpu_pct,
+  pct(greatest(0, latency_ns - gpu_ns), greatest(latency_ns, gpu_ns)) AS non_gpu_pct,
+  gpu_ns > latency_ns AS asynchronous
+FROM layer
+ORDER BY ordinal

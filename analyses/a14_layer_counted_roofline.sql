@@ -1,0 +1,42 @@
+-- @id a14
+-- @name layer_counted_roofline
+-- @title Layer roofline
+-- @question How close are each layer's kernels to the device's limits, and what bounds the layer?
+-- Flops and bytes are sums over the layer's own kernels; throughput is flops over their summed duration, not over
+-- the layer's latency. The roof of the arithmetic is the rate at which each kernel would run at the ceiling of its own
+-- pipe. Kernels that were not counted are left out. Without counters, analysis x6 has the analytic roofline.
+-- @needs kernel,counters,peak
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @view scatter x=intensity_flops_per_byte y=arithmetic_flops_per_s label=layer
+-- @view table caption=batch,peak_bytes_per_s columns=index,layer,type,kernel_latency_ns,intensity_flops_per_byte
+-- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct by=kernel_latency_ns top=20 bar=roof_pct
+-- @column batch count Inputs per inference.
+-- @column index count Position of the layer in the order of execution, from 0.
+-- @column layer text What the framework calls the layer.
+-- @column type text Its operator.
+-- @column kernel_latency_ns ns Sum of the durations of its kernels that were counted.
+-- @column flops flops Floating-point operations in one inference.
+-- @column dram_bytes bytes Read from and written to the device's memory.
+-- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
+-- @column ideal_flops_per_byte flops_per_byte The intensity at which the two ceilings meet.
+-- @column arithmetic_flops_per_s flops_per_s Flops / kernel latency.
+-- @column roof_flops_per_s flops_per_s What the ceilings allow at this intensity.
+-- @column roof_pct pct The least time that the ceilings allow / kernel latency.
+-- @column bound text memory or compute.
+-- @column pipe text Where most of its flops are done.
+-- @column peak_flops_per_s flops_per_s Ceiling of its pipes.
+-- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
+WITH layer AS (
+  SELECT *, kernel_ns - coalesce(uncounted_ns, 0) AS counted_ns
+  FROM layer_kernels(CAST($batch AS INTEGER), $peaks))
+SELECT batch, ordinal AS index, name AS layer, type, counted_ns AS kernel_latency_ns, flops, dram_bytes,
+  intensity(flops, dram_bytes) AS intensity_flops_per_byte,
+  intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / counted_ns AS arithmetic_flops_per_s,
+  roof(flops, dram_bytes, peak_flops, peak_bytes) AS roof_flops_per_s,
+  pct(1e9 * greatest(flops / peak_flops, dram_bytes / peak_bytes), counted_ns) AS roof_pct,
+  bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound, pipe, peak_flops AS peak_flops_per_s,
+  peak_bytes AS peak_bytes_per_s
+FROM layer
+WHERE counted_ns > 0
+ORDER BY coalesce(ordinal, 2147483647), first, name

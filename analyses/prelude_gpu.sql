@@ -1,0 +1,207 @@
+-- What the analyses of the device share, loaded after prelude.sql: kernels and their place in the layers, the
+-- counters that belong to them, the ceilings that they are held against.
+--
+-- Every number comes from the run at its own level: a layer's latency from the layer run, a kernel's duration from
+-- the kernel run without counters, counters from the runs that counted. What belongs together is found by the layer
+-- and the kernel's position within the layer; where the two runs have different kernels there, it is said, and
+-- nothing is joined.
+
+-- ---- Runs ----------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE TEMP VIEW counter_run AS
+  SELECT run_id, coalesce(batch, 1) AS batch, device FROM run
+  WHERE has_counters(counters) AND status <> 'failed' AND iterations > 0 AND deepest_level(levels) = 6;
+CREATE OR REPLACE TEMP MACRO device_number(device) AS
+  CASE WHEN device LIKE 'cuda%' THEN coalesce(try_cast(string_split(device, ':')[2] AS INTEGER), 0) END;
+
+-- NULL if it was measured, else the reason. `counters`: of the kernels.
+CREATE OR REPLACE TEMP MACRO why_no_counters() AS CASE
+  WHEN EXISTS (SELECT 1 FROM counter_run r JOIN span_counter c USING (run_id) JOIN span s USING (run_id, span_id)
+               WHERE s.level = 6) THEN NULL
+  WHEN EXISTS (FROM counter_run) THEN 'counters of the kernels: the runs that counted recorded none'
+  ELSE coalesce(
+    (SELECT concat('counters of the kernels: ', value) FROM evaluation WHERE key = 'not_measured.roofline'),
+    (SELECT concat('counters of the kernels: ', reason) FROM run
+     WHERE has_counters(counters) AND deepest_level(levels) = 6 AND reason <> '' ORDER BY run_id LIMIT 1),
+    CASE WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN why_no_level('kernel') END,
+    'counters of the kernels: profile with --counters roofline') END;
+CREATE OR REPLACE TEMP MACRO why_not_measured(need) AS CASE need
+  WHEN 'peak' THEN why_no_peak()
+  WHEN 'counters' THEN why_no_counters()
+  ELSE why_no_level(need) END;
+-- The batch sizes at which it was measured.
+CREATE OR REPLACE TEMP MACRO measured_batches(need) AS TABLE
+  SELECT DISTINCT batch FROM (
+    SELECT batch FROM measured_run WHERE level = level_number(need)
+    UNION ALL SELECT batch FROM counter_run WHERE need = 'counters')
+  ORDER BY batch;
+
+-- ---- Ceilings of the device ----------------------------------------------------------------------------
+
+CREATE OR REPLACE TEMP VIEW pipe_counter AS
+  SELECT * FROM (VALUES
+    ('fp64_flops', 'fp64'), ('fp32_flops', 'fp32'), ('fp16_flops', 'fp16'),
+    ('tensor_fp16_flops', 'fp16_tensor'), ('tensor_bf16_flops', 'bf16_tensor'),
+    ('tensor_half_flops', 'half_tensor'), ('tensor_tf32_flops', 'tf32_tensor'),
+    ('tensor_fp8_flops', 'fp8_tensor'), ('tensor_fp64_flops', 'fp64_tensor'),
+    ('tensor_int8_ops', 'int8_tensor')) AS t(counter, pipe);
+-- The name of a pipe's ceiling, and of the one that serves where that is not known: fp16 and bf16 have the same rate,
+-- and some hardware counts them together (half).
+CREATE OR REPLACE TEMP MACRO peak_name_of(pipe) AS CASE pipe
+  WHEN 'int8_tensor' THEN 'int8_tensor_ops_per_s' WHEN 'half_tensor' THEN 'fp16_tensor_flops_per_s'
+  ELSE concat(pipe, '_flops_per_s') END;
+CREATE OR REPLACE TEMP MACRO like_peak_name_of(pipe) AS CASE
+  WHEN pipe IN ('half_tensor', 'fp16_tensor') THEN 'bf16_tensor_flops_per_s'
+  WHEN pipe = 'bf16_tensor' THEN 'fp16_tensor_flops_per_s' END;
+-- The ceilings of the devices of some runs, of each name one: from the source that is asked for (measured,
+-- attribute), where there is one from it.
+CREATE OR REPLACE TEMP MACRO ceilings(run_ids, wanted_source) AS TABLE
+  SELECT run_id, name, max_by(p.value, rank) AS value, max_by(source, rank) AS source
+  FROM (SELECT *, 2 * CAST(source = wanted_source AS INTEGER) + CAST(source = 'measured' AS INTEGER) AS rank
+        FROM peak) p
+    JOIN run r ON r.device = p.device AND list_contains(run_ids, r.run_id)
+  GROUP BY run_id, name;
+-- Of several kernels, the ceiling is the rate at which each would run at its own: of flops and the least time in
+-- which they can be done.
+CREATE OR REPLACE TEMP MACRO mixed_peak(flops, peak_flops) AS
+  coalesce(sum(flops) FILTER (flops > 0) / sum(flops / peak_flops) FILTER (flops > 0), max(peak_flops));
+-- The mean weighted by time, over the kernels of which it is known.
+CREATE OR REPLACE TEMP MACRO weighted_mean(value, weight) AS
+  sum(value * weight) / nullif(sum(weight) FILTER (value IS NOT NULL), 0);
+
+-- A kernel's name for people: without its return type, its arguments and most of its template's. Of a template that
+-- runs any kernel it is given, that one's name.
+CREATE OR REPLACE TEMP MACRO kernel_label(name) AS
+  regexp_replace(regexp_replace(
+      regexp_replace(replace(name, '(anonymous namespace)::', ''), '^(void|static|auto) ', ''),
+    '^(?:cutlass\w*::|cutlass)\w*(?:Kernel|kernel)\w*<([\w:]+).*$', '\1'), '[<(].*$', '')
+  || coalesce(' ' || coalesce(nullif(regexp_extract(name, '.*\b(\w*Functor\w*)', 1), ''),
+                              nullif(regexp_extract(name, '(\w+_kernel_cuda)', 1), '')), '');
+
+-- ---- Kernels -------------------------------------------------------------------------------------------
+
+-- Each execution of a kernel in the runs given as a list: its layer's site (NULL: in no layer), and its position
+-- among the layer's kernels in the order of their launches, from 0. Copies and memory sets are no kernels. The
+-- window has one number as its key, the layer (or else the inference) and the run: it sorts twice as fast.
+CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids) AS TABLE
+  SELECT s.run_id, s.span_id, s.iteration, s.site_id, s.start_ns, s.duration_ns, l.layer_site,
+    row_number() OVER (PARTITION BY 65536 * coalesce(s.layer_id, -s.model_id) + s.run_id
+                       ORDER BY s.correlation_id, s.start_ns) - 1 AS position
+  FROM span s LEFT JOIN (
+      SELECT run_id, span_id AS layer_id, site_id AS layer_site FROM span
+      WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3) l USING (run_id, layer_id)
+  WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND s.iteration >= 0
+    AND NOT s.is_open;
+-- The names of the sites of the same runs at one level.
+CREATE OR REPLACE TEMP MACRO site_names(run_ids, wanted_level) AS TABLE
+  SELECT run_id, site_id, any_value(name) AS name FROM span
+  WHERE run_id IN (SELECT unnest(run_ids)) AND level = wanted_level GROUP BY run_id, site_id;
+CREATE OR REPLACE TEMP MACRO kernel_run_ids(batches) AS
+  (SELECT coalesce(list(run_id), []) FROM measured_run WHERE level = 6 AND list_contains(batches, batch));
+CREATE OR REPLACE TEMP MACRO counter_run_ids(batches) AS
+  (SELECT coalesce(list(run_id), []) FROM counter_run WHERE list_contains(batches, batch));
+CREATE OR REPLACE TEMP MACRO kernel_batches() AS
+  (SELECT coalesce(list(batch), []) FROM measured_run WHERE level = 6);
+
+-- One row for each kernel of an inference, in the kernel runs of the batch sizes given as a list. Kernels are told
+-- apart by layer, position within it and site; a layer that runs several times in an inference counts with all of
+-- them: the latency is that of one execution (trimmed mean) times their number.
+CREATE OR REPLACE TEMP MACRO kernels(batches) AS TABLE
+  WITH execution AS MATERIALIZED (
+    SELECT e.* FROM kernel_executions(kernel_run_ids(batches)) e JOIN measured_run r USING (run_id)
+    WHERE e.iteration < r.end_iteration),
+  place AS (
+    SELECT run_id, layer_site, position, site_id, count(*) AS executions, min(span_id) AS span_id,
+      quantile_disc(duration_ns, [0.2, 0.8]) AS q, min(duration_ns) AS min_ns, max(duration_ns) AS max_ns
+    FROM execution GROUP BY ALL),
+  inner_part AS (
+    SELECT e.run_id, p.span_id,
+      CASE WHEN any_value(q[1]) = any_value(q[2]) THEN any_value(q[1]) ELSE
+        (coalesce(sum(duration_ns) FILTER (duration_ns > q[1] AND duration_ns < q[2]), 0)
+          + any_value(q[1]) * (count(*) FILTER (duration_ns <= q[1]) - trim_count(count(*)))
+          + any_value(q[2]) * (count(*) FILTER (duration_ns >= q[2]) - trim_count(count(*))))
+        / (count(*) - 2 * trim_count(count(*))) END AS trimmed_ns
+    FROM execution e JOIN place p ON e.site_id = p.site_id AND e.position = p.position AND e.run_id = p.run_id
+      AND coalesce(e.layer_site, -1) = coalesce(p.layer_site, -1)
+    GROUP BY e.run_id, p.span_id),
+  inference AS (
+    SELECT run_id, batch, count(*) AS inferences FROM span JOIN measured_run r USING (run_id)
+    WHERE r.level = 6 AND span.level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open GROUP BY run_id, batch)
+  SELECT p.run_id, batch, k.ordinal, p.layer_site, l.name AS layer, p.position, p.site_id, k.name, k.type, k.stream,
+    p.executions, p.executions / inferences AS per_inference, trimmed_ns * p.executions / inferences AS latency_ns,
+    p.min_ns, p.max_ns
+  FROM place p JOIN inner_part USING (run_id, span_id) JOIN inference USING (run_id)
+    JOIN (SELECT run_id, span_id, ordinal, name, type, stream FROM span
+          WHERE run_id IN (SELECT unnest(kernel_run_ids(batches)))) k USING (run_id, span_id)
+    LEFT JOIN site_names(kernel_run_ids(batches), 3) l ON l.run_id = p.run_id AND l.site_id = p.layer_site;
+
+-- The counters of each kernel by batch size, layer, position and name: means over the executions that were counted.
+CREATE OR REPLACE TEMP MACRO counted_kernels(batches) AS TABLE
+  SELECT r.batch, coalesce(l.name, '') AS layer, e.position, k.name, c.name AS counter, avg(c.value) AS value
+  FROM kernel_executions(counter_run_ids(batches)) e JOIN counter_run r USING (run_id)
+    JOIN site_names(counter_run_ids(batches), 6) k ON k.run_id = e.run_id AND k.site_id = e.site_id
+    LEFT JOIN site_names(counter_run_ids(batches), 3) l ON l.run_id = e.run_id AND l.site_id = e.layer_site
+    LEFT JOIN span_counter c ON c.run_id = e.run_id AND c.span_id = e.span_id
+  GROUP BY ALL;
+
+-- kernels() with what was counted for each, and the ceiling of its arithmetic: that of the pipe it uses most.
+-- `counted` says why the counters are empty, where they are.
+CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source) AS TABLE
+  WITH counted AS MATERIALIZED (FROM counted_kernels(batches)),
+  total AS (
+    SELECT batch, layer, position, name,
+      coalesce(max_by(pipe, value) FILTER (value > 0), 'fp32') AS pipe,
+      coalesce(max(value) FILTER (counter = 'flops'),
+               sum(value) FILTER (pipe <> 'int8_tensor')) AS flops,
+      max(value) FILTER (counter = 'dram_read_bytes') AS dram_read_bytes,
+      max(value) FILTER (counter = 'dram_write_bytes') AS dram_write_bytes,
+      max(value) FILTER (counter = 'l2_read_bytes') AS l2_read_bytes,
+      max(value) FILTER (counter = 'l2_write_bytes') AS l2_write_bytes,
+      max(value) FILTER (counter = 'occupancy_pct') AS occupancy_pct,
+      max(value) FILTER (counter = 'tensor_pipe_pct') AS tensor_pipe_pct,
+      sum(value) FILTER (pipe LIKE '%tensor') AS tensor_flops
+    FROM counted LEFT JOIN pipe_counter USING (counter) GROUP BY ALL),
+  other AS (SELECT batch, layer, position, min(name) AS name FROM counted GROUP BY ALL),
+  ceiling AS MATERIALIZED (FROM ceilings(kernel_run_ids(batches), wanted_source)),
+  named AS (
+    SELECT k.*, t.pipe, t.occupancy_pct, t.tensor_pipe_pct, t.flops * per_inference AS flops,
+      t.tensor_flops * per_inference AS tensor_flops,
+      t.dram_read_bytes * per_inference AS dram_read_bytes, t.dram_write_bytes * per_inference AS dram_write_bytes,
+      t.l2_read_bytes * per_inference AS l2_read_bytes, t.l2_write_bytes * per_inference AS l2_write_bytes,
+      CASE WHEN t.name IS NOT NULL THEN NULL
+           WHEN k.batch NOT IN (SELECT batch FROM counted) THEN 'not counted'
+           WHEN o.name IS NULL THEN 'not in the counter run'
+           ELSE concat('the counter run has ', o.name, ' here') END AS counted
+    FROM kernels(batches) k
+      LEFT JOIN total t ON t.batch = k.batch AND t.layer = coalesce(k.layer, '') AND t.position = k.position
+        AND t.name = k.name
+      LEFT JOIN other o ON o.batch = k.batch AND o.layer = coalesce(k.layer, '') AND o.position = k.position)
+  SELECT named.*, dram_read_bytes + dram_write_bytes AS dram_bytes, l2_read_bytes + l2_write_bytes AS l2_bytes,
+    coalesce(p.value, f.value) AS peak_flops, m.value AS peak_bytes, l2.value AS peak_l2_bytes,
+    coalesce(p.name, f.name) AS peak_name, coalesce(p.source, f.source) AS peak_source
+  FROM named
+    LEFT JOIN ceiling p ON p.run_id = named.run_id AND p.name = peak_name_of(pipe)
+    LEFT JOIN ceiling f ON f.run_id = named.run_id AND f.name = like_peak_name_of(pipe)
+    LEFT JOIN ceiling m ON m.run_id = named.run_id AND m.name = 'memory_bytes_per_s'
+    LEFT JOIN ceiling l2 ON l2.run_id = named.run_id AND l2.name = 'l2_bytes_per_s';
+
+-- One row for each layer that was executed, with what its own kernels took, computed and moved: those that belong
+-- to it and not to a layer nested in it, as latency_ns leaves out nested layers, too. A kernel that is in no layer is
+-- in the row whose name is empty. `kernels` is empty for a layer that the kernel run does not have.
+CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
+  WITH own AS (
+    SELECT layer AS name, min(ordinal) AS first, sum(per_inference) AS kernels, sum(latency_ns) AS kernel_ns,
+      sum(flops) AS flops, sum(dram_read_bytes) AS dram_read_bytes, sum(dram_write_bytes) AS dram_write_bytes,
+      sum(dram_bytes) AS dram_bytes, weighted_mean(occupancy_pct, latency_ns) AS occupancy_pct,
+      max_by(pipe, flops) AS pipe, mixed_peak(flops, peak_flops) AS peak_flops, max(peak_bytes) AS peak_bytes,
+      sum(latency_ns) FILTER (counted IS NOT NULL) AS uncounted_ns, min(counted) AS uncounted_why
+    FROM kernel_facts([chosen_batch(6, wanted_batch)], wanted_source) GROUP BY layer),
+  seen AS (SELECT DISTINCT name FROM site_names([chosen_run(6, wanted_batch)], 3)),
+  layer AS (FROM layer_costs(chosen_batch(6, wanted_batch)))
+  SELECT chosen_batch(6, wanted_batch) AS batch, layer.ordinal, coalesce(layer.name, own.name) AS name, layer.type,
+    layer.depth, layer.self_ns AS latency_ns, layer.time_of,
+    coalesce(own.kernels, CASE WHEN seen.name IS NOT NULL THEN 0 END) AS kernels,
+    coalesce(own.kernel_ns, CASE WHEN seen.name IS NOT NULL THEN 0 END) AS kernel_ns,
+    own.* EXCLUDE (name, kernels, kernel_ns),
+    layer.flops AS analytic_flops, layer.bytes AS analytic_bytes
+  FROM own FULL JOIN layer ON layer.name = own.name LEFT JOIN seen ON seen.name = layer.name;

@@ -16,6 +16,7 @@ enum class Code {
   kUsage,         // the caller asked for something that makes no sense (exit 2)
   kCorrupt,       // foreign bytes are not what they claim to be (exit 1)
   kNotAvailable,  // a capability is absent here: a framework, a GPU, a privilege (exit 4)
+  kOutOfMemory,   // of the host or of a device: less at once may do (exit 1)
   kInterrupted,   // the user asked to stop; what was measured is kept (exit 1)
 };
 

@@ -40,8 +40,9 @@
 //     of collectors: probe <name> <levels, comma separated> <counters> <why others are absent>
 //                          <device> <counting> <why it can watch nothing here; empty: it can>
 //   --names       names <counters>
-//   --watch       watching, after any number of lines: fact <key> <value>, peak <name> <value>
-//                                         <source>
+//   --watch       watching <tells states: 1> <measures ceilings: 1>
+//                                         after any number of lines: fact <key> <value>, peak
+//                                         <name> <value> <source>
 //     state       state <sm MHz> <memory MHz> <temperature C> <power W> <memory used, bytes>
 //                       <memory in all, bytes> <is known: 1> <throttle reasons>; empty: not known
 //     measure     measured, after any number of lines: peak ...

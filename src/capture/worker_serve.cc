@@ -78,7 +78,8 @@ Status watch(const WorkerOptions& options, const xsp_host* host, const std::stri
   if (collector.describe != nullptr && collector.describe(host, device, &report) != XSP_OK) {
     return not_available(why);
   }
-  send({"watching"});
+  send({"watching", collector.state == nullptr ? "0" : "1",
+        collector.measure == nullptr ? "0" : "1"});
   for (std::string line; std::getline(commands, line);) {
     if (line == "quit") break;
     if (line == "state") {

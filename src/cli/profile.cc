@@ -45,10 +45,20 @@ struct Options {
   uint64_t seed = 1;
   std::vector<std::string> inputs;
   std::vector<std::string> framework_options;
+  bool cuda_graph = false;
+  std::string replay = "auto";
+  bool reuse = false;
+  double price = 0;  // of an hour of the GPU, in whatever currency; 0: not said
   bool no_peaks = false;
   bool quiet = false;
   OutputOptions format;
 };
+
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.10g", value);
+  return text;
+}
 
 // What the user's word for the model stands for.
 struct Model {
@@ -127,16 +137,22 @@ Result<evaluate::Wanted> parse_wanted(const Options& options) {
   return wanted;
 }
 
-Result<evaluate::Plan> plan_for(const std::string& device, const evaluate::Gpu& gpu,
-                                const evaluate::Wanted& wanted,
-                                const evaluate::Installation& installation,
-                                const std::atomic<int>& stop) {
+// Chooses the device, and plans what to measure on it.
+Status plan_request(const Options& options, const evaluate::Probe& framework,
+                    const evaluate::Wanted& wanted, const evaluate::Installation& installation,
+                    const std::atomic<int>& stop, evaluate::Request* request) {
+  const evaluate::Gpu gpu = evaluate::find_gpu();
+  std::string& device = request->worker.device;
+  if (options.device.empty()) device = evaluate::default_device(framework, gpu);
+  XSP_CHECK_OK(evaluate::check_device(device, gpu));
   const auto collectors = evaluate::probe_collectors(installation, device, stop);
   evaluate::Capabilities capabilities = evaluate::capabilities_of(collectors, device, gpu);
   if (wanted.counters) {
     XSP_CHECK_OK(evaluate::add_counter_names(installation, *wanted.counters, &capabilities, stop));
   }
-  return evaluate::make_plan(wanted, capabilities);
+  XSP_TRY(request->plan, evaluate::make_plan(wanted, capabilities));
+  request->monitors = evaluate::monitors_of(collectors);
+  return Ok{};
 }
 
 Result<evaluate::Request> make_request(const Options& options,
@@ -146,24 +162,22 @@ Result<evaluate::Request> make_request(const Options& options,
   // What can be refused without any work is refused first.
   XSP_TRY(const evaluate::Wanted wanted, parse_wanted(options));
   XSP_TRY(request.worker.options, parse_framework_options(options.framework_options));
+  if (options.cuda_graph) request.worker.options.emplace_back("cuda_graph", "1");
   if (!options.device.empty()) {
     XSP_TRY(request.worker.device, evaluate::parse_device(options.device));
   }
   XSP_TRY(const Model model, resolve_model(options.model, installation));
   XSP_TRY(const evaluate::Framework framework,
           evaluate::choose_framework(installation, options.framework, model.path, stop));
-  const evaluate::Gpu gpu = evaluate::find_gpu();
-  if (options.device.empty()) {
-    request.worker.device = evaluate::default_device(*framework.probe, gpu);
-  }
-  XSP_CHECK_OK(evaluate::check_device(request.worker.device, gpu));
-  XSP_TRY(request.plan, plan_for(request.worker.device, gpu, wanted, installation, stop));
+  XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
   request.worker.program = installation.worker;
   request.worker.adapter = framework.adapter;
   request.worker.model = model.path;
   request.worker.threads = options.threads;
   request.worker.seed = options.seed;
   request.worker.inputs = options.inputs;
+  request.worker.replay = options.replay;
+  request.worker.reuse = options.reuse;
   request.worker_limits.answer_s = options.timeout_s;
   request.limits.width = options.width_percent / 100;
   const double batch_count = static_cast<double>(std::max<size_t>(1, wanted.batches.size()));
@@ -176,6 +190,7 @@ Result<evaluate::Request> make_request(const Options& options,
   request.facts["model_path"] = model.path;
   if (model.bytes > 0) request.facts["model_bytes"] = std::to_string(model.bytes);
   request.facts["xsp_version"] = XSP_VERSION;
+  if (options.price > 0) request.facts["gpu.price_per_hour"] = number_text(options.price);
   return request;
 }
 
@@ -200,6 +215,8 @@ Row row_of(const evaluate::Run& run, const std::vector<evaluate::Overhead>& over
                      : run.ready       ? run.ready->batch
                                        : std::nullopt;
   if (batch) row["batch"] = int64_t{*batch};
+  // Where single spans were counted, times are not those of the model.
+  if (run.planned.pace == evaluate::Pace::kFew) return row;
   if (latency.count > 0) row["latency_ns"] = latency.median;
   if (latency.median_interval) {
     row["latency_low_ns"] = latency.median_interval->low;
@@ -308,7 +325,7 @@ Status profile(const Options& options, const std::string& command) {
   request.facts["command"] = command;
   Result<evaluate::Outcome> outcome = failed("");
   {
-    const auto progress = make_progress(request.facts["model"],
+    const auto progress = make_progress(request.facts["model"] + " on " + request.worker.device,
                                         options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
     for (const auto& [what, reason] : request.plan.not_measured) {
       progress->note("not measured: " + what + ": " + reason);
@@ -334,11 +351,8 @@ std::string command_line() {
   return text;
 }
 
-}  // namespace
-
-void add_profile(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("profile", "Measure a model, level by level");
+// What is measured: the model, on what, how deep.
+void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
   verb->add_option("MODEL", options->model,
                    "A name of 'xsp models --list', a model's file, or fake:DESCRIPTION")
       ->type_name("")
@@ -353,8 +367,30 @@ void add_profile(CLI::App& app, int& exit_status) {
                    "api,kernel");
   verb->add_option("--counters", options->counters,
                    "roofline, energy, NAME,... or none; else energy, where a GPU tells it");
+  verb->add_option(
+          "--replay", options->replay,
+          "How counters of kernels are counted that need several passes: each kernel again "
+          "and again, or the whole application")
+      ->check(CLI::IsMember({"auto", "kernel", "application"}))
+      ->capture_default_str();
+  verb->add_flag("--reuse", options->reuse,
+                 "Take a kernel's counters from an equal one that was counted before");
+  verb->add_flag("--cuda-graph", options->cuda_graph,
+                 "Capture the model as a CUDA graph and replay it: --option cuda_graph=1");
+  verb->add_option("--price", options->price,
+                   "What an hour of the GPU costs: kept in the file for the analyses of cost")
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("profile", "Measure a model, level by level");
+  add_subject(verb, options);
   verb->add_option("--max-time", options->max_time_s,
-                   "Seconds that all runs may take; else 30 for each batch size")
+                   "Seconds that all runs may take, but for counters of kernels; else 30 for each "
+                   "batch size")
       ->check(CLI::PositiveNumber);
   verb->add_option("--width", options->width_percent,
                    "Stop when the median is known to within this many percent")
@@ -387,9 +423,15 @@ void add_profile(CLI::App& app, int& exit_status) {
       "measured, 1 a run failed or was interrupted (the file holds the others), 2 usage, 4 not\n"
       "available here.\n"
       "\n"
+      "On a GPU the levels api (calls of CUDA) and kernel are measured as well, and its energy, "
+      "for a\n"
+      "tenth of the time; counters of kernels (--counters roofline) are counted last, in a few\n"
+      "inferences that are slow, and whose times are left out.\n"
+      "\n"
       "Examples:\n"
       "  xsp profile resnet50\n"
       "  xsp profile model.onnx --batch 1,2,4,8 -o sweep.xsp\n"
+      "  xsp profile model.pt2 --device cuda --counters roofline,energy --price 3.5\n"
       "  xsp profile bert-base --input input_ids=1x128:int64 --threads 1\n"
       "  xsp profile fake:layers=3,us=500 --max-time 5");
   verb->callback([options, &exit_status] {

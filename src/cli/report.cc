@@ -17,6 +17,7 @@ int report(const Error& error) {
       return 4;
     case Code::kFailed:
     case Code::kCorrupt:
+    case Code::kOutOfMemory:
     case Code::kInterrupted:
       return 1;
   }

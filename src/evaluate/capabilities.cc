@@ -94,6 +94,15 @@ Capabilities capabilities_of(const std::vector<Collector>& collectors, const std
   return capabilities;
 }
 
+std::vector<std::filesystem::path> monitors_of(const std::vector<Collector>& collectors) {
+  std::vector<std::filesystem::path> monitors;
+  for (const Collector& collector : collectors) {
+    if (!collector.probe.ok() || collector.probe->device.empty()) continue;
+    if (collector.probe->unavailable.empty()) monitors.push_back(collector.path);
+  }
+  return monitors;
+}
+
 Status add_counter_names(const Installation& installation, const std::vector<std::string>& wanted,
                          Capabilities* capabilities, const std::atomic<int>& stop) {
   for (Offer& offer : capabilities->offers) {

@@ -22,6 +22,9 @@ Status check_device(const std::string& device, const Gpu& gpu);
 Capabilities capabilities_of(const std::vector<Collector>& collectors, const std::string& device,
                              const Gpu& gpu);
 
+// Those that watch the device itself, and can: what it is, its state, its ceilings.
+std::vector<std::filesystem::path> monitors_of(const std::vector<Collector>& collectors);
+
 // Adds the names that collectors keep to themselves because they are many, if a wanted counter is
 // not known without them.
 Status add_counter_names(const Installation& installation, const std::vector<std::string>& wanted,

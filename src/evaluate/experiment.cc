@@ -1,15 +1,16 @@
 #include "evaluate/experiment.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <chrono>
 #include <ctime>
 
+#include "evaluate/counted.h"
+#include "evaluate/monitor.h"
 #include "evaluate/peaks.h"
 #include "evaluate/record.h"
 #include "evaluate/scratch.h"
 #include "store/database.h"
+#include "xsp/xsp.h"
 
 namespace xsp::evaluate {
 namespace {
@@ -22,6 +23,10 @@ constexpr double kMemoryMargin = 1.1;
 // Shares of the processors' time above which the numbers are doubtful.
 constexpr double kForeignLoadMax = 0.05;
 constexpr double kStolenMax = 0.02;
+// The part of a batch size's time that a stretch without a pause takes, and its bounds in seconds.
+constexpr double kStretchShare = 0.1;
+constexpr double kStretchMin = 2;
+constexpr double kStretchMax = 10;
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -38,10 +43,14 @@ std::string percent(double share) {
   return text;
 }
 
-std::string mebibytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
 double seconds_since(TimePoint start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
 }
 
 std::string name_of(const PlannedRun& run) {
@@ -52,7 +61,16 @@ std::string name_of(const PlannedRun& run) {
 class Experiment {
  public:
   Experiment(const Request& request, Listener& listener, const std::atomic<int>& stop)
-      : request_(request), listener_(listener), stop_(stop) {
+      : request_(request),
+        listener_(listener),
+        stop_(stop),
+        monitors_(request.worker.device, stop) {
+    environment_ = this_environment();
+    environment_.machine_state = [this, host = environment_.machine_state] {
+      MachineState state = host();
+      state.device = monitors_.state();
+      return state;
+    };
     for (const PlannedRun& planned : request.plan.runs) {
       Run run;
       run.planned = planned;
@@ -67,6 +85,11 @@ class Experiment {
     XSP_TRY(scratch_, ScratchFolder::create());
     facts_ = request_.facts;
     facts_["started_at"] = utc_now();
+    if (!request_.monitors.empty()) {
+      listener_.step("asking " + request_.worker.device + " what it is");
+      monitors_.start(request_.worker.program, request_.monitors);
+      tell_monitors_notes();
+    }
     keep_state("before");
     const TimePoint start = steady_clock::now();
     for (size_t first = 0; first < runs_.size() && !refused_;) {
@@ -103,22 +126,78 @@ class Experiment {
     return {Code::kInterrupted, "interrupted before anything was measured"};
   }
 
-  // All runs of one batch size: at once if memory permits, else one after another.
+  // All runs of one batch size: those that take turns, then the others one by one.
   void run_batch(size_t first, size_t end, double time_s) {
+    size_t middle = first;
+    double stretches_s = 0;
+    for (size_t i = first; i < end; ++i) {
+      if (runs_[i].planned.pace == Pace::kInterleaved) middle = i + 1;
+      if (runs_[i].planned.pace == Pace::kStretch) stretches_s += stretch_s(time_s);
+    }
+    run_interleaved(first, middle, std::max(0.0, time_s - stretches_s));
+    for (size_t i = middle; i < end && !stopped() && !refused_; ++i) {
+      if (!has_no_memory(i)) run_alone(i, time_s);
+    }
+  }
+
+  // At once if memory permits, else one after another.
+  void run_interleaved(size_t first, size_t end, double time_s) {
     std::optional<size_t> opened;
+    const DeviceState before = monitors_.state();
     for (size_t i = first; i < end && !stopped() && !opened && !refused_; ++i) {
-      if (open(i)) opened = i;
+      if (!has_no_memory(i) && open(i)) opened = i;
     }
     if (!opened) return;
-    if (all_fit(*opened, end)) {
+    if (all_fit(*opened, end) && all_fit_on_device(before, *opened, end)) {
       for (size_t i = *opened + 1; i < end && !stopped(); ++i) open(i);
       run_group(*opened, end, time_s);
       return;
     }
+    warn(
+        "the sets of levels are measured one after another, so that drift of the machine does "
+        "not cancel: their workers do not fit into the memory together");
     const double share_s = time_s / static_cast<double>(end - *opened);
     for (size_t i = *opened; i < end; ++i) {
       if (i > *opened && (stopped() || !open(i))) continue;
       run_group(i, i + 1, share_s);
+    }
+  }
+
+  // Did the bare model of this batch size run out of memory? So will every other run of it.
+  bool has_no_memory(size_t i) {
+    for (size_t k = i; k-- > 0 && runs_[k].planned.batch == runs_[i].planned.batch;) {
+      const auto& failure = runs_[k].series.failure;
+      const bool is_bare = runs_[k].planned.levels == XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
+      if (!is_bare || !failure || failure->code != Code::kOutOfMemory) continue;
+      runs_[i].started = true;
+      runs_[i].series.failure = failure;
+      runs_[i].series.stopped_by = "failure";
+      return true;
+    }
+    return false;
+  }
+
+  static double stretch_s(double time_s) {
+    return std::clamp(time_s * kStretchShare, kStretchMin, kStretchMax);
+  }
+
+  // A run whose counters set the pace.
+  void run_alone(size_t i, double time_s) {
+    if (!open(i)) return;
+    Run& run = runs_[i];
+    const bool is_stretch = run.planned.pace == Pace::kStretch;
+    listener_.step("counting " + joined(run.planned.counters) + " (" + name_of(run.planned) + ")");
+    const int done = run.series.warmup_iterations;
+    FewLimits limits;
+    limits.time_s = time_s;
+    run.series = is_stretch
+                     ? measure_stretch(*workers_[i], done, stretch_s(time_s), environment_, stop_)
+                     : measure_few(*workers_[i], done, run.ready->iterations_needed, limits,
+                                   environment_, stop_);
+    if (run.series.failure) {
+      fail(i, Error(*run.series.failure));
+    } else {
+      end_worker(i);
     }
   }
 
@@ -142,13 +221,16 @@ class Experiment {
     if (!worker.ok()) {
       // A model or an input that is no good will be no better for the other runs.
       const Code code = worker.error().code;
-      if (i == 0 && code != Code::kFailed && code != Code::kInterrupted) refused_ = worker.error();
+      const bool is_no_good =
+          code != Code::kFailed && code != Code::kInterrupted && code != Code::kOutOfMemory;
+      if (i == 0 && is_no_good) refused_ = worker.error();
       fail(i, worker.error());
       return false;
     }
     workers_[i] = std::move(worker).value();
     run.ready = workers_[i]->ready();
-    const auto block = workers_[i]->run(1, 0);
+    collect_notes(i);  // what takes long is told beforehand
+    const auto block = workers_[i]->warm(1);
     if (!block.ok()) {
       fail(i, block.error());
       return false;
@@ -175,11 +257,20 @@ class Experiment {
     if (others == 0 || !available) return true;
     const double needed = static_cast<double>(others) * static_cast<double>(each) * kMemoryMargin;
     if (needed <= static_cast<double>(*available)) return true;
-    warn(
-        "the sets of levels are measured one after another, so that drift of the machine does not "
-        "cancel: a worker takes " +
-        mebibytes(each) + ", and " + mebibytes(*available) + " are available");
     return false;
+  }
+
+  // The same for the device's memory, of which a worker has taken what is gone since `before`.
+  bool all_fit_on_device(const DeviceState& before, size_t opened, size_t end) {
+    const size_t others = end - opened - 1;
+    const DeviceState now = monitors_.state();
+    if (others == 0 || !before.memory_used_bytes || !now.memory_used_bytes ||
+        !now.memory_total_bytes) {
+      return true;
+    }
+    const double each = std::max(0.0, *now.memory_used_bytes - *before.memory_used_bytes);
+    const double available = *now.memory_total_bytes - *now.memory_used_bytes;
+    return static_cast<double>(others) * each * kMemoryMargin <= available;
   }
 
   // Measures the open workers of runs [first, end) in turns, and ends them.
@@ -201,6 +292,7 @@ class Experiment {
     const TimePoint start = steady_clock::now();
     std::vector<Series> series =
         measure(subjects, infos, limits, request_.worker.seed, environment_, listener_, stop_);
+    judge_device(series);
     judge_load(before, workers_cpu_s(indices) - ours_before, seconds_since(start));
     for (size_t k = 0; k < indices.size(); ++k) {
       const size_t i = indices[k];
@@ -262,19 +354,27 @@ class Experiment {
     }
   }
 
+  // Did the device run at one clock?
+  void judge_device(const std::vector<Series>& series) {
+    for (std::string& text : doubts_about_device(series)) warn(std::move(text));
+  }
+
   void warn(const std::string& text) {
     listener_.warn(text);
     warnings_.push_back(text);
   }
 
   void keep_state(const std::string& when) {
-    const MachineState state = machine_.state();
+    const MachineState state = environment_.machine_state();
     const auto put = [&](const char* name, const std::optional<double>& value) {
       if (value) facts_["machine." + (name + ("_" + when))] = std::to_string(*value);
     };
     put("cpu_mhz", state.cpu_mhz);
     put("temperature_c", state.temperature_c);
     put("load_1min", state.load_1min);
+    put("gpu_sm_clock_mhz", state.device.sm_clock_mhz);
+    put("gpu_temperature_c", state.device.temperature_c);
+    put("gpu_power_w", state.device.power_w);
   }
 
   void gather_facts() {
@@ -297,7 +397,11 @@ class Experiment {
       }
       break;
     }
+    for (const auto& [key, value] : monitors_.facts()) facts_[key] = value;
     int number = 0;
+    for (const std::string& note : monitor_notes_) {
+      facts_["note." + std::to_string(++number)] = note;
+    }
     for (const Run& run : runs_) {
       for (const std::string& note : run.notes) {
         facts_["note." + std::to_string(++number)] = name_of(run.planned) + ": " + note;
@@ -307,9 +411,21 @@ class Experiment {
     for (const std::string& text : warnings_) facts_["warning." + std::to_string(++number)] = text;
   }
 
+  void tell_monitors_notes() {
+    for (std::string& note : monitors_.take_notes()) {
+      listener_.note(note);
+      monitor_notes_.push_back(std::move(note));
+    }
+  }
+
   std::vector<Peak> peaks() {
     if (!request_.measure_peaks || stopped()) return {};
     listener_.step("measuring the machine's ceilings");
+    if (request_.worker.device != "cpu") {
+      monitors_.measure();
+      tell_monitors_notes();
+      return monitors_.peaks();
+    }
     int threads = usable_processors();
     for (const Run& run : runs_) {
       if (run.ready && run.ready->threads) threads = std::min(threads, *run.ready->threads);
@@ -333,54 +449,22 @@ class Experiment {
       // What was measured is worth more than where it was wanted.
       outcome.misplaced =
           failed(request_.output.string() + ": cannot be written: " + status.error().text);
-      auto elsewhere = write_elsewhere(record);
+      auto elsewhere = write_elsewhere(record, request_.output.filename());
       if (!elsewhere.ok()) return *outcome.misplaced;
       outcome.file = std::move(elsewhere).value();
     }
-    outcome.overheads = overheads();
+    outcome.overheads = overheads_of(runs_);
     outcome.runs = std::move(runs_);
     return outcome;
-  }
-
-  // Each run against the one that it differs from by one thing: a level, or the counters.
-  std::vector<Overhead> overheads() const {
-    std::vector<Overhead> found;
-    size_t first = 0;  // of the batch
-    for (size_t i = 1; i < runs_.size(); ++i) {
-      const bool same_batch = runs_[i].planned.batch == runs_[first].planned.batch;
-      if (!same_batch) first = i;
-      if (!same_batch) continue;
-      const Run& without = runs_[i].planned.counters.empty() ? runs_[i - 1] : runs_[first];
-      const Difference latency = difference(without.series, runs_[i].series);
-      if (latency.pairs == 0) continue;
-      found.push_back({runs_[i].planned.run_id, without.planned.run_id, latency});
-    }
-    return found;
-  }
-
-  // In a folder of its own for temporary files, which stays if there is something in it.
-  Result<fs::path> write_elsewhere(const Record& record) {
-    std::error_code error;
-    const fs::path base = fs::temp_directory_path(error);
-    std::string folder = ((error ? fs::path("/tmp") : base) / "xsp-rescued-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) return failed(folder + ": cannot be made");
-    const fs::path path = fs::path(folder) / request_.output.filename();
-    const Status status = write_new(record, path);
-    if (status.ok()) return path;
-    fs::remove_all(folder, error);
-    return status.error();
-  }
-
-  static Status write_new(const Record& record, const fs::path& path) {
-    XSP_TRY(store::Database database, store::Database::create(path));
-    return write_record(record, database);
   }
 
   const Request& request_;
   Listener& listener_;
   const std::atomic<int>& stop_;
   const Machine machine_;
-  const Environment environment_ = this_environment();
+  Monitors monitors_;
+  std::vector<std::string> monitor_notes_;
+  Environment environment_;
   std::unique_ptr<ScratchFolder> scratch_;
   std::vector<Run> runs_;
   std::vector<std::unique_ptr<Worker>> workers_;  // of the runs that are open

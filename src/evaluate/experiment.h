@@ -32,6 +32,8 @@ struct Request {
   WorkerLimits worker_limits;
   Limits limits;  // time_s: of all runs together
   bool measure_peaks = true;
+  // Collectors that tell what the device is and in which state; none for the processor.
+  std::vector<std::filesystem::path> monitors;
   std::filesystem::path output;
   // Rows of `evaluation` that the caller knows: model, command, xsp_version, ...
   std::map<std::string, std::string> facts;
@@ -57,6 +59,12 @@ struct Overhead {
   int without_run_id = 0;  // with the next shallower set of levels; or without counters
   Difference latency_ns;
 };
+
+// Of each run that took turns with the one that it differs from by one thing: a level, or the
+// counters.
+std::vector<Overhead> overheads_of(const std::vector<Run>& runs);
+// What makes the numbers doubtful: the device held its clock down, or its clock moved.
+std::vector<std::string> doubts_about_device(const std::vector<Series>& series);
 
 struct Outcome {
   std::filesystem::path file;  // where the evaluation is

@@ -173,7 +173,7 @@ std::optional<double> Machine::temperature_c() const {
 }
 
 MachineState Machine::state() const {
-  return {mean_mhz(), temperature_c(), number("proc/loadavg")};
+  return {mean_mhz(), temperature_c(), number("proc/loadavg"), {}};
 }
 
 std::optional<CpuTimes> Machine::cpu_times() const {

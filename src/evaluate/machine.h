@@ -12,11 +12,23 @@
 
 namespace xsp::evaluate {
 
+// Of a device, at one moment; throttle_reasons is empty if nothing holds its clock down.
+struct DeviceState {
+  std::optional<double> sm_clock_mhz;
+  std::optional<double> memory_clock_mhz;
+  std::optional<double> temperature_c;
+  std::optional<double> power_w;
+  std::optional<double> memory_used_bytes;  // by every process together
+  std::optional<double> memory_total_bytes;
+  std::optional<std::string> throttle_reasons;
+};
+
 // At one moment.
 struct MachineState {
   std::optional<double> cpu_mhz;        // mean over cores
   std::optional<double> temperature_c;  // of the hottest processor sensor
   std::optional<double> load_1min;
+  DeviceState device;  // that the model runs on, if it is not the processor
 };
 
 // Processor time since the machine started, summed over its processors.

@@ -15,7 +15,7 @@ struct World {
   Environment environment() {
     return {[this] { return now_ns; },
             [this] {
-              return MachineState{{}, {}, static_cast<double>(order.size())};
+              return MachineState{{}, {}, static_cast<double>(order.size()), {}};
             }};
   }
 };

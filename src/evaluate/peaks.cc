@@ -185,12 +185,13 @@ void add_bandwidth(int threads, std::vector<Peak>* peaks) {
     }
   });
   const Bandwidth all = bandwidth_of(threads, a, b, c, count);
-  peaks->push_back({"cpu", "memory_bytes_per_s", std::max(all.read, all.triad)});
-  peaks->push_back({"cpu", "memory_read_bytes_per_s", all.read});
-  peaks->push_back({"cpu", "memory_triad_bytes_per_s", all.triad});
+  peaks->push_back({"cpu", "memory_bytes_per_s", std::max(all.read, all.triad), "measured"});
+  peaks->push_back({"cpu", "memory_read_bytes_per_s", all.read, "measured"});
+  peaks->push_back({"cpu", "memory_triad_bytes_per_s", all.triad, "measured"});
   if (threads == 1) return;
   const Bandwidth one = bandwidth_of(1, a, b, c, count);
-  peaks->push_back({"cpu", "memory_1_thread_bytes_per_s", std::max(one.read, one.triad)});
+  peaks->push_back(
+      {"cpu", "memory_1_thread_bytes_per_s", std::max(one.read, one.triad), "measured"});
 }
 
 // "fp32_flops_per_s" becomes "fp32_1_thread_flops_per_s": units come last.
@@ -212,8 +213,9 @@ PeakReport measure_peaks(int threads) {
     const double one = rate_of(loop, 1);
     // All threads are never slower than one, unless others disturbed them.
     const double all = report.threads > 1 ? std::max(one, rate_of(loop, report.threads)) : one;
-    report.peaks.push_back({"cpu", loop.name, all});
-    if (report.threads > 1) report.peaks.push_back({"cpu", one_thread_name(loop.name), one});
+    report.peaks.push_back({"cpu", loop.name, all, "measured"});
+    if (report.threads > 1)
+      report.peaks.push_back({"cpu", one_thread_name(loop.name), one, "measured"});
   }
   add_bandwidth(report.threads, &report.peaks);
   return report;

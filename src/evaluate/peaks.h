@@ -11,9 +11,10 @@
 namespace xsp::evaluate {
 
 struct Peak {
-  std::string device;  // "cpu"
+  std::string device;  // "cpu", "cuda:0"
   std::string name;    // "fp32_flops_per_s", "memory_bytes_per_s", ...
   double value = 0;
+  std::string source = "measured";  // or "attribute", of the device
 };
 
 struct PeakReport {

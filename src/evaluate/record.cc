@@ -1,5 +1,7 @@
 #include "evaluate/record.h"
 
+#include <stdlib.h>
+
 #include <filesystem>
 
 #include "store/ingest.h"
@@ -29,9 +31,12 @@ store::RunInfo info_of(const Run& run, const Request& request) {
   info.reason = run.reason();
   info.stopped_by = run.series.stopped_by;
   for (const MeasuredBlock& block : run.series.blocks) {
+    const MachineState& state = block.machine;
     info.blocks.push_back({block.first_iteration, block.iterations, block.start_ns,
-                           block.duration_ns, block.machine.cpu_mhz, block.machine.temperature_c,
-                           block.machine.load_1min});
+                           block.duration_ns, state.cpu_mhz, state.temperature_c, state.load_1min,
+                           state.device.sm_clock_mhz, state.device.memory_clock_mhz,
+                           state.device.temperature_c, state.device.power_w,
+                           state.device.throttle_reasons});
   }
   return info;
 }
@@ -58,9 +63,11 @@ Status write_record(const Record& record, store::Database& database) {
                                 {{"key", key}, {"value", value}}));
   }
   for (const Peak& peak : record.peaks) {
-    XSP_CHECK_OK(
-        database.query("INSERT INTO peak VALUES ($device, $name, $value, 'measured')",
-                       {{"device", peak.device}, {"name", peak.name}, {"value", peak.value}}));
+    XSP_CHECK_OK(database.query("INSERT INTO peak VALUES ($device, $name, $value, $source)",
+                                {{"device", peak.device},
+                                 {"name", peak.name},
+                                 {"value", peak.value},
+                                 {"source", peak.source}}));
   }
   int64_t ordinal = 0;
   for (const auto& [name, type] : record.request->model_layers) {
@@ -68,6 +75,24 @@ Status write_record(const Record& record, store::Database& database) {
                                 {{"ordinal", ordinal++}, {"name", name}, {"type", type}}));
   }
   return database.finish();
+}
+
+Result<std::filesystem::path> write_elsewhere(const Record& record,
+                                              const std::filesystem::path& name) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path base = fs::temp_directory_path(error);
+  std::string folder = ((error ? fs::path("/tmp") : base) / "xsp-rescued-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) return failed(folder + ": cannot be made");
+  const fs::path path = fs::path(folder) / name;
+  const auto write = [&]() -> Status {
+    XSP_TRY(store::Database database, store::Database::create(path));
+    return write_record(record, database);
+  };
+  const Status status = write();
+  if (status.ok()) return path;
+  fs::remove_all(folder, error);
+  return status.error();
 }
 
 }  // namespace xsp::evaluate

@@ -2,6 +2,7 @@
 #ifndef XSP_EVALUATE_RECORD_H_
 #define XSP_EVALUATE_RECORD_H_
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,6 +23,11 @@ struct Record {
 
 // Fills the database, and finishes it: afterwards it is at the path that it was created for.
 Status write_record(const Record& record, store::Database& database);
+
+// Where the path that was asked for cannot be written: the same in a folder of its own for
+// temporary files, which stays if there is something in it. The file's path.
+Result<std::filesystem::path> write_elsewhere(const Record& record,
+                                              const std::filesystem::path& name);
 
 }  // namespace xsp::evaluate
 

@@ -20,6 +20,8 @@ class Subject {
   // Runs that many iterations, which are expected to take this long (0: unknown). After an Error
   // the subject is gone: every later call gives an Error again.
   virtual Result<Block> run(int iterations, double expected_s) = 0;
+  // The same, of inferences that are not counted by whoever counts single spans.
+  virtual Result<Block> warm(int iterations) { return run(iterations, 0); }
   // Returns when it has come to rest and been forgotten, so that it does not disturb what runs
   // next: frameworks let their threads spin for a while after a run.
   virtual void settle() {}

@@ -51,8 +51,9 @@ Error error_of(const Fields& fields) {
   if (status == XSP_BAD_MODEL) error.code = Code::kCorrupt;
   if (status == XSP_BAD_INPUT) error.code = Code::kUsage;
   if (status == XSP_NOT_AVAILABLE) error.code = Code::kNotAvailable;
-  if (status == XSP_OUT_OF_MEMORY && error.text.find("memory") == std::string::npos) {
-    error.text += ": out of memory";
+  if (status == XSP_OUT_OF_MEMORY) {
+    error.code = Code::kOutOfMemory;
+    if (error.text.find("memory") == std::string::npos) error.text += ": out of memory";
   }
   return error;
 }

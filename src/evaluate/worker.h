@@ -75,8 +75,7 @@ class Worker : public Subject {
 
   const Ready& ready() const { return ready_; }
   Result<Block> run(int iterations, double expected_s) override;
-  // As run; collectors that count single spans do not count these.
-  Result<Block> warm(int iterations);
+  Result<Block> warm(int iterations) override;
   // Gives up after a tenth of a second, and notes it once.
   void settle() override;
   // Brings all layer spans into the trace and ends the process. The trace of a worker that does not

@@ -28,6 +28,33 @@ Value optional_number(const std::optional<T>& number) {
   return Value(static_cast<int64_t>(*number));
 }
 
+Status insert_block(Database& database, const RunInfo& run, int64_t number) {
+  const BlockInfo& block = run.blocks[static_cast<size_t>(number)];
+  const std::map<std::string, Value> values = {
+      {"run_id", int64_t{run.run_id}},
+      {"block", number},
+      {"first", int64_t{block.first_iteration} - run.warmup_iterations},
+      {"iterations", int64_t{block.iterations}},
+      {"start", block.start_ns},
+      {"duration", block.duration_ns},
+      {"mhz", optional_number(block.cpu_mhz)},
+      {"temperature", optional_number(block.temperature_c)},
+      {"load", optional_number(block.load_1min)},
+      {"gpu_sm", optional_number(block.gpu_sm_clock_mhz)},
+      {"gpu_memory", optional_number(block.gpu_memory_clock_mhz)},
+      {"gpu_temperature", optional_number(block.gpu_temperature_c)},
+      {"gpu_power", optional_number(block.gpu_power_w)},
+      {"gpu_reasons", block.gpu_throttle_reasons ? Value(*block.gpu_throttle_reasons) : Value()}};
+  XSP_CHECK_OK(database.query(
+      "INSERT INTO block(run_id, block, first_iteration, iterations, start_ns, duration_ns, "
+      "cpu_mhz, temperature_c, load_1min, gpu_sm_clock_mhz, gpu_memory_clock_mhz, "
+      "gpu_temperature_c, gpu_power_w, gpu_throttle_reasons) VALUES ($run_id, $block, $first, "
+      "$iterations, $start, $duration, $mhz, $temperature, $load, $gpu_sm, $gpu_memory, "
+      "$gpu_temperature, $gpu_power, $gpu_reasons)",
+      values));
+  return Ok{};
+}
+
 Status insert_run(Database& database, const RunInfo& run) {
   const std::map<std::string, Value> values = {
       {"run_id", int64_t{run.run_id}},
@@ -52,23 +79,8 @@ Status insert_run(Database& database, const RunInfo& run) {
                      "$iterations, $status,"
                      " $reason, $stopped_by)",
                      values));
-  int64_t number = 0;
-  for (const BlockInfo& block : run.blocks) {
-    XSP_CHECK_OK(
-        database.query("INSERT INTO block(run_id, block, first_iteration, iterations, start_ns, "
-                       "duration_ns, cpu_mhz,"
-                       " temperature_c, load_1min) VALUES ($run_id, $block, $first, $iterations, "
-                       "$start, $duration,"
-                       " $mhz, $temperature, $load)",
-                       {{"run_id", int64_t{run.run_id}},
-                        {"block", number++},
-                        {"first", int64_t{block.first_iteration} - run.warmup_iterations},
-                        {"iterations", int64_t{block.iterations}},
-                        {"start", block.start_ns},
-                        {"duration", block.duration_ns},
-                        {"mhz", optional_number(block.cpu_mhz)},
-                        {"temperature", optional_number(block.temperature_c)},
-                        {"load", optional_number(block.load_1min)}}));
+  for (size_t number = 0; number < run.blocks.size(); ++number) {
+    XSP_CHECK_OK(insert_block(database, run, static_cast<int64_t>(number)));
   }
   return Ok{};
 }

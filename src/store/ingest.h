@@ -21,6 +21,11 @@ struct BlockInfo {
   std::optional<double> cpu_mhz;
   std::optional<double> temperature_c;
   std::optional<double> load_1min;
+  std::optional<double> gpu_sm_clock_mhz;
+  std::optional<double> gpu_memory_clock_mhz;
+  std::optional<double> gpu_temperature_c;
+  std::optional<double> gpu_power_w;
+  std::optional<std::string> gpu_throttle_reasons;
 };
 
 // A row of the table `run`, with its blocks. See schema.sql.

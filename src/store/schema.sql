@@ -32,7 +32,14 @@ CREATE TABLE block(
   duration_ns BIGINT NOT NULL,
   cpu_mhz DOUBLE,                 -- mean over cores, at the block's end; NULL: not measured
   temperature_c DOUBLE,           -- NULL: not measured
-  load_1min DOUBLE);
+  load_1min DOUBLE,
+  -- Of the GPU that the model runs on, at the block's end; what it was at its beginning, the end of the block
+  -- before tells. NULL: no GPU, or not known.
+  gpu_sm_clock_mhz DOUBLE,
+  gpu_memory_clock_mhz DOUBLE,
+  gpu_temperature_c DOUBLE,
+  gpu_power_w DOUBLE,             -- mean of about the last second
+  gpu_throttle_reasons VARCHAR);  -- what held its clock down since the block before; '': nothing
 
 CREATE TABLE span(
   run_id INTEGER NOT NULL,

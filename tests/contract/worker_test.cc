@@ -274,7 +274,7 @@ TEST(Worker, ProbesAdaptersAndCollectors) {
   WorkerProcess names({"--collector", collector.string(), "--names"});
   EXPECT_EQ(names.reply(), (Fields{"names", ""}));
   WorkerProcess watch({"--collector", collector.string(), "--watch", "--device", "cuda:0"});
-  EXPECT_EQ(watch.reply(), Fields{"watching"});
+  EXPECT_EQ(watch.reply(), (Fields{"watching", "0", "0"}));
   watch.send("state");
   EXPECT_EQ(watch.reply(), (Fields{"state", "", "", "", "", "", "", "", ""}));
   watch.send("measure");

@@ -1,0 +1,26 @@
+// Rates: what one multiprocessor does in a clock, by compute capability. With the device's clock
+// and its number of multiprocessors they are its ceilings by attributes.
+#ifndef XSP_COLLECTORS_CEILINGS_RATES_H_
+#define XSP_COLLECTORS_CEILINGS_RATES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace xsp::ceilings {
+
+// Operations of one multiprocessor per clock, a multiply-add counting 2; 0: none, or unknown.
+struct Rates {
+  int capability;  // 90: compute capability 9.0
+  int fp64, fp32, fp16;
+  int fp64_tensor, tf32_tensor, fp16_tensor, bf16_tensor, fp8_tensor, int8_tensor;
+};
+
+// nullptr: a compute capability that the table lacks.
+const Rates* rates_of(int capability);
+// Names as in the table peak: {"fp32_flops_per_s", 256}, ...; without those that are 0.
+std::vector<std::pair<std::string, int>> named(const Rates& rates);
+
+}  // namespace xsp::ceilings
+
+#endif  // XSP_COLLECTORS_CEILINGS_RATES_H_

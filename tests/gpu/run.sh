@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# The whole GPU suite, on any machine with an NVIDIA GPU, nvcc and a python3 with PyTorch. Checks invariants,
+# not numbers; then measures a fixed set of models. Prints one short table last.
+#
+#   tests/gpu/run.sh [--tree PREFIX] [--out DIR] [STAGE...]
+#
+#   --tree    an installed xsp (cmake --install); else the release preset is built and installed into DIR/tree
+#   --out     where evaluations, logs and the table go: a new folder below the current one by default
+#   STAGE     build collector counters models measure batches truth cost faults; all of them by default
+#
+# Without a GPU it says so and ends with 0. Exit status 1: a check failed.
+set -uo pipefail
+source_dir=$(cd "$(dirname "$0")/../.." && pwd)
+tree='' out='' stages=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --tree) tree=$(realpath "$2"); shift 2 ;;
+    --out) mkdir -p "$2"; out=$(realpath "$2"); shift 2 ;;
+    -*) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) stages+=("$1"); shift ;;
+  esac
+done
+[ ${#stages[@]} -gt 0 ] || stages=(build collector counters models measure batches truth cost faults)
+if ! nvidia-smi -L >/dev/null 2>&1; then
+  echo "skipped: no NVIDIA GPU on this machine (nvidia-smi -L finds none)"
+  exit 0
+fi
+[ -n "$out" ] || { out="$PWD/xsp-gpu-$(date +%Y%m%d-%H%M%S)"; mkdir -p "$out"; }
+models="${XSP_GPU_MODELS:-$out/models}"
+mkdir -p "$out/log" "$models"
+table="$out/table.txt"
+
+# line STATUS WHAT DETAIL
+line() { printf '%-7s %-34s %s\n' "$1" "$2" "$3" | tee -a "$table"; }
+# check WHAT LOG COMMAND...: its exit status decides; the last line of its output is the detail.
+check() {
+  local what=$1 log="$out/log/$2.txt"; shift 2
+  if "$@" >"$log" 2>&1; then line ok "$what" "$(tail -n 1 "$log" | cut -c1-150)"
+  else line FAILED "$what" "$(tail -n 1 "$log" | cut -c1-150)"; fi
+}
+xsp() { "$tree/bin/xsp" "$@"; }
+
+stage_build() {
+  if [ -z "$tree" ]; then
+    tree="$out/tree"
+    check "build xsp" build bash -c "cd '$source_dir' && tools/deps.sh --build && cmake --preset release -DXSP_TESTS=OFF &&
+      cmake --build --preset release && cmake --install build/release --prefix '$tree'"
+  fi
+  check "build the adapter torch" build_torch "$tree/lib/xsp/adapters/src/build" torch
+  check "build collect" build_collect nvcc -O2 -std=c++17 -I "$tree/include" -o "$out/collect" \
+    "$source_dir/tests/gpu/collect.cu" -L "$tree/lib" -lxsp -lcuda -lpthread -ldl
+  check "build known_kernels" build_known nvcc -O2 -std=c++17 -I "$tree/include" -o "$out/known_kernels" \
+    "$source_dir/tests/gpu/known_kernels.cu" -L "$tree/lib" -lxsp -lcublas -lcublasLt -lcuda -ldl
+}
+
+stage_collector() {
+  check "collector cupti" collect env LD_LIBRARY_PATH="$tree/lib" "$out/collect" check \
+    "$tree/lib/xsp/collectors/cupti.so" "$tree/bin/xsp"
+}
+stage_counters() {
+  check "counters of known kernels" known env LD_LIBRARY_PATH="$tree/lib" "$out/known_kernels" check \
+    "$tree/lib/xsp/collectors/cupti.so" "$tree/bin/xsp"
+}
+
+# name: recipe of tools/export_torch.py and its options
+recipes() {
+  cat <<'R'
+resnet50.pt resnet50
+resnet50-bf16.pt resnet50 --dtype bf16
+mobilenet_v2.pt mobilenet_v2
+vit_b_16.pt vit_b_16
+bert-base.pt bert-base
+gpt2-prefill.pt gpt2-prefill
+gpt2-decode.pt gpt2-decode
+ssd300_vgg16.pt ssd300_vgg16
+resnet50.pt2 resnet50 --device cuda
+resnet50-bf16.pt2 resnet50 --dtype bf16 --device cuda
+bert-base.pt2 bert-base --device cuda
+R
+}
+stage_models() {
+  local pids=() name recipe
+  while read -r name recipe; do
+    [ -e "$models/$name" ] && continue
+    # shellcheck disable=SC2086
+    python3 "$source_dir/tools/export_torch.py" $recipe -o "$models/$name" >"$out/log/export_$name.txt" 2>&1 &
+    pids+=("$! $name")
+  done < <(recipes)
+  local one
+  for one in "${pids[@]}"; do
+    if wait "${one%% *}"; then line ok "export ${one#* }" ""
+    else line FAILED "export ${one#* }" "$(tail -n 1 "$out/log/export_${one#* }.txt" | cut -c1-150)"; fi
+  done
+}
+
+# Every invariant of an evaluation, as one line.
+invariants() {
+  local file=$1 offenders
+  offenders=$(xsp query "$file" "$(cat "$source_dir/tests/gpu/invariants.sql")" --format csv | awk -F, '$2 != 0' |
+    tail -n +2) || return 1
+  if [ -n "$offenders" ]; then tr '\n' ';' <<<"$offenders"; return 1; fi
+  echo "all hold"
+}
+# profile NAME OUTPUT OPTIONS...
+profile() {
+  local model=$1 name=$2; shift 2
+  local file="$out/$name.xsp" log="$out/log/$name.txt"
+  if ! xsp profile "$models/$model" --framework torch --device cuda -o "$file" "$@" >"$log" 2>&1; then
+    line FAILED "profile $name" "$(grep -m1 error "$log" | cut -c1-150)"
+    [ -e "$file" ] || return
+  fi
+  line ok "profile $name" "$(summary "$file")"
+  local verdict; verdict=$(invariants "$file") && line ok "invariants $name" "$verdict" ||
+    line FAILED "invariants $name" "$verdict"
+}
+summary() {
+  xsp query "$1" "$(cat "$source_dir/tests/gpu/summary.sql")" --format csv | tail -n +2 | tr '\n' ' ' | tr -d '"'
+}
+
+stage_measure() {
+  local name
+  for name in resnet50.pt resnet50-bf16.pt mobilenet_v2.pt vit_b_16.pt bert-base.pt gpt2-prefill.pt \
+    gpt2-decode.pt ssd300_vgg16.pt resnet50.pt2 resnet50-bf16.pt2 bert-base.pt2; do
+    [ -e "$models/$name" ] || { line skipped "profile $name" "not exported"; continue; }
+    profile "$name" "$name" --counters roofline --max-time 12
+  done
+  for name in resnet50.pt bert-base.pt gpt2-decode.pt; do
+    [ -e "$models/$name" ] || continue
+    profile "$name" "$name-graph" --cuda-graph --max-time 10
+  done
+}
+stage_batches() {
+  profile resnet50.pt resnet50-batches --batch 1,2,4,8,16,32,64,128,256 --counters roofline --max-time 60
+}
+
+stage_truth() {
+  local file="$out/resnet50.pt.xsp"
+  [ -e "$file" ] || profile resnet50.pt resnet50.pt --counters roofline --max-time 12
+  check "kernel times as torch.profiler's" truth_times python3 "$source_dir/tests/gpu/against_torch_profiler.py" \
+    "$tree/bin/xsp" "$file" "$models/resnet50.pt"
+  if command -v ncu >/dev/null; then
+    check "counters as Nsight Compute's" truth_counters python3 "$source_dir/tests/gpu/against_ncu.py" \
+      "$tree/bin/xsp" "$file" "$models/resnet50.pt"
+  else
+    line skipped "counters as Nsight Compute's" "ncu is not installed"
+  fi
+}
+
+for stage in "${stages[@]}"; do
+  declare -F "stage_$stage" >/dev/null || { echo "error: $stage: not a stage: see $0 --help" >&2; exit 2; }
+  "stage_$stage"
+done
+echo
+cat "$table"
+echo "$(grep -c '^ok' "$table") passed, $(grep -c '^FAILED' "$table") failed, $(grep -c '^skipped' "$table") skipped"
+! grep -q '^FAILED' "$table"

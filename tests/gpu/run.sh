@@ -2,19 +2,21 @@
 # The whole GPU suite, on any machine with an NVIDIA GPU, nvcc and a python3 with PyTorch. Checks invariants,
 # not numbers; then measures a fixed set of models. Prints one short table last.
 #
-#   tests/gpu/run.sh [--tree PREFIX] [--out DIR] [STAGE...]
+#   tests/gpu/run.sh [--tree PREFIX --programs DIR] [--out DIR] [STAGE...]
 #
 #   --tree    an installed xsp (cmake --install); else the release preset is built and installed into DIR/tree
+#   --programs  the build's tests/gpu, which is not installed
 #   --out     where evaluations, logs and the table go: a new folder below the current one by default
 #   STAGE     build collector counters models measure batches truth cost faults; all of them by default
 #
 # Without a GPU it says so and ends with 0. Exit status 1: a check failed.
 set -uo pipefail
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
-tree='' out='' stages=()
+tree='' out='' stages=() programs="$source_dir/build/release/tests/gpu"
 while [ $# -gt 0 ]; do
   case $1 in
     --tree) tree=$(realpath "$2"); shift 2 ;;
+    --programs) programs=$(realpath "$2"); shift 2 ;;
     --out) mkdir -p "$2"; out=$(realpath "$2"); shift 2 ;;
     -*) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;;
     *) stages+=("$1"); shift ;;
@@ -47,19 +49,20 @@ stage_build() {
       cmake --build --preset release && cmake --install build/release --prefix '$tree'"
   fi
   check "build the adapter torch" build_torch "$tree/lib/xsp/adapters/src/build" torch
-  check "build collect" build_collect nvcc -O2 -std=c++17 -I "$tree/include" -o "$out/collect" \
-    "$source_dir/tests/gpu/collect.cu" -L "$tree/lib" -lxsp -lcuda -lpthread -ldl
-  check "build known_kernels" build_known nvcc -O2 -std=c++17 -I "$tree/include" -o "$out/known_kernels" \
-    "$source_dir/tests/gpu/known_kernels.cu" -L "$tree/lib" -lxsp -lcublas -lcublasLt -lcuda -ldl
+  local one
+  for one in collect_work known_kernels; do
+    check "build $one" "build_$one" nvcc -std=c++17 -O1 -shared -Xcompiler -fPIC -arch=native \
+      -o "$out/lib$one.so" "$source_dir/tests/gpu/$one.cu" -lcuda -lcublas -lcublasLt
+  done
 }
 
 stage_collector() {
-  check "collector cupti" collect env LD_LIBRARY_PATH="$tree/lib" "$out/collect" check \
-    "$tree/lib/xsp/collectors/cupti.so" "$tree/bin/xsp"
+  check "collector cupti" collect env LD_LIBRARY_PATH="$tree/lib" "$programs/collect" \
+    "$tree/lib/xsp/collectors/cupti.so" "$out/libcollect_work.so" "$out/collect.xtrace"
 }
 stage_counters() {
-  check "counters of known kernels" known env LD_LIBRARY_PATH="$tree/lib" "$out/known_kernels" check \
-    "$tree/lib/xsp/collectors/cupti.so" "$tree/bin/xsp"
+  check "counters of known kernels" known env LD_LIBRARY_PATH="$tree/lib" "$programs/known" \
+    "$tree/lib/xsp/collectors/cupti.so" "$out/libknown_kernels.so" "$out/known.xtrace"
 }
 
 # name: recipe of tools/export_torch.py and its options

@@ -27,6 +27,7 @@ if(XSP_TESTS)
   target_compile_definitions(fake_cupti_old PRIVATE FAKE_OLD)
 
   file(GLOB cupti_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/*_test.cc")
+  list(FILTER cupti_tests EXCLUDE REGEX "/counting_")  # these load the real CUPTI
   xsp_test(collectors_cupti_test SOURCES ${cupti_tests} ${parts}
     "${CMAKE_SOURCE_DIR}/tests/gpu/recorded.cc"
     LIBRARIES xsp_annotate xsp_correlate ${CMAKE_DL_LIBS})
@@ -36,4 +37,17 @@ if(XSP_TESTS)
     XSP_FAKE_OLD_DIR="${CMAKE_BINARY_DIR}/tests/fake_cuda_old"
     XSP_COLLECTOR="$<TARGET_FILE:${target}>")
   add_dependencies(collectors_cupti_test ${target} fake_cupti fake_cupti_old fake_driver xsp-worker)
+endif()
+
+# Counting, against the chips as CUPTI knows them without a GPU, and against a fake of its profiler.
+file(GLOB counting_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/counting_*.cc")
+xsp_test(collectors_counting_test SOURCES ${counting_sources} "collectors/cupti/names.cc"
+  "collectors/cupti/occupancy.cc" "collectors/cupti/api_calls.cc"
+  LIBRARIES xsp_annotate Threads::Threads ${CMAKE_DL_LIBS})
+if(TARGET collectors_counting_test)
+  target_include_directories(collectors_counting_test SYSTEM PRIVATE ${cuda_headers})
+  target_include_directories(collectors_counting_test PRIVATE
+    "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
+  target_compile_definitions(collectors_counting_test PRIVATE
+    XSP_CUPTI_FOLDER="${cuda_cupti}/nvidia/cu13/lib")
 endif()

@@ -77,9 +77,10 @@ uint32_t KernelSites::make_site(const std::string& mangled, const Kernel& kernel
   xsp_site_attribute(site, "mangled_name", valid_utf8(mangled).c_str());
   xsp_site_attribute(site, "grid", triple(geometry.grid).c_str());
   xsp_site_attribute(site, "block", triple(geometry.block).c_str());
+  xsp_site_counter(site, "dynamic_shared_bytes", geometry.dynamic_shared_bytes);
+  if (geometry.registers == 0) return site;
   xsp_site_counter(site, "registers_per_thread", geometry.registers);
   xsp_site_counter(site, "static_shared_bytes", geometry.static_shared_bytes);
-  xsp_site_counter(site, "dynamic_shared_bytes", geometry.dynamic_shared_bytes);
   const Occupancy occupancy = occupancy_of(limits(device), geometry);
   if (occupancy.blocks == 0) return site;
   xsp_site_attribute(site, "occupancy_limiter", occupancy.limiter);

@@ -23,7 +23,7 @@ struct DeviceLimits {
 struct Geometry {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
-  uint32_t registers = 0;  // per thread
+  uint32_t registers = 0;  // per thread; 0: neither these nor the static bytes are known
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_bytes = 0;
   // Of a multiprocessor, as the driver divided it from the cache; 0: not known.

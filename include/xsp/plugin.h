@@ -231,7 +231,7 @@ typedef struct xsp_collector_probe {
 
 /* How counters with several passes are counted: a device counts only so much at a time. */
 typedef enum xsp_replay {
-  XSP_REPLAY_AUTO = 0,       /* by kernel if memory permits, else by application */
+  XSP_REPLAY_AUTO = 0,       /* the quicker one that serves here */
   XSP_REPLAY_KERNEL = 1,     /* every kernel again and again, its memory restored in between */
   XSP_REPLAY_APPLICATION = 2 /* every inference again and again, one pass in each */
 } xsp_replay;

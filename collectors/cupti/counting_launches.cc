@@ -1,0 +1,203 @@
+#include "collectors/cupti/counting_launches.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "xsp/xsp.h"
+
+namespace xsp::cupti {
+namespace {
+
+constexpr CUpti_CallbackId kDriverCalls[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+};
+// The runtime's calls that end in those.
+constexpr CUpti_CallbackId kRuntimeCalls[] = {
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_ptsz_v9000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000,
+};
+
+// The call of the calling thread that a driver's launch is part of.
+struct Open {
+  const char* runtime_call = nullptr;
+  const char* call = "";
+  int64_t start_ns = 0;
+  bool is_captured = false;
+};
+thread_local Open open_call;
+
+uint32_t thread_id() {
+  thread_local const auto id = static_cast<uint32_t>(syscall(SYS_gettid));
+  return id;
+}
+
+// What a call of the driver launches.
+struct Asked {
+  KernelKey key;
+  CUstream stream = nullptr;
+  bool is_per_thread = false;  // stream 0 stands for the thread's own
+};
+
+Asked of_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  const auto kernel = [&](const auto& p, bool is_per_thread) {
+    const char* name = data.symbolName == nullptr ? "(unknown kernel)" : data.symbolName;
+    return Asked{{name,
+                  {p.gridDimX, p.gridDimY, p.gridDimZ},
+                  {p.blockDimX, p.blockDimY, p.blockDimZ},
+                  p.sharedMemBytes},
+                 p.hStream,
+                 is_per_thread};
+  };
+  const void* p = data.functionParams;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+      return kernel(*static_cast<const cuLaunchKernelEx_params*>(p)->config, false);
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
+      return kernel(*static_cast<const cuLaunchKernelEx_ptsz_params*>(p)->config, true);
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
+      return kernel(*static_cast<const cuLaunchCooperativeKernel_params*>(p), false);
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
+      return kernel(*static_cast<const cuLaunchCooperativeKernel_ptsz_params*>(p), true);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
+      return {{}, static_cast<const cuGraphLaunch_params*>(p)->hStream, false};
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz:
+      return {{}, static_cast<const cuGraphLaunch_ptsz_params*>(p)->hStream, true};
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
+      return kernel(*static_cast<const cuLaunchKernel_ptsz_params*>(p), true);
+    default:
+      return kernel(*static_cast<const cuLaunchKernel_params*>(p), false);
+  }
+}
+
+}  // namespace
+
+bool Launches::subscribe(std::string* why) {
+  const CUptiResult result = api_.cuptiSubscribe(&subscriber_, on_event, this);
+  if (result != CUPTI_SUCCESS) {
+    subscriber_ = nullptr;
+    *why = "hardware counters: CUPTI refuses a subscriber (" + api_.error_text(result) +
+           "): another profiler is active in this process: end it";
+    return false;
+  }
+  for (const CUpti_CallbackId id : kDriverCalls) {
+    (void)api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  }
+  for (const CUpti_CallbackId id : kRuntimeCalls) {
+    (void)api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API, id);
+  }
+  for (const CUpti_CallbackId id :
+       {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING}) {
+    (void)api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
+  }
+  return true;
+}
+
+void Launches::unsubscribe() {
+  if (subscriber_ != nullptr) (void)api_.cuptiUnsubscribe(subscriber_);
+  subscriber_ = nullptr;
+}
+
+void Launches::on_event(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                        const void* data) {
+  auto* self = static_cast<Launches*>(user);
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    self->on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
+  } else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+    self->on_runtime(*static_cast<const CUpti_CallbackData*>(data));
+  } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    self->on_driver(id, *static_cast<const CUpti_CallbackData*>(data));
+  }
+}
+
+void Launches::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
+  const std::lock_guard lock(mutex_);
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+    contexts_.insert(data.context);
+  } else {
+    contexts_.erase(data.context);
+  }
+}
+
+void Launches::on_runtime(const CUpti_CallbackData& data) {
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    open_call = {data.functionName, data.functionName, xsp_now_ns(), false};
+  } else {
+    open_call = {};
+  }
+}
+
+void Launches::on_driver(CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  const Asked asked = of_call(id, data);
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    if (open_call.runtime_call == nullptr)
+      open_call = {nullptr, data.functionName, xsp_now_ns(), {}};
+    // What is captured into a graph is not executed. Where it cannot be told, the stream is the
+    // legacy one while another is being captured: that is an error of the program's.
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    open_call.is_captured = api_.cuStreamIsCapturing(asked.stream, &status) == CUDA_SUCCESS &&
+                            status != CU_STREAM_CAPTURE_STATUS_NONE;
+    return;
+  }
+  const Open open = open_call;
+  if (open.runtime_call == nullptr) open_call = {};
+  const auto* result = static_cast<const CUresult*>(data.functionReturnValue);
+  if (open.is_captured || (result != nullptr && *result != CUDA_SUCCESS)) return;
+  Launch launch;
+  launch.api = open.call;
+  launch.context = data.context;
+  launch.thread = thread_id();
+  launch.correlation_id = data.correlationId;
+  launch.start_ns = open.start_ns;
+  launch.end_ns = xsp_now_ns();
+  (void)api_.cuptiGetDeviceId(data.context, &launch.device);
+  (void)api_.cuptiGetStreamIdEx(data.context, asked.stream, asked.is_per_thread ? 1 : 0,
+                                &launch.stream);
+  const std::lock_guard lock(mutex_);
+  contexts_.insert(data.context);
+  launch.kernel = intern(asked.key);
+  launches_.push_back(launch);
+}
+
+uint32_t Launches::intern(KernelKey key) {
+  const auto next = static_cast<uint32_t>(keys_.size());
+  const auto [at, is_new] = indices_.try_emplace(std::move(key), next);
+  if (is_new) keys_.push_back(&at->first);
+  return at->second;
+}
+
+std::vector<Launch> Launches::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(launches_, {});
+}
+
+size_t Launches::count() const {
+  const std::lock_guard lock(mutex_);
+  return launches_.size();
+}
+
+std::vector<CUcontext> Launches::contexts() const {
+  const std::lock_guard lock(mutex_);
+  return {contexts_.begin(), contexts_.end()};
+}
+
+const KernelKey& Launches::key(uint32_t kernel) const {
+  const std::lock_guard lock(mutex_);
+  return *keys_[kernel];
+}
+
+}  // namespace xsp::cupti

@@ -1,0 +1,67 @@
+// The range profiler on one CUDA context: one range for each kernel, in the order of their
+// execution.
+//
+// A session is start, work, stop; with kernel replay it counts everything, with application replay
+// one pass, and is_complete() says whether it was the last. Then read() gives the ranges, and
+// begins anew. All calls come from one thread, while the context's kernels are not running.
+#ifndef XSP_COLLECTORS_CUPTI_COUNTING_RANGES_H_
+#define XSP_COLLECTORS_CUPTI_COUNTING_RANGES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectors/cupti/counting_api.h"
+#include "collectors/cupti/counting_chip.h"
+
+namespace xsp::cupti {
+
+enum class Replay { kKernel, kApplication };
+
+class Ranges {
+ public:
+  // `config` and `metrics` are those of chip.configure; `chip` and `config` outlive this. Null and
+  // a line in *why if counting is not permitted or not possible.
+  static std::unique_ptr<Ranges> open(const CountingApi& api, const Chip& chip, CUcontext context,
+                                      const std::vector<uint8_t>& config,
+                                      const std::vector<std::string>& metrics, std::string* why);
+  ~Ranges();
+  Ranges(const Ranges&) = delete;
+  Ranges& operator=(const Ranges&) = delete;
+
+  CUcontext context() const { return context_; }
+
+  // Makes room for `capacity` ranges in a session, and begins anew.
+  bool prepare(Replay replay, size_t capacity, std::string* why);
+  bool start(std::string* why);
+  bool stop(std::string* why);
+  // Whether every pass has been taken since prepare or the last read.
+  bool is_complete() const { return is_complete_; }
+
+  // What the sessions counted: the metrics' values for each range, empty where there are none.
+  // Ranges beyond the capacity are missing.
+  bool read(std::vector<std::vector<double>>* values, std::string* why);
+
+ private:
+  Ranges(const CountingApi& api, const Chip& chip, CUcontext context,
+         const std::vector<uint8_t>& config, const std::vector<std::string>& metrics);
+  bool configure(std::string* why);
+  bool number_of(size_t range, uint64_t* number, std::string* why) const;
+  bool is_fine(CUptiResult result, const char* what, std::string* why) const;
+
+  const CountingApi& api_;
+  const Chip& chip_;
+  CUcontext context_;
+  const std::vector<uint8_t>& config_;
+  std::vector<const char*> metric_names_;
+  CUpti_RangeProfiler_Object* profiler_ = nullptr;
+  std::vector<uint8_t> image_;
+  Replay replay_ = Replay::kKernel;
+  size_t capacity_ = 0;
+  bool is_complete_ = false;
+};
+
+}  // namespace xsp::cupti
+
+#endif  // XSP_COLLECTORS_CUPTI_COUNTING_RANGES_H_

@@ -59,7 +59,8 @@ TEST(Names, EachGeometryIsASiteOfItsOwn) {
     return DeviceLimits{};
   });
   Geometry small;
-  Geometry large;
+  small.registers = 16;
+  Geometry large = small;
   large.grid[0] = 2;
   const uint32_t first = sites.site_of("_Z4axpyIfEviPT_", small, 0);
   EXPECT_NE(first, 0u);

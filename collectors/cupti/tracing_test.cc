@@ -380,7 +380,7 @@ TEST_F(TracingTest, ARefusalSaysWhyAndWhatToDo) {
 std::string said_by_worker(const std::string& environment) {
   const std::string command = environment + " '" XSP_BIN_DIR
                                             "/xsp-worker' --probe --device cuda "
-                                            "--collector '" XSP_COLLECTOR "' 2>&1";
+                                            "--collector '" XSP_COLLECTOR "' 2>&1 3>&-";
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
   std::array<char, 4096> part{};

@@ -150,7 +150,15 @@ TEST_F(TracingTest, SwitchesOnWhatIsAskedForAndOffAgain) {
   EXPECT_TRUE(fake_->kinds.empty());
   EXPECT_TRUE(fake_->calls.empty());
   EXPECT_FALSE(fake_->is_subscribed);
-  EXPECT_EQ(notes_, "");
+}
+
+TEST_F(TracingTest, ADefectIsSaidWhenItMatters) {
+  ASSERT_EQ(start(), XSP_OK) << why_;
+  stop();
+  notes_ = "";
+  ASSERT_EQ(start(), XSP_OK) << why_;  // a second recording of the process
+  stop();
+  EXPECT_NE(notes_.find("CUPTI 13.0.1: in the second recording"), notes_.npos) << notes_;
 }
 
 TEST_F(TracingTest, KernelsAloneNeedNoCalls) {

@@ -34,11 +34,16 @@ Buffers::~Buffers() {
 
 uint8_t* Buffers::take() {
   const std::lock_guard lock(mutex_);
-  if (is_stopping_ || ready_.empty()) return nullptr;
-  uint8_t* buffer = ready_.back();
-  ready_.pop_back();
+  if (is_stopping_) return nullptr;
   changed_.notify_one();
-  return buffer;
+  if (!ready_.empty()) {
+    uint8_t* buffer = ready_.back();
+    ready_.pop_back();
+    return buffer;
+  }
+  // Many threads asked at once. The pages come as they are written.
+  if (allocated_ == buffers_max_) return nullptr;
+  return allocate();
 }
 
 void Buffers::give(uint8_t* buffer, size_t size) {
@@ -56,18 +61,27 @@ void Buffers::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+uint8_t* Buffers::allocate() {
+  void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  ++allocated_;
+  return static_cast<uint8_t*>(at);
+}
+
+bool Buffers::wants_more() const {
+  return ready_.size() < kReady && allocated_ < buffers_max_ && !is_exhausted_;
+}
+
 void Buffers::refill(std::unique_lock<std::mutex>* lock) {
-  while (ready_.size() < kReady && allocated_ < buffers_max_ && !is_exhausted_) {
+  while (wants_more()) {
+    uint8_t* buffer = allocate();
+    is_exhausted_ = buffer == nullptr;
+    if (is_exhausted_) return;
+    // Touching the pages takes a while, in which others may take and give.
     lock->unlock();
-    void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    madvise(buffer, kBytes, MADV_POPULATE_WRITE);
     lock->lock();
-    if (at == MAP_FAILED) {
-      is_exhausted_ = true;
-      return;
-    }
-    ++allocated_;
-    ready_.push_back(static_cast<uint8_t*>(at));
+    ready_.push_back(buffer);
   }
 }
 
@@ -88,8 +102,7 @@ void Buffers::work() {
     if (is_stopping_) return;
     refill(&lock);
     if (!filled_.empty() || is_stopping_) continue;
-    const bool wants_more = ready_.size() < kReady && allocated_ < buffers_max_ && !is_exhausted_;
-    if (!wants_more) changed_.wait(lock);
+    if (!wants_more()) changed_.wait(lock);
   }
 }
 

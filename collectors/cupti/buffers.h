@@ -21,7 +21,7 @@ namespace xsp::cupti {
 class Buffers {
  public:
   static constexpr size_t kBytes = 4u << 20;  // of each: 20,000 kernels, or 80,000 calls
-  static constexpr size_t kReady = 3;         // kept ready
+  static constexpr size_t kReady = 4;         // kept ready
   static constexpr size_t kMax = 64;
 
   // What is called with the records of each buffer, on the thread that empties them.
@@ -46,7 +46,10 @@ class Buffers {
   };
 
   void work();
-  // Allocates until enough are ready. Holds the lock but while it allocates.
+  // Call it with the lock held. Null if there is no memory.
+  uint8_t* allocate();
+  bool wants_more() const;
+  // Allocates until enough are ready, without the lock for the longest part of it.
   void refill(std::unique_lock<std::mutex>* lock);
 
   const Consume consume_;

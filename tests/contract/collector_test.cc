@@ -157,8 +157,8 @@ TEST_P(CollectorTest, CountsEachInference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CollectorTest, testing::ValuesIn(built_collectors()),
-                         [](const testing::TestParamInfo<std::filesystem::path>& info) {
-                           std::string name = info.param.stem().string();
+                         [](const testing::TestParamInfo<std::filesystem::path>& one) {
+                           std::string name = one.param.stem().string();
                            for (char& c : name) {
                              if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
                            }

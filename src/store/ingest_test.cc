@@ -82,7 +82,13 @@ RunInfo sample_run() {
   run.warmup_iterations = 2;
   run.iterations = 4;
   run.stopped_by = "iterations";
-  run.blocks.push_back({0, 6, 1000, 2000, 2100.5, std::nullopt, 0.25});
+  BlockInfo block;
+  block.iterations = 6;
+  block.start_ns = 1000;
+  block.duration_ns = 2000;
+  block.cpu_mhz = 2100.5;
+  block.load_1min = 0.25;
+  run.blocks.push_back(block);
   return run;
 }
 

@@ -18,6 +18,7 @@
 //   nested        each layer holds a layer layer_<i>/inner, of half its time
 //   late          layers are emitted by flush, as of a framework that keeps its own profile
 //   tokens        a second input, tokens int64[batch, sequence]
+//   cuda          may be asked to run on cuda, where it does what it does on the CPU
 //   fault=KIND@N  in run N, counted from 0; or @open, in open:
 //                 crash   SIGSEGV                 kill    SIGKILL, as when memory is out
 //                 hang    never returns           memory  asks for more than there is
@@ -230,9 +231,11 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     model->levels = options.levels;
     const xsp_status status = read_description(host, options.path, &model->description);
     if (status != XSP_OK) return status;
-    if (std::strcmp(options.device, "cpu") != 0) {
+    const bool is_cuda = std::strncmp(options.device, "cuda", 4) == 0;
+    if (std::strcmp(options.device, "cpu") != 0 && !(is_cuda && model->description.cuda)) {
       return fail(host, XSP_NOT_AVAILABLE,
-                  std::string("device ") + options.device + ": not available: fake runs on cpu");
+                  std::string("device ") + options.device +
+                      ": not available: fake runs on cpu, and with the setting cuda on cuda");
     }
     for (size_t i = 0; i < options.option_count; ++i) {
       return fail(host, XSP_FAILED,

@@ -23,6 +23,7 @@ struct Description {
   bool nested = false;
   bool late = false;
   bool tokens = false;
+  bool cuda = false;
   std::string fault;
   int64_t fault_at = kNever;
   bool fault_with_layers = false;  // only if layers are recorded
@@ -69,6 +70,7 @@ inline bool parse_setting(std::string_view key, std::string_view value, Descript
   if (key == "nested") return description->nested = true;
   if (key == "late") return description->late = true;
   if (key == "tokens") return description->tokens = true;
+  if (key == "cuda") return description->cuda = true;
   return false;
 }
 

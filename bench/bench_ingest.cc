@@ -235,7 +235,13 @@ std::vector<xsp::store::BlockInfo> record_run_of(const fs::path& path, bool with
   constexpr int kBlock = 100;
   for (int i = 0; i < iterations; ++i) {
     if (i % kBlock == 0) {
-      blocks.push_back({i, std::min(kBlock, iterations - i), now, 0, 2000.0, std::nullopt, 0.5});
+      xsp::store::BlockInfo block;
+      block.first_iteration = i;
+      block.iterations = std::min(kBlock, iterations - i);
+      block.start_ns = now;
+      block.cpu_mhz = 2000;
+      block.load_1min = 0.5;
+      blocks.push_back(block);
     }
     const int64_t start = now;
     now += 5000;

@@ -48,7 +48,7 @@ stage_build() {
     check "build xsp" build bash -c "cd '$source_dir' && tools/deps.sh --build && cmake --preset release -DXSP_TESTS=OFF &&
       cmake --build --preset release && cmake --install build/release --prefix '$tree'"
   fi
-  check "build the adapter torch" build_torch "$tree/lib/xsp/adapters/src/build" torch
+  check "build the adapter torch" build_torch "$tree/lib/xsp/adapters/src/build_torch_adapter.sh" "$tree"
   local one
   for one in collect_work known_kernels; do
     check "build $one" "build_$one" nvcc -std=c++17 -O1 -shared -Xcompiler -fPIC -arch=native \

@@ -1,20 +1,19 @@
 """A TorchScript file of tools/export_torch.py on the GPU, with inputs as the file describes them."""
-import json
-
 import torch
 
 
 def load(path, batch):
     """The model, ready to be called, and its inputs."""
-    files = {"xsp.json": ""}
+    files = {"signature": ""}
     model = torch.jit.load(path, map_location="cuda", _extra_files=files).eval()
-    described = json.loads(files["xsp.json"])["inputs"]
-    return model, [values(one, batch) for one in described]
+    text = files["signature"]
+    lines = (text.decode() if isinstance(text, bytes) else text).splitlines()
+    return model, [values(*line.split("\t")[2:4], batch) for line in lines if line.startswith("input\t")]
 
 
-def values(described, batch):
-    shape = [batch if isinstance(d, str) else d for d in described["shape"]]
-    dtype = getattr(torch, described["dtype"])
+def values(dtype_name, dimensions, batch):
+    shape = [int(d) if d.isdigit() else batch for d in dimensions.split(",")]
+    dtype = getattr(torch, dtype_name)
     if dtype.is_floating_point:
         return torch.rand(shape, device="cuda").to(dtype)
     return torch.randint(0, 2, shape, device="cuda", dtype=dtype)

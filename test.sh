@@ -32,7 +32,7 @@ format() {
   git ls-files -- '*.cc' '*.h' '*.hpp' '*.c' | xargs clang-format-14 --dry-run -Werror
 }
 threads() {
-  build tsan annotate_test && ctest --preset tsan --no-tests=error --progress -L threads
+  build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
 
 step dependencies tools/deps.sh || exit 1

@@ -33,6 +33,22 @@ xsp_layer_mark GraphNotes::find(uint64_t node) const {
   return found == marks_.end() ? xsp_layer_mark{} : found->second;
 }
 
+void GraphNotes::capture(uint32_t thread, uint64_t cupti_ns) {
+  const std::lock_guard lock(mutex_);
+  captured_[thread].push_back(cupti_ns);
+  has_captured_.store(true, std::memory_order_release);
+}
+
+bool GraphNotes::is_captured(uint32_t thread, uint64_t start_ns, uint64_t end_ns) {
+  if (!has_captured_.load(std::memory_order_acquire)) return false;
+  const std::lock_guard lock(mutex_);
+  const auto found = captured_.find(thread);
+  if (found == captured_.end()) return false;
+  std::deque<uint64_t>& moments = found->second;
+  while (!moments.empty() && moments.front() < start_ns) moments.pop_front();
+  return !moments.empty() && moments.front() <= end_ns;
+}
+
 void Replays::add(const ReplayedLayer& part) {
   auto& layers = open_[part.correlation_id];
   const Place place{part.mark.site_id, part.mark.instance, part.device, part.stream};

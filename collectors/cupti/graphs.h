@@ -8,6 +8,7 @@
 #ifndef XSP_COLLECTORS_CUPTI_GRAPHS_H_
 #define XSP_COLLECTORS_CUPTI_GRAPHS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -34,8 +35,15 @@ class GraphNotes {
   // Zeros if no layer was open.
   xsp_layer_mark find(uint64_t node) const;
 
+  // A node was made on this thread: the call under way is captured, and executes nothing.
+  void capture(uint32_t thread, uint64_t cupti_ns);
+  // Whether a call was captured. Calls of one thread are asked for in the order of their ends.
+  bool is_captured(uint32_t thread, uint64_t start_ns, uint64_t end_ns);
+
  private:
   mutable std::mutex mutex_;
+  std::atomic<bool> has_captured_{false};
+  std::unordered_map<uint32_t, std::deque<uint64_t>> captured_;  // moments, by thread
   std::unordered_map<uint64_t, xsp_layer_mark> marks_;
   std::deque<uint64_t> destroyed_;
 };

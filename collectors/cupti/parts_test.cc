@@ -232,6 +232,20 @@ TEST(Graphs, DestroyedNodesAreForgottenInTheEnd) {
   EXPECT_EQ(notes.find(GraphNotes::kDestroyedMax + 10).site_id, 7u);
 }
 
+TEST(Graphs, ACallInWhichANodeWasMadeIsCaptured) {
+  GraphNotes notes;
+  EXPECT_FALSE(notes.is_captured(1, 0, 100));
+  notes.capture(1, 15);
+  notes.capture(1, 25);
+  notes.capture(2, 55);
+  EXPECT_FALSE(notes.is_captured(3, 0, 100));
+  EXPECT_TRUE(notes.is_captured(1, 12, 18));  // the driver's
+  EXPECT_TRUE(notes.is_captured(1, 10, 20));  // and the runtime's that holds it
+  EXPECT_TRUE(notes.is_captured(1, 21, 30));
+  EXPECT_FALSE(notes.is_captured(1, 50, 60));  // another thread's
+  EXPECT_TRUE(notes.is_captured(2, 50, 60));
+}
+
 TEST(Graphs, AReplaysLayersSpanTheirKernelsOnEachStream) {
   std::vector<ReplayedLayer> found;
   Replays replays([&](const ReplayedLayer& layer) { found.push_back(layer); });

@@ -120,7 +120,7 @@ xsp_value text(uint32_t key, const char* value) {
 
 }  // namespace
 
-Records::Records(const Library& library, const GraphNotes& notes, const Calls& runtime,
+Records::Records(const Library& library, GraphNotes& notes, const Calls& runtime,
                  const Calls& driver, LimitsOf limits_of)
     : library_(library),
       notes_(notes),
@@ -296,8 +296,10 @@ void Records::emit_calls() {
     xsp_complete_span span{};
     span.site_id = call.site;
     span.thread = call.thread;
-    // What failed launched nothing.
-    if (call.is_executed && call.error == 0) span.correlation_id = call.correlation_id;
+    // What failed, or was captured for a graph, launched nothing.
+    const bool has_executions = call.is_executed && call.error == 0 &&
+                                !notes_.is_captured(call.thread, call.start_ns, call.end_ns);
+    if (has_executions) span.correlation_id = call.correlation_id;
     const xsp_value error = number(keys_.error, XSP_VALUE_DOUBLE, call.error);
     span.values = &error;
     span.value_count = call.error != 0 ? 1 : 0;

@@ -28,8 +28,8 @@ class Records {
  public:
   using LimitsOf = std::function<DeviceLimits(uint32_t device)>;
   // All that is given outlives this.
-  Records(const Library& library, const GraphNotes& notes, const Calls& runtime,
-          const Calls& driver, LimitsOf limits_of);
+  Records(const Library& library, GraphNotes& notes, const Calls& runtime, const Calls& driver,
+          LimitsOf limits_of);
   // Reads the clocks, then emits what a buffer holds; some of it when later records are known.
   void consume(uint8_t* buffer, size_t size);
   // Emits the rest.
@@ -69,7 +69,7 @@ class Records {
   uint32_t copy_site(const char* direction, uint8_t source, uint8_t destination);
 
   const Library& library_;
-  const GraphNotes& notes_;
+  GraphNotes& notes_;
   const Calls& runtime_;
   const Calls& driver_;
   const Keys keys_;

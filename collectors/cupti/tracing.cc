@@ -1,5 +1,7 @@
 #include "collectors/cupti/tracing.h"
 
+#include <unistd.h>
+
 #include <array>
 
 #include "xsp/plugin.hpp"
@@ -237,8 +239,15 @@ void Tracing::on_graph(CUpti_CallbackId id, const CUpti_GraphData& data) {
   uint64_t original = 0;
   if (!node_id(data.node, &node)) return;
   switch (id) {
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-      return notes_.note(node, xsp_open_layer());
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED: {
+      notes_.note(node, xsp_open_layer());
+      uint64_t now_ns = 0;
+      const bool has_calls = (levels_ & XSP_LEVEL_BIT(XSP_LEVEL_API)) != 0;
+      if (has_calls && library_.call().cuptiGetTimestamp(&now_ns) == CUPTI_SUCCESS) {
+        notes_.capture(static_cast<uint32_t>(gettid()), now_ns);
+      }
+      return;
+    }
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
       if (node_id(data.originalNode, &original)) notes_.copy(original, node);
       return;

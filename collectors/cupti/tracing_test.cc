@@ -265,12 +265,16 @@ TEST_F(TracingTest, KernelsOfAGraphKnowTheLayerOfTheirCapture) {
   const uint32_t relu = xsp_intern_site(XSP_LEVEL_LAYER, "graph relu", "Relu");
   ASSERT_EQ(start(), XSP_OK) << why_;
   // Captured: two nodes in conv, one in relu; instantiated; the captured graph is destroyed.
+  begin_ = fake_->now_ns();
   open_mark = {conv, 1};
   fake_->play_event(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, 1);
   fake_->play_event(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, 2);
   open_mark = {relu, 2};
   fake_->play_event(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, 3);
   open_mark = {0, 0};
+  // The call that was captured is not a launch.
+  fake_->play(
+      call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kLaunchKernel, 40, 0, fake_->now_ns() - begin_));
   for (const uint64_t node : {1, 2, 3}) {
     fake_->play_event(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, 100 + node, node);
     fake_->play_event(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, node);
@@ -301,6 +305,8 @@ TEST_F(TracingTest, KernelsOfAGraphKnowTheLayerOfTheirCapture) {
   EXPECT_EQ(names, (std::vector<std::string>{"graph conv", "graph conv", "graph relu"}));
   EXPECT_EQ(layers[0]->found.end_ns - layers[0]->found.start_ns, 3000);
   EXPECT_EQ(layers[0]->found.correlation_id, 50u);
+  EXPECT_EQ(recorded.facts.launches, 1u);
+  EXPECT_EQ(recorded.facts.launches_unmatched, 0u);
 }
 
 TEST_F(TracingTest, MemoryIsFollowed) {

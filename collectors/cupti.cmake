@@ -42,8 +42,8 @@ endif()
 # Counting, against the chips as CUPTI knows them without a GPU, and against a fake of its profiler.
 file(GLOB counting_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/counting_*.cc")
 xsp_test(collectors_counting_test SOURCES ${counting_sources} "collectors/cupti/names.cc"
-  "collectors/cupti/occupancy.cc" "collectors/cupti/api_calls.cc"
-  LIBRARIES xsp_annotate Threads::Threads ${CMAKE_DL_LIBS})
+  "collectors/cupti/occupancy.cc" "collectors/cupti/api_calls.cc" "tests/gpu/recorded.cc"
+  LIBRARIES xsp_annotate xsp_correlate Threads::Threads ${CMAKE_DL_LIBS})
 if(TARGET collectors_counting_test)
   target_include_directories(collectors_counting_test SYSTEM PRIVATE ${cuda_headers})
   target_include_directories(collectors_counting_test PRIVATE

@@ -47,12 +47,14 @@ struct CountingApi {
   X(cuptiSubscribe)                               \
   X(cuptiUnsubscribe)
 // Of the driver, by the names that libcuda.so.1 exports.
-#define XSP_COUNTING_DRIVER(X)               \
-  X(cuCtxGetCurrent, "cuCtxGetCurrent")      \
-  X(cuCtxPopCurrent, "cuCtxPopCurrent_v2")   \
-  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2") \
-  X(cuCtxSynchronize, "cuCtxSynchronize")    \
-  X(cuMemGetInfo, "cuMemGetInfo_v2")         \
+#define XSP_COUNTING_DRIVER(X)                  \
+  X(cuCtxGetCurrent, "cuCtxGetCurrent")         \
+  X(cuCtxPopCurrent, "cuCtxPopCurrent_v2")      \
+  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2")    \
+  X(cuCtxSynchronize, "cuCtxSynchronize")       \
+  X(cuFuncGetAttribute, "cuFuncGetAttribute")   \
+  X(cuKernelGetFunction, "cuKernelGetFunction") \
+  X(cuMemGetInfo, "cuMemGetInfo_v2")            \
   X(cuStreamIsCapturing, "cuStreamIsCapturing")
 #define XSP_COUNTING_POINTER(name, ...) decltype(&::name) name = nullptr;
   XSP_COUNTING_CUPTI(XSP_COUNTING_POINTER)

@@ -65,6 +65,8 @@ void CountingEmitter::emit_kernel(const KernelKey& key, const Launch& launch,
   std::copy(key.grid.begin(), key.grid.end(), geometry.grid);
   std::copy(key.block.begin(), key.block.end(), geometry.block);
   geometry.dynamic_shared_bytes = key.shared_bytes;
+  geometry.registers = key.registers;
+  geometry.static_shared_bytes = key.static_shared_bytes;
   xsp_complete_span span{};
   span.struct_size = sizeof span;
   span.site_id = sites_->site_of(key.mangled, geometry, launch.device);

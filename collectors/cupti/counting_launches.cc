@@ -49,38 +49,56 @@ uint32_t thread_id() {
 // What a call of the driver launches.
 struct Asked {
   KernelKey key;
+  CUfunction function = nullptr;
   CUstream stream = nullptr;
   bool is_per_thread = false;  // stream 0 stands for the thread's own
 };
 
+template <typename Shape>
+Asked kernel_of(CUfunction function, const Shape& shape, const char* name, bool is_per_thread) {
+  Asked asked;
+  asked.key.mangled = name == nullptr ? "(unknown kernel)" : name;
+  asked.key.grid = {shape.gridDimX, shape.gridDimY, shape.gridDimZ};
+  asked.key.block = {shape.blockDimX, shape.blockDimY, shape.blockDimZ};
+  asked.key.shared_bytes = shape.sharedMemBytes;
+  asked.function = function;
+  asked.stream = shape.hStream;
+  asked.is_per_thread = is_per_thread;
+  return asked;
+}
+
+Asked graph_of(CUstream stream, bool is_per_thread) {
+  Asked asked;
+  asked.stream = stream;
+  asked.is_per_thread = is_per_thread;
+  return asked;
+}
+
 Asked of_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  const auto kernel = [&](const auto& p, bool is_per_thread) {
-    const char* name = data.symbolName == nullptr ? "(unknown kernel)" : data.symbolName;
-    return Asked{{name,
-                  {p.gridDimX, p.gridDimY, p.gridDimZ},
-                  {p.blockDimX, p.blockDimY, p.blockDimZ},
-                  p.sharedMemBytes},
-                 p.hStream,
-                 is_per_thread};
+  const auto kernel = [&](const auto* call, bool is_per_thread) {
+    return kernel_of(call->f, *call, data.symbolName, is_per_thread);
+  };
+  const auto kernel_ex = [&](const auto* call, bool is_per_thread) {
+    return kernel_of(call->f, *call->config, data.symbolName, is_per_thread);
   };
   const void* p = data.functionParams;
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
-      return kernel(*static_cast<const cuLaunchKernelEx_params*>(p)->config, false);
+      return kernel_ex(static_cast<const cuLaunchKernelEx_params*>(p), false);
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
-      return kernel(*static_cast<const cuLaunchKernelEx_ptsz_params*>(p)->config, true);
+      return kernel_ex(static_cast<const cuLaunchKernelEx_ptsz_params*>(p), true);
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
-      return kernel(*static_cast<const cuLaunchCooperativeKernel_params*>(p), false);
+      return kernel(static_cast<const cuLaunchCooperativeKernel_params*>(p), false);
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
-      return kernel(*static_cast<const cuLaunchCooperativeKernel_ptsz_params*>(p), true);
+      return kernel(static_cast<const cuLaunchCooperativeKernel_ptsz_params*>(p), true);
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
-      return {{}, static_cast<const cuGraphLaunch_params*>(p)->hStream, false};
+      return graph_of(static_cast<const cuGraphLaunch_params*>(p)->hStream, false);
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz:
-      return {{}, static_cast<const cuGraphLaunch_ptsz_params*>(p)->hStream, true};
+      return graph_of(static_cast<const cuGraphLaunch_ptsz_params*>(p)->hStream, true);
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
-      return kernel(*static_cast<const cuLaunchKernel_ptsz_params*>(p), true);
+      return kernel(static_cast<const cuLaunchKernel_ptsz_params*>(p), true);
     default:
-      return kernel(*static_cast<const cuLaunchKernel_params*>(p), false);
+      return kernel(static_cast<const cuLaunchKernel_params*>(p), false);
   }
 }
 
@@ -142,7 +160,7 @@ void Launches::on_runtime(const CUpti_CallbackData& data) {
 }
 
 void Launches::on_driver(CUpti_CallbackId id, const CUpti_CallbackData& data) {
-  const Asked asked = of_call(id, data);
+  Asked asked = of_call(id, data);
   if (data.callbackSite == CUPTI_API_ENTER) {
     if (open_call.runtime_call == nullptr)
       open_call = {nullptr, data.functionName, xsp_now_ns(), {}};
@@ -167,10 +185,31 @@ void Launches::on_driver(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   (void)api_.cuptiGetDeviceId(data.context, &launch.device);
   (void)api_.cuptiGetStreamIdEx(data.context, asked.stream, asked.is_per_thread ? 1 : 0,
                                 &launch.stream);
+  if (asked.function != nullptr) describe(asked.function, &asked.key);
   const std::lock_guard lock(mutex_);
   contexts_.insert(data.context);
-  launch.kernel = intern(asked.key);
+  launch.kernel = intern(std::move(asked.key));
   launches_.push_back(launch);
+}
+
+// The runtime launches kernels of its libraries, which have functions once they are loaded.
+void Launches::describe(CUfunction function, KernelKey* key) const {
+  int registers = 0, shared_bytes = 0;
+  CUresult known = api_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+  if (known != CUDA_SUCCESS) {
+    CUfunction loaded = nullptr;
+    known = api_.cuKernelGetFunction(&loaded, reinterpret_cast<CUkernel>(function));
+    if (known != CUDA_SUCCESS) return;
+    function = loaded;
+    known = api_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+  }
+  if (known != CUDA_SUCCESS ||
+      api_.cuFuncGetAttribute(&shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) !=
+          CUDA_SUCCESS) {
+    return;
+  }
+  key->registers = static_cast<uint32_t>(registers);
+  key->static_shared_bytes = static_cast<uint32_t>(shared_bytes);
 }
 
 uint32_t Launches::intern(KernelKey key) {

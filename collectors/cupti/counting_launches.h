@@ -7,12 +7,12 @@
 #define XSP_COLLECTORS_CUPTI_COUNTING_LAUNCHES_H_
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "collectors/cupti/counting_api.h"
@@ -25,11 +25,11 @@ struct KernelKey {
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> block{};
   uint32_t shared_bytes = 0;  // asked for at launch
+  // Of the kernel's code; 0: not known.
+  uint32_t registers = 0;
+  uint32_t static_shared_bytes = 0;
 
-  bool operator<(const KernelKey& other) const {
-    return std::tie(mangled, grid, block, shared_bytes) <
-           std::tie(other.mangled, other.grid, other.block, other.shared_bytes);
-  }
+  auto operator<=>(const KernelKey&) const = default;
   bool is_graph() const { return mangled.empty(); }
 };
 
@@ -71,6 +71,7 @@ class Launches {
   void on_runtime(const CUpti_CallbackData& data);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data);
   uint32_t intern(KernelKey key);
+  void describe(CUfunction function, KernelKey* key) const;
 
   const CountingApi& api_;
   CUpti_SubscriberHandle subscriber_ = nullptr;

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -23,6 +24,8 @@ std::string triple(const uint32_t (&sides)[3]) {
 }  // namespace
 
 std::string demangled(const char* name) {
+  // The library would take a plain name for one of a type: "f" for float.
+  if (std::strncmp(name, "_Z", 2) != 0) return name;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);

@@ -49,6 +49,7 @@ TEST(Names, AreDemangledIfTheyAreMangled) {
   EXPECT_EQ(demangled("_Z4axpyIfEviPT_"), "void axpy<float>(int, float*)");
   EXPECT_EQ(demangled("ampere_sgemm_128x64_nn"), "ampere_sgemm_128x64_nn");
   EXPECT_EQ(demangled("_Znonsense"), "_Znonsense");
+  EXPECT_EQ(demangled("f"), "f");
   EXPECT_EQ(demangled(""), "");
 }
 

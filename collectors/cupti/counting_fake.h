@@ -1,0 +1,53 @@
+// A CUPTI profiler and a driver for tests of counting: they know a few metrics, and count what the
+// test launches. Every metric of the n-th range of a session reads 1000 * (n + 1) + its place among
+// those that were asked for.
+#ifndef XSP_COLLECTORS_CUPTI_COUNTING_FAKE_H_
+#define XSP_COLLECTORS_CUPTI_COUNTING_FAKE_H_
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collectors/cupti/counting_api.h"
+
+namespace xsp::cupti {
+
+struct FakeProfiler {
+  std::set<std::string> metrics = {"dram__bytes_read.sum", "dram__bytes_write.sum",
+                                   "gpu__time_duration.sum"};
+  size_t passes = 3;
+  CUptiResult enable_result = CUPTI_SUCCESS;
+  CUptiResult subscribe_result = CUPTI_SUCCESS;
+  bool is_capturing = false;
+  CUresult launch_result = CUDA_SUCCESS;
+
+  // What has been done to it.
+  int enabled = 0;
+  int disabled = 0;
+  bool is_running = false;
+  size_t taken = 0;        // passes since it was configured
+  size_t executed = 0;     // kernels in the present pass
+  size_t capacity = 0;     // of ranges
+  size_t ranges = 0;       // of the first pass
+  size_t first_range = 0;  // names go on counting from session to session
+  CUpti_ProfilerReplayMode mode = CUPTI_Replay_INVALID;
+  std::vector<std::string> configured;
+  CUpti_CallbackFunc on_event = nullptr;
+  void* user = nullptr;
+
+  // Everything as above, and the functions that act on it.
+  static FakeProfiler& reset();
+  static FakeProfiler& get();
+  static CountingApi api();
+  // The context that launches come from.
+  static CUcontext context();
+
+  // A program's launch through the runtime, on the calling thread.
+  void launch(const char* kernel, unsigned grid);
+  void launch_graph();
+};
+
+}  // namespace xsp::cupti
+
+#endif  // XSP_COLLECTORS_CUPTI_COUNTING_FAKE_H_

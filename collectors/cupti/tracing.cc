@@ -65,6 +65,10 @@ const char* advice(CUptiResult result) {
 }
 
 std::string refusal(const Library& library, const char* what, CUptiResult result) {
+  if (is_held(result)) {
+    return "CUPTI: " + std::string(what) + " cannot be recorded: " + holder() +
+           " has it: switch that off, or profile without the level kernel";
+  }
   return "CUPTI " + version_text(library.version()) + ": " + what + " cannot be recorded, " +
          library.error_text(result) + ": " + advice(result);
 }

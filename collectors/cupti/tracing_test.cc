@@ -389,6 +389,15 @@ TEST_F(TracingTest, ARefusalSaysWhyAndWhatToDo) {
   EXPECT_TRUE(fake_->kinds.empty());
 }
 
+TEST_F(TracingTest, AnotherProfilerThatHoldsCuptiIsNamed) {
+  fake_->refused[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] =
+      CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  setenv("CUDA_INJECTION64_PATH", "/opt/tool/libtool.so", 1);
+  EXPECT_EQ(probe(), XSP_NOT_AVAILABLE);
+  unsetenv("CUDA_INJECTION64_PATH");
+  EXPECT_NE(why_.find("/opt/tool/libtool.so"), why_.npos) << why_;
+}
+
 // ---- Through the worker, in a process of its own ----
 
 std::string said_by_worker(const std::string& environment) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 #include <cstring>
+#include <utility>
 
 #include "xsp/xsp.h"
 
@@ -105,19 +106,20 @@ Calls::Calls(const Library& library, CUpti_CallbackDomain domain) : library_(lib
     if (library.call().cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS) break;
     Call call;
     const std::string plain = plain_name(name == nullptr ? "" : name);
-    if (const char* type = call_type(plain); type != nullptr) {
-      call.site = xsp_intern_site(XSP_LEVEL_API, plain.c_str(), type);
-      call.is_executed = is_executed(type);
-      call.is_allocation = std::strcmp(type, "allocation") == 0;
+    call.type = call_type(plain);
+    if (call.type != nullptr) {
+      call.name = plain;
+      call.is_executed = is_executed(call.type);
+      call.is_allocation = std::strcmp(call.type, "allocation") == 0;
     }
-    calls_.push_back(call);
+    calls_.push_back(std::move(call));
   }
 }
 
 CUptiResult Calls::enable() const {
   if (enable_one_ == nullptr) return library_.call().cuptiActivityEnable(kind_);
   for (CUpti_CallbackId id = 1; id < calls_.size(); ++id) {
-    if (calls_[id].site == 0) continue;
+    if (calls_[id].type == nullptr) continue;
     const CUptiResult result = enable_one_(id, 1);
     if (result != CUPTI_SUCCESS) return result;
   }
@@ -130,11 +132,16 @@ void Calls::disable() const {
     return;
   }
   for (CUpti_CallbackId id = 1; id < calls_.size(); ++id) {
-    if (calls_[id].site != 0) (void)enable_one_(id, 0);
+    if (calls_[id].type != nullptr) (void)enable_one_(id, 0);
   }
 }
 
-const Call& Calls::of(CUpti_CallbackId id) const { return calls_[id < calls_.size() ? id : 0]; }
+const Call* Calls::seen(CUpti_CallbackId id) {
+  if (id >= calls_.size() || calls_[id].type == nullptr) return nullptr;
+  Call& call = calls_[id];
+  if (call.site == 0) call.site = xsp_intern_site(XSP_LEVEL_API, call.name.c_str(), call.type);
+  return &call;
+}
 
 void Nesting::add(const CallRecord& call, std::vector<CallRecord>* outermost) {
   std::vector<CallRecord>& kept = kept_[call.thread];

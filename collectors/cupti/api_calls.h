@@ -24,20 +24,25 @@ bool is_executed(const char* type);
 std::string plain_name(std::string_view name);
 
 struct Call {
-  uint32_t site = 0;  // 0: not recorded
+  const char* type = nullptr;  // null: not recorded
+  std::string name;
+  uint32_t site = 0;  // made when the call is first seen
   bool is_executed = false;
   bool is_allocation = false;
 };
 
 // The calls of one domain, runtime or driver, that are recorded.
+//
+// Thread rule: `seen` on one thread at a time, the others never at the same time as each other.
 class Calls {
  public:
-  // Asks the library for the names of its calls, and makes the sites of those that are recorded.
+  // Asks the library for the names of its calls.
   Calls(const Library& library, CUpti_CallbackDomain domain);
   // Switches their records on, one by one where the library can, else every call's.
   CUptiResult enable() const;
   void disable() const;
-  const Call& of(CUpti_CallbackId id) const;
+  // The call of a record, with its site; null if it is not to be recorded.
+  const Call* seen(CUpti_CallbackId id);
 
  private:
   using EnableOne = decltype(Functions::cuptiActivityEnableRuntimeApi);

@@ -120,8 +120,8 @@ xsp_value text(uint32_t key, const char* value) {
 
 }  // namespace
 
-Records::Records(const Library& library, GraphNotes& notes, const Calls& runtime,
-                 const Calls& driver, LimitsOf limits_of)
+Records::Records(const Library& library, GraphNotes& notes, Calls& runtime, Calls& driver,
+                 LimitsOf limits_of)
     : library_(library),
       notes_(notes),
       runtime_(runtime),
@@ -283,9 +283,9 @@ void Records::emit_layer(const ReplayedLayer& layer) {
 
 void Records::convert_call(const CUpti_ActivityAPI& record) {
   const bool is_driver = record.kind == CUPTI_ACTIVITY_KIND_DRIVER;
-  const Call& call = is_driver ? driver_.of(record.cbid) : runtime_.of(record.cbid);
-  if (call.site == 0) return;
-  nesting_.add({call.site, call.is_executed, call.is_allocation, is_driver, record.threadId,
+  const Call* call = is_driver ? driver_.seen(record.cbid) : runtime_.seen(record.cbid);
+  if (call == nullptr) return;
+  nesting_.add({call->site, call->is_executed, call->is_allocation, is_driver, record.threadId,
                 record.correlationId, record.returnValue, record.start, record.end},
                &outermost_);
   emit_calls();

@@ -28,7 +28,7 @@ class Records {
  public:
   using LimitsOf = std::function<DeviceLimits(uint32_t device)>;
   // All that is given outlives this.
-  Records(const Library& library, GraphNotes& notes, const Calls& runtime, const Calls& driver,
+  Records(const Library& library, GraphNotes& notes, Calls& runtime, Calls& driver,
           LimitsOf limits_of);
   // Reads the clocks, then emits what a buffer holds; some of it when later records are known.
   void consume(uint8_t* buffer, size_t size);
@@ -70,8 +70,8 @@ class Records {
 
   const Library& library_;
   GraphNotes& notes_;
-  const Calls& runtime_;
-  const Calls& driver_;
+  Calls& runtime_;
+  Calls& driver_;
   const Keys keys_;
   Clocks clocks_;
   KernelSites kernels_;

@@ -33,7 +33,7 @@ SELECT batch, ordinal AS index, layer, name, kernel_label(name) AS label, latenc
   intensity(flops, dram_bytes) AS intensity_flops_per_byte, intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte,
   1e9 * flops / latency_ns AS arithmetic_flops_per_s,
   roof(flops, dram_bytes, peak_flops, peak_bytes) AS roof_flops_per_s,
-  pct(1e9 * greatest(flops / peak_flops, dram_bytes / peak_bytes), latency_ns) AS roof_pct,
+  pct(least_ns(flops, dram_bytes, peak_flops, peak_bytes), latency_ns) AS roof_pct,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound, pipe, peak_flops AS peak_flops_per_s,
   peak_bytes AS peak_bytes_per_s,
   concat(peak_source, CASE WHEN peak_name <> peak_name_of(pipe) THEN concat(', of ', peak_name) END) AS peak_source

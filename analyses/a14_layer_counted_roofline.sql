@@ -34,7 +34,7 @@ SELECT batch, ordinal AS index, name AS layer, type, counted_ns AS kernel_latenc
   intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / counted_ns AS arithmetic_flops_per_s,
   roof(flops, dram_bytes, peak_flops, peak_bytes) AS roof_flops_per_s,
-  pct(1e9 * greatest(flops / peak_flops, dram_bytes / peak_bytes), counted_ns) AS roof_pct,
+  pct(least_ns(flops, dram_bytes, peak_flops, peak_bytes), counted_ns) AS roof_pct,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound, pipe, peak_flops AS peak_flops_per_s,
   peak_bytes AS peak_bytes_per_s
 FROM layer

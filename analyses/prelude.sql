@@ -99,7 +99,7 @@ CREATE OR REPLACE TEMP MACRO bound_by(flops, bytes, peak_flops, peak_bytes) AS
   CASE WHEN bytes = 0 THEN NULL WHEN intensity(flops, bytes) < intensity(peak_flops, peak_bytes) THEN 'memory'
        WHEN intensity(flops, bytes) >= intensity(peak_flops, peak_bytes) THEN 'compute' END;
 CREATE OR REPLACE TEMP MACRO roof(flops, bytes, peak_flops, peak_bytes) AS
-  CASE WHEN flops > 0 THEN least(peak_flops, intensity(flops, bytes) * peak_bytes) END;
+  CASE WHEN flops > 0 AND peak_flops IS NOT NULL THEN least(peak_flops, intensity(flops, bytes) * peak_bytes) END;
 -- A ceiling of a device, such as ('cpu', 'fp32', 'flops_per_s'): that of one thread where the run had one and
 -- it is known.
 CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, what, unit, threads) AS coalesce(
@@ -223,7 +223,7 @@ CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
   CASE WHEN len(shapes) = 0 THEN 0
        WHEN list_count(tensor_sizes(shapes, types)) = len(shapes) THEN list_sum(tensor_sizes(shapes, types)) END;
 
--- What an operator of ONNX, or of ONNX Runtime's fusions, computes. `rule` and `factor` give its flops: so many
+-- What an operator of ONNX, of ONNX Runtime's fusions, or of PyTorch computes. `rule` and `factor` give its flops: so many
 -- for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima and special
 -- functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
 -- and costs nothing; a fused activation neither. `moves` says what must cross the memory: all inputs and
@@ -264,7 +264,37 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('ConstantOfShape OneHot Trilu DepthToSpace SpaceToDepth ScatterND ScatterElements', 'none', 0, 'all'),
     ('Dropout MemcpyToHost MemcpyFromHost Compress Upsample', 'none', 0, 'all'),
     ('Gather GatherElements GatherND Slice', 'none', 0, 'gather'),
-    ('Reshape Squeeze Unsqueeze Flatten Identity Shape Size Constant', 'none', 0, 'view')
+    ('Reshape Squeeze Unsqueeze Flatten Identity Shape Size Constant', 'none', 0, 'view'),
+    -- PyTorch's; the bias is the first input of addmm and its like.
+    ('conv1d conv2d conv3d convolution _convolution cudnn_convolution cudnn_convolution_relu', 'conv', 2, 'all'),
+    ('cudnn_convolution_add_relu thnn_conv2d _conv_depthwise2d conv_depthwise3d mkldnn_convolution', 'conv', 2, 'all'),
+    ('conv_transpose1d conv_transpose2d conv_transpose3d', 'conv_transpose', 2, 'all'),
+    ('matmul mm bmm mv dot', 'matmul', 2, 'all'), ('linear', 'linear', 2, 'all'),
+    ('addmm addmm_ baddbmm baddbmm_ _addmm_activation addmv', 'addmm', 2, 'all'),
+    ('scaled_dot_product_attention _scaled_dot_product_flash_attention', 'scaled_attention', 2, 'all'),
+    ('_scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention', 'scaled_attention', 2, 'all'),
+    ('_scaled_dot_product_attention_math _scaled_dot_product_fused_attention_overrideable', 'scaled_attention', 2, 'all'),
+    ('_scaled_dot_product_flash_attention_for_cpu', 'scaled_attention', 2, 'all'),
+    ('add add_ sub sub_ rsub mul mul_ div div_ reciprocal reciprocal_ cumsum', 'output', 1, 'all'),
+    ('leaky_relu leaky_relu_ prelu _prelu_kernel elu elu_ selu celu', 'output', 1, 'all'),
+    ('batch_norm native_batch_norm cudnn_batch_norm _native_batch_norm_legit_no_training', 'output', 2, 'all'),
+    ('_batch_norm_impl_index sigmoid sigmoid_ hardsigmoid hardsigmoid_ softplus addcmul addcmul_', 'output', 2, 'all'),
+    ('silu silu_ hardswish hardswish_ softmax _softmax log_softmax _log_softmax', 'output', 3, 'all'),
+    ('gelu gelu_ rms_norm _fused_rms_norm', 'output', 4, 'all'),
+    ('layer_norm native_layer_norm group_norm native_group_norm instance_norm', 'output', 7, 'all'),
+    ('mean sum avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d', 'input', 1, 'all'),
+    ('_adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool3d', 'input', 1, 'all'),
+    ('relu relu_ relu6 relu6_ hardtanh hardtanh_ clamp clamp_ clamp_min clamp_min_ tanh tanh_ exp sqrt', 'none', 0, 'all'),
+    ('rsqrt pow erf sin cos neg abs max min amax amin maximum minimum argmax topk sort where masked_fill', 'none', 0, 'all'),
+    ('masked_fill_ max_pool1d max_pool2d max_pool3d max_pool2d_with_indices adaptive_max_pool2d eq ne', 'none', 0, 'all'),
+    ('lt le gt ge logical_and logical_or logical_not bitwise_and bitwise_or bitwise_not', 'none', 0, 'all'),
+    ('cat concat stack copy_ clone contiguous to _to_copy pad constant_pad_nd roll repeat flip tril triu', 'none', 0, 'all'),
+    ('channel_shuffle pixel_shuffle upsample_nearest2d fill_ zero_ zeros ones full arange zeros_like', 'none', 0, 'all'),
+    ('ones_like full_like', 'none', 0, 'all'),
+    ('embedding index index_select gather', 'none', 0, 'gather'),
+    ('view _unsafe_view view_as reshape flatten unflatten squeeze squeeze_ unsqueeze unsqueeze_ transpose', 'none', 0, 'view'),
+    ('transpose_ permute t expand expand_as slice select narrow split split_with_sizes chunk unbind detach', 'none', 0, 'view'),
+    ('alias as_strided dropout dropout_ feature_dropout size empty empty_like', 'none', 0, 'view')
   ) AS t(operators, rule, factor, moves);
 
 -- The length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.
@@ -285,6 +315,11 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
     + CASE WHEN len(i) >= 4 AND i[4] = o[1] THEN elements(o[1]) ELSE 0 END
   WHEN 'conv_transpose' THEN 2 * elements(i[1]) * elements(i[2][2:])
   WHEN 'matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[2], o[1])
+  WHEN 'linear' THEN 2 * elements(o[1]) * i[2][-1]
+  WHEN 'addmm' THEN 2 * elements(o[1]) * i[2][-1]
+  -- Queries, keys, values: [..., length, width].
+  WHEN 'scaled_attention' THEN CASE WHEN len(i) >= 3 AND len(i[1]) >= 2 THEN
+    attention_flops(elements(i[1][:-3]), i[1][-2], i[2][-2], i[1][-1], i[3][-1]) END
   WHEN 'gemm' THEN 2 * elements(o[1]) * elements(i[2]) / nullif(o[1][-1], 0)
   WHEN 'recurrent' THEN 2 * i[1][1] * i[1][2] * (elements(i[2]) + elements(i[3]))
   -- With weights [in, query + key + value] the projections belong to it; else its inputs are projected.

@@ -25,14 +25,20 @@ CREATE OR REPLACE TEMP MACRO why_no_counters() AS CASE
      WHERE has_counters(counters) AND deepest_level(levels) = 6 AND reason <> '' ORDER BY run_id LIMIT 1),
     CASE WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN why_no_level('kernel') END,
     'counters of the kernels: profile with --counters roofline') END;
+CREATE OR REPLACE TEMP MACRO why_no_memory() AS CASE
+  WHEN why_no_level('kernel') IS NOT NULL THEN why_no_level('kernel')
+  WHEN NOT EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id)
+                   WHERE r.level = 6 AND s.level = 5 AND s.type = 'memory')
+    THEN 'memory: nothing was allocated or released in the runs that recorded the level api' END;
 CREATE OR REPLACE TEMP MACRO why_not_measured(need) AS CASE need
   WHEN 'peak' THEN why_no_peak()
   WHEN 'counters' THEN why_no_counters()
+  WHEN 'memory' THEN why_no_memory()
   ELSE why_no_level(need) END;
 -- The batch sizes at which it was measured.
 CREATE OR REPLACE TEMP MACRO measured_batches(need) AS TABLE
   SELECT DISTINCT batch FROM (
-    SELECT batch FROM measured_run WHERE level = level_number(need)
+    SELECT batch FROM measured_run WHERE level = level_number(CASE need WHEN 'memory' THEN 'kernel' ELSE need END)
     UNION ALL SELECT batch FROM counter_run WHERE need = 'counters')
   ORDER BY batch;
 
@@ -61,6 +67,10 @@ CREATE OR REPLACE TEMP MACRO ceilings(run_ids, wanted_source) AS TABLE
         FROM peak) p
     JOIN run r ON r.device = p.device AND list_contains(run_ids, r.run_id)
   GROUP BY run_id, name;
+-- The least time in which the ceilings allow it; NULL if one that is needed is not known.
+CREATE OR REPLACE TEMP MACRO least_ns(flops, bytes, peak_flops, peak_bytes) AS
+  CASE WHEN bytes IS NOT NULL AND (flops = 0 OR peak_flops IS NOT NULL)
+       THEN 1e9 * greatest(flops / peak_flops, bytes / peak_bytes) END;
 -- Of several kernels, the ceiling is the rate at which each would run at its own: of flops and the least time in
 -- which they can be done.
 CREATE OR REPLACE TEMP MACRO mixed_peak(flops, peak_flops) AS
@@ -205,3 +215,41 @@ CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
     own.* EXCLUDE (name, kernels, kernel_ns),
     layer.flops AS analytic_flops, layer.bytes AS analytic_bytes
   FROM own FULL JOIN layer ON layer.name = own.name LEFT JOIN seen ON seen.name = layer.name;
+
+-- ---- The device as time passes -------------------------------------------------------------------------
+
+-- Measured inferences of the kernel run of one batch size, at most so many, spread evenly: what follows single moments
+-- need not look at all of them.
+CREATE OR REPLACE TEMP MACRO some_inferences(wanted_batch, how_many) AS TABLE
+  SELECT run_id, chosen_batch(6, wanted_batch) AS batch, iteration, start_ns, start_ns + duration_ns AS end_ns
+  FROM span
+  WHERE run_id = chosen_run(6, wanted_batch) AND level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open
+  QUALIFY (row_number() OVER (ORDER BY iteration) - 1) % greatest(1, ceil(count(*) OVER () / how_many)) = 0;
+-- Calls and executions in them, cut to them.
+CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
+  SELECT s.iteration, s.level, s.name, s.type, s.stream, s.correlation_id, s.span_id, s.layer_id,
+    greatest(s.start_ns, i.start_ns) AS start_ns, least(s.start_ns + s.duration_ns, i.end_ns) AS end_ns
+  FROM span s JOIN some_inferences(wanted_batch, how_many) i USING (run_id, iteration)
+  WHERE s.level >= 5 AND s.start_ns < i.end_ns AND s.start_ns + s.duration_ns >= i.start_ns;
+
+-- ---- Memory --------------------------------------------------------------------------------------------
+
+-- The allocations and releases in one inference of the kernel run, pool by pool, in their order; `number` counts them.
+CREATE OR REPLACE TEMP MACRO memory_events(wanted_batch, wanted_iteration) AS TABLE
+  WITH source AS (
+    SELECT run_id, batch, iteration, start_ns FROM (
+      SELECT chosen_run(6, wanted_batch) AS run_id, chosen_batch(6, wanted_batch) AS batch)
+      JOIN span USING (run_id) WHERE level = 2 AND depth = 0 AND iteration = wanted_iteration),
+  event AS (
+    SELECT s.run_id, s.span_id, s.start_ns - i.start_ns AS time_ns, s.name, i.batch, s.layer_id
+    FROM span s JOIN source i ON i.run_id = s.run_id AND i.iteration = s.iteration
+    WHERE s.level = 5 AND s.type = 'memory'),
+  counted AS (
+    SELECT e.run_id, e.span_id, max(value) FILTER (c.name = 'bytes') AS bytes,
+      max(value) FILTER (c.name = 'allocated_bytes') AS allocated_bytes
+    FROM event e JOIN span_counter c USING (run_id, span_id) GROUP BY e.run_id, e.span_id),
+  pool AS (SELECT run_id, span_id, any_value(value) AS pool FROM attribute WHERE key = 'pool' GROUP BY ALL)
+  SELECT e.batch, coalesce(pool, '') AS pool, e.time_ns, e.name AS event, l.name AS layer, bytes, allocated_bytes,
+    row_number() OVER (PARTITION BY coalesce(pool, '') ORDER BY e.time_ns, e.span_id) AS number
+  FROM event e JOIN counted USING (run_id, span_id) LEFT JOIN pool USING (run_id, span_id)
+    LEFT JOIN span l ON l.run_id = e.run_id AND l.span_id = e.layer_id;

@@ -1,0 +1,43 @@
+-- @id x14
+-- @name memory_at_peak
+-- @title Who holds the memory at its peak
+-- @question Which layers allocated what is held when the most memory is allocated?
+-- Of each pool, in one measured inference. Blocks are told apart by their size: where equal ones were released, the
+-- oldest are taken to be those. What was allocated before the inference (weights, workspaces) is one row, as are
+-- allocations outside any layer.
+-- @needs memory
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @param iteration integer 0 Which inference, from 0.
+-- @view pie label=holder value=bytes
+-- @view table caption=batch columns=pool,peak_bytes,time_ns,holder,blocks,bytes,share_pct bar=share_pct
+-- @column batch count Inputs per inference.
+-- @column pool text Whose memory.
+-- @column peak_bytes bytes The most that is allocated in the inference.
+-- @column time_ns ns When that is first so, since the inference began.
+-- @column during text The layer that was running then; empty: none.
+-- @column holder text The layer that allocated it; or before the inference, or outside layers.
+-- @column blocks count Blocks; empty: not known.
+-- @column bytes bytes What is held.
+-- @column share_pct pct Share in the peak.
+WITH event AS MATERIALIZED (FROM memory_events(CAST($batch AS INTEGER), CAST($iteration AS INTEGER))),
+peak AS (
+  SELECT any_value(batch) AS batch, pool, max(allocated_bytes) AS peak_bytes,
+    min_by(number, -allocated_bytes) AS number
+  FROM (FROM event ORDER BY number) GROUP BY pool),
+moment AS (SELECT p.*, e.time_ns, e.layer AS during FROM peak p JOIN event e USING (pool, number)),
+before AS (
+  SELECT e.*, row_number() OVER (PARTITION BY e.pool, abs(e.bytes), e.bytes > 0 ORDER BY e.number DESC) AS from_last,
+    sum(sign(e.bytes)) OVER (PARTITION BY e.pool, abs(e.bytes)) AS alive
+  FROM event e JOIN moment m ON m.pool = e.pool AND e.number <= m.number),
+held AS (
+  SELECT pool, coalesce(layer, 'outside layers') AS holder, count(*) AS blocks, sum(bytes) AS bytes
+  FROM before WHERE bytes > 0 AND from_last <= alive GROUP BY ALL),
+line AS (
+  SELECT * FROM held
+  UNION ALL
+  SELECT pool, 'before the inference', NULL,
+    peak_bytes - coalesce((SELECT sum(bytes) FROM held WHERE held.pool = moment.pool), 0) FROM moment)
+SELECT batch, pool, peak_bytes, time_ns, during, holder, blocks, bytes, pct(bytes, peak_bytes) AS share_pct
+FROM line JOIN moment USING (pool)
+WHERE bytes <> 0
+ORDER BY peak_bytes DESC, pool, bytes DESC, holder

@@ -1,0 +1,45 @@
+-- @id x16
+-- @name hierarchical_roofline
+-- @title Hierarchical roofline
+-- @question Which of arithmetic, L2 cache and memory holds each kernel back most?
+-- Kernels of the same name together. Each has an arithmetic intensity for every level of the memory: flops over the
+-- bytes that cross it. Of the least times that the ceilings of the pipe, the L2 cache and the memory allow, the
+-- longest says what bounds it. Few of the L2's bytes reaching the memory means that the cache works.
+-- @needs kernel,counters,peak
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @view scatter x=l2_flops_per_byte y=arithmetic_flops_per_s label=label
+-- @view table caption=batch columns=label,latency_ns,arithmetic_flops_per_s,dram_flops_per_byte,l2_flops_per_byte
+-- @view table columns=dram_pct,l2_pct,compute_pct,bound by=latency_ns top=20
+-- @column batch count Inputs per inference.
+-- @column name text The kernels' name.
+-- @column label text The name without return type, arguments and template.
+-- @column latency_ns ns Sum of their durations in one inference.
+-- @column flops flops Floating-point operations in one inference.
+-- @column dram_bytes bytes Read from and written to the device's memory.
+-- @column l2_bytes bytes Read from and written to the L2 cache.
+-- @column l2_to_dram_pct pct Bytes of the memory / bytes of the L2 cache.
+-- @column arithmetic_flops_per_s flops_per_s Flops / latency.
+-- @column dram_flops_per_byte flops_per_byte Arithmetic intensity at the memory.
+-- @column l2_flops_per_byte flops_per_byte Arithmetic intensity at the L2 cache.
+-- @column compute_pct pct The least time that the pipe allows / latency.
+-- @column l2_pct pct The least time that the L2 cache allows / latency; empty: its ceiling is not known.
+-- @column dram_pct pct The least time that the memory allows / latency.
+-- @column bound text The longest of these: compute, l2 or memory.
+WITH total AS (
+  SELECT batch, name, sum(latency_ns) AS latency_ns, sum(flops) AS flops, sum(dram_bytes) AS dram_bytes,
+    sum(l2_bytes) AS l2_bytes, sum(flops / peak_flops) AS compute_s, max(peak_bytes) AS peak_bytes,
+    max(peak_l2_bytes) AS peak_l2_bytes
+  FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks) WHERE counted IS NULL GROUP BY batch, name),
+share AS (
+  SELECT *, pct(1e9 * compute_s, latency_ns) AS compute_pct, pct(1e9 * l2_bytes / peak_l2_bytes, latency_ns) AS l2_pct,
+    pct(1e9 * dram_bytes / peak_bytes, latency_ns) AS dram_pct
+  FROM total)
+SELECT batch, name, kernel_label(name) AS label, latency_ns, flops, dram_bytes, l2_bytes,
+  pct(dram_bytes, l2_bytes) AS l2_to_dram_pct, 1e9 * flops / latency_ns AS arithmetic_flops_per_s,
+  intensity(flops, dram_bytes) AS dram_flops_per_byte, intensity(flops, l2_bytes) AS l2_flops_per_byte,
+  compute_pct, l2_pct, dram_pct,
+  CASE greatest(compute_pct, l2_pct, dram_pct) WHEN compute_pct THEN 'compute' WHEN dram_pct THEN 'memory'
+       WHEN l2_pct THEN 'l2' END AS bound
+FROM share
+ORDER BY latency_ns DESC, name

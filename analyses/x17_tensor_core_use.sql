@@ -1,0 +1,40 @@
+-- @id x17
+-- @name tensor_core_use
+-- @title Use of the tensor cores
+-- @question Which layers run on the tensor cores, and which could but do not?
+-- Of each layer's own kernels: how many of their flops, and how much of their time, is on tensor cores, and how busy
+-- those are (the mean of tensor_pipe_pct weighted by time). Convolutions, matrix products and attention could use them;
+-- `missed` marks those that do not, the ones to look at first. Layers without flops are left out.
+-- @needs kernel,counters
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view table caption=batch columns=index,layer,type,pipe,kernel_latency_ns,latency_pct,tensor_flops_pct
+-- @view table columns=tensor_time_pct,tensor_pipe_pct,missed by=kernel_latency_ns top=20
+-- @column batch count Inputs per inference.
+-- @column index count Position of the layer in the order of execution, from 0.
+-- @column layer text What the framework calls the layer; empty: kernels in no layer.
+-- @column type text Its operator.
+-- @column pipe text Where most of its flops are done.
+-- @column kernel_latency_ns ns Sum of the durations of its kernels that were counted.
+-- @column latency_pct pct Share in the latency of all kernels that were counted.
+-- @column flops flops Floating-point operations in one inference.
+-- @column tensor_flops flops Of them, on tensor cores.
+-- @column tensor_flops_pct pct Share of them.
+-- @column tensor_time_pct pct Share of its time in kernels that use tensor cores at all.
+-- @column tensor_pipe_pct pct How busy the tensor cores were, weighted by time; empty: not counted.
+-- @column missed bool It multiplies matrices, and none of it on tensor cores.
+WITH own AS (
+  SELECT batch, layer, min(ordinal) AS first, sum(latency_ns) AS latency_ns, sum(flops) AS flops,
+    coalesce(sum(tensor_flops), 0) AS tensor_flops, coalesce(sum(latency_ns) FILTER (tensor_flops > 0), 0) AS tensor_ns,
+    weighted_mean(tensor_pipe_pct, latency_ns) AS tensor_pipe_pct, max_by(pipe, flops) AS pipe
+  FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], 'measured') WHERE counted IS NULL
+  GROUP BY batch, layer),
+placed AS (
+  SELECT own.*, l.ordinal, l.type, pct(latency_ns, sum(own.latency_ns) OVER ()) AS latency_pct
+  FROM own LEFT JOIN (SELECT name, ordinal, type FROM layers(chosen_batch(6, CAST($batch AS INTEGER)))) l
+    ON l.name = own.layer)
+SELECT batch, ordinal AS index, layer, type, pipe, latency_ns AS kernel_latency_ns, latency_pct, flops, tensor_flops,
+  pct(tensor_flops, flops) AS tensor_flops_pct, pct(tensor_ns, latency_ns) AS tensor_time_pct, tensor_pipe_pct,
+  tensor_flops = 0 AND coalesce(regexp_matches(lower(type), 'conv|linear|gemm|matmul|mm$|attention'), false) AS missed
+FROM placed
+WHERE flops > 0
+ORDER BY coalesce(ordinal, 2147483647), first

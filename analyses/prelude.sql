@@ -223,11 +223,11 @@ CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
   CASE WHEN len(shapes) = 0 THEN 0
        WHEN list_count(tensor_sizes(shapes, types)) = len(shapes) THEN list_sum(tensor_sizes(shapes, types)) END;
 
--- What an operator of ONNX, of ONNX Runtime's fusions, or of PyTorch computes. `rule` and `factor` give its flops: so many
--- for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima and special
--- functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
--- and costs nothing; a fused activation neither. `moves` says what must cross the memory: all inputs and
--- outputs, only what is picked, or nothing. An operator that is not here has unknown flops, never zero.
+-- What an operator of ONNX, of ONNX Runtime's fusions, or of PyTorch computes. `rule` and `factor` give its flops: so
+-- many for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima and special
+-- functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value and costs
+-- nothing; a fused activation neither. `moves` says what must cross the memory: all inputs and outputs, only what is
+-- picked, or nothing. An operator that is not here has unknown flops, never zero.
 CREATE OR REPLACE TEMP VIEW operator_cost AS
   SELECT unnest(string_split(operators, ' ')) AS operator, rule, factor, moves FROM (VALUES
     ('Conv FusedConv NhwcConv NhwcFusedConv', 'conv', 2, 'all'),
@@ -267,34 +267,39 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('Reshape Squeeze Unsqueeze Flatten Identity Shape Size Constant', 'none', 0, 'view'),
     -- PyTorch's; the bias is the first input of addmm and its like.
     ('conv1d conv2d conv3d convolution _convolution cudnn_convolution cudnn_convolution_relu', 'conv', 2, 'all'),
-    ('cudnn_convolution_add_relu thnn_conv2d _conv_depthwise2d conv_depthwise3d mkldnn_convolution', 'conv', 2, 'all'),
+    ('cudnn_convolution_add_relu thnn_conv2d _conv_depthwise2d conv_depthwise3d', 'conv', 2, 'all'),
+    ('mkldnn_convolution', 'conv', 2, 'all'),
     ('conv_transpose1d conv_transpose2d conv_transpose3d', 'conv_transpose', 2, 'all'),
-    ('matmul mm bmm mv dot', 'matmul', 2, 'all'), ('linear', 'linear', 2, 'all'),
+    ('matmul mm bmm mv dot', 'matmul', 2, 'all'),
+    ('linear', 'linear', 2, 'all'),
     ('addmm addmm_ baddbmm baddbmm_ _addmm_activation addmv', 'addmm', 2, 'all'),
     ('scaled_dot_product_attention _scaled_dot_product_flash_attention', 'scaled_attention', 2, 'all'),
     ('_scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention', 'scaled_attention', 2, 'all'),
-    ('_scaled_dot_product_attention_math _scaled_dot_product_fused_attention_overrideable', 'scaled_attention', 2, 'all'),
+    ('_scaled_dot_product_attention_math', 'scaled_attention', 2, 'all'),
+    ('_scaled_dot_product_fused_attention_overrideable', 'scaled_attention', 2, 'all'),
     ('_scaled_dot_product_flash_attention_for_cpu', 'scaled_attention', 2, 'all'),
-    ('add add_ sub sub_ rsub mul mul_ div div_ reciprocal reciprocal_ cumsum', 'output', 1, 'all'),
-    ('leaky_relu leaky_relu_ prelu _prelu_kernel elu elu_ selu celu', 'output', 1, 'all'),
+    ('add add_ sub sub_ rsub mul mul_ div div_ reciprocal reciprocal_ cumsum leaky_relu', 'output', 1, 'all'),
+    ('leaky_relu_ prelu _prelu_kernel elu elu_ selu celu', 'output', 1, 'all'),
     ('batch_norm native_batch_norm cudnn_batch_norm _native_batch_norm_legit_no_training', 'output', 2, 'all'),
-    ('_batch_norm_impl_index sigmoid sigmoid_ hardsigmoid hardsigmoid_ softplus addcmul addcmul_', 'output', 2, 'all'),
+    ('_batch_norm_impl_index sigmoid sigmoid_ hardsigmoid hardsigmoid_ softplus addcmul', 'output', 2, 'all'),
+    ('addcmul_', 'output', 2, 'all'),
     ('silu silu_ hardswish hardswish_ softmax _softmax log_softmax _log_softmax', 'output', 3, 'all'),
     ('gelu gelu_ rms_norm _fused_rms_norm', 'output', 4, 'all'),
     ('layer_norm native_layer_norm group_norm native_group_norm instance_norm', 'output', 7, 'all'),
     ('mean sum avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d', 'input', 1, 'all'),
     ('_adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool3d', 'input', 1, 'all'),
-    ('relu relu_ relu6 relu6_ hardtanh hardtanh_ clamp clamp_ clamp_min clamp_min_ tanh tanh_ exp sqrt', 'none', 0, 'all'),
-    ('rsqrt pow erf sin cos neg abs max min amax amin maximum minimum argmax topk sort where masked_fill', 'none', 0, 'all'),
-    ('masked_fill_ max_pool1d max_pool2d max_pool3d max_pool2d_with_indices adaptive_max_pool2d eq ne', 'none', 0, 'all'),
-    ('lt le gt ge logical_and logical_or logical_not bitwise_and bitwise_or bitwise_not', 'none', 0, 'all'),
-    ('cat concat stack copy_ clone contiguous to _to_copy pad constant_pad_nd roll repeat flip tril triu', 'none', 0, 'all'),
-    ('channel_shuffle pixel_shuffle upsample_nearest2d fill_ zero_ zeros ones full arange zeros_like', 'none', 0, 'all'),
-    ('ones_like full_like', 'none', 0, 'all'),
+    ('relu relu_ relu6 relu6_ hardtanh hardtanh_ clamp clamp_ clamp_min clamp_min_ tanh tanh_ exp', 'none', 0, 'all'),
+    ('sqrt rsqrt pow erf sin cos neg abs max min amax amin maximum minimum argmax topk sort where', 'none', 0, 'all'),
+    ('masked_fill masked_fill_ max_pool1d max_pool2d max_pool3d max_pool2d_with_indices', 'none', 0, 'all'),
+    ('adaptive_max_pool2d eq ne lt le gt ge logical_and logical_or logical_not bitwise_and', 'none', 0, 'all'),
+    ('bitwise_or bitwise_not cat concat stack copy_ clone contiguous to _to_copy pad', 'none', 0, 'all'),
+    ('constant_pad_nd roll repeat flip tril triu channel_shuffle pixel_shuffle upsample_nearest2d', 'none', 0, 'all'),
+    ('fill_ zero_ zeros ones full arange zeros_like ones_like full_like', 'none', 0, 'all'),
     ('embedding index index_select gather', 'none', 0, 'gather'),
-    ('view _unsafe_view view_as reshape flatten unflatten squeeze squeeze_ unsqueeze unsqueeze_ transpose', 'none', 0, 'view'),
-    ('transpose_ permute t expand expand_as slice select narrow split split_with_sizes chunk unbind detach', 'none', 0, 'view'),
-    ('alias as_strided dropout dropout_ feature_dropout size empty empty_like', 'none', 0, 'view')
+    ('view _unsafe_view view_as reshape flatten unflatten squeeze squeeze_ unsqueeze unsqueeze_', 'none', 0, 'view'),
+    ('transpose transpose_ permute t expand expand_as slice select narrow split split_with_sizes', 'none', 0, 'view'),
+    ('chunk unbind detach alias as_strided dropout dropout_ feature_dropout size empty', 'none', 0, 'view'),
+    ('empty_like', 'none', 0, 'view')
   ) AS t(operators, rule, factor, moves);
 
 -- The length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.

@@ -11,6 +11,26 @@
 CREATE OR REPLACE TEMP VIEW counter_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, device FROM run
   WHERE has_counters(counters) AND status <> 'failed' AND iterations > 0 AND deepest_level(levels) = 6;
+CREATE OR REPLACE TEMP VIEW energy_run AS
+  SELECT run_id, coalesce(batch, 1) AS batch, device FROM run
+  WHERE list_contains(list_transform(string_split(counters, ','), lambda one: trim(one)), 'energy')
+    AND status <> 'failed' AND iterations > 0;
+-- What was sampled of the device: one row for each period.
+CREATE OR REPLACE TEMP VIEW device_sample AS
+  WITH sample AS (
+    SELECT run_id, span_id, start_ns, duration_ns, device FROM span
+    WHERE level = 1 AND name = 'sample' AND device IS NOT NULL AND NOT is_open),
+  value AS (
+    SELECT run_id, span_id, max(value) FILTER (name = 'energy_j') AS energy_j,
+      max(value) FILTER (name = 'power_w') AS power_w, max(value) FILTER (name = 'sm_clock_mhz') AS sm_clock_mhz,
+      max(value) FILTER (name = 'memory_clock_mhz') AS memory_clock_mhz,
+      max(value) FILTER (name = 'temperature_c') AS temperature_c
+    FROM span_counter WHERE run_id IN (SELECT run_id FROM sample) GROUP BY run_id, span_id),
+  reason AS (
+    SELECT run_id, span_id, any_value(value) AS throttle_reasons FROM span_attribute
+    WHERE key = 'throttle_reasons' GROUP BY run_id, span_id)
+  SELECT s.*, v.* EXCLUDE (run_id, span_id), throttle_reasons
+  FROM sample s LEFT JOIN value v USING (run_id, span_id) LEFT JOIN reason USING (run_id, span_id);
 CREATE OR REPLACE TEMP MACRO device_number(device) AS
   CASE WHEN device LIKE 'cuda%' THEN coalesce(try_cast(string_split(device, ':')[2] AS INTEGER), 0) END;
 
@@ -30,16 +50,33 @@ CREATE OR REPLACE TEMP MACRO why_no_memory() AS CASE
   WHEN NOT EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id)
                    WHERE r.level = 6 AND s.level = 5 AND s.type = 'memory')
     THEN 'memory: nothing was allocated or released in the runs that recorded the level api' END;
+CREATE OR REPLACE TEMP MACRO why_no_energy() AS CASE
+  WHEN EXISTS (SELECT 1 FROM energy_run JOIN device_sample USING (run_id) WHERE energy_j IS NOT NULL) THEN NULL
+  WHEN EXISTS (FROM energy_run) THEN 'energy: the runs that counted it have no samples: run them for longer'
+  ELSE coalesce(
+    (SELECT concat('energy: ', value) FROM evaluation WHERE key = 'not_measured.energy'),
+    (SELECT concat('energy: ', reason) FROM run
+     WHERE counters LIKE '%energy%' AND reason <> '' ORDER BY run_id LIMIT 1),
+    CASE WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN 'no GPU: the runs were on the CPU' END,
+    'energy: profile with --counters energy') END;
+CREATE OR REPLACE TEMP MACRO why_no_clocks() AS CASE
+  WHEN EXISTS (SELECT 1 FROM block WHERE coalesce(gpu_sm_clock_mhz, gpu_temperature_c, gpu_power_w) IS NOT NULL)
+    OR EXISTS (FROM device_sample) THEN NULL
+  WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN 'no GPU: the runs were on the CPU'
+  ELSE 'clocks: nothing told the state of the device: see xsp doctor' END;
 CREATE OR REPLACE TEMP MACRO why_not_measured(need) AS CASE need
   WHEN 'peak' THEN why_no_peak()
   WHEN 'counters' THEN why_no_counters()
   WHEN 'memory' THEN why_no_memory()
+  WHEN 'energy' THEN why_no_energy()
+  WHEN 'clocks' THEN why_no_clocks()
   ELSE why_no_level(need) END;
 -- The batch sizes at which it was measured.
 CREATE OR REPLACE TEMP MACRO measured_batches(need) AS TABLE
   SELECT DISTINCT batch FROM (
     SELECT batch FROM measured_run WHERE level = level_number(CASE need WHEN 'memory' THEN 'kernel' ELSE need END)
-    UNION ALL SELECT batch FROM counter_run WHERE need = 'counters')
+    UNION ALL SELECT batch FROM counter_run WHERE need = 'counters'
+    UNION ALL SELECT batch FROM energy_run WHERE need = 'energy')
   ORDER BY batch;
 
 -- ---- Ceilings of the device ----------------------------------------------------------------------------

@@ -22,7 +22,8 @@
 -- @column peak_flops_per_s flops_per_s The pipe's measured ceiling; empty: not known.
 -- @column peak_pct pct Of that, how much is attained.
 -- @column attribute_flops_per_s flops_per_s The ceiling by the device's attributes; empty: not known.
-WITH fact AS MATERIALIZED (FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], 'measured') WHERE counted IS NULL),
+WITH fact AS MATERIALIZED (
+  FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], 'measured') WHERE counted IS NULL),
 own AS (
   SELECT batch, CASE WHEN flops > 0 THEN pipe ELSE 'none' END AS pipe, sum(per_inference) AS kernels,
     sum(latency_ns) AS latency_ns, sum(dram_bytes) AS dram_bytes
@@ -42,7 +43,8 @@ line AS (
   FROM own FULL JOIN flop ON flop.pipe = own.pipe)
 SELECT line.batch, pipe, coalesce(kernels, 0) AS kernels, coalesce(latency_ns, 0) AS latency_ns,
   pct(coalesce(latency_ns, 0), sum(latency_ns) OVER ()) AS latency_pct, coalesce(flops, 0) AS flops,
-  pct(coalesce(flops, 0), sum(flops) OVER ()) AS flops_pct, intensity(own_flops, dram_bytes) AS intensity_flops_per_byte,
+  pct(coalesce(flops, 0), sum(flops) OVER ()) AS flops_pct,
+  intensity(own_flops, dram_bytes) AS intensity_flops_per_byte,
   1e9 * own_flops / latency_ns AS arithmetic_flops_per_s, c.value AS peak_flops_per_s,
   pct(1e9 * own_flops / latency_ns, c.value) AS peak_pct, a.value AS attribute_flops_per_s
 FROM line LEFT JOIN ceiling c ON c.name = peak_name_of(pipe)

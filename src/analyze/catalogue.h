@@ -8,8 +8,10 @@
 //     -- @title Model information
 //     -- @question How fast is the model at each batch size?
 //     -- Any further prose: how it is computed, what to beware of.
-//     -- @needs model,layer                   what must have been measured: levels, `peak`
-//                                          (ceilings), `counters` (of kernels)
+//     -- @needs model,layer                   what must have been measured: levels, or `peak`
+//                                          (ceilings), `counters` (of kernels), `memory`
+//                                          (allocations), `energy`,
+//                                          `clocks` (of the device)
 //     -- @param batch integer - Which batch size; by default the smallest that was measured.
 //     -- @column latency_ns ns Trimmed mean of the latency.
 //     -- @view table top=20 by=latency_ns bar=latency_ns
@@ -56,7 +58,8 @@ struct Analysis {
   std::string title;
   std::string question;
   std::string description;         // the prose of the header, one paragraph
-  std::vector<std::string> needs;  // levels by name, "peak", "counters"
+  std::vector<std::string> needs;  // levels by name, "peak", "counters", "memory", "energy",
+                                   // "clocks"
   std::vector<Param> params;
   std::vector<Column> columns;
   std::vector<View> views;

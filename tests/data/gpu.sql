@@ -134,3 +134,29 @@ INSERT INTO audit_fact
     ('unattributed', 0), ('ambiguous', 0), ('clipped', 0), ('clipped_max_ns', 0), ('overlapping', 0), ('launches', 0),
     ('executions', 0), ('executions_unmatched', 0), ('launches_unmatched', 0)) t(name, value);
 INSERT INTO audit_fact SELECT run_id, 'spans', count(*) FROM span GROUP BY run_id;
+-- Run 8 counts energy: 1000 inferences of 1 ms from 0.05 s on, without a pause; 11 samples of 100 ms from 0 on, of 30 J
+-- and 32 J in turn, the power meter saying 2 W more. From 0.5 s on the clock is held down by the power cap.
+INSERT INTO run BY NAME
+  SELECT 8 AS run_id, 'model' AS levels, 1 AS batch, 'energy' AS counters, 'fake' AS framework, 'cuda:0' AS device,
+    2 AS threads, 0 AS warmup_iterations, 1000 AS iterations, 'ok' AS status;
+INSERT INTO span BY NAME
+  SELECT 8 AS run_id, i + 1 AS span_id, 2 AS level, 'three' AS name, i AS iteration, 0 AS ordinal,
+    50_000_000 + 1_000_000 * i AS start_ns, 1_000_000 AS duration_ns, 1 AS process, 1 AS thread, i + 1 AS model_id,
+    1 AS site_id, 0 AS depth, 1_000_000 AS self_ns, false AS is_open
+  FROM range(1000) t(i)
+  UNION ALL BY NAME
+  SELECT 8 AS run_id, 2000 + i AS span_id, 1 AS level, 'sample' AS name, 'nvml' AS type, 100_000_000 * i AS start_ns,
+    100_000_000 AS duration_ns, 1 AS process, 2 AS thread, 0 AS device, 2 AS site_id, 0 AS depth,
+    100_000_000 AS self_ns, false AS is_open
+  FROM range(11) t(i);
+INSERT INTO span_counter
+  SELECT 8, 2000 + i, c.name, c.value FROM range(11) t(i), LATERAL (VALUES
+    ('energy_j', 30 + 2 * (i % 2)), ('power_w', 302 + 20 * (i % 2)), ('sm_clock_mhz', CASE WHEN i < 5 THEN 1980 ELSE 1500 END),
+    ('memory_clock_mhz', 2619), ('temperature_c', 40 + i)) c(name, value);
+INSERT INTO span_attribute
+  SELECT 8, 2000 + i, 'throttle_reasons', CASE WHEN i < 5 THEN '' ELSE 'sw_power_cap' END FROM range(11) t(i);
+INSERT INTO block BY NAME
+  SELECT run_id, b AS block, b AS first_iteration, 1 AS iterations, 1_000_000_000 * b AS start_ns, 1_000_000 AS duration_ns,
+    1980 - 30 * b AS gpu_sm_clock_mhz, 2619 AS gpu_memory_clock_mhz, 40 + b AS gpu_temperature_c, 300 AS gpu_power_w,
+    CASE b WHEN 0 THEN '' ELSE 'sw_power_cap' END AS gpu_throttle_reasons
+  FROM run, range(2) t(b) WHERE run_id < 8;

@@ -1,0 +1,43 @@
+-- @id x22
+-- @name kernel_switching
+-- @title Kernel switching
+-- @question Which layers run other kernels at another batch size?
+-- Libraries choose kernels by the shapes. Of each layer, the kernels it runs at each batch size, in the order of their
+-- launches; layers that run the same ones at every size are left out. Layers are matched by name.
+-- @needs kernel
+-- @view table columns=index,layer,type,batch,switches,kernels,kernel_latency_ns,per_input_ns top=100
+-- @column index count Position of the layer in the order of execution, from 0.
+-- @column layer text What the framework calls the layer; empty: kernels in no layer.
+-- @column type text Its operator.
+-- @column batch count Inputs per inference.
+-- @column switches bool Other kernels than at the next smaller batch size.
+-- @column kernels text Their names without return type, arguments and template; equal ones in a row once.
+-- @column kernel_latency_ns ns Sum of their durations in one inference.
+-- @column per_input_ns ns That over the batch size.
+-- @column layers_switching count How many layers switch at this batch size.
+-- @column layers count How many layers have kernels at this batch size.
+WITH kernel AS MATERIALIZED (FROM kernels(kernel_batches())),
+run_of AS (
+  SELECT layer, batch, list(name ORDER BY position, ordinal) AS names, sum(latency_ns) AS latency_ns,
+    min(layer_site) AS site_id, any_value(run_id) AS run_id, min(ordinal) AS first
+  FROM kernel GROUP BY layer, batch),
+compared AS (
+  SELECT *, coalesce(names <> lag(names) OVER by_batch, false) AS switches,
+    list_unique(list(names) OVER whole) AS kinds,
+    min(first) OVER whole AS place
+  FROM run_of WINDOW by_batch AS (PARTITION BY layer ORDER BY batch), whole AS (PARTITION BY layer)),
+site AS (
+  SELECT run_id, site_id, any_value(type) AS type, min(ordinal) AS ordinal FROM span
+  WHERE level = 3 AND run_id IN (SELECT unnest(kernel_run_ids(kernel_batches()))) AND iteration >= 0 GROUP BY ALL),
+piece AS (
+  SELECT layer, batch, list_transform(names, lambda one: kernel_label(one)) AS labels FROM compared),
+counted AS (
+  SELECT batch, count(*) FILTER (switches) AS layers_switching, count(*) AS layers FROM compared GROUP BY batch)
+SELECT s.ordinal AS index, c.layer, s.type, c.batch, switches,
+  array_to_string(list_transform(list_filter(range(1, len(labels) + 1), lambda i: i = 1 OR labels[i] <> labels[i - 1]),
+    lambda i: labels[i]), ', ') AS kernels,
+  latency_ns AS kernel_latency_ns, latency_ns / c.batch AS per_input_ns, layers_switching, layers
+FROM compared c JOIN piece p ON p.layer IS NOT DISTINCT FROM c.layer AND p.batch = c.batch
+  JOIN counted n ON n.batch = c.batch LEFT JOIN site s ON s.run_id = c.run_id AND s.site_id = c.site_id
+WHERE kinds > 1
+ORDER BY place, c.layer, c.batch

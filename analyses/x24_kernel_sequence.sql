@@ -1,0 +1,44 @@
+-- @id x24
+-- @name kernel_sequence
+-- @title Stability of the kernels' sequence
+-- @question Does every inference run the same kernels, and did the runs that counted run the same ones?
+-- A kernel is told by its layer and its position among the layer's kernels. Two inferences have the same sequence if
+-- they ran the same kernels at the same places. Counters belong to a kernel only where the run that counted had one of
+-- that name at that place: what is not matched is in no figure of the analyses that count, and says so there.
+-- @needs kernel
+-- @view table columns=batch,inferences,kernels,sequences,commonest_pct,counted,matched,matched_latency_pct,unmatched
+-- @column batch count Inputs per inference.
+-- @column inferences count Inferences compared, of the kernel run.
+-- @column kernels count Different kernels and places.
+-- @column sequences count Different sequences.
+-- @column commonest_pct pct Share of the inferences that have the commonest sequence.
+-- @column is_stable bool All have the same sequence.
+-- @column counted count Different kernels and places of the runs that counted; empty: none did.
+-- @column matched count Kernels and places of the kernel run that were counted.
+-- @column matched_latency_pct pct Their share in the latency of all kernels.
+-- @column unmatched text The first that was not, and why.
+WITH fact AS MATERIALIZED (FROM kernel_facts(kernel_batches(), 'measured')),
+inference AS (
+  SELECT r.batch, s.iteration,
+    bit_xor(hash(CAST(s.site_id AS BIGINT) * 4294967296 + s.ordinal)) AS sequence
+  FROM measured_run r JOIN span s USING (run_id)
+  WHERE r.level = 6 AND s.level = 6 AND is_kernel(s.type) AND s.iteration >= 0 AND s.iteration < r.end_iteration
+  GROUP BY ALL),
+sequence AS (SELECT batch, sequence, count(*) AS inferences FROM inference GROUP BY ALL),
+stable AS (
+  SELECT batch, sum(inferences) AS inferences, count(*) AS sequences,
+    pct(max(inferences), sum(inferences)) AS commonest_pct FROM sequence GROUP BY batch),
+counted AS (
+  SELECT batch, count(DISTINCT (layer, position, name)) AS counted FROM counted_kernels(kernel_batches())
+  GROUP BY batch),
+matched AS (
+  SELECT batch, count(*) AS kernels, count(*) FILTER (counted IS NULL) AS matched,
+    pct(coalesce(sum(latency_ns) FILTER (counted IS NULL), 0), sum(latency_ns)) AS matched_latency_pct,
+    min_by(concat(coalesce(layer, 'no layer'), ' ', position, ': ', kernel_label(name), ': ', counted), ordinal)
+      FILTER (counted IS NOT NULL) AS unmatched
+  FROM fact GROUP BY batch)
+SELECT batch, inferences, kernels, sequences, commonest_pct, sequences = 1 AS is_stable, counted,
+  CASE WHEN counted IS NOT NULL THEN matched END AS matched,
+  CASE WHEN counted IS NOT NULL THEN matched_latency_pct END AS matched_latency_pct, unmatched
+FROM stable JOIN matched USING (batch) LEFT JOIN counted USING (batch)
+ORDER BY batch

@@ -138,11 +138,11 @@ void begin_counting() {
   });
 }
 
-void end_counting(xsp_span*) {
+void end_counting(xsp_span* span) {
   Counting& c = counting();
   if (c.session == nullptr) return;
   (void)guarded(c.host, [&] {
-    c.session->end();
+    c.session->end(span);
     return XSP_OK;
   });
 }

@@ -41,6 +41,8 @@ struct CountingApi {
   X(cuptiRangeProfilerEnable)                     \
   X(cuptiRangeProfilerGetCounterDataInfo)         \
   X(cuptiRangeProfilerGetCounterDataSize)         \
+  X(cuptiRangeProfilerPopRange)                   \
+  X(cuptiRangeProfilerPushRange)                  \
   X(cuptiRangeProfilerSetConfig)                  \
   X(cuptiRangeProfilerStart)                      \
   X(cuptiRangeProfilerStop)                       \

@@ -31,7 +31,9 @@ struct FakeProfiler {
   size_t capacity = 0;     // of ranges
   size_t ranges = 0;       // of the first pass
   size_t first_range = 0;  // names go on counting from session to session
+  size_t pushed = 0;       // ranges of the test's own
   CUpti_ProfilerReplayMode mode = CUPTI_Replay_INVALID;
+  CUpti_ProfilerRange scope = CUPTI_Range_INVALID;
   std::vector<std::string> configured;
   CUpti_CallbackFunc on_event = nullptr;
   void* user = nullptr;

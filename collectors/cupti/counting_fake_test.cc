@@ -47,6 +47,7 @@ CUptiResult evaluate_range(CUpti_Profiler_Host_EvaluateToGpuValues_Params* p) {
 }
 CUptiResult set_config(CUpti_RangeProfiler_SetConfig_Params* p) {
   the_fake.mode = p->replayMode;
+  the_fake.scope = p->range;
   the_fake.capacity = p->maxRangesPerPass;
   the_fake.taken = 0;
   the_fake.first_range += the_fake.ranges;
@@ -56,10 +57,12 @@ CUptiResult set_config(CUpti_RangeProfiler_SetConfig_Params* p) {
 CUptiResult start(CUpti_RangeProfiler_Start_Params*) {
   the_fake.is_running = true;
   the_fake.executed = 0;
+  the_fake.pushed = 0;
   return CUPTI_SUCCESS;
 }
 CUptiResult stop(CUpti_RangeProfiler_Stop_Params* p) {
   the_fake.is_running = false;
+  if (the_fake.scope == CUPTI_UserRange) the_fake.executed = the_fake.pushed;
   if (the_fake.taken++ == 0) the_fake.ranges = std::min(the_fake.executed, the_fake.capacity);
   p->isAllPassSubmitted = the_fake.taken >= the_fake.passes ? 1 : 0;
   return CUPTI_SUCCESS;
@@ -87,14 +90,8 @@ void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const char* function
   }
 }
 
-}  // namespace
-
-FakeProfiler& FakeProfiler::get() { return the_fake; }
-FakeProfiler& FakeProfiler::reset() { return the_fake = FakeProfiler(); }
-CUcontext FakeProfiler::context() { return handle<std::remove_pointer_t<CUcontext>>(); }
-
-CountingApi FakeProfiler::api() {
-  CountingApi api;
+void fill_host(CountingApi* the_api) {
+  CountingApi& api = *the_api;
   const auto fine = [](auto*) { return CUPTI_SUCCESS; };
   api.cuptiSubscribe = subscribe;
   api.cuptiUnsubscribe = unsubscribe;
@@ -120,6 +117,11 @@ CountingApi FakeProfiler::api() {
     return p->numOfPasses = the_fake.passes, CUPTI_SUCCESS;
   };
   api.cuptiProfilerHostEvaluateToGpuValues = evaluate_range;
+}
+
+void fill_ranges(CountingApi* the_api) {
+  CountingApi& api = *the_api;
+  const auto fine = [](auto*) { return CUPTI_SUCCESS; };
   api.cuptiRangeProfilerEnable = [](CUpti_RangeProfiler_Enable_Params* p) {
     ++the_fake.enabled;
     p->pRangeProfilerObject = handle<CUpti_RangeProfiler_Object>();
@@ -132,6 +134,10 @@ CountingApi FakeProfiler::api() {
     return p->counterDataSize = p->maxNumOfRanges, CUPTI_SUCCESS;
   };
   api.cuptiRangeProfilerCounterDataImageInitialize = fine;
+  api.cuptiRangeProfilerPushRange = [](CUpti_RangeProfiler_PushRange_Params*) {
+    return ++the_fake.pushed, CUPTI_SUCCESS;
+  };
+  api.cuptiRangeProfilerPopRange = fine;
   api.cuptiRangeProfilerSetConfig = set_config;
   api.cuptiRangeProfilerStart = start;
   api.cuptiRangeProfilerStop = stop;
@@ -140,6 +146,10 @@ CountingApi FakeProfiler::api() {
     return p->numTotalRanges = the_fake.ranges, CUPTI_SUCCESS;
   };
   api.cuptiRangeProfilerCounterDataGetRangeInfo = range_info;
+}
+
+void fill_driver(CountingApi* the_api) {
+  CountingApi& api = *the_api;
   api.cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
   api.cuCtxPopCurrent = [](CUcontext*) { return CUDA_SUCCESS; };
   api.cuCtxSynchronize = [] { return CUDA_SUCCESS; };
@@ -160,6 +170,19 @@ CountingApi FakeProfiler::api() {
         the_fake.is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
   };
+}
+
+}  // namespace
+
+FakeProfiler& FakeProfiler::get() { return the_fake; }
+FakeProfiler& FakeProfiler::reset() { return the_fake = FakeProfiler(); }
+CUcontext FakeProfiler::context() { return handle<std::remove_pointer_t<CUcontext>>(); }
+
+CountingApi FakeProfiler::api() {
+  CountingApi api;
+  fill_host(&api);
+  fill_ranges(&api);
+  fill_driver(&api);
   return api;
 }
 

@@ -163,6 +163,12 @@ CounterPlan plan_counters(const std::vector<std::string>& names,
   return planner.take();
 }
 
+bool needs_instrumented_code(const CounterPlan& plan, const CounterPlan::Counter& counter) {
+  return std::any_of(counter.terms.begin(), counter.terms.end(), [&](const auto& term) {
+    return plan.metrics[term.metric].find("__sass_") != std::string::npos;
+  });
+}
+
 std::vector<double> evaluate(const CounterPlan& plan, const std::vector<double>& metrics) {
   std::vector<double> values;
   values.reserve(plan.counters.size());

@@ -54,6 +54,10 @@ CounterPlan plan_counters(const std::vector<std::string>& names,
                           const std::function<bool(const std::string&)>& has_metric,
                           std::vector<std::string>* unknown);
 
+// Whether the counter needs the kernel's code to be instrumented, which the kernels of a CUDA graph
+// are not.
+bool needs_instrumented_code(const CounterPlan& plan, const CounterPlan::Counter& counter);
+
 // The counters' values from the metrics' values, which are in the order of plan.metrics.
 std::vector<double> evaluate(const CounterPlan& plan, const std::vector<double>& metrics);
 

@@ -42,8 +42,9 @@ bool Ranges::is_fine(CUptiResult result, const char* what, std::string* why) con
   return false;
 }
 
-bool Ranges::prepare(Replay replay, size_t capacity, std::string* why) {
+bool Ranges::prepare(Replay replay, Scope scope, size_t capacity, std::string* why) {
   replay_ = replay;
+  scope_ = scope;
   capacity_ = capacity;
   XSP_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize, params);
   params.pRangeProfilerObject = profiler_;
@@ -73,7 +74,7 @@ bool Ranges::configure(std::string* why) {
   params.pConfig = config_.data();
   params.counterDataImageSize = image_.size();
   params.pCounterDataImage = image_.data();
-  params.range = CUPTI_AutoRange;
+  params.range = scope_ == Scope::kWhole ? CUPTI_UserRange : CUPTI_AutoRange;
   params.replayMode = replay_ == Replay::kKernel ? CUPTI_KernelReplay : CUPTI_UserReplay;
   params.maxRangesPerPass = capacity_;
   params.numNestingLevels = 1;
@@ -86,10 +87,20 @@ bool Ranges::configure(std::string* why) {
 bool Ranges::start(std::string* why) {
   XSP_CUPTI_PARAMS(CUpti_RangeProfiler_Start, params);
   params.pRangeProfilerObject = profiler_;
-  return is_fine(api_.cuptiRangeProfilerStart(&params), "start", why);
+  if (!is_fine(api_.cuptiRangeProfilerStart(&params), "start", why)) return false;
+  if (scope_ != Scope::kWhole) return true;
+  XSP_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange, range);
+  range.pRangeProfilerObject = profiler_;
+  range.pRangeName = "0";
+  return is_fine(api_.cuptiRangeProfilerPushRange(&range), "begin of a range", why);
 }
 
 bool Ranges::stop(std::string* why) {
+  if (scope_ == Scope::kWhole) {
+    XSP_CUPTI_PARAMS(CUpti_RangeProfiler_PopRange, range);
+    range.pRangeProfilerObject = profiler_;
+    if (!is_fine(api_.cuptiRangeProfilerPopRange(&range), "end of a range", why)) return false;
+  }
   XSP_CUPTI_PARAMS(CUpti_RangeProfiler_Stop, params);
   params.pRangeProfilerObject = profiler_;
   if (!is_fine(api_.cuptiRangeProfilerStop(&params), "stop", why)) return false;

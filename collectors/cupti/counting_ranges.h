@@ -1,5 +1,5 @@
 // The range profiler on one CUDA context: one range for each kernel, in the order of their
-// execution.
+// execution, or one for all between start and stop.
 //
 // A session is start, work, stop; with kernel replay it counts everything, with application replay
 // one pass, and is_complete() says whether it was the last. Then read() gives the ranges, and
@@ -18,6 +18,7 @@
 namespace xsp::cupti {
 
 enum class Replay { kKernel, kApplication };
+enum class Scope { kEachKernel, kWhole };  // the latter by application replay alone
 
 class Ranges {
  public:
@@ -33,7 +34,7 @@ class Ranges {
   CUcontext context() const { return context_; }
 
   // Makes room for `capacity` ranges in a session, and begins anew.
-  bool prepare(Replay replay, size_t capacity, std::string* why);
+  bool prepare(Replay replay, Scope scope, size_t capacity, std::string* why);
   bool start(std::string* why);
   bool stop(std::string* why);
   // Whether every pass has been taken since prepare or the last read.
@@ -58,6 +59,7 @@ class Ranges {
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
   std::vector<uint8_t> image_;
   Replay replay_ = Replay::kKernel;
+  Scope scope_ = Scope::kEachKernel;
   size_t capacity_ = 0;
   bool is_complete_ = false;
 };

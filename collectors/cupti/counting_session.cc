@@ -1,6 +1,7 @@
 #include "collectors/cupti/counting_session.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "collectors/cupti/counting_match.h"
 
@@ -12,8 +13,9 @@ constexpr size_t kRangesMin = 256;
 constexpr size_t kRangesMax = 4096;  // one takes 1 to 2 MB of the host's memory
 constexpr const char* kLossSource = "cupti";
 constexpr const char* kGraphs =
-    "counters: the model is a CUDA graph, and CUPTI cannot count the kernels of one: profile it "
-    "without --cuda-graph for its counters";
+    "counters: the model launches a CUDA graph, which CUPTI does not run while it counts kernels: "
+    "profile it without --cuda-graph, or with --replay application";
+constexpr const char* kGraphCause = "kernels of a CUDA graph cannot be counted one by one";
 
 // Makes a context current for as long as it lives.
 class Current {
@@ -146,7 +148,7 @@ bool CountingSession::start_context(CUcontext context, size_t capacity, std::str
   }
   // Passes of one count must all have the same room.
   if (capacity > device.capacity && passes_.empty()) {
-    if (!device.ranges->prepare(replay_, capacity, why)) return false;
+    if (!device.ranges->prepare(replay_, scope_, capacity, why)) return false;
     device.capacity = capacity;
   }
   if (!device.ranges->start(why)) return false;
@@ -154,17 +156,35 @@ bool CountingSession::start_context(CUcontext context, size_t capacity, std::str
   return true;
 }
 
-// While ranges are counted, CUPTI does not run graphs: the results would be wrong.
-bool CountingSession::has_graph(const std::vector<Launch>& launches) const {
-  return std::any_of(launches.begin(), launches.end(),
-                     [&](const Launch& launch) { return launches_.key(launch.kernel).is_graph(); });
+uint64_t CountingSession::graphs_among(const std::vector<Launch>& launches) const {
+  return static_cast<uint64_t>(
+      std::count_if(launches.begin(), launches.end(),
+                    [&](const Launch& launch) { return launches_.key(launch.kernel).is_graph(); }));
+}
+
+void CountingSession::count_whole() {
+  if (scope_ == Scope::kWhole) return;
+  if (replay_ == Replay::kKernel || !devices_.empty()) {
+    give_up(kGraphs);
+    return;
+  }
+  scope_ = Scope::kWhole;
+  std::vector<std::string> without;
+  for (const CounterPlan::Counter& counter : plan_.counters) {
+    if (needs_instrumented_code(plan_, counter)) without.push_back(counter.name);
+  }
+  note_(
+      "counters: the model launches a CUDA graph, whose kernels cannot be counted one by one: the "
+      "counters are those of whole inferences, on the span of the model" +
+      (without.empty() ? "" : ", without " + joined(without)) +
+      ": profile it without --cuda-graph for every kernel's");
 }
 
 void CountingSession::begin() {
   (void)runs_needed();
   const std::vector<Launch> before = launches_.take();
   launches_max_ = std::max(launches_max_, before.size());
-  if (!has_failed_ && has_graph(before)) give_up(kGraphs);
+  if (!has_failed_ && graphs_among(before) != 0) count_whole();
   is_counting_ = !has_failed_ && (!options_.reuse || known_.empty());
   if (!is_counting_) return;
   const size_t capacity = std::clamp(launches_max_, kRangesMin, kRangesMax);
@@ -194,16 +214,20 @@ bool CountingSession::is_complete() const {
                      [](const auto& entry) { return entry.second.ranges->is_complete(); });
 }
 
-void CountingSession::end() {
+void CountingSession::end(xsp_span* model) {
   std::string why;
   if (is_counting_ && !stop_contexts(&why)) give_up(why);
   passes_.push_back(launches_.take());
   launches_max_ = std::max(launches_max_, passes_.back().size());
-  if (!has_failed_ && has_graph(passes_.back())) give_up(kGraphs);
+  // While kernels are counted one by one, graphs do not run: the results would be wrong.
+  const bool has_graphs = graphs_among(passes_.back()) != 0;
+  if (!has_failed_ && has_graphs && scope_ == Scope::kEachKernel) give_up(kGraphs);
   if (has_failed_) {
     emit_uncounted("counting failed");
   } else if (!is_counting_) {
     emit_reused();
+  } else if (is_complete() && scope_ == Scope::kWhole) {
+    emit_whole(model);
   } else if (is_complete()) {
     emit_counted();
   }
@@ -264,6 +288,30 @@ void CountingSession::emit_counted() {
   passes_.clear();
   counted_.clear();
   results_.clear();
+}
+
+void CountingSession::emit_whole(xsp_span* model) {
+  std::string why;
+  for (const auto& [context, device] : devices_) {
+    const Current current(api_, context);
+    std::vector<std::vector<double>> ranges;
+    if (!device.ranges->read(&ranges, &why)) break;
+    if (ranges.empty() || ranges.front().empty() || model == nullptr) continue;
+    const std::vector<double> values = evaluate(plan_, ranges.front());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const CounterPlan::Counter& counter = plan_.counters[i];
+      if (std::isnan(values[i]) || needs_instrumented_code(plan_, counter)) continue;
+      xsp_span_counter(model, xsp_intern_key(counter.name.c_str()), values[i]);
+    }
+  }
+  if (!why.empty()) give_up(why);
+  uint64_t graphs = 0;
+  for (const std::vector<Launch>& pass : passes_) {
+    graphs += graphs_among(pass);
+    emitter_->emit(launches_, pass, std::vector<Counted>(pass.size()));
+  }
+  xsp_count_loss(kLossSource, kGraphCause, graphs);
+  passes_.clear();
 }
 
 void CountingSession::emit_reused() {

@@ -44,7 +44,8 @@ class CountingSession {
   uint64_t runs_needed();
   // Around an inference.
   void begin();
-  void end();
+  // `model` is the inference's span.
+  void end(xsp_span* model);
   // Emits what is still pending: inferences whose passes did not all come.
   void finish();
 
@@ -74,7 +75,11 @@ class CountingSession {
   void emit_uncounted(const char* cause);
   // Reads the ranges of one context and gives them to its launches in every pass.
   bool read_context(CUcontext context, const Device& device, std::string* why);
-  bool has_graph(const std::vector<Launch>& launches) const;
+  uint64_t graphs_among(const std::vector<Launch>& launches) const;
+  // From here on inferences are counted as a whole.
+  void count_whole();
+  // Hangs what was counted of whole inferences on the last one's span.
+  void emit_whole(xsp_span* model);
   void give_up(const std::string& why);
   void say_once(const std::string& text);
 
@@ -90,6 +95,7 @@ class CountingSession {
   KernelSites* sites_;
   bool is_decided_ = false;
   Replay replay_ = Replay::kKernel;
+  Scope scope_ = Scope::kEachKernel;
   bool is_counting_ = false;  // between begin and end
   bool has_failed_ = false;
   size_t launches_max_ = 0;  // seen in an inference, or before the first

@@ -25,8 +25,12 @@ int known_open(void);
 struct known_case known_get(int index);
 /* Enqueues the case. 0, or not. */
 int known_launch(int index);
-/* The same work as a CUDA graph, captured at the first call: a check of what cannot be counted. */
+/* A CUDA graph, captured at the first call. 0, or not. */
 int known_launch_graph(void);
+/* How often it has run to its end, by what it left in memory. */
+double known_graph_runs(void);
+/* What the kernels of the graph read together, and as much they write. */
+double known_graph_bytes(void);
 /* Waits for the device. 0, or a CUDA error. */
 int known_wait(void);
 /* Of the device's L2 cache: what was written last may still be there. */

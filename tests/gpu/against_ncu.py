@@ -62,6 +62,8 @@ def of_ncu(model, batch):
     folder = __file__.rsplit("/", 1)[0]
     text = subprocess.run(
         ["ncu", "--clock-control", "none", "--profile-from-start", "off", "--metrics", metrics,
+         # As xsp counts: in place, with the caches as the kernels before left them.
+         "--replay-mode", "application", "--cache-control", "none",
          "--csv", "--page", "raw", "--print-units", "base",
          sys.executable, "-c", PROGRAM, model, str(batch), folder],
         check=True, capture_output=True, text=True).stdout

@@ -3,7 +3,9 @@
 -- @title Layer information
 -- @question Which layers does the model execute, and what does each cost?
 -- One row for each layer that was executed, in the order of execution; latencies are those of the runs that
--- recorded the levels model and layer. What a runtime fused is one layer here.
+-- recorded the levels model and layer. What a runtime fused is one layer here. On a GPU a layer's time on the host is
+-- that of launching its work: kernels_by_layer has the work's own. Where a CUDA graph is replayed no layer runs on the
+-- host, and the times are those of the device, from the kernel run; `time_of` says so.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=index,label,type,shape,latency_ns,share_pct,memory_bytes
@@ -23,13 +25,14 @@
 -- @column label text The layer in the model's own names, what was fused behind plus signs.
 -- @column depth count Nesting: 0 is not inside another layer.
 -- @column per_inference number Executions in one inference.
+-- @column time_of text Whose time the latencies are: host, or device.
 SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latency_ns, median_ns, self_ns,
   pct(self_ns, sum(self_ns) OVER ()) AS share_pct,
   coalesce(allocated_bytes, output_bytes) AS memory_bytes,
   CASE WHEN allocated_bytes IS NOT NULL THEN 'allocated' WHEN output_bytes IS NOT NULL THEN 'outputs' END
     AS memory_of,
   array_to_string(source_layers, ' ') AS stands_for,
-  layer_label(name, source_layers) AS label, depth, per_inference
+  layer_label(name, source_layers) AS label, depth, per_inference, time_of
 FROM layers(CAST($batch AS INTEGER))
   LEFT JOIN layer_counters(CAST($batch AS INTEGER)) USING (site_id)
   LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) USING (site_id)

@@ -46,9 +46,17 @@ by_type AS (
     count(*) AS layers, sum(self_ns) AS self_ns,
     CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
   FROM layer GROUP BY coalesce(type, 'unknown')),
+-- On a GPU that of the tensor cores, if most flops are of 16-bit types.
+pipe AS (
+  SELECT CASE max_by(input_types[1], flops) WHEN 'float16' THEN 'fp16_tensor' WHEN 'bfloat16' THEN 'bf16_tensor'
+    WHEN 'float64' THEN 'fp64' ELSE 'fp32' END AS pipe FROM layer),
 ceiling AS (
-  SELECT peak_of(device, 'fp32', 'flops_per_s', threads) AS peak_flops FROM measured_run
-  WHERE run_id = (SELECT run_id FROM model)),
+  SELECT CASE WHEN device LIKE 'cuda%' THEN c.value ELSE peak_of(device, 'fp32', 'flops_per_s', threads) END
+    AS peak_flops
+  FROM measured_run r CROSS JOIN pipe
+    LEFT JOIN ceilings((SELECT list(run_id) FROM model), 'measured') c
+      ON c.run_id = r.run_id AND c.name = peak_name_of(pipe)
+  WHERE r.run_id = (SELECT run_id FROM model)),
 line AS (
   SELECT 10 AS line, 'what' AS section, 'model' AS item, NULL::DOUBLE AS value, NULL AS unit,
     NULL::DOUBLE AS share_pct, concat(model, ', batch ', (SELECT batch FROM wanted)) AS detail FROM fact

@@ -19,7 +19,7 @@ WITH layer AS MATERIALIZED (FROM layers(CAST($batch AS INTEGER))),
 total AS (SELECT sum(latency_ns) AS latency_ns FROM layer WHERE depth = 0),
 node AS (
   SELECT DISTINCT ON (site_id) site_id, start_ns, depth AS span_depth FROM span
-  WHERE run_id = chosen_run(3, CAST($batch AS INTEGER)) AND level = 3 AND iteration = 0
+  WHERE run_id = chosen_layer_run(CAST($batch AS INTEGER)) AND level = 3 AND iteration = 0
   ORDER BY site_id, start_ns)
 SELECT batch, 0 AS depth, 'all layers' AS tree, NULL AS name, NULL AS type, any_value(total.latency_ns)
   AS latency_ns, 0 AS self_ns, 100.0 AS share_pct

@@ -6,6 +6,8 @@
 -- that the layers ran on. The roof of a layer is the lesser of peak flops and its intensity times the memory
 -- bandwidth; roof_pct is the least time that the ceilings allow over the time it took, so that it holds for layers
 -- without flops, too. Bytes are those of inputs and outputs: a layer whose data stays in the caches can exceed 100 %.
+-- On a GPU the latency is that of the layer's own kernels, from the kernel run, as the host's is that of launching
+-- them: a layer that has none there has no roof. 16-bit types are held against the tensor cores, others against fp32.
 -- @needs layer,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view scatter x=intensity_flops_per_byte y=attained_flops_per_s label=label
@@ -17,7 +19,7 @@
 -- @column name text What the framework calls the layer.
 -- @column label text The layer in the model's own names, what was fused behind plus signs.
 -- @column type text Its operator.
--- @column latency_ns ns Trimmed mean of its latency in one inference, without nested layers.
+-- @column latency_ns ns Trimmed mean of its latency in one inference, without nested layers; of its kernels' on a GPU.
 -- @column flops flops Analytic flops in one inference; empty: unknown.
 -- @column bytes bytes Analytic bytes in one inference; empty: unknown.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
@@ -29,16 +31,27 @@
 -- @column peak_flops_per_s flops_per_s Ceiling of arithmetic, in the layer's precision where it is known.
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
 WITH run_facts AS (
-  SELECT device, threads FROM measured_run WHERE run_id = chosen_run(3, CAST($batch AS INTEGER))),
+  SELECT device, threads, device LIKE 'cuda%' AS is_gpu FROM measured_run
+  WHERE run_id = chosen_layer_run(CAST($batch AS INTEGER))),
+kernel AS (
+  SELECT layer AS name, sum(latency_ns) AS kernel_ns FROM kernels([chosen_batch(3, CAST($batch AS INTEGER))])
+  WHERE layer IS NOT NULL GROUP BY layer),
 cost AS (
-  SELECT *, CASE input_types[1] WHEN 'float64' THEN 'fp64' WHEN 'float16' THEN 'fp16'
-    WHEN 'bfloat16' THEN 'bf16' ELSE 'fp32' END AS precision
-  FROM layer_costs(CAST($batch AS INTEGER))),
+  SELECT c.* REPLACE (CASE WHEN is_gpu THEN kernel_ns ELSE self_ns END AS self_ns), CASE
+      WHEN input_types[1] = 'float64' THEN 'fp64'
+      WHEN input_types[1] = 'float16' THEN CASE WHEN is_gpu THEN 'fp16_tensor' ELSE 'fp16' END
+      WHEN input_types[1] = 'bfloat16' THEN CASE WHEN is_gpu THEN 'bf16_tensor' ELSE 'bf16' END
+      ELSE 'fp32' END AS precision
+  FROM layer_costs(CAST($batch AS INTEGER)) c LEFT JOIN kernel USING (name), run_facts),
 ceiling AS (
-  SELECT precision, coalesce(peak_of(device, precision, 'flops_per_s', threads),
+  SELECT precision, coalesce(g.value, peak_of(device, precision, 'flops_per_s', threads),
                              peak_of(device, 'fp32', 'flops_per_s', threads)) AS peak_flops_per_s,
-    peak_of(device, 'memory', 'bytes_per_s', threads) AS peak_bytes_per_s
-  FROM run_facts, (SELECT DISTINCT precision FROM cost))
+    coalesce(m.value, peak_of(device, 'memory', 'bytes_per_s', threads)) AS peak_bytes_per_s
+  FROM run_facts CROSS JOIN (SELECT DISTINCT precision FROM cost) p
+    LEFT JOIN ceilings([chosen_layer_run(CAST($batch AS INTEGER))], 'measured') g
+      ON is_gpu AND g.name = concat(precision, '_flops_per_s')
+    LEFT JOIN ceilings([chosen_layer_run(CAST($batch AS INTEGER))], 'measured') m
+      ON is_gpu AND m.name = 'memory_bytes_per_s')
 SELECT batch, ordinal AS index, name, layer_label(name, source_layers) AS label, type,
   self_ns AS latency_ns, flops, bytes,
   intensity(flops, bytes) AS intensity_flops_per_byte,

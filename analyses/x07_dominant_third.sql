@@ -3,7 +3,8 @@
 -- @title Beginning, middle and end
 -- @question Which third of the network dominates latency, memory, flops?
 -- The outermost layers, in the order of execution, in three parts whose numbers differ by one at most. Sums are
--- of the layers of which the figure is known; unknown_layers says of how many the flops are not.
+-- of the layers of which the figure is known; unknown_layers says of how many the flops are not. Where a GPU ran and
+-- counted, the layers' kernels, their flops and their accesses to the device's memory stand beside them, and decide.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view stacked_bar x=third y=latency_pct,memory_pct,flops_pct,accesses_pct
@@ -20,26 +21,46 @@
 -- @column accesses_bytes bytes Sum of the bytes that they must move.
 -- @column accesses_pct pct Share in the bytes of all layers.
 -- @column unknown_layers count Layers whose flops are not known.
+-- @column kernel_latency_ns ns Sum of the latencies of their kernels; empty: not measured.
+-- @column kernel_latency_pct pct Share in those of all layers.
+-- @column counted_flops_pct pct Share in the flops that were counted; empty: not counted.
+-- @column counted_accesses_pct pct Share in the bytes that were counted.
 -- @column dominates text Of which figures this third has the largest share.
-WITH layer AS (
+WITH wanted AS (SELECT chosen_batch(3, CAST($batch AS INTEGER)) AS batch),
+outer_layer AS MATERIALIZED (
   SELECT *, (3 * (row_number() OVER (ORDER BY ordinal) - 1)) // count(*) OVER () AS third
-  FROM layer_costs(CAST($batch AS INTEGER)) WHERE depth = 0),
+  FROM layer_costs((SELECT batch FROM wanted)) WHERE depth = 0),
+-- A nested layer, and its kernels, belong to the outermost layer that began last before it.
+own AS (
+  SELECT name, sum(latency_ns) AS kernel_ns, sum(flops) AS counted_flops, sum(dram_bytes) AS counted_bytes FROM (
+    SELECT layer AS name, latency_ns, flops, dram_bytes FROM kernel_facts([(SELECT batch FROM wanted)], 'measured'))
+  GROUP BY name),
+counted AS (
+  SELECT o.third, sum(kernel_ns) AS kernel_ns, sum(counted_flops) AS counted_flops, sum(counted_bytes) AS counted_bytes
+  FROM (SELECT ordinal, own.* FROM layers((SELECT batch FROM wanted)) JOIN own USING (name)) l
+    ASOF JOIN outer_layer o ON l.ordinal >= o.ordinal
+  GROUP BY o.third),
 part AS (
   SELECT batch, third, count(*) AS layers, sum(latency_ns) AS latency_ns,
     sum(coalesce(allocated_bytes, output_bytes)) AS memory_bytes, sum(flops) AS flops, sum(bytes) AS accesses_bytes,
     count(*) - count(flops) AS unknown_layers
-  FROM layer LEFT JOIN layer_counters(CAST($batch AS INTEGER)) USING (site_id)
+  FROM outer_layer LEFT JOIN layer_counters((SELECT batch FROM wanted)) USING (site_id)
   GROUP BY batch, third)
 SELECT batch, ['beginning', 'middle', 'end'][third + 1] AS third, layers,
   latency_ns, pct(latency_ns, sum(latency_ns) OVER ()) AS latency_pct,
   memory_bytes, pct(memory_bytes, sum(memory_bytes) OVER ()) AS memory_pct,
   flops, pct(flops, sum(flops) OVER ()) AS flops_pct,
   accesses_bytes, pct(accesses_bytes, sum(accesses_bytes) OVER ()) AS accesses_pct, unknown_layers,
+  kernel_ns AS kernel_latency_ns, pct(kernel_ns, sum(kernel_ns) OVER ()) AS kernel_latency_pct,
+  pct(counted_flops, sum(counted_flops) OVER ()) AS counted_flops_pct,
+  pct(counted_bytes, sum(counted_bytes) OVER ()) AS counted_accesses_pct,
   array_to_string(list_filter([
     CASE WHEN latency_ns = max(latency_ns) OVER () THEN 'latency' END,
+    CASE WHEN kernel_ns = max(kernel_ns) OVER () THEN 'kernel latency' END,
     CASE WHEN memory_bytes = max(memory_bytes) OVER () THEN 'memory' END,
-    CASE WHEN flops = max(flops) OVER () THEN 'flops' END,
-    CASE WHEN accesses_bytes = max(accesses_bytes) OVER () THEN 'accesses' END],
+    CASE WHEN coalesce(counted_flops, flops) = max(coalesce(counted_flops, flops)) OVER () THEN 'flops' END,
+    CASE WHEN coalesce(counted_bytes, accesses_bytes) = max(coalesce(counted_bytes, accesses_bytes)) OVER ()
+      THEN 'accesses' END],
     lambda one: one IS NOT NULL), ', ') AS dominates
-FROM part
+FROM part LEFT JOIN counted USING (third)
 ORDER BY part.third

@@ -23,6 +23,23 @@ size_t common_beginning(const std::vector<std::vector<uint32_t>>& passes, size_t
 
 }  // namespace
 
+size_t repeated_length(const std::vector<uint32_t>& kernels) {
+  // Read backwards, it is the least n such that the text from n on begins with the first n: the
+  // Z-function, in linear time.
+  const std::vector<uint32_t> text(kernels.rbegin(), kernels.rend());
+  std::vector<size_t> same(text.size());
+  for (size_t n = 1, left = 0, right = 0; n < text.size(); ++n) {
+    if (n < right) same[n] = std::min(right - n, same[n - left]);
+    while (n + same[n] < text.size() && text[same[n]] == text[n + same[n]]) ++same[n];
+    if (n + same[n] > right) {
+      left = n;
+      right = n + same[n];
+    }
+    if (same[n] >= n) return n;
+  }
+  return 0;
+}
+
 Matched match(const std::vector<std::vector<uint32_t>>& passes, size_t ranges, size_t capacity) {
   Matched result;
   if (passes.empty()) return result;

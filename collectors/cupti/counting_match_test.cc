@@ -39,6 +39,17 @@ TEST(Match, WithoutRoomTheFirstHaveTheirCounters) {
   EXPECT_STREQ(matched.cause, "no room for counters");
 }
 
+TEST(Match, TheLengthOfAnInferenceIsFoundInWhatWasRunBefore) {
+  EXPECT_EQ(repeated_length({}), 0u);
+  EXPECT_EQ(repeated_length({1}), 0u);
+  EXPECT_EQ(repeated_length({1, 2, 3}), 0u);
+  EXPECT_EQ(repeated_length({7, 8, 1, 2, 3, 1, 2, 3}), 3u);
+  // Equal blocks, and a last kernel that only comes once: the blocks do not deceive.
+  EXPECT_EQ(repeated_length({5, 1, 2, 1, 2, 9, 5, 1, 2, 1, 2, 9, 5, 1, 2, 1, 2, 9}), 6u);
+  EXPECT_EQ(repeated_length({1, 2, 3, 1, 2, 3, 4}), 0u);
+  EXPECT_EQ(repeated_length({4, 4, 4}), 1u);
+}
+
 TEST(Match, UnexplainedNumbersMatchNothing) {
   EXPECT_EQ(match({{1, 2, 3}}, 2, 8).usable, 0u);
   EXPECT_NE(match({{1, 2, 3}}, 2, 8).problem, "");

@@ -9,7 +9,7 @@ namespace xsp::cupti {
 namespace {
 
 constexpr const char* kDurationMetric = "gpu__time_duration.sum";
-constexpr size_t kRangesMin = 256;
+constexpr size_t kRangesMin = 64;
 constexpr size_t kRangesMax = 4096;  // one takes 1 to 2 MB of the host's memory
 constexpr const char* kLossSource = "cupti";
 constexpr const char* kGraphs =
@@ -34,6 +34,14 @@ class Current {
   const CountingApi& api_;
   bool is_pushed_ = false;
 };
+
+// How many launches an inference has, going by those before it: all of them, if they do not repeat.
+size_t launches_of_inference(const std::vector<Launch>& before) {
+  std::vector<uint32_t> kernels;
+  for (const Launch& launch : before) kernels.push_back(launch.kernel);
+  const size_t repeated = repeated_length(kernels);
+  return repeated == 0 ? before.size() : repeated;
+}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -183,7 +191,7 @@ void CountingSession::count_whole() {
 void CountingSession::begin() {
   (void)runs_needed();
   const std::vector<Launch> before = launches_.take();
-  launches_max_ = std::max(launches_max_, before.size());
+  launches_max_ = std::max(launches_max_, launches_of_inference(before));
   if (!has_failed_ && graphs_among(before) != 0) count_whole();
   is_counting_ = !has_failed_ && (!options_.reuse || known_.empty());
   if (!is_counting_) return;

@@ -110,6 +110,8 @@ Calls::Calls(const Library& library, CUpti_CallbackDomain domain) : library_(lib
     if (call.type != nullptr) {
       call.name = plain;
       call.is_executed = is_executed(call.type);
+      call.may_be_empty =
+          std::strcmp(call.type, "copy") == 0 || std::strcmp(call.type, "memset") == 0;
       call.is_allocation = std::strcmp(call.type, "allocation") == 0;
     }
     calls_.push_back(std::move(call));
@@ -164,6 +166,45 @@ void Nesting::finish(std::vector<CallRecord>* outermost) {
     outermost->insert(outermost->end(), kept.begin(), kept.end());
     kept.clear();
   }
+}
+
+void Executions::add_execution(uint32_t correlation_id, std::vector<CallRecord>* settled) {
+  const auto waiting = waiting_.find(correlation_id);
+  if (waiting != waiting_.end()) {
+    settled->push_back(waiting->second);
+    waiting_.erase(waiting);
+    return;
+  }
+  if (!executed_.insert(correlation_id).second) return;
+  executed_order_.push_back(correlation_id);
+  if (executed_order_.size() <= kRememberedMax) return;
+  executed_.erase(executed_order_.front());
+  executed_order_.pop_front();
+}
+
+void Executions::add_call(const CallRecord& call, std::vector<CallRecord>* settled) {
+  if (executed_.count(call.correlation_id) != 0) {
+    settled->push_back(call);
+    return;
+  }
+  waiting_[call.correlation_id] = call;
+  order_.push_back(call.correlation_id);
+  while (order_.size() > kWaitingMax) {
+    const auto oldest = waiting_.find(order_.front());
+    order_.pop_front();
+    if (oldest == waiting_.end()) continue;  // it was executed
+    oldest->second.is_executed = false;
+    settled->push_back(oldest->second);
+    waiting_.erase(oldest);
+  }
+}
+
+void Executions::finish(std::vector<CallRecord>* settled) {
+  for (auto& [id, call] : waiting_) {
+    call.is_executed = false;
+    settled->push_back(call);
+  }
+  waiting_.clear();
 }
 
 }  // namespace xsp::cupti

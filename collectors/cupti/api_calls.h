@@ -5,9 +5,12 @@
 #define XSP_COLLECTORS_CUPTI_API_CALLS_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "collectors/cupti/library.h"
@@ -28,6 +31,7 @@ struct Call {
   std::string name;
   uint32_t site = 0;  // made when the call is first seen
   bool is_executed = false;
+  bool may_be_empty = false;  // a copy of no bytes executes nothing
   bool is_allocation = false;
 };
 
@@ -57,6 +61,7 @@ class Calls {
 struct CallRecord {
   uint32_t site = 0;
   bool is_executed = false;
+  bool may_be_empty = false;
   bool is_allocation = false;
   bool is_driver = false;
   uint32_t thread = 0;
@@ -82,6 +87,28 @@ class Nesting {
 
  private:
   std::map<uint32_t, std::vector<CallRecord>> kept_;  // by thread
+};
+
+// Finds the copies and memsets that execute nothing, as those of no bytes do: calls wait for their
+// execution, whichever is recorded first.
+class Executions {
+ public:
+  static constexpr size_t kWaitingMax = 16384;
+  static constexpr size_t kRememberedMax = 16384;
+
+  // A copy or memset has been executed. Appends the call that waited for it.
+  void add_execution(uint32_t correlation_id, std::vector<CallRecord>* settled);
+  // Appends the call if its execution is known, and calls that have waited for too long, which are
+  // not executed any more.
+  void add_call(const CallRecord& call, std::vector<CallRecord>* settled);
+  // Those that still wait: they are not executed.
+  void finish(std::vector<CallRecord>* settled);
+
+ private:
+  std::unordered_map<uint32_t, CallRecord> waiting_;  // by correlation id
+  std::deque<uint32_t> order_;                        // in which they came
+  std::unordered_set<uint32_t> executed_;
+  std::deque<uint32_t> executed_order_;
 };
 
 }  // namespace xsp::cupti

@@ -207,6 +207,45 @@ TEST(Nesting, AProgramThatUsesTheDriverAloneIsNotKeptBackForEver) {
   EXPECT_EQ(found.size(), Nesting::kKeptMax + 5);
 }
 
+CallRecord copy_call(uint32_t correlation_id) {
+  CallRecord call;
+  call.is_executed = call.may_be_empty = true;
+  call.correlation_id = correlation_id;
+  return call;
+}
+
+TEST(Executions, ACallIsExecutedWhicheverIsRecordedFirst) {
+  Executions executions;
+  std::vector<CallRecord> settled;
+  executions.add_execution(1, &settled);
+  EXPECT_TRUE(settled.empty());
+  executions.add_call(copy_call(1), &settled);
+  ASSERT_EQ(settled.size(), 1u);
+  executions.add_call(copy_call(2), &settled);
+  executions.add_call(copy_call(3), &settled);
+  EXPECT_EQ(settled.size(), 1u);
+  executions.add_execution(2, &settled);
+  ASSERT_EQ(settled.size(), 2u);
+  EXPECT_TRUE(settled[0].is_executed);
+  EXPECT_TRUE(settled[1].is_executed);
+  executions.finish(&settled);
+  ASSERT_EQ(settled.size(), 3u);
+  EXPECT_EQ(settled[2].correlation_id, 3u);
+  EXPECT_FALSE(settled[2].is_executed);
+}
+
+TEST(Executions, EmptyCallsDoNotWaitForEver) {
+  Executions executions;
+  std::vector<CallRecord> settled;
+  for (uint32_t i = 0; i < Executions::kWaitingMax + 5; ++i) {
+    executions.add_call(copy_call(i), &settled);
+  }
+  ASSERT_EQ(settled.size(), 5u);
+  EXPECT_FALSE(settled[0].is_executed);
+  executions.finish(&settled);
+  EXPECT_EQ(settled.size(), Executions::kWaitingMax + 5);
+}
+
 TEST(Graphs, CopiesOfANodeInheritItsNote) {
   GraphNotes notes;
   notes.note(1, {7, 3});

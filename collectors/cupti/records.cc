@@ -121,7 +121,7 @@ xsp_value text(uint32_t key, const char* value) {
 }  // namespace
 
 Records::Records(const Library& library, GraphNotes& notes, Calls& runtime, Calls& driver,
-                 LimitsOf limits_of)
+                 LimitsOf limits_of, bool has_executions)
     : library_(library),
       notes_(notes),
       runtime_(runtime),
@@ -129,7 +129,8 @@ Records::Records(const Library& library, GraphNotes& notes, Calls& runtime, Call
       keys_{xsp_intern_key("bytes"), xsp_intern_key("allocated_bytes"), xsp_intern_key("pool"),
             xsp_intern_key("error")},
       kernels_(std::move(limits_of)),
-      replays_([this](const ReplayedLayer& layer) { emit_layer(layer); }) {}
+      replays_([this](const ReplayedLayer& layer) { emit_layer(layer); }),
+      has_executions_(has_executions) {}
 
 void Records::consume(uint8_t* buffer, size_t size) {
   sample_clocks();
@@ -147,6 +148,8 @@ void Records::consume(uint8_t* buffer, size_t size) {
 
 void Records::finish() {
   nesting_.finish(&outermost_);
+  settle_calls();
+  executions_.finish(&settled_);
   emit_calls();
   for (const MemoryEvent& event : waiting_) emit_memory(event, 0);
   waiting_.clear();
@@ -265,6 +268,10 @@ void Records::emit_execution(const Execution& execution) {
   span.values = &bytes;
   span.value_count = execution.has_bytes ? 1 : 0;
   emit(&span, execution.start_ns, execution.end_ns);
+  if (execution.has_bytes && execution.graph_node == 0) {
+    executions_.add_execution(execution.correlation_id, &settled_);
+    emit_calls();
+  }
   if (execution.graph_node == 0) return;
   const xsp_layer_mark mark = notes_.find(execution.graph_node);
   if (mark.site_id == 0) return;
@@ -285,21 +292,34 @@ void Records::convert_call(const CUpti_ActivityAPI& record) {
   const bool is_driver = record.kind == CUPTI_ACTIVITY_KIND_DRIVER;
   const Call* call = is_driver ? driver_.seen(record.cbid) : runtime_.seen(record.cbid);
   if (call == nullptr) return;
-  nesting_.add({call->site, call->is_executed, call->is_allocation, is_driver, record.threadId,
-                record.correlationId, record.returnValue, record.start, record.end},
-               &outermost_);
+  nesting_.add(
+      {call->site, call->is_executed, call->may_be_empty, call->is_allocation, is_driver,
+       record.threadId, record.correlationId, record.returnValue, record.start, record.end},
+      &outermost_);
+  settle_calls();
+}
+
+void Records::settle_calls() {
+  for (CallRecord& call : outermost_) {
+    // What failed, or was captured for a graph, launched nothing.
+    call.is_executed = call.is_executed && call.error == 0 &&
+                       !notes_.is_captured(call.thread, call.start_ns, call.end_ns);
+    if (call.is_executed && call.may_be_empty && has_executions_) {
+      executions_.add_call(call, &settled_);
+    } else {
+      settled_.push_back(call);
+    }
+  }
+  outermost_.clear();
   emit_calls();
 }
 
 void Records::emit_calls() {
-  for (const CallRecord& call : outermost_) {
+  for (const CallRecord& call : settled_) {
     xsp_complete_span span{};
     span.site_id = call.site;
     span.thread = call.thread;
-    // What failed, or was captured for a graph, launched nothing.
-    const bool has_executions = call.is_executed && call.error == 0 &&
-                                !notes_.is_captured(call.thread, call.start_ns, call.end_ns);
-    if (has_executions) span.correlation_id = call.correlation_id;
+    if (call.is_executed) span.correlation_id = call.correlation_id;
     const xsp_value error = number(keys_.error, XSP_VALUE_DOUBLE, call.error);
     span.values = &error;
     span.value_count = call.error != 0 ? 1 : 0;
@@ -315,7 +335,7 @@ void Records::emit_calls() {
       }
     }
   }
-  outermost_.clear();
+  settled_.clear();
 }
 
 void Records::convert_overhead(const CUpti_ActivityOverhead& record) {

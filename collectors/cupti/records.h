@@ -27,9 +27,9 @@ namespace xsp::cupti {
 class Records {
  public:
   using LimitsOf = std::function<DeviceLimits(uint32_t device)>;
-  // All that is given outlives this.
+  // All that is given outlives this. `has_executions`: the level kernel is recorded.
   Records(const Library& library, GraphNotes& notes, Calls& runtime, Calls& driver,
-          LimitsOf limits_of);
+          LimitsOf limits_of, bool has_executions);
   // Reads the clocks, then emits what a buffer holds; some of it when later records are known.
   void consume(uint8_t* buffer, size_t size);
   // Emits the rest.
@@ -62,6 +62,8 @@ class Records {
   void convert_call(const CUpti_ActivityAPI& record);
   void convert_overhead(const CUpti_ActivityOverhead& record);
   void emit_execution(const Execution& execution);
+  // Sorts out the calls of the program itself.
+  void settle_calls();
   void emit_calls();
   void emit_memory(const MemoryEvent& event, uint32_t thread);
   void emit_layer(const ReplayedLayer& layer);
@@ -77,10 +79,13 @@ class Records {
   KernelSites kernels_;
   Replays replays_;
   Nesting nesting_;
+  Executions executions_;
   Memory memory_;
   Callers callers_;
-  std::deque<MemoryEvent> waiting_;  // for the thread of their call
-  std::vector<CallRecord> outermost_;
+  std::deque<MemoryEvent> waiting_;    // for the thread of their call
+  std::vector<CallRecord> outermost_;  // of the program's own calls, not looked at yet
+  std::vector<CallRecord> settled_;    // to be emitted
+  const bool has_executions_;
   std::map<std::pair<std::string, std::string>, uint32_t> copies_;  // sites
   size_t emitted_ = 0;                                              // since the last flush
 };

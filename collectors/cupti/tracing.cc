@@ -89,8 +89,10 @@ Tracing::Tracing(const Library& library, const Driver& driver, uint32_t levels)
       levels_(levels),
       runtime_(library, CUPTI_CB_DOMAIN_RUNTIME_API),
       driver_calls_(library, CUPTI_CB_DOMAIN_DRIVER_API),
-      records_(library, notes_, runtime_, driver_calls_,
-               [&driver](uint32_t device) { return driver.limits(device); }) {}
+      records_(
+          library, notes_, runtime_, driver_calls_,
+          [&driver](uint32_t device) { return driver.limits(device); },
+          (levels & XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)) != 0) {}
 
 Tracing::~Tracing() { stop(); }
 

@@ -226,6 +226,8 @@ TEST_F(TracingTest, CopiesAndMemsetsTellTheirBytes) {
   copy.end = time(10);
   copy.correlationId = 1;
   fake_->play(copy);
+  fake_->play(call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kMemcpyAsync, 1, 0));
+  fake_->play(call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kMemcpyAsync, 2, 1000));  // of no bytes
   CUpti_ActivityMemset4 set{};
   set.kind = CUPTI_ACTIVITY_KIND_MEMSET;
   set.bytes = 100;
@@ -248,6 +250,10 @@ TEST_F(TracingTest, CopiesAndMemsetsTellTheirBytes) {
   EXPECT_EQ(found[2]->name, "memcpy PtoP");
   EXPECT_EQ(found[2]->numbers.at("bytes"), 7);
   EXPECT_EQ(found[2]->found.device, 2u);
+  const auto calls = of_level(recorded, XSP_LEVEL_API);
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0]->found.correlation_id, 1u);
+  EXPECT_EQ(calls[1]->found.correlation_id, 0u);
   EXPECT_EQ(found[0]->name, "memcpy HtoD");
   EXPECT_EQ(found[0]->type, "memcpy");
   EXPECT_EQ(found[0]->numbers.at("bytes"), 4096);

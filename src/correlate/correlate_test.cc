@@ -136,6 +136,15 @@ TEST(Correlate, AnExecutionBelongsToItsLaunch) {
   EXPECT_EQ(out.facts.launches_unmatched, 0u);
 }
 
+TEST(Correlate, ACallThatNamesADeviceRunsOnTheHost) {
+  std::vector<TestSpan> spans = {make(5, 5, kApi), make(0, 10, kLayer), make(0, 20, kModel)};
+  spans[0].device = 1;
+  const Outcome out = run(TestTrace(std::move(spans), {false}, 100));
+  EXPECT_EQ(out.parent(0), out.id(1));
+  EXPECT_EQ(out.facts.executions, 0u);
+  EXPECT_EQ(out.facts.executions_unmatched, 0u);
+}
+
 TEST(Correlate, AnExecutionFindsItsLaunchLongAfterItHasLeft) {
   std::vector<TestSpan> spans;
   for (int64_t i = 0; i < 3000; ++i) {

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "correlate/rules.h"
 #include "correlate/source.h"
+#include "xsp/xsp.h"
 
 namespace xsp::correlate {
 
@@ -51,10 +52,16 @@ inline uint8_t level_of(const std::vector<uint8_t>& levels, uint32_t site) {
   return site < levels.size() ? levels[site] : uint8_t{0};
 }
 
+// A call on the host may name a device as well, as an allocation does: it does not run there.
+inline bool is_on_device(uint8_t level, uint32_t device) {
+  return device != 0 && (level == XSP_LEVEL_KERNEL || level == XSP_LEVEL_LAYER);
+}
+
 inline Extent extent_at(const trace::SpanBatch& batch, size_t i, const std::vector<uint8_t>& levels,
                         bool given_times) {
-  return {batch.start_ns[i], batch.end_ns[i], level_of(levels, batch.site[i]), given_times,
-          batch.device[i] != 0};
+  const uint8_t level = level_of(levels, batch.site[i]);
+  return {batch.start_ns[i], batch.end_ns[i], level, given_times,
+          is_on_device(level, batch.device[i])};
 }
 
 }  // namespace xsp::correlate

@@ -1,5 +1,7 @@
 // Rules: which span is the parent of which.
 //
+// A span of level layer or kernel that names a device ran there; all others ran on the host.
+//
 // 1. A span that ran on a device, and that carries a correlation id, has as its parent the host
 //    span with the same correlation id: its launch. If the trace has no launch of it, rule 2 holds.
 //    A launch of a CUDA graph stands for many layers, which do not run on the host then. They are

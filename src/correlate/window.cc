@@ -99,7 +99,7 @@ inline Span& Window::enter(const Run& run, size_t row, uint8_t level, Thread* st
   span.level = level;
   span.is_open = run.is_open;
   span.given_times = run.given_times;
-  span.on_device = batch.device[row] != 0;
+  span.on_device = is_on_device(level, batch.device[row]);
   span.thread_state = state;
   if (span.end_ns >= state->next_long_end_ns) become_long(state, &span);
   return span;

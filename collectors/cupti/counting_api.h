@@ -50,7 +50,6 @@ struct CountingApi {
   X(cuptiUnsubscribe)
 // Of the driver, by the names that libcuda.so.1 exports.
 #define XSP_COUNTING_DRIVER(X)                  \
-  X(cuCtxGetCurrent, "cuCtxGetCurrent")         \
   X(cuCtxPopCurrent, "cuCtxPopCurrent_v2")      \
   X(cuCtxPushCurrent, "cuCtxPushCurrent_v2")    \
   X(cuCtxSynchronize, "cuCtxSynchronize")       \

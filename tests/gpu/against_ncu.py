@@ -19,7 +19,6 @@ METRICS = {
                    ("smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 1),
                    ("smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 1)],
     "tensor_tf32_flops": [("sm__ops_path_tensor_src_tf32_dst_fp32.sum", 1)],
-    "l2_read_bytes": [("lts__t_sectors_srcunit_tex_op_read.sum", 32)],
 }
 UNITS = {"": 1, "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "inst": 1}
 
@@ -77,7 +76,7 @@ def of_ncu(model, batch):
     for row in rows:
         kernel = {"name": row["Kernel Name"]}
         for counter, parts in METRICS.items():
-            kernel[counter] = sum(w * float(row[m].replace(",", "")) * UNITS.get(units[m], 1) for m, w in parts)
+            kernel[counter] = sum(w * float(row[m].replace(",", "")) * UNITS[units[m]] for m, w in parts)
         kernels.append(kernel)
     return kernels
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -169,8 +170,12 @@ xsp_status state(const xsp_host* host, const char* device, xsp_device_state* sta
     // What happened since the last call, beside what is so at this moment.
     if (now && before) {
       if (!reasons) reasons.emplace();
-      if (now->power_ns - before->power_ns > kViolationNs) reasons->push_back("power");
-      if (now->thermal_ns - before->thermal_ns > kViolationNs) reasons->push_back("heat");
+      const auto add = [&reasons](const char* reason, uint64_t ns) {
+        const bool is_known = std::find(reasons->begin(), reasons->end(), reason) != reasons->end();
+        if (ns > kViolationNs && !is_known) reasons->push_back(reason);
+      };
+      add("power cap", now->power_ns - before->power_ns);
+      add("thermal slowdown", now->thermal_ns - before->thermal_ns);
     }
     before = now;
     if (reasons) throttled = joined(*reasons);

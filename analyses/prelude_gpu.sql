@@ -34,7 +34,7 @@ CREATE OR REPLACE TEMP VIEW device_sample AS
 CREATE OR REPLACE TEMP MACRO device_number(device) AS
   CASE WHEN device LIKE 'cuda%' THEN coalesce(try_cast(string_split(device, ':')[2] AS INTEGER), 0) END;
 
--- NULL if it was measured, else the reason. `counters`: of the kernels.
+-- Of what analyses need besides levels: NULL if it was measured, else the reason. The need `peak` asks why_no_peak().
 CREATE OR REPLACE TEMP MACRO why_no_counters() AS CASE
   WHEN EXISTS (SELECT 1 FROM counter_run r JOIN span_counter c USING (run_id) JOIN span s USING (run_id, span_id)
                WHERE s.level = 6) THEN NULL
@@ -64,13 +64,6 @@ CREATE OR REPLACE TEMP MACRO why_no_clocks() AS CASE
     OR EXISTS (FROM device_sample) THEN NULL
   WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN 'no GPU: the runs were on the CPU'
   ELSE 'clocks: nothing told the state of the device: see xsp doctor' END;
-CREATE OR REPLACE TEMP MACRO why_not_measured(need) AS CASE need
-  WHEN 'peak' THEN why_no_peak()
-  WHEN 'counters' THEN why_no_counters()
-  WHEN 'memory' THEN why_no_memory()
-  WHEN 'energy' THEN why_no_energy()
-  WHEN 'clocks' THEN why_no_clocks()
-  ELSE why_no_level(need) END;
 -- The batch sizes at which it was measured.
 CREATE OR REPLACE TEMP MACRO measured_batches(need) AS TABLE
   SELECT DISTINCT batch FROM (

@@ -3,8 +3,9 @@
 //   bench_analyze [FILE.xsp] [Google Benchmark's options]
 //
 // Each time is that of opening the file and running one analysis, as `xsp analyze` does. Without a
-// file, one is made for the time of the benchmark, the worst of its kind: one batch size, 58
-// layers, and nothing but their executions.
+// file, two are made for the time of the benchmark, the worst of their kind: one batch size, 58
+// layers, and nothing but their executions; and a GPU's, with their launches and kernels, whose
+// analyses are called gpu/...
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "analyze/catalogue.h"
 #include "analyze/run.h"
@@ -33,8 +35,7 @@ void check(const xsp::Status& status) {
   if (!status.ok()) stop_with(status.error());
 }
 
-// 169,000 inferences of the model alone, and as many of the model and its 58 layers; and 8,500 with
-// a kernel for each layer, once with their times and once with their counters.
+// 169,000 inferences of the model alone, and as many of the model and its 58 layers.
 const char* const kTenMillionSpans = R"sql(
 INSERT INTO evaluation VALUES ('model', 'bench'), ('device', 'cpu');
 INSERT INTO run BY NAME
@@ -62,19 +63,6 @@ INSERT INTO span BY NAME
     CASE WHEN l < 58 THEN i * 59 + l + 1 END AS layer_id, l + 2 AS site_id, 0 AS depth,
     CASE WHEN l < 58 THEN duration_ns ELSE 100000 END AS self_ns, false AS is_open
   FROM range(169000) t(i), range(59) u(l);
-INSERT INTO run BY NAME
-  SELECT run_id, 'model,layer,library,api,kernel' AS levels, 1 AS batch, counters,
-    'cuda:0' AS device, 10 AS warmup_iterations, 8490 AS iterations, 'ok' AS status
-  FROM (VALUES (3, NULL), (4, 'all')) t(run_id, counters);
-INSERT INTO span BY NAME
-  SELECT r.run_id, span.* EXCLUDE run_id REPLACE (
-    CASE level WHEN 3 THEN 6 ELSE level END AS level, CASE level WHEN 3 THEN 0 END AS device)
-  FROM span, (VALUES (3), (4)) r(run_id) WHERE span.run_id = 2 AND iteration < 8490;
-INSERT INTO span_counter
-  SELECT run_id, span_id, t.name, t.value FROM span, (VALUES ('flops', 1e6),
-    ('dram_read_bytes', 1e5),
-    ('dram_write_bytes', 1e5), ('occupancy_pct', 50)) t(name, value)
-  WHERE run_id = 4 AND level = 6;
 INSERT INTO site_attribute
   SELECT 2, l + 2, key, value FROM range(58) t(l), (VALUES
     ('input_shapes', '[[1,64,56,56],[64,64,3,3]]'), ('output_shapes', '[[1,64,56,56]]'),
@@ -84,15 +72,91 @@ INSERT INTO audit_fact
     ('clipped_max_ns'), ('overlapping'), ('launches'), ('executions')) t(name);
 INSERT INTO audit_fact SELECT run_id, 'spans', count(*) FROM span GROUP BY run_id;
 INSERT INTO peak VALUES ('cpu', 'fp32_flops_per_s', 1e11, 'measured'),
-  ('cpu', 'memory_bytes_per_s', 1e10, 'measured'),
-  ('cuda:0', 'fp32_flops_per_s', 1e13, 'measured'),
-  ('cuda:0', 'memory_bytes_per_s', 1e12, 'measured');
+  ('cpu', 'memory_bytes_per_s', 1e10, 'measured');
 )sql";
 
-void make_file(const fs::path& path) {
+// 38,000 inferences of 58 layers, 100 launches and as many kernels on two streams, of 40 names;
+// 2,000 of the model alone and of the layers, 20 that counted, and a stretch whose energy was
+// counted.
+const char* const kTenMillionSpansOfAGpu = R"sql(
+INSERT INTO evaluation VALUES ('model', 'bench'), ('device', 'cuda:0'), ('gpu.price_per_hour', '3');
+CREATE TEMP TABLE plan AS SELECT * FROM (VALUES
+  (1, 'model', NULL, 2000), (2, 'model,layer', NULL, 2000),
+  (3, 'model,layer,api,kernel', NULL, 38000), (4, 'model,layer,api,kernel', 'roofline', 20),
+  (5, 'model', 'energy', 2000)) t(run_id, levels, counters, n);
+INSERT INTO run BY NAME
+  SELECT run_id, levels, 1 AS batch, counters, 'bench' AS framework, 'cuda:0' AS device,
+    2 AS threads, 10 AS warmup_iterations, n - 10 AS iterations, 'ok' AS status FROM plan;
+INSERT INTO block BY NAME
+  SELECT run_id, b AS block, b * n // 20 AS first_iteration, n // 20 AS iterations, 0 AS start_ns,
+    0 AS duration_ns, 1980 AS gpu_sm_clock_mhz, 40 AS gpu_temperature_c FROM plan, range(20) t(b);
+-- k: layers 0..57, launches 58..157, kernels 158..257, the model 258.
+INSERT INTO span BY NAME
+  SELECT run_id, i * 260 + k + 1 AS span_id, CASE WHEN k < 258 THEN i * 260 + 259 END AS parent_id,
+    CASE WHEN k < 58 THEN 3 WHEN k < 158 THEN 5 WHEN k < 258 THEN 6 ELSE 2 END AS level,
+    CASE WHEN k < 58 THEN concat('layer_', k) WHEN k < 158 THEN 'cudaLaunchKernel'
+         WHEN k < 258 THEN concat('void kernel_', k % 40, '<float>(float*, int)') ELSE 'bench' END
+      AS name,
+    CASE WHEN k < 58 THEN ['aten::conv2d', 'aten::relu', 'aten::add'][k % 3 + 1]
+         WHEN k < 158 THEN 'launch' WHEN k < 258 THEN 'kernel' END AS type,
+    i - 10 AS iteration,
+    CASE WHEN k < 58 THEN k WHEN k < 158 THEN k - 58 WHEN k < 258 THEN k - 158 ELSE 0 END
+      AS ordinal,
+    1000000 * i + CASE WHEN k < 58 THEN k * 15000 WHEN k < 158 THEN (k - 58) * 8700 + 2000
+                       WHEN k < 258 THEN (k - 158) * 8800 + 4000 ELSE 0 END AS start_ns,
+    CASE WHEN k < 58 THEN 14000 + hash(i * 260 + k) % 1000
+         WHEN k < 158 THEN 2000 + hash(i * 260 + k) % 500
+         WHEN k < 258 THEN 6000 + hash(i * 260 + k) % 3000 ELSE 950000 + hash(i) % 30000 END
+      AS duration_ns,
+    1 AS process, CASE WHEN k < 158 OR k = 258 THEN 1 END AS thread,
+    CASE WHEN k >= 158 AND k < 258 THEN 0 END AS device,
+    CASE WHEN k >= 158 AND k < 258 THEN 7 + k % 2 END AS stream,
+    CASE WHEN k >= 58 AND k < 258 THEN i * 100 + (k - 58) % 100 + 1 END AS correlation_id,
+    i * 260 + 259 AS model_id,
+    CASE WHEN k < 58 THEN i * 260 + k + 1
+         WHEN k < 258 THEN i * 260 + (k - 58) % 100 * 58 // 100 + 1 END AS layer_id,
+    CASE WHEN k < 58 THEN k + 2 WHEN k < 158 THEN 70 WHEN k < 258 THEN 100 + k % 40 ELSE 1 END
+      AS site_id, 0 AS depth, duration_ns AS self_ns, false AS is_open
+  FROM plan, range(38000) t(i), range(259) u(k)
+  WHERE i < n AND (run_id IN (3, 4) OR k = 258 OR (run_id = 2 AND k < 58));
+INSERT INTO span BY NAME
+  SELECT 5 AS run_id, 1000000 + i AS span_id, 1 AS level, 'sample' AS name, 'nvml' AS type,
+    100000000 * i AS start_ns, 100000000 AS duration_ns, 1 AS process, 2 AS thread, 0 AS device,
+    2 AS site_id, 0 AS depth, 100000000 AS self_ns, false AS is_open FROM range(20) t(i);
+INSERT INTO span_counter
+  SELECT 5, 1000000 + i, t.name, t.value FROM range(20) u(i),
+    (VALUES ('energy_j', 30), ('power_w', 300)) t(name, value);
+-- Every launch allocates as well, in ten inferences.
+INSERT INTO span BY NAME
+  SELECT * REPLACE (10000000 + span_id AS span_id, 'allocate' AS name, 'memory' AS type,
+                    71 AS site_id, 0 AS duration_ns, NULL AS correlation_id)
+  FROM span WHERE run_id = 3 AND level = 5 AND iteration BETWEEN 0 AND 9;
+INSERT INTO span_counter
+  SELECT run_id, span_id, t.name, t.value FROM span,
+    (VALUES ('bytes', 1e6), ('allocated_bytes', 1e9)) t(name, value) WHERE type = 'memory';
+INSERT INTO span_counter
+  SELECT run_id, span_id, t.name, t.value FROM span, (VALUES ('flops', 1e6), ('fp32_flops', 1e6),
+    ('dram_read_bytes', 1e5), ('dram_write_bytes', 1e5), ('l2_read_bytes', 2e5),
+    ('l2_write_bytes', 2e5), ('occupancy_pct', 50), ('tensor_pipe_pct', 0)) t(name, value)
+  WHERE run_id = 4 AND level = 6;
+INSERT INTO site_attribute
+  SELECT run_id, l + 2, key, value FROM plan, range(58) t(l), (VALUES
+    ('input_shapes', '[[1,64,56,56],[64,64,3,3]]'), ('output_shapes', '[[1,64,56,56]]'),
+    ('input_dtypes', '["float32","float32"]'), ('output_dtypes', '["float32"]')) u(key, value)
+  WHERE run_id BETWEEN 2 AND 4;
+INSERT INTO audit_fact
+  SELECT run_id, name, 0 FROM run, (VALUES ('unattributed'), ('ambiguous'), ('clipped'),
+    ('clipped_max_ns'), ('overlapping'), ('launches'), ('executions')) t(name);
+INSERT INTO audit_fact SELECT run_id, 'spans', count(*) FROM span GROUP BY run_id;
+INSERT INTO peak VALUES ('cuda:0', 'fp32_flops_per_s', 1e13, 'measured'),
+  ('cuda:0', 'memory_bytes_per_s', 1e12, 'measured'),
+  ('cuda:0', 'l2_bytes_per_s', 5e12, 'measured');
+)sql";
+
+void make_file(const fs::path& path, const char* sql) {
   auto database = xsp::store::Database::create(path);
   if (!database.ok()) stop_with(database.error());
-  check(database->execute(kTenMillionSpans));
+  check(database->execute(sql));
   check(database->finish());
 }
 
@@ -114,28 +178,36 @@ void run_analysis(benchmark::State& state, const fs::path& path,
   state.counters["of_budget"] = spent.count() / static_cast<double>(state.iterations()) / kBudgetMs;
 }
 
+void add_benchmarks(const std::string& prefix, const fs::path& path,
+                    const std::vector<xsp::analyze::Analysis>& analyses) {
+  for (const xsp::analyze::Analysis& analysis : analyses) {
+    benchmark::RegisterBenchmark(
+        (prefix + analysis.id + "_" + analysis.name).c_str(),
+        [path, &analysis](benchmark::State& state) { run_analysis(state, path, analysis); })
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   const auto& catalogue = xsp::analyze::catalogue();
   if (!catalogue.ok()) stop_with(catalogue.error());
-  fs::path path = argc > 1 ? argv[1] : "";
-  const bool is_made = path.empty();
-  if (is_made) {
-    path = fs::temp_directory_path() / ("bench_analyze." + std::to_string(getpid()) + ".xsp");
-    make_file(path);
-  }
-  for (const xsp::analyze::Analysis& analysis : catalogue.value()) {
-    benchmark::RegisterBenchmark(
-        (analysis.id + "_" + analysis.name).c_str(),
-        [path, &analysis](benchmark::State& state) { run_analysis(state, path, analysis); })
-        ->Unit(benchmark::kMillisecond)
-        ->UseRealTime();
+  const fs::path made = fs::temp_directory_path() / ("bench_analyze." + std::to_string(getpid()));
+  if (argc > 1) {
+    add_benchmarks("", argv[1], catalogue.value());
+  } else {
+    fs::create_directories(made);
+    make_file(made / "cpu.xsp", kTenMillionSpans);
+    make_file(made / "gpu.xsp", kTenMillionSpansOfAGpu);
+    add_benchmarks("", made / "cpu.xsp", catalogue.value());
+    add_benchmarks("gpu/", made / "gpu.xsp", catalogue.value());
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   std::error_code ignored;
-  if (is_made) fs::remove(path, ignored);
+  fs::remove_all(made, ignored);
   return 0;
 }

@@ -78,9 +78,16 @@ Result<std::map<std::string, Value>> bind(const Analysis& analysis, const Parame
   return bound;
 }
 
-// Why a level has no numbers, or nothing if it has.
+bool is_level(const std::string& need) {
+  return std::count(level_names().begin(), level_names().end(), need) != 0;
+}
+
+// Why a level, or another need, has no numbers, or nothing if it has. Each need has a macro of its
+// own, as planning one that knows them all takes longer than most analyses.
 Result<std::optional<std::string>> why_not_measured(Database& database, const std::string& need) {
-  XSP_TRY(const Table table, database.query("SELECT why_not_measured($need)", {{"need", need}}));
+  XSP_TRY(const Table table, is_level(need)
+                                 ? database.query("SELECT why_no_level($need)", {{"need", need}})
+                                 : database.query("SELECT why_no_" + need + "()"));
   if (table.rows.empty() || std::holds_alternative<std::monostate>(table.rows[0][0])) {
     return std::optional<std::string>();
   }
@@ -108,9 +115,8 @@ Status check_batch(Database& database, const Analysis& analysis,
         std::any_of(measured.rows.begin(), measured.rows.end(),
                     [&](const auto& row) { return text_of(row[0]) == text_of(batch->second); });
     if (!found) {
-      const bool is_level = std::count(level_names().begin(), level_names().end(), need) != 0;
       return not_available("not measured: batch " + text_of(batch->second) + ": " +
-                           (is_level ? "level " + need + " was" : need + " were") +
+                           (is_level(need) ? "level " + need + " was" : need + " were") +
                            " measured at batch " + join_column(measured));
     }
   }
@@ -121,7 +127,7 @@ Status check_batch(Database& database, const Analysis& analysis,
 
 Status load_prelude(Database& database) {
   // A session keeps them.
-  if (database.query("SELECT why_not_measured('model')").ok()) return Ok{};
+  if (database.query("SELECT kernel_batches()").ok()) return Ok{};
   std::vector<EmbeddedSql> preludes;
   for (const EmbeddedSql& file : embedded_sql()) {
     if (is_prelude(file.name)) preludes.push_back(file);

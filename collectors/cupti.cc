@@ -118,6 +118,13 @@ xsp_status describe(const xsp_host* host, const char*, const xsp_device_report* 
     report->fact(report->context, "cupti_version",
                  version_text(state().library->version()).c_str());
     report->fact(report->context, "cupti_library", state().library->path().c_str());
+    std::string defects;
+    for (const std::string& line : defect_notes(state().library->version())) {
+      defects += (defects.empty() ? "" : "; ") + line;
+    }
+    if (!defects.empty()) {
+      report->fact(report->context, "cupti_known_defects", defects.c_str());
+    }
     return XSP_OK;
   });
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "evaluate/frameworks.h"
 #include "evaluate/gpu.h"
 #include "evaluate/interrupt.h"
+#include "evaluate/monitor.h"
 #include "store/database.h"
 
 #if defined(__x86_64__)
@@ -157,20 +159,50 @@ Finding perf_finding() {
   return {"facility", "processor counters", kAvailable, "perf_event_paranoid is " + text, ""};
 }
 
-void add_gpu(const evaluate::Gpu& gpu, Findings* findings) {
-  findings->push_back(
-      gpu.count > 0
-          ? Finding{"facility", "GPU", kAvailable,
-                    std::to_string(gpu.count) + ", CUDA driver interface " + gpu.driver, ""}
-          : Finding{"facility", "GPU", kNotAvailable, gpu.reason,
-                    "install the NVIDIA driver, if the machine has a GPU"});
+using Facts = std::map<std::string, std::string>;
+
+// What the collectors say of the first GPU.
+Facts facts_of_gpu(const evaluate::Installation& installation,
+                   const std::vector<evaluate::Collector>& collectors,
+                   const std::atomic<int>& stop) {
+  evaluate::Monitors monitors(kGpu, stop);
+  monitors.start(installation.worker, evaluate::monitors_of(collectors));
+  return monitors.facts();
+}
+
+Finding gpu_finding(const evaluate::Gpu& gpu, Facts facts) {
+  if (gpu.count == 0) {
+    return {"facility", "GPU", kNotAvailable, gpu.reason,
+            "install the NVIDIA driver, if the machine has a GPU"};
+  }
+  std::string text = std::to_string(gpu.count);
+  const auto add = [&](const char* before, const char* key) {
+    if (!facts[key].empty()) text += before + facts[key];
+  };
+  add(": ", "gpu.0.name");
+  add(", compute capability ", "gpu.0.compute_capability");
+  add(", driver ", "gpu.driver_version");
+  return {"facility", "GPU", kAvailable, text + ", CUDA driver interface " + gpu.driver, ""};
+}
+
+void add_gpu(const evaluate::Gpu& gpu, Facts facts, Findings* findings) {
+  findings->push_back(gpu_finding(gpu, facts));
+  if (!facts["cupti_version"].empty()) {
+    const std::string what = facts["cupti_version"] + ", " + facts["cupti_library"];
+    const std::string& defects = facts["cupti_known_defects"];
+    findings->push_back(defects.empty()
+                            ? Finding{"facility", "CUPTI", kAvailable, what, ""}
+                            : Finding{"facility", "CUPTI", kLimited, what + "; " + defects, ""});
+  }
   const auto add = [&](const char* name, const evaluate::Library& library, const char* action) {
     findings->push_back(library.path.empty()
                             ? Finding{"facility", name, kNotAvailable, library.reason, action}
                             : Finding{"facility", name, kAvailable, library.path, ""});
   };
-  add("CUPTI", evaluate::find_cupti(),
-      "install the CUDA toolkit, or set LD_LIBRARY_PATH to its CUPTI");
+  if (facts["cupti_version"].empty()) {
+    add("CUPTI", evaluate::find_cupti(),
+        "install the CUDA toolkit, or set LD_LIBRARY_PATH to its CUPTI");
+  }
   add("NVML", evaluate::find_nvml(), "install the NVIDIA driver");
 }
 
@@ -247,7 +279,7 @@ Result<Findings> examine() {
   }
   findings.push_back(clock_finding());
   findings.push_back(perf_finding());
-  add_gpu(gpu, &findings);
+  add_gpu(gpu, facts_of_gpu(installation, collectors, interrupts.count()), &findings);
   findings.push_back(store_finding());
   findings.push_back(folder_finding("cache folder", cache_folder(), "XDG_CACHE_HOME"));
   std::error_code error;

@@ -165,6 +165,8 @@ TEST_F(ProfileGpuTest, TheDoctorAsksTheGpu) {
   std::map<std::string, nlohmann::json> by_name;
   for (const auto& finding : findings) by_name[finding["name"]] = finding;
   EXPECT_EQ(by_name["GPU"]["status"], "available");
+  EXPECT_EQ(by_name["GPU"]["reason"],
+            "1: Fake GPU, compute capability 8.0, driver 580.1, CUDA driver interface 13.0");
   EXPECT_EQ(by_name["nvml"]["status"], "available") << by_name["nvml"];
   EXPECT_EQ(by_name["ceilings"]["status"], "available") << by_name["ceilings"];
   // Without CUPTI there are no kernels, and the reason is not the GPU.

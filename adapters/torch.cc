@@ -1,0 +1,369 @@
+// The adapter `torch`: TorchScript files and AOTInductor packages, on CPU and CUDA. Files in
+// torch/: program (a file, opened), signature (its inputs), layers (its operators as they are
+// called), memory (what they allocate), device and device_graph (where it runs). The signature
+// comes from the file, as tools/export_torch.py writes it, or from the option `signature`.
+#include <ATen/Context.h>
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "adapters/torch/device.h"
+#include "adapters/torch/device_graph.h"
+#include "adapters/torch/layers.h"
+#include "adapters/torch/program.h"
+#include "xsp/plugin.hpp"
+
+using xsp::fail;
+using xsp::guarded;
+using xsp::torch_adapter::Port;
+namespace adapter = xsp::torch_adapter;
+
+struct xsp_model {
+  const xsp_host* host = nullptr;
+  std::string path;
+  c10::Device device{c10::DeviceType::CPU};
+  adapter::Options options;
+  std::unique_ptr<adapter::Program> program;
+  adapter::Signature signature;
+  adapter::Infos input_infos;
+  adapter::Infos output_infos;
+  std::vector<at::Tensor> inputs;
+  std::shared_ptr<adapter::Memory> memory;
+  std::unique_ptr<adapter::Layers> layers;  // NULL: they are not recorded
+  std::unique_ptr<adapter::DeviceGraph> graph;
+  int runs = 0;  // since the inputs were set
+  // What results() points to.
+  std::vector<Port> result_ports;
+  std::vector<at::Tensor> result_values;
+  std::vector<xsp_tensor> results;
+};
+
+namespace {
+
+constexpr int kRunsBeforeCapture = 3;      // torch's executor is through with optimising
+constexpr int kRunsBeforeCaptureMax = 20;  // with layers: until they are known
+
+// What torch threw, as the caller is told.
+xsp_status thrown(xsp_model* model, const char* what, const std::exception& error) {
+  const std::string why = adapter::one_line(error.what());
+  const auto says = [&](const char* text) { return why.find(text) != std::string::npos; };
+  if (model->memory->take_failure() || says("out of memory") || says("can't allocate memory")) {
+    return fail(model->host, XSP_OUT_OF_MEMORY,
+                std::string(what) + ": out of memory: " + why + ": use a smaller batch");
+  }
+  if (says("CUDA error") || says("CUDA driver error") || says("CUDNN_STATUS_EXECUTION_FAILED")) {
+    return fail(model->host, XSP_FAILED,
+                std::string(what) + ": " + why +
+                    ": the device does nothing more in this process: start again");
+  }
+  return fail(model->host, XSP_FAILED,
+              std::string(what) + ": " + why + ": give inputs that suit the model with --input");
+}
+
+// Calls `call` where torch is to compute for this model.
+template <typename Call>
+xsp_status in_torch(xsp_model* model, const char* what, Call&& call) {
+  return guarded(model->host, [&] {
+    const c10::InferenceMode inference;
+    const c10::DeviceGuard device(model->device);
+    const c10::DebugInfoGuard memory(c10::DebugInfoKind::PROFILER_STATE, model->memory);
+    try {
+      return call();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      return thrown(model, what, error);
+    }
+  });
+}
+
+xsp_status probe(const xsp_host* host, xsp_probe* probe) {
+  return guarded(host, [&] {
+    const bool has_gpu = adapter::gpu_count(nullptr) > 0;
+    xsp::fill(probe, xsp_probe{0, TORCH_VERSION, adapter::library_path().c_str(),
+                               has_gpu ? "cpu,cuda" : "cpu", ".pt,.pth,.ts,.pt2"});
+    return XSP_OK;
+  });
+}
+
+xsp_status take_options(const xsp_host* host, const xsp_open_options& given, xsp_model* model) {
+  std::string why = adapter::parse_options(given, &model->options);
+  if (!why.empty()) return fail(host, XSP_FAILED, why);
+  const auto device = adapter::find_device(given.device, &why);
+  if (!device.has_value()) return fail(host, XSP_NOT_AVAILABLE, why);
+  model->device = *device;
+  if (!model->options.cuda_graph) return XSP_OK;
+  if (!model->device.is_cuda()) {
+    return fail(host, XSP_NOT_AVAILABLE,
+                "option 'cuda_graph': a GPU replays it: use --device cuda");
+  }
+  if (!adapter::has_device_graphs()) {
+    return fail(
+        host, XSP_NOT_AVAILABLE,
+        "option 'cuda_graph': the adapter was built without CUDA's headers: build it with them");
+  }
+  return XSP_OK;
+}
+
+xsp_status take_signature(xsp_model* model) {
+  std::string text = model->options.signature;
+  if (text.empty()) text = model->program->signature_text();
+  const std::string why = adapter::parse_signature(text, &model->signature);
+  if (!why.empty()) {
+    return fail(model->host, XSP_BAD_MODEL,
+                model->path + ": its signature: " + why + ": export it again");
+  }
+  if (model->signature.inputs.empty()) {
+    std::string example;
+    for (const std::string& name : model->program->input_names()) {
+      example += (example.empty() ? "input " : "; input ") + name + " float32 batch,3,224,224";
+    }
+    return fail(model->host, XSP_BAD_INPUT,
+                model->path +
+                    ": it does not say what inputs it takes: export it with "
+                    "tools/export_torch.py, or give --option 'signature=" +
+                    (example.empty() ? "input x float32 batch,3,224,224" : example) + "'");
+  }
+  for (Port& port : model->signature.inputs) {
+    const bool is_float =
+        port.dtype == XSP_FLOAT32 || port.dtype == XSP_FLOAT16 || port.dtype == XSP_BFLOAT16;
+    if (!is_float || model->options.dtype.empty()) continue;
+    port.dtype = model->options.dtype == "float16"    ? XSP_FLOAT16
+                 : model->options.dtype == "bfloat16" ? XSP_BFLOAT16
+                                                      : XSP_FLOAT32;
+  }
+  model->input_infos.set(model->signature.inputs);
+  model->output_infos.set(model->signature.outputs);
+  return XSP_OK;
+}
+
+// What torch says of a file that it cannot read.
+xsp_status load(xsp_model* model) {
+  try {
+    adapter::Opened opened = adapter::open_program(model->path, model->device, model->options);
+    if (opened.program == nullptr) return fail(model->host, opened.status, opened.why);
+    model->program = std::move(opened.program);
+    return take_signature(model);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    const std::string why = adapter::one_line(error.what());
+    if (why.find("out of memory") != std::string::npos) {
+      return fail(model->host, XSP_OUT_OF_MEMORY,
+                  model->path + ": out of memory: " + why + ": use a smaller model");
+    }
+    return fail(model->host, XSP_BAD_MODEL,
+                model->path + ": " + why + ": torch " TORCH_VERSION " cannot open it");
+  }
+}
+
+xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model** result) {
+  return guarded(host, [&] {
+    const auto options = xsp::whole(given);
+    const auto records = [&](uint32_t level) {
+      return (options.levels & XSP_LEVEL_BIT(level)) != 0;
+    };
+    auto model = std::make_unique<xsp_model>();
+    model->host = host;
+    model->path = options.path;
+    xsp_status status = take_options(host, options, model.get());
+    if (status != XSP_OK) return status;
+    if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
+    if (model->options.tf32.has_value()) {
+      at::globalContext().setAllowTF32CuBLAS(*model->options.tf32);
+      at::globalContext().setAllowTF32CuDNN(*model->options.tf32);
+    }
+    model->memory = std::make_shared<adapter::Memory>(records(XSP_LEVEL_API));
+    status = in_torch(model.get(), "open", [&] { return load(model.get()); });
+    if (status != XSP_OK) return status;
+    if (records(XSP_LEVEL_LAYER)) {
+      model->layers = std::make_unique<adapter::Layers>(model->options.nested, model->memory.get());
+    }
+    if (options.model_site != 0) {
+      xsp_site_attribute(options.model_site, "provider", model->device.str().c_str());
+    }
+    *result = model.release();
+    return XSP_OK;
+  });
+}
+
+xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->input_infos.data();
+  *count = model->input_infos.size();
+  return XSP_OK;
+}
+
+xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->output_infos.data();
+  *count = model->output_infos.size();
+  return XSP_OK;
+}
+
+xsp_status bad_input(xsp_model* model, const std::string& name, const std::string& why) {
+  return fail(model->host, XSP_BAD_INPUT,
+              "input '" + name + "': " + why + ": see the model's signature");
+}
+
+c10::ScalarType scalar_type(uint32_t dtype) {
+  for (int8_t type = 0; type < static_cast<int8_t>(c10::ScalarType::NumOptions); ++type) {
+    const auto candidate = static_cast<c10::ScalarType>(type);
+    if (adapter::dtype_of(candidate) == dtype) return candidate;
+  }
+  return c10::ScalarType::Undefined;
+}
+
+at::Tensor to_device(const xsp_model& model, const xsp_tensor& tensor) {
+  const c10::IntArrayRef shape(tensor.dimensions, tensor.rank);
+  const c10::ScalarType type = scalar_type(tensor.dtype);
+  TORCH_CHECK(type != c10::ScalarType::Undefined, "torch has no type ",
+              xsp::dtype_name(tensor.dtype));
+  at::Tensor values = at::empty(shape, at::TensorOptions().dtype(type));
+  if (tensor.data_bytes > 0) std::memcpy(values.data_ptr(), tensor.data, tensor.data_bytes);
+  if (model.options.channels_last && values.dim() == 4) {
+    values = values.contiguous(at::MemoryFormat::ChannelsLast);
+  }
+  return values.to(model.device);
+}
+
+xsp_status take_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
+  const std::vector<Port>& ports = model->signature.inputs;
+  std::vector<at::Tensor> values(ports.size());
+  for (size_t i = 0; i < count; ++i) {
+    const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
+    const auto port = std::find_if(ports.begin(), ports.end(),
+                                   [&](const Port& one) { return one.name == tensor.name; });
+    if (port == ports.end()) return bad_input(model, tensor.name, "the model has no such input");
+    const std::string why = adapter::mismatch(*port, tensor);
+    if (!why.empty()) return bad_input(model, tensor.name, why);
+    values[static_cast<size_t>(port - ports.begin())] = to_device(*model, tensor);
+  }
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!values[i].defined()) return bad_input(model, ports[i].name, "it is missing");
+  }
+  adapter::wait_for(model->device);
+  model->inputs = std::move(values);
+  return XSP_OK;
+}
+
+xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
+  return in_torch(model, "set inputs", [&] {
+    model->inputs.clear();
+    model->graph.reset();
+    model->program->release_results();
+    model->runs = 0;
+    if (model->layers != nullptr) model->layers->forget();
+    return take_inputs(model, tensors, count);
+  });
+}
+
+// One inference, its layers observed, without waiting for the device.
+void run_once(xsp_model* model) {
+  if (model->layers == nullptr) return model->program->run(model->inputs);
+  adapter::Activations memory;
+  if (!model->layers->is_settled()) {
+    for (const at::Tensor& input : model->inputs) memory.insert(adapter::memory_of(input));
+  }
+  struct Run {
+    adapter::Layers* layers;
+    ~Run() { layers->end_run(); }
+  };
+  model->layers->begin_run(memory, model->program->is_package());
+  const Run run{model->layers.get()};
+  model->program->run(model->inputs);
+}
+
+void capture_graph(xsp_model* model) {
+  const auto is_warm = [&](int runs) {
+    const bool knows_layers = model->layers == nullptr || model->layers->is_settled();
+    return runs >= kRunsBeforeCaptureMax || (runs >= kRunsBeforeCapture && knows_layers);
+  };
+  for (int runs = 0; !is_warm(runs); ++runs) {
+    model->program->release_results();
+    run_once(model);
+  }
+  model->program->release_results();
+  model->graph = adapter::capture(model->device.index(), [&] { run_once(model); });
+}
+
+xsp_status run(xsp_model* model) {
+  if (model->inputs.empty()) return bad_input(model, "", "inputs are not set");
+  return in_torch(model, "run", [&] {
+    if (model->options.cuda_graph && model->graph == nullptr) capture_graph(model);
+    if (model->graph != nullptr) {
+      model->graph->replay();
+    } else {
+      model->program->release_results();
+      run_once(model);
+    }
+    adapter::wait_for(model->device);
+    ++model->runs;
+    return XSP_OK;
+  });
+}
+
+xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) {
+  return in_torch(model, "results", [&] {
+    if (model->runs == 0) {
+      return fail(model->host, XSP_FAILED, "results: none: run the model first");
+    }
+    model->results.clear();
+    model->result_values.clear();
+    model->result_ports.clear();
+    for (auto& [name, tensor] : model->program->results()) {
+      const uint32_t dtype = adapter::dtype_of(tensor.scalar_type());
+      if (dtype == 0) {
+        xsp::note(model->host, "output '" + name + "' is not of a type of numbers: not kept");
+        continue;
+      }
+      const at::Tensor value = tensor.to(c10::DeviceType::CPU).contiguous();
+      Port port{name, dtype, value.sizes().vec(), {}};
+      port.symbols.resize(port.dimensions.size());
+      model->result_ports.push_back(std::move(port));
+      model->result_values.push_back(value);
+    }
+    for (size_t i = 0; i < model->result_ports.size(); ++i) {
+      const Port& port = model->result_ports[i];
+      const at::Tensor& value = model->result_values[i];
+      model->results.push_back({sizeof(xsp_tensor), port.name.c_str(), port.dtype,
+                                static_cast<uint32_t>(port.dimensions.size()),
+                                port.dimensions.data(), value.data_ptr(), value.nbytes()});
+    }
+    model->output_infos.set(model->result_ports);
+    *tensors = model->results.data();
+    *count = model->results.size();
+    return XSP_OK;
+  });
+}
+
+xsp_status flush(xsp_model*) { return XSP_OK; }
+
+void close(xsp_model* model) { delete model; }
+
+}  // namespace
+
+extern "C" {
+XSP_API extern const xsp_adapter xsp_adapter_entry;
+const xsp_adapter xsp_adapter_entry = {
+    .struct_size = sizeof(xsp_adapter),
+    .abi = XSP_PLUGIN_ABI,
+    .name = "torch",
+    .help = "pip install torch, then lib/xsp/adapters/src/build_torch_adapter.sh",
+    .probe = probe,
+    .open = open,
+    .inputs = inputs,
+    .outputs = outputs,
+    .set_inputs = set_inputs,
+    .run = run,
+    .results = results,
+    .flush = flush,
+    .close = close,
+    .runs_max = nullptr,
+};
+}

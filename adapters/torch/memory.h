@@ -1,0 +1,56 @@
+// What torch reports of its allocations on the thread that runs the model.
+#ifndef XSP_ADAPTERS_TORCH_MEMORY_H_
+#define XSP_ADAPTERS_TORCH_MEMORY_H_
+
+#include <c10/core/Allocator.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "xsp/plugin.h"
+
+namespace xsp::torch_adapter {
+
+class Memory : public c10::MemoryReportingInfoBase {
+ public:
+  // With `spans`, each allocation and release is a span of level api and type memory.
+  explicit Memory(bool spans);
+
+  // Sum the allocations from now on, or not: torch asks before it reports one.
+  void count(bool on) { counts_.store(on, std::memory_order_relaxed); }
+  // Bytes allocated less bytes released on this thread, of those that were reported: for
+  // differences.
+  static int64_t held();
+  // Did an allocation fail since this was asked last?
+  bool take_failure() { return failed_.exchange(false); }
+
+  bool memoryProfilingEnabled() const override {
+    return spans_ || counts_.load(std::memory_order_relaxed);
+  }
+  // Versions of torch disagree about the type of the totals: one of each pair overrides.
+  void reportMemoryUsage(void*, int64_t bytes, int64_t total, int64_t, c10::Device device) {
+    report(bytes, static_cast<double>(total), device);
+  }
+  void reportMemoryUsage(void*, int64_t bytes, size_t total, size_t, c10::Device device) {
+    report(bytes, static_cast<double>(total), device);
+  }
+  void reportOutOfMemory(int64_t, int64_t, int64_t, c10::Device) { failed_.store(true); }
+  void reportOutOfMemory(int64_t, size_t, size_t, c10::Device) { failed_.store(true); }
+
+ private:
+  void report(int64_t bytes, double total, c10::Device device);
+  uint32_t site(bool is_release, c10::Device device);
+
+  static constexpr size_t kDevices = 65;  // the host, and GPUs
+  const bool spans_;
+  uint32_t bytes_key_ = 0;
+  uint32_t total_key_ = 0;
+  std::atomic<bool> counts_{false};
+  std::atomic<bool> failed_{false};
+  std::array<std::atomic<uint32_t>, 2 * kDevices> sites_{};  // of allocations, then of releases
+};
+
+}  // namespace xsp::torch_adapter
+
+#endif  // XSP_ADAPTERS_TORCH_MEMORY_H_

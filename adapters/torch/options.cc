@@ -1,0 +1,59 @@
+#include "adapters/torch/options.h"
+
+#include <string_view>
+
+namespace xsp::torch_adapter {
+namespace {
+
+struct Switch {
+  std::string_view key;
+  bool Options::*value;
+};
+constexpr Switch kSwitches[] = {
+    {"cuda_graph", &Options::cuda_graph},
+    {"freeze", &Options::freeze},
+    {"optimize_for_inference", &Options::optimize_for_inference},
+    {"channels_last", &Options::channels_last},
+    {"nested", &Options::nested},
+};
+
+std::string take(std::string_view key, const std::string& value, Options* options) {
+  const std::string what = "option '" + std::string(key) + "': ";
+  for (const Switch& known : kSwitches) {
+    if (known.key != key) continue;
+    if (value != "0" && value != "1") return what + "'" + value + "' is neither: give 0 or 1";
+    options->*known.value = value == "1";
+    return "";
+  }
+  if (key == "dtype") {
+    if (value != "float32" && value != "float16" && value != "bfloat16") {
+      return what + "'" + value + "' is none: give float32, float16 or bfloat16";
+    }
+    options->dtype = value;
+    return "";
+  }
+  if (key == "tf32") {
+    if (value != "0" && value != "1") return what + "'" + value + "' is neither: give 0 or 1";
+    options->tf32 = value == "1";
+    return "";
+  }
+  if (key == "signature") {
+    options->signature = value;
+    return "";
+  }
+  std::string known = "dtype, signature, tf32";
+  for (const Switch& one : kSwitches) known += ", " + std::string(one.key);
+  return what + "torch has no such option: it has " + known;
+}
+
+}  // namespace
+
+std::string parse_options(const xsp_open_options& given, Options* options) {
+  for (size_t i = 0; i < given.option_count; ++i) {
+    const std::string why = take(given.options[i].key, given.options[i].value, options);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+}  // namespace xsp::torch_adapter

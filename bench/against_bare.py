@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Model latency under xsp against a bare C program that only calls the runtime, interleaved in one run.
+"""Model latency under xsp against a bare program that only calls the framework, interleaved in one run.
 
   bench/against_bare.py [--build build/release] [--rounds 12] [--seconds 8] [--threads N] MODEL.onnx...
+  bench/against_bare.py --bare "bare_torch {model} cuda 1,3,224,224" --framework torch --device cuda MODEL.pt
 
-Each round starts three fresh processes: bare_onnxruntime, and an xsp-worker for the levels `model` and
-`model,layer`. Their blocks of inferences are interleaved in a changing order; a round's figure is the ratio
-of the medians. Fresh processes each round, because memory placement alone moves a process's median by
-more than what is looked for. Prints the median over rounds and its 95 % interval, beside the budget.
+Each round starts fresh processes: the bare program, and an xsp-worker for each set of --levels. Their
+blocks of inferences are interleaved in a changing order; a round's figure is the ratio of the medians.
+Fresh processes each round, because memory placement alone moves a process's median by more than what is
+looked for. Prints the median over rounds and its 95 % interval, beside the budget.
 """
 
 import argparse
 import os
 import random
+import shlex
 import statistics
 import subprocess
 import tempfile
@@ -22,9 +24,11 @@ BUDGET_PERCENT = 1.0
 
 
 class Bare:
-    def __init__(self, build, model, threads):
+    def __init__(self, arguments, model):
+        command = (arguments.bare or
+                   f"{arguments.build}/bin/bare_onnxruntime {{model}} 1 {arguments.threads}")
         self.process = subprocess.Popen(
-            [f"{build}/bin/bare_onnxruntime", model, "1", str(threads)], stdin=subprocess.PIPE,
+            [word.format(model=model) for word in shlex.split(command)], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def run(self, count):
@@ -40,12 +44,16 @@ class Bare:
 class Worker:
     """The worker as `xsp profile` starts it; its replies come on file descriptor 3."""
 
-    def __init__(self, build, model, levels, threads, folder):
+    def __init__(self, arguments, model, levels, folder):
         read_end, write_end = os.pipe()
-        command = [f"{build}/bin/xsp-worker", "--adapter", f"{build}/lib/xsp/adapters/onnxruntime.so",
-                   "--model", model, "--device", "cpu", "--levels", levels, "--batch", "1",
-                   "--threads", str(threads),
+        build = arguments.build
+        command = [f"{build}/bin/xsp-worker",
+                   "--adapter", f"{build}/lib/xsp/adapters/{arguments.framework}.so", "--model", model,
+                   "--device", arguments.device, "--levels", levels, "--batch", "1",
+                   "--threads", str(arguments.threads),
                    "--trace", f"{folder}/{levels}.xtrace", "--scratch", folder]
+        if "kernel" in levels or "api" in levels:
+            command += ["--collector", f"{build}/lib/xsp/collectors/cupti.so"]
         self.process = subprocess.Popen(
             ["sh", "-c", f'exec "$@" 3>&{write_end}', "sh", *command], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[write_end], text=True)
@@ -72,15 +80,15 @@ class Worker:
         self.process.wait()
 
 
-def measure_round(build, model, threads, seconds, folder):
-    programs = {"bare": Bare(build, model, threads)}
-    for levels in ("model", "model,layer"):
-        programs[levels] = Worker(build, model, levels, threads, folder)
+def measure_round(arguments, model, folder):
+    programs = {"bare": Bare(arguments, model)}
+    for levels in arguments.levels:
+        programs[levels] = Worker(arguments, model, levels, folder)
     times = {name: [] for name in programs}
     for program in programs.values():
         program.run(WARMUP)
     block = max(1, int(0.1e9 / statistics.median(programs["bare"].run(3))))
-    end = time.monotonic() + seconds
+    end = time.monotonic() + arguments.seconds
     while time.monotonic() < end:
         for name in random.sample(sorted(programs), len(programs)):
             time.sleep(0.06)  # as between the blocks of `xsp profile`: docs/decisions.md
@@ -108,20 +116,24 @@ def main():
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--threads", type=int, default=0, help="intra-op; 0: the runtime's default")
+    parser.add_argument("--bare", help="command of the bare program; {model} is the model's file")
+    parser.add_argument("--framework", default="onnxruntime")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--levels", action="append", help="a set, such as model,layer; any number of times")
     parser.add_argument("models", nargs="+")
     arguments = parser.parse_args()
-    print(f"{'model':24} {'bare ms':>9} {'levels':>12} {'slower %':>9} {'95 % interval':>17} {'budget %':>9}")
+    arguments.levels = arguments.levels or ["model", "model,layer"]
+    print(f"{'model':24} {'bare ms':>9} {'levels':>24} {'slower %':>9} {'95 % interval':>17} {'budget %':>9}")
     for model in arguments.models:
         rounds = []
         for _ in range(arguments.rounds):
             with tempfile.TemporaryDirectory() as folder:
-                rounds.append(measure_round(arguments.build, model, arguments.threads,
-                                            arguments.seconds, folder))
+                rounds.append(measure_round(arguments, model, folder))
         bare = statistics.median(values["bare"] for values in rounds) / 1e6
-        for levels in ("model", "model,layer"):
+        for levels in arguments.levels:
             low, middle, high = interval_of_median([100 * (r[levels] / r["bare"] - 1) for r in rounds])
             budget = f"{BUDGET_PERCENT:9.1f}" if levels == "model" else f"{'none':>9}"
-            print(f"{os.path.basename(model)[:24]:24} {bare:9.3f} {levels:>12} {middle:9.2f} "
+            print(f"{os.path.basename(model)[:24]:24} {bare:9.3f} {levels:>24} {middle:9.2f} "
                   f"{low:7.2f} .. {high:6.2f} {budget}", flush=True)
 
 

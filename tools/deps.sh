@@ -16,7 +16,7 @@ mkdir -p "$deps" "$cache/log"
 
 build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip
   libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev"
-test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14"
+test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev"
 
 die() { echo "error: $1" >&2; exit 1; }
 

@@ -247,7 +247,8 @@ def leave_out_kernel_contexts():
     """With the hooks, torch 2.11 also tells the source lines of each generated kernel, in a block of its own:
     slow, and a variable dimension's sizes, declared in the first such block, are unknown in the next."""
     from torch._inductor.codegen import cpp_wrapper_cpu
-    for name in ("write_kernel_context_guard_begin", "write_kernel_context_guard", "write_kernel_context_guard_end"):
+    for part in ("_begin", "", "_end"):
+        name = "write_kernel_context_guard" + part
         if hasattr(cpp_wrapper_cpu.CppWrapperCpu, name):
             setattr(cpp_wrapper_cpu.CppWrapperCpu, name, lambda *_, **__: None)
 
@@ -267,7 +268,7 @@ def check(exported, recipe, options):
         tolerance = 1e-2 if options.dtype == "fp32" else 1e-1
         difference = (expected - found).norm()
         if not difference <= tolerance * expected.norm():
-            raise Failure(f"{options.model}: exported, its results for batch {batch} differ by {difference:.2g}")
+            raise Failure(f"{options.model}: exported, other results for batch {batch}: {difference:.2g}")
 
 
 def first_line(error):
@@ -282,7 +283,7 @@ def parse():
     parser.add_argument("-o", "--output", help="the file; its ending chooses the format: .pt or .pt2")
     parser.add_argument("--format", choices=["torchscript", "pt2"])
     parser.add_argument("--dtype", choices=sorted(DTYPES), default="fp32")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--device", help="cpu or cuda, where it is to run; by default a GPU if there is one")
     parser.add_argument("--sequence", type=int, default=128, help="tokens, of language models")
     parser.add_argument("--attention", default="sdpa", help="of transformers: sdpa or eager")
     parser.add_argument("--no-kernel-profile", dest="kernel_profile", action="store_false",
@@ -311,6 +312,7 @@ def main():
     warnings.filterwarnings("ignore")
     try:
         torch = need("torch")
+        options.device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         if options.device.startswith("cuda") and not torch.cuda.is_available():
             raise Failure("cuda: torch finds no GPU here: use --device cpu")
         torch.manual_seed(0)

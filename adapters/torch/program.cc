@@ -9,8 +9,8 @@
 
 #include "xsp/plugin.hpp"
 
-#if __has_include(<torch/csrc/inductor/aoti_package/model_package_loader.h>) && \
-    (TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 8)
+#define XSP_TORCH_VERSION (TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR)
+#if XSP_TORCH_VERSION >= 208
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #define XSP_HAS_PACKAGES 1
 #else

@@ -32,6 +32,8 @@ target_include_directories(${target} SYSTEM PRIVATE
 find_library(torch_c10_library NAMES c10 PATHS "${torch_libraries}" NO_DEFAULT_PATH NO_CACHE)
 target_link_libraries(${target} PRIVATE "${torch_cpu_library}" "${torch_c10_library}" ${CMAKE_DL_LIBS})
 
+# torch's classes have more members without NDEBUG, and its libraries are built with it.
+target_compile_definitions(${target} PRIVATE NDEBUG)
 # Older wheels use the C++ library's old ABI: their text then is not std::__cxx11::basic_string.
 file(STRINGS "${torch_c10_library}" torch_new_abi REGEX "__cxx11" LIMIT_COUNT 1)
 if(NOT torch_new_abi)

@@ -55,7 +55,7 @@ class Worker:
         if "kernel" in levels or "api" in levels:
             command += ["--collector", f"{build}/lib/xsp/collectors/cupti.so"]
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3>&{write_end}', "sh", *command], stdin=subprocess.PIPE,
+            ["bash", "-c", f'exec "$@" 3>&{write_end}', "bash", *command], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[write_end], text=True)
         os.close(write_end)
         self.replies = os.fdopen(read_end)

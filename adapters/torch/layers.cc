@@ -157,6 +157,7 @@ struct Observer {
         one.layers->studied_.push_back({function.name(), one.address, {}});
       }
     }
+    if (depth == 0) Memory::begin_layer();
     one.held_bytes = Memory::held();
     one.start_ns = xsp_now_ns();
     return nullptr;
@@ -267,6 +268,11 @@ uint32_t Layers::site_of(const std::string& place, const char* type, const Facts
   for (Known& one : known) {
     if (one.run == run_ || !one.facts.has_same_shapes(facts)) continue;
     one.run = run_;
+    if (one.facts.allocated_bytes != facts.allocated_bytes) {
+      // The first time, libraries took memory for themselves.
+      one.facts.allocated_bytes = facts.allocated_bytes;
+      xsp_site_counter(one.site, "allocated_bytes", facts.allocated_bytes);
+    }
     return one.site;
   }
   const std::string name = known.empty() ? place : place + "#" + std::to_string(known.size() + 1);

@@ -1,17 +1,24 @@
 #include "adapters/torch/memory.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 namespace xsp::torch_adapter {
 namespace {
+thread_local std::map<const void*, int64_t> held_now;  // of the layer that is open
 thread_local int64_t held_bytes = 0;
-}
+}  // namespace
 
 Memory::Memory(bool spans) : spans_(spans) {
   if (!spans_) return;
   bytes_key_ = xsp_intern_key("bytes");
   total_key_ = xsp_intern_key("allocated_bytes");
+}
+
+void Memory::begin_layer() {
+  held_now.clear();
+  held_bytes = 0;
 }
 
 int64_t Memory::held() { return held_bytes; }
@@ -28,8 +35,16 @@ uint32_t Memory::site(bool is_release, c10::Device device) {
   return site;
 }
 
-void Memory::report(int64_t bytes, double total, c10::Device device) {
-  held_bytes += bytes;
+void Memory::report(const void* memory, int64_t bytes, double total, c10::Device device) {
+  if (counts_.load(std::memory_order_relaxed)) {
+    if (bytes > 0) {
+      held_now[memory] = bytes;
+      held_bytes += bytes;
+    } else if (const auto held = held_now.find(memory); held != held_now.end()) {
+      held_bytes -= held->second;
+      held_now.erase(held);
+    }
+  }
   if (!spans_) return;
   xsp_value values[2] = {};
   values[0].key = bytes_key_;

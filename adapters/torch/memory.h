@@ -19,8 +19,10 @@ class Memory : public c10::MemoryReportingInfoBase {
 
   // Sum the allocations from now on, or not: torch asks before it reports one.
   void count(bool on) { counts_.store(on, std::memory_order_relaxed); }
-  // Bytes allocated less bytes released on this thread, of those that were reported: for
-  // differences.
+  // From now on, this thread's allocations are those of a new layer.
+  static void begin_layer();
+  // Bytes of this thread's allocations that have not been released since the layer began: what an
+  // operator releases that was there before is not subtracted.
   static int64_t held();
   // Did an allocation fail since this was asked last?
   bool take_failure() { return failed_.exchange(false); }
@@ -29,17 +31,17 @@ class Memory : public c10::MemoryReportingInfoBase {
     return spans_ || counts_.load(std::memory_order_relaxed);
   }
   // Versions of torch disagree about the type of the totals: one of each pair overrides.
-  void reportMemoryUsage(void*, int64_t bytes, int64_t total, int64_t, c10::Device device) {
-    report(bytes, static_cast<double>(total), device);
+  void reportMemoryUsage(void* memory, int64_t bytes, int64_t total, int64_t, c10::Device device) {
+    report(memory, bytes, static_cast<double>(total), device);
   }
-  void reportMemoryUsage(void*, int64_t bytes, size_t total, size_t, c10::Device device) {
-    report(bytes, static_cast<double>(total), device);
+  void reportMemoryUsage(void* memory, int64_t bytes, size_t total, size_t, c10::Device device) {
+    report(memory, bytes, static_cast<double>(total), device);
   }
   void reportOutOfMemory(int64_t, int64_t, int64_t, c10::Device) { failed_.store(true); }
   void reportOutOfMemory(int64_t, size_t, size_t, c10::Device) { failed_.store(true); }
 
  private:
-  void report(int64_t bytes, double total, c10::Device device);
+  void report(const void* memory, int64_t bytes, double total, c10::Device device);
   uint32_t site(bool is_release, c10::Device device);
 
   static constexpr size_t kDevices = 65;  // the host, and GPUs

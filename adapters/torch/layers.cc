@@ -68,6 +68,13 @@ std::string type_of(const char* name) {
   return type;
 }
 
+using Values = c10::ArrayRef<const c10::IValue>;
+
+// From the interpreter, torch shows its whole stack: an operator's own values lie on top.
+Values top_of(Values stack, size_t count) {
+  return stack.slice(stack.size() - std::min(count, stack.size()));
+}
+
 // Does the name come from the hooks that AOTInductor compiles into a package on request?
 bool is_hook(const std::string& name) {
   for (const char* prefix : {"kernels_.", "triton_", "aoti_torch_", "cpp_"}) {
@@ -151,7 +158,8 @@ struct Observer {
     one.weights.clear();
     {
       const std::lock_guard<std::mutex> lock(one.layers->mutex_);
-      take_inputs(function.inputs(), one.layers->activations_, &one.weights, &one.facts);
+      take_inputs(top_of(function.inputs(), function.num_inputs()), one.layers->activations_,
+                  &one.weights, &one.facts);
       if (here.layers != nullptr) {
         one.step = one.layers->studied_.size();
         one.layers->studied_.push_back({function.name(), one.address, {}});
@@ -178,8 +186,8 @@ struct Observer {
         static_cast<double>(std::max<int64_t>(Memory::held() - one.held_bytes, 0));
     {
       const std::lock_guard<std::mutex> lock(one.layers->mutex_);
-      take_outputs(c10::ArrayRef<const c10::IValue>(outputs.data(), outputs.size()), one.weights,
-                   &one.layers->activations_, &one.facts);
+      take_outputs(top_of(Values(outputs.data(), outputs.size()), function.num_outputs()),
+                   one.weights, &one.layers->activations_, &one.facts);
       span.site_id = one.layers->site_of(one.place, one.type.c_str(), one.facts);
       if (here.layers != nullptr) {
         one.layers->studied_[one.step].site = {nullptr, nullptr, XSP_LEVEL_LAYER, span.site_id};

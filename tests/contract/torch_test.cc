@@ -1,0 +1,178 @@
+// The adapter `torch`, beyond what every adapter must do: names, facts, signatures, options,
+// errors.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "trace_file.h"
+#include "worker_process.h"
+#include "xsp/plugin.h"
+
+namespace xsp::contract {
+namespace {
+
+std::string data(const std::string& name) {
+  return std::string(XSP_SOURCE_DIR) + "/tests/data/torch/" + name;
+}
+
+class TorchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    // LeakSanitizer crashes on the threads that libgomp keeps.
+    setenv("OMP_NUM_THREADS", "1", 0);
+    if (!std::filesystem::exists(adapter_path("torch"))) GTEST_SKIP() << "skipped: not built";
+    WorkerProcess probe({"--adapter", adapter_path("torch"), "--probe"});
+    const Fields reply = probe.reply();
+    if (!reply.empty() && reply[0] == "failed") GTEST_SKIP() << "skipped: " << reply[2];
+  }
+
+  static Fields arguments(const std::string& model, Fields more, const std::string& levels) {
+    Fields all = {"--adapter", adapter_path("torch"), "--model", model, "--levels", levels};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  // Runs the model so often and gives its trace.
+  static TraceFile traced(const std::string& model, int runs, Fields more = {}) {
+    WorkerProcess worker(arguments(data(model), std::move(more), "model,layer"));
+    const Fields ready = worker.reply();
+    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
+    for (const std::string& command :
+         {"run\t" + std::to_string(runs), std::string("flush"), std::string("quit")}) {
+      worker.send(command);
+      worker.reply();
+    }
+    EXPECT_EQ(worker.wait(), 0);
+    return read_trace(worker.trace());
+  }
+
+  // What a worker says that fails, when it opens the model or runs it.
+  static std::string failure(const std::string& path, Fields more = {}) {
+    WorkerProcess worker(arguments(path, std::move(more), "model"));
+    Fields reply = worker.reply();
+    if (!reply.empty() && reply[0] == "ready") {
+      worker.send("run\t1");
+      reply = worker.reply();
+    }
+    EXPECT_EQ(reply.size(), 3u);
+    return reply.size() == 3 ? reply[0] + " " + reply[1] + " " + reply[2] : "";
+  }
+};
+
+std::string attribute(const trace::Site& site, const std::string& key) {
+  for (const auto& [name, value] : site.attributes) {
+    if (name == key) return value;
+  }
+  return "absent";
+}
+
+double counter(const trace::Site& site, const std::string& key) {
+  for (const auto& [name, value] : site.counters) {
+    if (name == key) return value;
+  }
+  return -1;
+}
+
+TEST_F(TorchTest, LayersAreNamedByModuleAndOperatorInEveryRun) {
+  constexpr size_t kRuns = 6;  // the first are studied, the others only recognised
+  const TraceFile file = traced("tiny.pt", kRuns, {"--batch", "2"});
+  const std::vector<std::string> once = {"layer1/conv1/conv2d",
+                                         "layer1/relu",
+                                         "layer1/conv2/conv2d",
+                                         "layer1/add",
+                                         "layer1/relu#2",
+                                         "layer2/conv1/conv2d",
+                                         "layer2/relu",
+                                         "layer2/conv2/conv2d",
+                                         "layer2/add",
+                                         "layer2/relu#2",
+                                         "mean",
+                                         "t",
+                                         "matmul"};
+  ASSERT_EQ(file.layers.size(), kRuns * once.size());
+  // The executor may move what does not depend on each other: each run has each layer once.
+  const std::multiset<std::string> expected(once.begin(), once.end());
+  for (size_t run = 0; run < kRuns; ++run) {
+    std::multiset<std::string> names;
+    for (size_t i = 0; i < once.size(); ++i) {
+      names.insert(file.layers[run * once.size() + i].site.name);
+    }
+    EXPECT_EQ(names, expected) << run;
+  }
+}
+
+TEST_F(TorchTest, LayersSayWhatTheyReadAndGive) {
+  const TraceFile file = traced("tiny.pt", 4, {"--batch", "2"});
+  ASSERT_FALSE(file.layers.empty());
+  std::map<std::string, trace::Site> sites;
+  for (const Span& layer : file.layers) sites[layer.site.name] = layer.site;
+  const trace::Site& conv = sites["layer1/conv1/conv2d"];
+  EXPECT_EQ(conv.type, "aten::conv2d");
+  EXPECT_EQ(attribute(conv, "input_shapes"), "[[2,3,8,8],[4,3,3,3]]");
+  EXPECT_EQ(attribute(conv, "output_shapes"), "[[2,4,8,8]]");
+  EXPECT_EQ(attribute(conv, "input_dtypes"), "[\"float32\",\"float32\"]");
+  EXPECT_EQ(counter(conv, "activation_bytes"), 2 * 3 * 8 * 8 * 4);
+  EXPECT_EQ(counter(conv, "parameter_bytes"), 4 * 3 * 3 * 3 * 4);
+  EXPECT_EQ(counter(conv, "output_bytes"), 2 * 4 * 8 * 8 * 4);
+  EXPECT_EQ(counter(conv, "allocated_bytes"), 2 * 4 * 8 * 8 * 4);
+  // A view of weights is weights.
+  EXPECT_EQ(counter(sites["matmul"], "parameter_bytes"), 8 * 10 * 4);
+}
+
+TEST_F(TorchTest, NestedLayersLieInTheirs) {
+  const TraceFile file = traced("tiny.pt", 5, {"--batch", "2", "--option", "nested=1"});
+  size_t outer = 0, inner = 0;
+  for (size_t i = 0; i < file.layers.size(); ++i) {
+    if (file.layers[i].site.type == "aten::conv2d") ++outer;
+    if (file.layers[i].site.type != "aten::convolution") continue;
+    ++inner;
+    ASSERT_GT(i, 0u);
+    EXPECT_TRUE(file.layers[i - 1].holds(file.layers[i]));
+  }
+  EXPECT_EQ(outer, 5u * 4);
+  EXPECT_EQ(inner, 5u * 4);
+}
+
+TEST_F(TorchTest, BranchesRunAndDictionariesAreNamed) {
+  const TraceFile file = traced("branching.pt", 3);
+  EXPECT_EQ(file.lost, 0u);
+  EXPECT_GE(file.layers.size(), 3u * 4);
+  for (const Span& layer : file.layers) EXPECT_EQ(layer.site.type.rfind("aten::", 0), 0u);
+}
+
+TEST_F(TorchTest, OptionsKeepTheModelsResults) {
+  for (const char* option : {"freeze=1", "channels_last=1", "optimize_for_inference=1"}) {
+    const TraceFile file = traced("tiny.pt", 4, {"--option", option});
+    EXPECT_GE(file.layers.size(), 4u * 10) << option;
+  }
+}
+
+TEST_F(TorchTest, ASignatureMayBeGiven) {
+  const std::string absent = failure(data("unsigned.pt"));
+  EXPECT_NE(absent.find("--option 'signature=input image "), std::string::npos) << absent;
+  const std::string signature = "signature=input image float32 batch,3,8,8";
+  const TraceFile file = traced("unsigned.pt", 1, {"--option", signature});
+  EXPECT_EQ(file.layers.size(), 13u);
+}
+
+TEST_F(TorchTest, FailuresSayWhatIsWrong) {
+  const auto expect = [](const std::string& found, const std::string& status,
+                         const std::string& part) {
+    EXPECT_EQ(found.rfind("failed " + status, 0), 0u) << found;
+    EXPECT_NE(found.find(part), std::string::npos) << found;
+    EXPECT_EQ(found.find('\n'), std::string::npos) << found;
+  };
+  expect(failure(data("failing.pt"), {"--batch", "2"}), "1", "run: ");
+  expect(failure(data("hungry.pt")), "5", "out of memory");
+  expect(failure(data("truncated.pt")), "2", "truncated.pt: ");
+  expect(failure(data("bad_signature.pt")), "2", "float33");
+  expect(failure(data("tiny.pt"), {"--option", "freeze=maybe"}), "1", "give 0 or 1");
+  expect(failure(data("tiny.pt"), {"--option", "cuda_graph=1"}), "4", "--device cuda");
+  expect(failure(data("make_files.cc")), "2", "neither TorchScript nor");
+}
+
+}  // namespace
+}  // namespace xsp::contract

@@ -161,7 +161,8 @@ class HeaderParser {
       const std::string option = next_word(rest);
       const size_t equal = option.find('=');
       if (equal == std::string::npos || equal == 0) return "'" + option + "' is not key=value";
-      found->options[option.substr(0, equal)] = option.substr(equal + 1);
+      std::string& value = found->options[option.substr(0, equal)];
+      value += (value.empty() ? "" : ",") + option.substr(equal + 1);
     }
     return {};
   }

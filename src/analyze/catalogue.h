@@ -18,7 +18,8 @@
 //
 // A parameter has a name, a type (integer, double, text), a default (- is NULL) and a description;
 // the query reads it as $name. A column has a name, a unit and a description, in the order of the
-// result. A view says how to draw the result, for faces that draw: `table` is the terminal's.
+// result. A view says how to draw the result, for faces that draw: `table` is the terminal's. It
+// may take several lines; the lists of an option that is given again go on.
 //
 // Thread rule: everything here is constant after the first call and may be read by any thread.
 #ifndef XSP_ANALYZE_CATALOGUE_H_

@@ -79,6 +79,15 @@ TEST(Catalogue, SaysWhichLineIsWrong) {
   }
 }
 
+TEST(Catalogue, AViewGoesOnInAnotherLine) {
+  const std::string text = with("-- @view bar columns=name top=2\n-- @view bar columns=latency_ns");
+  const Result<Analysis> result = parse_analysis("file", text);
+  ASSERT_TRUE(result.ok()) << result.error().text;
+  ASSERT_NE(result->view("bar"), nullptr);
+  EXPECT_EQ(result->view("bar")->options.at("columns"), "name,latency_ns");
+  EXPECT_EQ(result->view("bar")->options.at("top"), "2");
+}
+
 TEST(Catalogue, RefusesAViewOfAColumnThatIsNotThere) {
   EXPECT_NE(error_of(with("-- @view bar x=name y=speed")).find("no column 'speed'"),
             std::string::npos);

@@ -1,0 +1,51 @@
+// docs/analyses.md is what the catalogue says, one line for each analysis. With XSP_UPDATE_GOLDEN=1
+// it is rewritten.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "analyze/catalogue.h"
+
+namespace xsp::analyze {
+namespace {
+
+const std::filesystem::path kPath = std::filesystem::path(XSP_SOURCE_DIR) / "docs" / "analyses.md";
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string document() {
+  std::string text =
+      "# Analyses\n\n"
+      "`xsp analyze ID FILE.xsp` answers one. How it is computed, and what its parameters and "
+      "columns are, the header of\n`analyses/*.sql` says. What an analysis needs and the file has "
+      "not, it says, with the reason: nothing is zero because\nit was not measured. This page "
+      "follows from those headers; a test keeps it true.\n\n"
+      "| id | name | question | needs |\n|---|---|---|---|\n";
+  for (const Analysis& one : catalogue().value()) {
+    text += "| " + one.id + " | `" + one.name + "` | " + one.question + " | " + joined(one.needs) +
+            " |\n";
+  }
+  return text;
+}
+
+TEST(Document, SaysWhatTheCatalogueSays) {
+  ASSERT_TRUE(catalogue().ok()) << catalogue().error().text;
+  if (std::getenv("XSP_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(kPath, std::ios::binary) << document();
+  }
+  std::ifstream file(kPath, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), document()) << "XSP_UPDATE_GOLDEN=1 rewrites the page";
+}
+
+}  // namespace
+}  // namespace xsp::analyze

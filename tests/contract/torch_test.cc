@@ -23,8 +23,6 @@ class TorchTest : public testing::Test {
   void SetUp() override {
     // LeakSanitizer crashes on the threads that libgomp keeps.
     setenv("OMP_NUM_THREADS", "1", 0);
-    // AddressSanitizer ends a program that asks for too much.
-    setenv("ASAN_OPTIONS", "allocator_may_return_null=1", 0);
     if (!std::filesystem::exists(adapter_path("torch"))) GTEST_SKIP() << "skipped: not built";
     WorkerProcess probe({"--adapter", adapter_path("torch"), "--probe"});
     const Fields reply = probe.reply();

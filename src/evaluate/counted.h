@@ -22,7 +22,7 @@ Series measure_few(Subject& subject, int iterations_before, int needed, const Fe
                    const Environment& environment, const std::atomic<int>& stop);
 
 // Inferences without a pause for about that long, in one block, after some of warm-up that take a
-// sixth of it: until clocks and power are steady.
+// sixth of it, and more than a second: until clocks and what is said of the power are steady.
 Series measure_stretch(Subject& subject, int iterations_before, double seconds,
                        const Environment& environment, const std::atomic<int>& stop);
 

@@ -70,7 +70,7 @@ TEST(Counted, AStretchIsOneBlockOfTheWantedLength) {
   ASSERT_EQ(series.blocks.size(), 1u);
   EXPECT_EQ(series.blocks[0].iterations, 300);
   EXPECT_EQ(series.blocks[0].duration_ns, 3'000'000'000);
-  EXPECT_EQ(series.warmup_iterations, 1 + 3 + 50);
+  EXPECT_EQ(series.warmup_iterations, 1 + 3 + 120);
   EXPECT_EQ(series.blocks[0].first_iteration, series.warmup_iterations);
 }
 

@@ -39,12 +39,13 @@ CREATE OR REPLACE TEMP MACRO chosen_end(wanted_level, wanted_batch) AS
    WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
 
 -- Where the layers of each batch size come from: the layer run. Where a CUDA graph is replayed no layer runs on the
--- host, and that run has none: then from the kernel run, which knows when each layer's kernels ran. Their time is
--- that of the device, from the first kernel's start to the last one's end.
+-- host but in the warm-up, and that run has none: then from the kernel run, which knows when each layer's kernels
+-- ran. Their time is that of the device, from the first kernel's start to the last one's end.
 CREATE OR REPLACE TEMP VIEW layer_run AS
   SELECT batch, run_id, end_iteration, level = 6 AS on_device FROM measured_run r
   WHERE level IN (3, 6) AND EXISTS (
-    SELECT 1 FROM span s WHERE s.run_id = r.run_id AND s.level = 3 AND (r.level = 3 OR s.device IS NOT NULL))
+    SELECT 1 FROM span s WHERE s.run_id = r.run_id AND s.level = 3 AND s.iteration >= 0
+      AND (r.level = 3 OR s.device IS NOT NULL))
   QUALIFY row_number() OVER (PARTITION BY batch ORDER BY level) = 1;
 CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
   (SELECT run_id FROM layer_run WHERE batch = chosen_batch(3, wanted_batch));
@@ -52,7 +53,8 @@ CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
 -- NULL if it was measured, else the reason in the form `what: why`.
 CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
   WHEN EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id)
-               WHERE r.level = level_number(wanted) AND s.level = level_number(wanted)) THEN NULL
+               WHERE r.level = level_number(wanted) AND s.level = level_number(wanted) AND s.iteration >= 0)
+    THEN NULL
   WHEN wanted = 'layer' AND EXISTS (FROM layer_run) THEN NULL
   WHEN EXISTS (SELECT 1 FROM measured_run WHERE level = level_number(wanted))
     THEN concat('level ', wanted, ': the framework recorded nothing at this level')

@@ -5,7 +5,8 @@
 -- The device's energy counter advances every 100 ms or so, so many inferences are measured in one stretch. The samples
 -- that lie wholly within it count: their energy over the inferences in them, one that lies partly in them counting in
 -- part. The uncertainty (95 %) is that of the mean between samples, and at the two edges half of what the longest and
--- the shortest sample differ by. Beside it, independently, the power that the device reports, times time.
+-- the shortest sample differ by. Beside it, independently, the power that the device reports, times time: it is a mean
+-- of about the last second, so that it is compared over the samples that begin a second after the stretch, if any.
 -- @needs energy
 -- @view bar x=batch y=input_j
 -- @view table columns=batch,inferences,samples,energy_j,uncertainty_pct,input_j,mean_w,power_energy_j,agreement_pct
@@ -21,14 +22,15 @@
 -- @column mean_w number Energy / stretch, in watts.
 -- @column power_w number Mean of the power that the device reported, in watts.
 -- @column power_energy_j number That power times the time of an inference, in joules.
--- @column agreement_pct pct By how much energy_j exceeds it.
+-- @column agreement_pct pct By how much the energy of the same samples exceeds it.
 -- @column million_kwh number Kilowatt-hours of a million inputs.
 WITH stretch AS (
   SELECT r.run_id, r.batch, min(s.start_ns) AS start_ns, max(s.start_ns + s.duration_ns) AS end_ns
   FROM energy_run r JOIN span s USING (run_id)
   WHERE s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open GROUP BY ALL),
 inside AS (
-  SELECT t.run_id, t.batch, d.start_ns, d.duration_ns, d.energy_j, d.power_w
+  SELECT t.run_id, t.batch, d.start_ns, d.duration_ns, d.energy_j,
+    CASE WHEN d.start_ns >= t.start_ns + 1e9 OR t.end_ns - t.start_ns < 1.5e9 THEN d.power_w END AS power_w
   FROM stretch t JOIN device_sample d USING (run_id) JOIN energy_run r USING (run_id)
   WHERE d.start_ns >= t.start_ns AND d.start_ns + d.duration_ns <= t.end_ns AND d.energy_j IS NOT NULL
     AND d.device = coalesce(device_number(r.device), d.device)),
@@ -42,7 +44,8 @@ counted AS (
   GROUP BY i.run_id),
 total AS (
   SELECT run_id, any_value(batch) AS batch, count(*) AS samples, sum(duration_ns) AS stretch_ns,
-    sum(energy_j) AS energy_j, sum(power_w * duration_ns) / sum(duration_ns) FILTER (power_w IS NOT NULL) AS power_w,
+    sum(energy_j) AS energy_j, weighted_mean(power_w, duration_ns) AS power_w,
+    1e9 * sum(energy_j) FILTER (power_w IS NOT NULL) / sum(duration_ns) FILTER (power_w IS NOT NULL) AS beside_w,
     CASE WHEN count(*) >= 3 THEN 1.96 * stddev_samp(1e9 * energy_j / duration_ns) / sqrt(count(*)) END AS between_w,
     (max(duration_ns) - min(duration_ns)) / 2 AS edge_ns
   FROM inside GROUP BY run_id),
@@ -51,12 +54,12 @@ mean AS (
     energy_j / inferences AS energy_j,
     sqrt(pow(between_w * stretch_ns / 1e9, 2) + 2 * pow(1e-9 * edge_ns * 1e9 * energy_j / stretch_ns, 2)) / inferences
       AS uncertainty_j,
-    1e9 * energy_j / stretch_ns AS mean_w, power_w
+    1e9 * energy_j / stretch_ns AS mean_w, power_w, beside_w
   FROM total JOIN counted USING (run_id) WHERE inferences > 0)
 SELECT batch, inferences, samples, stretch_ns, latency_ns, energy_j, uncertainty_j,
   pct(uncertainty_j, energy_j) AS uncertainty_pct, energy_j / batch AS input_j, mean_w, power_w,
   power_w * latency_ns / 1e9 AS power_energy_j,
-  pct(energy_j - power_w * latency_ns / 1e9, power_w * latency_ns / 1e9) AS agreement_pct,
+  pct(beside_w - power_w, power_w) AS agreement_pct,
   1e6 * energy_j / batch / 3.6e6 AS million_kwh
 FROM mean
 ORDER BY batch

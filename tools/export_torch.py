@@ -238,9 +238,9 @@ def export_package(recipe, options):
     if options.kernel_profile:
         configs["cpp.enable_kernel_profile"] = True
         leave_out_kernel_contexts()
+    # Not loaded to be checked: in a python process, torch 2.11 crashes in the std::regex of a package.
     torch._inductor.aoti_compile_and_package(program, package_path=os.path.abspath(options.output),
                                              inductor_configs=configs)
-    check(torch._inductor.aoti_load_package(os.path.abspath(options.output)), recipe, options)
 
 
 def leave_out_kernel_contexts():

@@ -14,12 +14,9 @@ constexpr auto kCuda = c10::DeviceType::CUDA;
 // Why CUDA cannot be used; empty: it can.
 std::string load_cuda() {
   if (c10::impl::hasDeviceGuardImpl(kCuda)) return "";
-  const std::string& torch = library_path();
-  const std::string path = torch.substr(0, torch.rfind('/') + 1) + "libtorch_cuda.so";
-  if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    return std::string("this torch has no CUDA (") + dlerror() + ")";
-  }
-  return c10::impl::hasDeviceGuardImpl(kCuda) ? "" : path + " does not offer CUDA";
+  const std::string why = load_beside("libtorch_cuda.so");
+  if (!why.empty()) return "this torch has no CUDA (" + why + ")";
+  return c10::impl::hasDeviceGuardImpl(kCuda) ? "" : "libtorch_cuda.so does not offer CUDA";
 }
 
 }  // namespace
@@ -31,6 +28,12 @@ const std::string& library_path() {
     return std::string(dladdr(symbol, &info) != 0 ? info.dli_fname : "");
   }();
   return path;
+}
+
+std::string load_beside(const char* name) {
+  const std::string& torch = library_path();
+  const std::string path = torch.substr(0, torch.rfind('/') + 1) + name;
+  return dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr ? "" : dlerror();
 }
 
 int gpu_count(std::string* why) {

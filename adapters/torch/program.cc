@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "adapters/torch/device.h"
 #include "xsp/plugin.hpp"
 
 #define XSP_TORCH_VERSION (TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR)
@@ -137,6 +138,8 @@ Opened open_package(const std::string& path, c10::Device device, const Options& 
     return refuse(XSP_NOT_AVAILABLE, path + ": compiled for " + made_for + ", not for " + wanted +
                                          ": use --device " + made_for);
   }
+  // The package's own library asks for libtorch.so by name: it is found if it is loaded already.
+  (void)load_beside("libtorch.so");
   return {std::make_unique<Package>(path, facts[kSignature], device), "", XSP_OK};
 }
 #else

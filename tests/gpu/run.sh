@@ -28,9 +28,12 @@ if ! nvidia-smi -L >/dev/null 2>&1; then
   exit 0
 fi
 [ -n "$out" ] || { out="$PWD/xsp-gpu-$(date +%Y%m%d-%H%M%S)"; mkdir -p "$out"; }
+# Packages must be built by the compiler whose C++ library is the system's: another one crashes in them.
+export CXX="${CXX:-/usr/bin/g++}"
 models="${XSP_GPU_MODELS:-$out/models}"
 mkdir -p "$out/log" "$models"
 table="$out/table.txt"
+seconds="${XSP_GPU_SECONDS:-12}"  # that each evaluation may measure
 
 # line STATUS WHAT DETAIL
 line() { printf '%-7s %-34s %s\n' "$1" "$2" "$3" | tee -a "$table"; }
@@ -125,20 +128,21 @@ stage_measure() {
   for name in resnet50.pt resnet50-bf16.pt mobilenet_v2.pt vit_b_16.pt bert-base.pt gpt2-prefill.pt \
     gpt2-decode.pt ssd300_vgg16.pt resnet50.pt2 resnet50-bf16.pt2 bert-base.pt2; do
     [ -e "$models/$name" ] || { line skipped "profile $name" "not exported"; continue; }
-    profile "$name" "$name" --counters roofline --max-time 12
+    profile "$name" "$name" --counters roofline --max-time "$seconds"
   done
   for name in resnet50.pt bert-base.pt gpt2-decode.pt; do
     [ -e "$models/$name" ] || continue
-    profile "$name" "$name-graph" --cuda-graph --max-time 10
+    profile "$name" "$name-graph" --cuda-graph --max-time "$seconds"
   done
 }
 stage_batches() {
-  profile resnet50.pt resnet50-batches --batch 1,2,4,8,16,32,64,128,256 --counters roofline --max-time 60
+  profile resnet50.pt resnet50-batches --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" \
+    --counters roofline --max-time $((5 * seconds))
 }
 
 stage_truth() {
   local file="$out/resnet50.pt.xsp"
-  [ -e "$file" ] || profile resnet50.pt resnet50.pt --counters roofline --max-time 12
+  [ -e "$file" ] || profile resnet50.pt resnet50.pt --counters roofline --max-time "$seconds"
   check "kernel times as torch.profiler's" truth_times python3 "$source_dir/tests/gpu/against_torch_profiler.py" \
     "$tree/bin/xsp" "$file" "$models/resnet50.pt"
   if command -v ncu >/dev/null; then
@@ -149,6 +153,75 @@ stage_truth() {
   else
     line skipped "counters as Nsight Compute's" "ncu is not installed"
   fi
+}
+
+stage_cost() {
+  local folder
+  folder=$(python3 -c "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])")
+  check "build bare_torch" build_bare g++ -std=c++20 -O2 -w "$source_dir/bench/bare_torch.cc" -o "$out/bare_torch" \
+    -I"$folder/include" -I"$folder/include/torch/csrc/api/include" -L"$folder/lib" -Wl,--no-as-needed -ltorch_cuda \
+    -ltorch_cpu -lc10 -Wl,-rpath,"$folder/lib" -Wl,--allow-shlib-undefined
+  # Printed beside its budgets, not judged: how much a launch costs depends on the machine.
+  python3 "$source_dir/bench/against_bare.py" --build "$tree" --bare "$out/bare_torch {model} cuda 1,3,224,224" \
+    --framework torch --device cuda --levels model --levels model,layer --levels model,api,kernel \
+    --levels model,layer,api,kernel --rounds "${XSP_GPU_ROUNDS:-5}" --seconds 3 "$models/resnet50.pt" \
+    >"$out/log/cost.txt" 2>&1 && line ok "cost against a bare program" "see log/cost.txt" ||
+    line FAILED "cost against a bare program" "$(tail -n 1 "$out/log/cost.txt")"
+  cat "$out/log/cost.txt"
+}
+
+# fault WHAT LOG TEXT COMMAND...: the command fails, or not, but says TEXT in one line.
+fault() {
+  local what=$1 log="$out/log/$2.txt" text=$3; shift 3
+  timeout 60 "$@" >"$log" 2>&1
+  if grep -E "$text" "$log" >/dev/null; then line ok "$what" "$(grep -m1 -E "$text" "$log" | cut -c1-150)"
+  else line FAILED "$what" "said instead: $(tail -n 1 "$log" | cut -c1-120)"; fi
+}
+stage_faults() {
+  local short=(--framework torch --counters none --no-peaks --max-time 3)
+  fault "no GPU is said" fault_no_gpu 'no GPU|no CUDA|not available' env CUDA_VISIBLE_DEVICES= \
+    "$tree/bin/xsp" profile "$models/resnet50.pt" "${short[@]}" --device cuda -o "$out/f1.xsp"
+  fault "no CUPTI is said" fault_no_cupti 'not measured: kernel: .*CUPTI' env XSP_CUPTI=/nowhere/libcupti.so \
+    "$tree/bin/xsp" profile "$models/resnet50.pt" "${short[@]}" --levels all --device cuda -o "$out/f2.xsp"
+  fault "out of memory costs its batch" fault_memory 'out of memory' "$tree/bin/xsp" profile \
+    "$models/resnet50.pt" "${short[@]}" --levels model --batch 1,100000 --device cuda -o "$out/f3.xsp"
+  check "the other batch is kept" fault_kept bash -c "'$tree/bin/xsp' query '$out/f3.xsp' \
+    \"SELECT count(*) FROM run WHERE status = 'ok' AND batch = 1\" --format csv | tail -n 1 | grep -x 1"
+  python3 - "$models/endless.pt" <<'P'
+import sys
+import torch
+
+
+@torch.jit.script
+def spin(x):
+    while bool((x == x).all()):
+        x = x * 1.0
+    return x
+
+
+class Endless(torch.nn.Module):
+    def forward(self, x):
+        return spin(x)
+
+
+torch.jit.script(Endless()).save(sys.argv[1], _extra_files={"signature": "input\tinput\tfloat32\t4\n"})
+P
+  fault "a model that never ends is given up" fault_endless 'no answer|gave up|given up|did not answer|within' \
+    "$tree/bin/xsp" profile "$models/endless.pt" "${short[@]}" --device cuda --timeout 8 -o "$out/f4.xsp"
+  cat >"$out/taken.cu" <<'C'
+#include <cupti.h>
+static void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+extern "C" int InitializeInjection() {
+  static CUpti_SubscriberHandle subscriber;
+  return cuptiSubscribe(&subscriber, ignore, nullptr) == CUPTI_SUCCESS;
+}
+C
+  check "build a client that takes CUPTI" build_taken nvcc -shared -Xcompiler -fPIC -o "$out/libtaken.so" \
+    "$out/taken.cu" -I/usr/local/cuda/extras/CUPTI/include -L/usr/local/cuda/extras/CUPTI/lib64 \
+    -L/usr/local/cuda/targets/x86_64-linux/lib -lcupti
+  fault "CUPTI taken is said" fault_taken 'CUPTI.*(subscription|has it|another)' env \
+    CUDA_INJECTION64_PATH="$out/libtaken.so" "$tree/bin/xsp" profile "$models/resnet50.pt" "${short[@]}" \
+    --levels all --device cuda -o "$out/f5.xsp"
 }
 
 for stage in "${stages[@]}"; do

@@ -28,13 +28,14 @@ conserved AS (
   SELECT count(*) AS models, count(*) FILTER (selves_ns < duration_ns OR duration_ns IS NULL) AS missing,
     pct(sum(selves_ns - duration_ns), sum(duration_ns)) AS overlap_pct
   FROM model),
--- Without a parent as they ran before, between or after inferences: a framework opens the model, copies inputs.
+-- Without a parent as they ran before, between or after inferences: a framework opens the model, copies inputs;
+-- or as they are a profiler's own work, on threads of its own.
 outside AS (
   SELECT count(*) AS count FROM (
-    SELECT s.run_id, s.start_ns FROM span s WHERE s.parent_id IS NULL AND s.level > 2) s
+    SELECT s.run_id, s.start_ns, s.type FROM span s WHERE s.parent_id IS NULL AND s.level > 2) s
     ASOF LEFT JOIN (SELECT run_id, start_ns, start_ns + duration_ns AS end_ns FROM span WHERE level = 2) m
       ON m.run_id = s.run_id AND m.start_ns <= s.start_ns
-  WHERE m.end_ns IS NULL OR m.end_ns <= s.start_ns),
+  WHERE m.end_ns IS NULL OR m.end_ns <= s.start_ns OR s.type = 'overhead'),
 -- Calls that need no execution in the trace: nothing else recorded kernels, or a copy moved no bytes.
 idle_call AS (
   SELECT count(*) AS count FROM span c JOIN run r USING (run_id)
@@ -77,7 +78,8 @@ line AS (
   SELECT 7, 'spans with a parent', value - least(value, outside.count), value - least(value, outside.count),
     concat(CASE WHEN value <= outside.count THEN 'every span below the level model has one'
                 ELSE 'spans below the level model that nothing holds: unattributed' END,
-           CASE WHEN outside.count > 0 THEN concat('; ', outside.count, ' more outside of the inferences') END)
+           CASE WHEN outside.count > 0 THEN
+             concat('; ', outside.count, ' more outside of the inferences or the profiler''s own') END)
   FROM fact, outside WHERE name = 'unattributed'
   UNION ALL
   SELECT 8, 'parents without doubt', value, value,

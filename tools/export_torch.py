@@ -96,9 +96,25 @@ def detector(name, options):
             return ([image["boxes"] for image in found], [image["scores"] for image in found],
                     [image["labels"] for image in found])
 
-    size = 300 if name.startswith("ssd") else 800
     module = getattr(detection, name)(weights=None, weights_backbone=None)
-    return Recipe(Detector(module), [image(options, size)], scripted=True)
+    return Recipe(Detector(module), [image(options, 800)], scripted=True)
+
+
+def detector_heads(name, options):
+    class Heads(torch.nn.Module):
+        """Boxes and class scores of every anchor, [batch, anchor, 4 + classes]: without the choice among
+        them, whose operator, torchvision::nms, is no part of PyTorch itself."""
+
+        def __init__(self, model):
+            super().__init__()
+            self.backbone, self.head = model.backbone, model.head
+
+        def forward(self, images):
+            found = self.head(list(self.backbone(images).values()))
+            return torch.cat([found["bbox_regression"], found["cls_logits"]], dim=-1)
+
+    model = getattr(need("torchvision.models.detection"), name)(weights=None, weights_backbone=None)
+    return Recipe(Heads(model), [image(options, 300)])
 
 
 class Logits:
@@ -189,7 +205,7 @@ RECIPES = {
     "resnet50": torchvision_model,
     "mobilenet_v2": torchvision_model,
     "vit_b_16": torchvision_model,
-    "ssd300_vgg16": detector,
+    "ssd300_vgg16": detector_heads,
     "fasterrcnn_resnet50_fpn": detector,
     "bert-base": bert,
     "gpt2-prefill": gpt2,

@@ -24,10 +24,12 @@ size_t common_beginning(const std::vector<std::vector<uint32_t>>& passes, size_t
 }  // namespace
 
 size_t repeated_length(const std::vector<uint32_t>& kernels) {
-  // Read backwards, it is the least n such that the text from n on begins with the first n: the
-  // Z-function, in linear time.
+  // Read backwards: same[n] says how much of the text from n on begins as the text does, the
+  // Z-function, in linear time. A repetition by n covers n + same[n]; layers that are alike repeat
+  // within an inference as well, but cover less.
   const std::vector<uint32_t> text(kernels.rbegin(), kernels.rend());
   std::vector<size_t> same(text.size());
+  size_t best = 0;
   for (size_t n = 1, left = 0, right = 0; n < text.size(); ++n) {
     if (n < right) same[n] = std::min(right - n, same[n - left]);
     while (n + same[n] < text.size() && text[same[n]] == text[n + same[n]]) ++same[n];
@@ -35,9 +37,9 @@ size_t repeated_length(const std::vector<uint32_t>& kernels) {
       left = n;
       right = n + same[n];
     }
-    if (same[n] >= n) return n;
+    if (same[n] >= n && (best == 0 || n + same[n] > best + same[best])) best = n;
   }
-  return 0;
+  return best;
 }
 
 Matched match(const std::vector<std::vector<uint32_t>>& passes, size_t ranges, size_t capacity) {

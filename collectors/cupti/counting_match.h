@@ -24,8 +24,9 @@ struct Matched {
 // `capacity`: for how many there was room.
 Matched match(const std::vector<std::vector<uint32_t>>& passes, size_t ranges, size_t capacity);
 
-// The length of the shortest sequence that `kernels` ends in twice: the launches of one inference,
-// if several have been run. 0: it does not end in a repetition.
+// The length of the sequence that `kernels` ends in repetitions of: of several such lengths, the
+// one whose repetitions cover the most, then the shortest. The launches of one inference, if
+// several have been run. 0: it does not end in a repetition.
 size_t repeated_length(const std::vector<uint32_t>& kernels);
 
 }  // namespace xsp::cupti

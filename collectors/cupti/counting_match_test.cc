@@ -48,6 +48,9 @@ TEST(Match, TheLengthOfAnInferenceIsFoundInWhatWasRunBefore) {
   EXPECT_EQ(repeated_length({5, 1, 2, 1, 2, 9, 5, 1, 2, 1, 2, 9, 5, 1, 2, 1, 2, 9}), 6u);
   EXPECT_EQ(repeated_length({1, 2, 3, 1, 2, 3, 4}), 0u);
   EXPECT_EQ(repeated_length({4, 4, 4}), 1u);
+  // Inferences that end in two equal kernels, or in equal layers.
+  EXPECT_EQ(repeated_length({8, 1, 2, 9, 9, 1, 2, 9, 9}), 4u);
+  EXPECT_EQ(repeated_length({5, 1, 2, 1, 2, 5, 1, 2, 1, 2, 5, 1, 2, 1, 2}), 5u);
 }
 
 TEST(Match, UnexplainedNumbersMatchNothing) {

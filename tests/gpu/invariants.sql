@@ -29,7 +29,7 @@ line AS (
     (SELECT coalesce(sum(count), 0) FROM loss JOIN kernel_run USING (run_id))
   UNION ALL SELECT 'no launch without its execution', count(*) FROM (
       SELECT 1 FROM span c JOIN kernel_run k USING (run_id)
-      WHERE c.level = 5 AND c.type IN ('launch', 'graph_launch') AND NOT k.counts AND NOT EXISTS (
+      WHERE c.iteration >= 0 AND c.level = 5 AND c.type IN ('launch', 'graph_launch') AND NOT k.counts AND NOT EXISTS (
         FROM span e WHERE e.run_id = c.run_id AND e.correlation_id = c.correlation_id AND e.level = 6))
   -- Two microseconds: the clocks of host and device are converted by sampling.
   UNION ALL SELECT 'no execution starts before its launch', count(*) FILTER (e.start_ns < l.start_ns - 2000)

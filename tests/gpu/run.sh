@@ -130,7 +130,7 @@ stage_measure() {
     [ -e "$models/$name" ] || { line skipped "profile $name" "not exported"; continue; }
     profile "$name" "$name" --counters roofline --max-time "$seconds"
   done
-  for name in resnet50.pt bert-base.pt mobilenet_v2.pt vit_b_16.pt; do
+  for name in resnet50.pt bert-base.pt mobilenet_v2.pt; do
     [ -e "$models/$name" ] || continue
     profile "$name" "$name-graph" --cuda-graph --max-time "$seconds"
   done

@@ -9,7 +9,8 @@
 -- @needs model,kernel,peak
 -- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
 -- @view scatter x=intensity_flops_per_byte y=arithmetic_flops_per_s label=batch
--- @view table columns=batch,model_latency_ns,kernel_latency_ns,flops,occupancy_pct,intensity_flops_per_byte,bound
+-- @view table columns=batch,model_latency_ns,kernel_latency_ns,gpu_share_pct,flops,uncounted_pct,occupancy_pct
+-- @view table columns=intensity_flops_per_byte,bound
 -- @column batch count Inputs per inference.
 -- @column model_latency_ns ns Trimmed mean of the model's latency, in the model-only run.
 -- @column throughput_per_s per_s Inputs per second: batch / model latency.

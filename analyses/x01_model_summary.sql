@@ -106,7 +106,10 @@ line AS (
   UNION ALL
   SELECT 51, 'sum', 'between layers', with_ns - layers_ns, 'ns',
     pct(with_ns - layers_ns, (SELECT latency_ns FROM model)),
-    CASE WHEN with_ns < layers_ns THEN 'they overlap' ELSE 'the runtime itself' END
+    CASE WHEN with_ns < layers_ns THEN 'they overlap'
+         WHEN (SELECT any_value(device) FROM measured_run WHERE level = 3) LIKE 'cuda%'
+           THEN 'the runtime and the device'
+         ELSE 'the runtime itself' END
   FROM explained
   UNION ALL
   SELECT 52, 'sum', 'slower when recorded', with_ns - latency_ns, 'ns', pct(with_ns - latency_ns, latency_ns),

@@ -7,7 +7,8 @@
 Each round starts fresh processes: the bare program, and an xsp-worker for each set of --levels. Their
 blocks of inferences are interleaved in a changing order; a round's figure is the ratio of the medians.
 Fresh processes each round, because memory placement alone moves a process's median by more than what is
-looked for. Prints the median over rounds and its 95 % interval, beside the budget.
+looked for. Prints the median over rounds and its 95 % interval, beside the budget; of fewer than six rounds,
+which have no such interval, their range.
 """
 
 import argparse
@@ -123,7 +124,8 @@ def main():
     parser.add_argument("models", nargs="+")
     arguments = parser.parse_args()
     arguments.levels = arguments.levels or ["model", "model,layer"]
-    print(f"{'model':24} {'bare ms':>9} {'levels':>24} {'slower %':>9} {'95 % interval':>17} {'budget %':>9}")
+    spread = "95 % interval" if arguments.rounds >= 6 else "range"
+    print(f"{'model':24} {'bare ms':>9} {'levels':>24} {'slower %':>9} {spread:>17} {'budget %':>9}")
     for model in arguments.models:
         rounds = []
         for _ in range(arguments.rounds):

@@ -22,7 +22,7 @@ namespace xsp::cupti {
 namespace {
 
 struct State {
-  std::unique_ptr<Library> library;
+  std::unique_ptr<Library> cupti;
   std::unique_ptr<Driver> driver;
   std::unique_ptr<Tracing> tracing;
   bool is_counting = false;
@@ -49,8 +49,8 @@ xsp_status load(const xsp_host* host) {
   std::string why;
   if (s.driver == nullptr) s.driver = Driver::open(&why);
   if (s.driver == nullptr) return fail(host, XSP_NOT_AVAILABLE, why);
-  if (s.library == nullptr) s.library = Library::open(&why);
-  if (s.library == nullptr) return fail(host, XSP_NOT_AVAILABLE, why);
+  if (s.cupti == nullptr) s.cupti = Library::open(&why);
+  if (s.cupti == nullptr) return fail(host, XSP_NOT_AVAILABLE, why);
   return XSP_OK;
 }
 
@@ -59,10 +59,10 @@ xsp_status probe(const xsp_host* host, xsp_collector_probe* out) {
     State& s = state();
     const xsp_status loaded = load(host);
     if (loaded != XSP_OK) return loaded;
-    const std::string why = obstacle(host, *s.library);
+    const std::string why = obstacle(host, *s.cupti);
     if (!why.empty()) return fail(host, XSP_NOT_AVAILABLE, why);
     s.absent.clear();
-    s.counters = joined(countable(*s.library, &s.absent));
+    s.counters = joined(countable(*s.cupti, &s.absent));
     out->counters = s.counters.c_str();
     out->absent = s.absent.empty() ? nullptr : s.absent.c_str();
     return XSP_OK;
@@ -76,8 +76,8 @@ xsp_status start(const xsp_host* host, const xsp_collect_options* given) {
     if (loaded != XSP_OK) return loaded;
     const xsp_collect_options options = whole(given);
     s.is_counting = options.counter_count > 0;
-    if (s.is_counting) return start_counting(host, *s.library, options);
-    s.tracing = std::make_unique<Tracing>(*s.library, *s.driver, options.levels);
+    if (s.is_counting) return start_counting(host, *s.cupti, options);
+    s.tracing = std::make_unique<Tracing>(*s.cupti, *s.driver, options.levels);
     const xsp_status started = s.tracing->start(host);
     if (started != XSP_OK) s.tracing.reset();
     return started;
@@ -105,7 +105,7 @@ xsp_status names_of_counters(const xsp_host* host, const char** names) {
     const xsp_status loaded = load(host);
     if (loaded != XSP_OK) return loaded;
     std::string absent;
-    s.names = joined(counter_names(*s.library, &absent));
+    s.names = joined(counter_names(*s.cupti, &absent));
     *names = s.names.c_str();
     return absent.empty() ? XSP_OK : fail(host, XSP_NOT_AVAILABLE, absent);
   });
@@ -115,11 +115,10 @@ xsp_status describe(const xsp_host* host, const char*, const xsp_device_report* 
   return guarded(host, [&] {
     const xsp_status loaded = load(host);
     if (loaded != XSP_OK) return loaded;
-    report->fact(report->context, "cupti_version",
-                 version_text(state().library->version()).c_str());
-    report->fact(report->context, "cupti_library", state().library->path().c_str());
+    report->fact(report->context, "cupti_version", version_text(state().cupti->version()).c_str());
+    report->fact(report->context, "cupti_library", state().cupti->path().c_str());
     std::string defects;
-    for (const std::string& line : defect_notes(state().library->version())) {
+    for (const std::string& line : defect_notes(state().cupti->version())) {
       defects += (defects.empty() ? "" : "; ") + line;
     }
     if (!defects.empty()) {

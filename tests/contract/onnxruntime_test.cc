@@ -52,30 +52,9 @@ class OnnxRuntimeTest : public testing::Test {
 
   // What a worker says that fails.
   static std::string failure(const std::string& model, Fields more = {}) {
-    WorkerProcess worker(arguments(model, std::move(more), "model"));
-    Fields reply = worker.reply();
-    if (!reply.empty() && reply[0] == "ready") {
-      worker.send("run\t1");
-      reply = worker.reply();
-    }
-    EXPECT_EQ(reply.size(), 3u);
-    return reply.size() == 3 ? reply[0] + " " + reply[1] + " " + reply[2] : "";
+    return failure_of(arguments(model, std::move(more), "model"));
   }
 };
-
-std::string attribute(const trace::Site& site, const std::string& key) {
-  for (const auto& [name, value] : site.attributes) {
-    if (name == key) return value;
-  }
-  return "absent";
-}
-
-double counter(const trace::Site& site, const std::string& key) {
-  for (const auto& [name, value] : site.counters) {
-    if (name == key) return value;
-  }
-  return -1;
-}
 
 std::vector<std::string> types(const TraceFile& file) {
   std::vector<std::string> all;

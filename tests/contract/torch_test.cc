@@ -51,30 +51,9 @@ class TorchTest : public testing::Test {
 
   // What a worker says that fails, when it opens the model or runs it.
   static std::string failure(const std::string& path, Fields more = {}) {
-    WorkerProcess worker(arguments(path, std::move(more), "model"));
-    Fields reply = worker.reply();
-    if (!reply.empty() && reply[0] == "ready") {
-      worker.send("run\t1");
-      reply = worker.reply();
-    }
-    EXPECT_EQ(reply.size(), 3u);
-    return reply.size() == 3 ? reply[0] + " " + reply[1] + " " + reply[2] : "";
+    return failure_of(arguments(path, std::move(more), "model"));
   }
 };
-
-std::string attribute(const trace::Site& site, const std::string& key) {
-  for (const auto& [name, value] : site.attributes) {
-    if (name == key) return value;
-  }
-  return "absent";
-}
-
-double counter(const trace::Site& site, const std::string& key) {
-  for (const auto& [name, value] : site.counters) {
-    if (name == key) return value;
-  }
-  return -1;
-}
 
 TEST_F(TorchTest, LayersAreNamedByModuleAndOperatorInEveryRun) {
   constexpr size_t kRuns = 6;  // the first are studied, the others only recognised
@@ -143,7 +122,7 @@ TEST_F(TorchTest, BranchesRunAndDictionariesAreNamed) {
   for (const Span& layer : file.layers) EXPECT_EQ(layer.site.type.rfind("aten::", 0), 0u);
 }
 
-TEST_F(TorchTest, OptionsKeepTheModelsResults) {
+TEST_F(TorchTest, OptionsRunAndGiveLayers) {
   for (const char* option : {"freeze=1", "channels_last=1", "optimize_for_inference=1"}) {
     const TraceFile file = traced("tiny.pt", 4, {"--option", option});
     EXPECT_GE(file.layers.size(), 4u * 10) << option;

@@ -68,4 +68,18 @@ TraceFile read_trace(const std::filesystem::path& path) {
   return file;
 }
 
+std::string attribute(const trace::Site& site, const std::string& key) {
+  for (const auto& [name, value] : site.attributes) {
+    if (name == key) return value;
+  }
+  return "absent";
+}
+
+double counter(const trace::Site& site, const std::string& key) {
+  for (const auto& [name, value] : site.counters) {
+    if (name == key) return value;
+  }
+  return -1;
+}
+
 }  // namespace xsp::contract

@@ -34,6 +34,10 @@ struct TraceFile {
   uint64_t lost = 0;
 };
 
+// Of a site: "absent" and -1 if it has none of that key.
+std::string attribute(const trace::Site& site, const std::string& key);
+double counter(const trace::Site& site, const std::string& key);
+
 // Fails the running test if the file cannot be read.
 TraceFile read_trace(const std::filesystem::path& path);
 

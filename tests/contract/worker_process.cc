@@ -88,4 +88,15 @@ int WorkerProcess::wait() {
   return status;
 }
 
+std::string failure_of(const Fields& arguments) {
+  WorkerProcess worker(arguments);
+  Fields reply = worker.reply();
+  if (!reply.empty() && reply[0] == "ready") {
+    worker.send("run\t1");
+    reply = worker.reply();
+  }
+  EXPECT_EQ(reply.size(), 3u);
+  return reply.size() == 3 ? reply[0] + " " + reply[1] + " " + reply[2] : "";
+}
+
 }  // namespace xsp::contract

@@ -47,6 +47,9 @@ class WorkerProcess {
 // lib/xsp/adapters/NAME.so
 std::string adapter_path(const std::string& name);
 
+// What a worker says that fails, when it opens the model or runs it.
+std::string failure_of(const Fields& arguments);
+
 }  // namespace xsp::contract
 
 #endif  // XSP_TESTS_CONTRACT_WORKER_PROCESS_H_

@@ -42,3 +42,13 @@ set_target_properties(duckdb PROPERTIES IMPORTED_LOCATION "${libduckdb}" IMPORTE
 target_include_directories(duckdb SYSTEM INTERFACE
   "${duckdb_header}/package/src/duckdb/src/include")
 install(FILES "${duckdb_lib}/package/libduckdb.so" DESTINATION lib)
+
+# Of HTTP no more than a server that listens on a socket: no TLS, no client's proxies.
+xsp_dep(httplib httplib)
+add_library(httplib INTERFACE)
+target_include_directories(httplib SYSTEM INTERFACE "${httplib}/include")
+target_link_libraries(httplib INTERFACE Threads::Threads)
+# Linked in whole: the installed tree takes none of the machine's.
+find_library(libz NAMES libz.a REQUIRED)
+add_library(zlib INTERFACE)
+target_link_libraries(zlib INTERFACE "${libz}")

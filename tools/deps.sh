@@ -14,8 +14,8 @@ cache="${XDG_CACHE_HOME:-$HOME/.cache}/xsp"
 deps="$cache/deps"
 mkdir -p "$deps" "$cache/log"
 
-build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip
-  libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev"
+build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
+  libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev"
 
 die() { echo "error: $1" >&2; exit 1; }
@@ -57,21 +57,35 @@ fetch_pip() {
     --abi cp311 --abi none --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
     --platform manylinux2014_x86_64 "$1==$2"
 }
-# Headers that bookworm lacks, from the next Debian release's archive, without adding it to the system.
-fetch_trixie() {
+# From the next Debian release's archive, without adding it to the system: runs `apt-get OPTIONS "$@"` on it.
+trixie() {
   local apt; apt=$(mktemp -d)
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/sources"
   { cat /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } |
     awk '/^URIs:/{print $2; exit}' >"$apt/mirror"
   [ -s "$apt/mirror" ] || awk '$1=="deb"{for(i=2;i<=NF;i++) if($i ~ /:\/\//){print $i; exit}}' \
     /etc/apt/sources.list >"$apt/mirror"
-  printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' "$(cat "$apt/mirror")" \
+  printf 'Types: deb deb-src\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' "$(cat "$apt/mirror")" \
     /usr/share/keyrings/debian-archive-keyring.gpg >"$apt/sources/trixie.sources"
   local options=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/sources"
     -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
   apt-get "${options[@]}" update
-  apt-get "${options[@]}" download "$1=$2"
+  apt-get "${options[@]}" "$@"
   rm -rf "$apt"
+}
+# Headers that bookworm lacks.
+fetch_trixie() { trixie download "$1=$2"; }
+# A library that is one header, with Debian's security patches: its packages split it and bring OpenSSL along.
+fetch_header() {
+  trixie source --download-only "$1=$2"
+  mkdir source
+  tar -xf "$1"_*.orig.tar.* -C source --strip-components=1
+  tar -xf "$1"_*.debian.tar.* -C source
+  while read -r patch; do
+    patch --quiet --force --directory=source --strip=1 <"source/debian/patches/$patch"
+  done <source/debian/patches/series
+  cp source/*.h .
+  rm -rf source "$1"_*
 }
 
 unpack() {
@@ -79,6 +93,7 @@ unpack() {
     *.tgz) tar -xzf "$1" ;;
     *.whl) unzip -q "$1" ;;
     *.deb) dpkg-deb -x "$1" . ;;
+    *.h) mkdir include && cp "$1" include ;;
     *) die "$1: unknown kind of archive" ;;
   esac
 }
@@ -106,3 +121,16 @@ while read -r name source package version sha256; do
   case $name in ''|'#'*) continue ;; esac
   install_pinned "$name" "$source" "$package" "$version" "$sha256"
 done <tools/deps.lock
+
+# What the page is built with, where the tools look for it: beside its sources, as a link into the cache.
+install_web_packages() {
+  local folder; folder="$deps/web-$(sha256sum web/package-lock.json | cut -c1-16)"
+  if [ ! -e "$folder/.complete" ]; then
+    echo "fetching what the page is built with" >&2
+    rm -rf "$folder"; mkdir -p "$folder"
+    cp web/package.json web/package-lock.json web/.npmrc "$folder"
+    (cd "$folder" && quietly npm-ci npm ci --no-audit --no-fund && touch .complete)
+  fi
+  ln -sfn "$folder/node_modules" web/node_modules
+}
+install_web_packages

@@ -1,0 +1,89 @@
+// Where answers come from: the server that sent this page or, in a report, the answers recorded in it.
+import type { Catalogue, Evaluation, EvaluationEntry, Rows } from './types';
+
+export const API = '/api/v1';
+
+export type Query = Record<string, string | number | undefined | (string | number)[]>;
+
+// The one spelling of a request, by which a report's answers are found: what the query leaves undefined is
+// not in it, and names are in order.
+export function requestOf(route: string, query: Query = {}): string {
+  const pairs: [string, string][] = [];
+  for (const name of Object.keys(query).sort()) {
+    const value = query[name];
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined) pairs.push([name, String(one)]);
+    }
+  }
+  const text = pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+  return API + route + (text ? `?${text}` : '');
+}
+
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+type Recorded = Record<string, unknown>;
+
+async function readRecorded(): Promise<Recorded | null> {
+  const element = document.getElementById('xsp-recorded');
+  if (!element) return null;
+  const bytes = Uint8Array.from(atob(element.textContent ?? ''), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return (await new Response(stream).json()) as Recorded;
+}
+
+let recorded: Promise<Recorded | null> | undefined;
+const recordedAnswers = () => (recorded ??= readRecorded());
+
+export const isReport = async () => (await recordedAnswers()) !== null;
+
+// The server's token comes in the page's own address once, and stays for the tab.
+function token(): string | null {
+  return sessionStorage.getItem('xsp-token');
+}
+
+async function ask(request: string, signal?: AbortSignal): Promise<unknown> {
+  const answers = await recordedAnswers();
+  if (answers) {
+    if (request in answers) return answers[request];
+    throw new ApiError('not in this report: open the .xsp file with xsp serve for it', 404);
+  }
+  const headers: Record<string, string> = {};
+  const secret = token();
+  if (secret) headers['Authorization'] = `Bearer ${secret}`;
+  const response = await fetch(request, { headers, ...(signal ? { signal } : {}) });
+  const body = (await response.json().catch(() => null)) as { error?: string } | null;
+  if (!response.ok) throw new ApiError(body?.error ?? response.statusText, response.status);
+  return body;
+}
+
+// Answers that were given lately, so that a view which comes back is there at once.
+const kept = new Map<string, Promise<unknown>>();
+const KEEP = 200;
+
+// Throws ApiError with the server's one line. An answer is asked for once, however often it is needed.
+export function get<T>(route: string, query: Query = {}): Promise<T> {
+  const request = requestOf(route, query);
+  const known = kept.get(request);
+  if (known) return known as Promise<T>;
+  const answer = ask(request);
+  kept.set(request, answer);
+  answer.catch(() => kept.delete(request));
+  if (kept.size > KEEP) kept.delete(kept.keys().next().value as string);
+  return answer as Promise<T>;
+}
+
+const of = (evaluation: string) => `/evaluations/${encodeURIComponent(evaluation)}`;
+
+export const catalogue = () => get<Catalogue>('/catalogue');
+export const evaluations = () => get<{ evaluations: EvaluationEntry[] }>('/evaluations');
+export const evaluation = (id: string) => get<Evaluation>(of(id));
+export const analysis = (id: string, name: string, parameters: Query = {}) =>
+  get<Rows>(`${of(id)}/analyses/${name}`, parameters);
+export const routeOf = of;

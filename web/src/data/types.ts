@@ -1,0 +1,88 @@
+// What the API answers, version 1: docs/http_api.md has it in prose.
+
+export interface Param {
+  name: string;
+  type: 'integer' | 'double' | 'text';
+  default: string | null;
+  description: string;
+}
+
+export interface Column {
+  name: string;
+  unit: string; // one of Catalogue.units
+  description: string;
+}
+
+export interface View {
+  kind: string; // a file of src/views/kinds
+  options: Record<string, string>; // lists are joined by commas
+}
+
+export interface Analysis {
+  id: string;
+  name: string;
+  title: string;
+  question: string;
+  description: string;
+  needs: string[];
+  params: Param[];
+  columns: Column[];
+  views: View[];
+}
+
+export interface Catalogue {
+  analyses: Analysis[];
+  levels: string[]; // names by number less one
+}
+
+// One .xsp file of the folder. `id` is its path in the folder.
+export interface EvaluationEntry {
+  id: string;
+  size_bytes: number;
+  modified: string; // ISO 8601
+  status: 'ok' | 'unreadable';
+  reason: string; // empty if ok
+  facts: Record<string, string>; // model, framework, device, machine, ... where known
+  batches: number[];
+}
+
+export interface Run {
+  run_id: number;
+  levels: string;
+  batch: number | null;
+  counters: string | null;
+  framework: string | null;
+  framework_version: string | null;
+  device: string | null;
+  threads: number | null;
+  warmup_iterations: number | null;
+  iterations: number | null;
+  status: string;
+  reason: string | null;
+  stopped_by: string | null;
+  spans: number;
+}
+
+export interface Peak {
+  device: string;
+  name: string;
+  value: number;
+  source: string;
+}
+
+export interface Evaluation extends EvaluationEntry {
+  runs: Run[];
+  peaks: Peak[];
+}
+
+export type Cell = string | number | boolean | null;
+
+// Rows of an analysis. `not_measured` says why there are none.
+export interface Rows {
+  analysis: string;
+  parameters: Record<string, Cell>; // all of them, defaults filled in
+  columns: { name: string; unit: string }[];
+  rows: Cell[][];
+  total_rows: number; // more than rows.length: the rest was left out
+  not_measured?: string;
+}

@@ -1,0 +1,15 @@
+// The pages: every src/pages/NAME/page.ts, found by the build. A page is what its default export says.
+import type { Component } from 'svelte';
+
+export interface Page {
+  name: string; // in the address: #/NAME
+  title: string; // in the navigation; empty: not there (a page about one layer, say)
+  order: number; // from left to right
+  component: Component;
+}
+
+const found = import.meta.glob<{ default: Page }>('./pages/*/page.ts', { eager: true });
+
+export const pages: Page[] = Object.values(found)
+  .map((module) => module.default)
+  .sort((a, b) => a.order - b.order);

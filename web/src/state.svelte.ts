@@ -1,0 +1,84 @@
+// Where the page is: all of it is in the address, so that a link shows what its sender saw.
+//
+//     #/PAGE/SUBJECT?e=EVALUATION&batch=8&layer=NAME&kernel=NAME&...
+//
+// `e` (given twice or more where evaluations are compared), `batch`, `layer` and `kernel` go along from page
+// to page: they are what every view filters by. Everything else belongs to one page and is left behind.
+
+const CARRIED = ['e', 'batch', 'layer', 'kernel'];
+
+class Place {
+  page = $state('');
+  subject = $state('');
+  query = $state(new URLSearchParams());
+
+  constructor() {
+    this.read();
+    window.addEventListener('hashchange', () => this.read());
+  }
+
+  private read() {
+    const [path = '', query = ''] = window.location.hash.replace(/^#\/?/, '').split('?', 2);
+    const [page = '', ...subject] = path.split('/');
+    this.page = page;
+    this.subject = decodeURIComponent(subject.join('/'));
+    this.query = new URLSearchParams(query);
+  }
+
+  get evaluations(): string[] {
+    return this.query.getAll('e');
+  }
+  get evaluation(): string | undefined {
+    return this.query.get('e') ?? undefined;
+  }
+  get batch(): number | undefined {
+    const text = this.query.get('batch');
+    return text === null ? undefined : Number(text);
+  }
+  get layer(): string | undefined {
+    return this.query.get('layer') ?? undefined;
+  }
+  get kernel(): string | undefined {
+    return this.query.get('kernel') ?? undefined;
+  }
+
+  // The address of a page; what `changes` sets to null or undefined is left out.
+  href(
+    page: string,
+    subject = '',
+    changes: Record<string, string | number | string[] | null | undefined> = {},
+  ): string {
+    const query = new URLSearchParams();
+    for (const name of CARRIED) {
+      if (!(name in changes))
+        for (const value of this.query.getAll(name)) query.append(name, value);
+    }
+    for (const [name, value] of Object.entries(changes)) {
+      for (const one of Array.isArray(value) ? value : [value]) {
+        if (one !== null && one !== undefined) query.append(name, String(one));
+      }
+    }
+    const text = query.toString();
+    return `#/${page}${subject ? `/${encodeURIComponent(subject)}` : ''}${text ? `?${text}` : ''}`;
+  }
+
+  // Changes the query of this page; `replace` leaves no step in the browser's history.
+  set(changes: Record<string, string | number | null | undefined>, replace = false) {
+    const query = new URLSearchParams(this.query);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null || value === undefined) query.delete(name);
+      else query.set(name, String(value));
+    }
+    const subject = this.subject ? `/${encodeURIComponent(this.subject)}` : '';
+    const text = query.toString();
+    const hash = `#/${this.page}${subject}${text ? `?${text}` : ''}`;
+    if (replace) {
+      window.history.replaceState(null, '', hash);
+      this.read();
+    } else {
+      window.location.hash = hash;
+    }
+  }
+}
+
+export const place = new Place();

@@ -1,0 +1,23 @@
+// The ways to draw the rows of an analysis: every src/views/kinds/KIND.svelte, found by the build. `@view KIND`
+// in the header of an analysis names one.
+import type { Component } from 'svelte';
+import type { Analysis, Rows, View } from '../data/types';
+
+export interface ViewProps {
+  analysis: Analysis;
+  view: View;
+  rows: Rows;
+}
+
+const found = import.meta.glob<{ default: Component<ViewProps> }>('./kinds/*.svelte', {
+  eager: true,
+});
+
+const byName = new Map(
+  Object.entries(found).map(([path, module]) => [
+    path.replace(/^.*\/|\.svelte$/g, ''),
+    module.default,
+  ]),
+);
+
+export const drawerOf = (kind: string): Component<ViewProps> | undefined => byName.get(kind);

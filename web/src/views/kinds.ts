@@ -1,5 +1,5 @@
-// The ways to draw the rows of an analysis: every src/views/kinds/KIND.svelte, found by the build. `@view KIND`
-// in the header of an analysis names one.
+// The ways to draw the rows of an analysis: every src/views/kinds/KIND.svelte, found by the build.
+// `@view KIND` in the header of an analysis names one.
 import type { Component } from 'svelte';
 import type { Analysis, Rows, View } from '../data/types';
 

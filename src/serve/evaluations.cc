@@ -1,0 +1,174 @@
+// The catalogue, the evaluations, and their analyses.
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "analyze/run.h"
+#include "serve/routes.h"
+
+namespace xsp::serve {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kRows = 100'000;  // of one answer
+
+std::string iso_time(std::filesystem::file_time_type time) {
+  const auto unix_time = std::chrono::file_clock::to_sys(time);
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(
+      std::chrono::time_point_cast<std::chrono::system_clock::duration>(unix_time));
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
+
+json entry_json(const Entry& entry) {
+  return {{"id", entry.id},
+          {"size_bytes", entry.size_bytes},
+          {"modified", iso_time(entry.modified)},
+          {"status", entry.reason.empty() ? "ok" : "unreadable"},
+          {"reason", entry.reason},
+          {"facts", entry.facts},
+          {"batches", entry.batches}};
+}
+
+json analysis_json(const analyze::Analysis& one) {
+  json params = json::array();
+  for (const auto& param : one.params) {
+    params.push_back({{"name", param.name},
+                      {"type", param.type},
+                      {"default", param.default_value == "-" ? json() : json(param.default_value)},
+                      {"description", param.description}});
+  }
+  json columns = json::array();
+  for (const auto& column : one.columns) {
+    columns.push_back(
+        {{"name", column.name}, {"unit", column.unit}, {"description", column.description}});
+  }
+  json views = json::array();
+  for (const auto& view : one.views) {
+    views.push_back({{"kind", view.kind}, {"options", view.options}});
+  }
+  return {{"id", one.id},
+          {"name", one.name},
+          {"title", one.title},
+          {"question", one.question},
+          {"description", one.description},
+          {"needs", one.needs},
+          {"params", params},
+          {"columns", columns},
+          {"views", views}};
+}
+
+Result<json> get_catalogue(const Context&) {
+  const auto& known = analyze::catalogue();
+  if (!known.ok()) return known.error();
+  json analyses = json::array();
+  for (const analyze::Analysis& one : known.value()) analyses.push_back(analysis_json(one));
+  return json{{"analyses", analyses}, {"levels", analyze::level_names()}};
+}
+
+Result<json> get_evaluations(const Context& context) {
+  json list = json::array();
+  for (const Entry& entry : context.library.entries()) list.push_back(entry_json(entry));
+  return json{{"evaluations", list}};
+}
+
+// Rows as objects, for what is small and has fixed columns.
+json objects_json(const store::Table& table) {
+  json objects = json::array();
+  for (const auto& row : table.rows) {
+    json object;
+    for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].name] = cell_json(row[i]);
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+Result<json> get_evaluation(const Context& context) {
+  XSP_TRY(Held held, context.library.hold(context.parts[0]));
+  XSP_TRY(const store::Table runs, held.database().query(R"(
+      SELECT run.*, coalesce(spans, 0) AS spans
+      FROM run LEFT JOIN (SELECT run_id, count(*) AS spans FROM span GROUP BY run_id)
+        USING (run_id) ORDER BY run_id)"));
+  XSP_TRY(const store::Table peaks,
+          held.database().query("FROM peak ORDER BY device, name, source"));
+  json one = entry_json(held.entry());
+  one["runs"] = objects_json(runs);
+  one["peaks"] = objects_json(peaks);
+  return one;
+}
+
+Result<json> get_analysis(const Context& context) {
+  auto found = analyze::find(context.parts[1]);
+  if (!found.ok()) return not_available(found.error().text);
+  const analyze::Analysis& analysis = **found;
+  analyze::Parameters parameters;
+  for (const auto& [name, value] : context.request.query) {
+    if (!parameters.emplace(name, value).second) {
+      return usage("parameter '" + name + "': given twice: give it once");
+    }
+  }
+  XSP_TRY(Held held, context.library.hold(context.parts[0]));
+  auto table = analyze::run(held.database(), analysis, parameters);
+  if (!table.ok() && table.error().code != Code::kNotAvailable) return table.error();
+  json answer = table.ok() ? rows_json(*table, analysis.columns, kRows) : rows_json({}, {}, kRows);
+  if (!table.ok()) answer["not_measured"] = table.error().text;
+  answer["analysis"] = analysis.name;
+  json given = json::object();
+  for (const auto& param : analysis.params) {
+    const auto at = parameters.find(param.name);
+    const std::string text = at == parameters.end() ? param.default_value : at->second;
+    given[param.name] = text == "-" ? json() : json(text);
+  }
+  answer["parameters"] = std::move(given);
+  return answer;
+}
+
+}  // namespace
+
+json cell_json(const store::Value& value) {
+  return std::visit(
+      [](const auto& cell) -> json {
+        using Cell = std::decay_t<decltype(cell)>;
+        if constexpr (std::is_same_v<Cell, std::monostate>) {
+          return nullptr;
+        } else if constexpr (std::is_same_v<Cell, double>) {
+          return std::isfinite(cell) ? json(cell) : json();
+        } else {
+          return cell;
+        }
+      },
+      value);
+}
+
+json rows_json(const store::Table& table, const std::vector<analyze::Column>& columns,
+               size_t limit) {
+  json heads = json::array();
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    heads.push_back(
+        {{"name", table.columns[i].name}, {"unit", i < columns.size() ? columns[i].unit : "text"}});
+  }
+  json rows = json::array();
+  for (const auto& row : table.rows) {
+    if (rows.size() >= limit) break;
+    json cells = json::array();
+    for (const store::Value& value : row) cells.push_back(cell_json(value));
+    rows.push_back(std::move(cells));
+  }
+  return {{"columns", heads}, {"rows", rows}, {"total_rows", table.rows.size()}};
+}
+
+const std::vector<Route>& evaluation_routes() {
+  static const std::vector<Route> routes = {
+      {"/catalogue", get_catalogue},
+      {"/evaluations", get_evaluations},
+      {"/evaluations/{}", get_evaluation},
+      {"/evaluations/{}/analyses/{}", get_analysis},
+  };
+  return routes;
+}
+
+}  // namespace xsp::serve

@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   add_profile(app, exit_status);
   add_models(app, exit_status);
   add_query(app, exit_status);
+  add_report(app, exit_status);
   add_serve(app, exit_status);
   if (argc < 2) {
     const Status written = write_stdout(kTeaching);

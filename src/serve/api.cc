@@ -159,7 +159,7 @@ Answer Api::answer(std::string_view target) {
     for (const Route& route : *routes) {
       const auto parts = match(route.pattern, path);
       if (!parts) continue;
-      Context context{library_, *request, {}};
+      Context context{library_, *request, {}, row_limit_};
       for (const std::string_view part : *parts) {
         auto decoded = decode(part);
         if (!decoded.ok()) return refuse(400, decoded.error().text);

@@ -40,12 +40,17 @@ struct Answer {
 
 class Api {
  public:
-  explicit Api(Library& library) : library_(library) {}
+  static constexpr size_t kRows = 100'000;
+
+  // `row_limit`: rows of one answer.
+  explicit Api(Library& library, size_t row_limit = kRows)
+      : library_(library), row_limit_(row_limit) {}
   // `target` is a request as it stands in an address: "/api/v1/evaluations/a%2Fb.xsp?run=3".
   Answer answer(std::string_view target);
 
  private:
   Library& library_;
+  size_t row_limit_;
 };
 
 // "a%2Fb" -> "a/b"; nothing where an escape is cut short or is no hexadecimal number.

@@ -11,8 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kRows = 100'000;  // of one answer
-
 std::string iso_time(std::filesystem::file_time_type time) {
   const auto unix_time = std::chrono::file_clock::to_sys(time);
   const std::time_t seconds = std::chrono::system_clock::to_time_t(
@@ -114,7 +112,8 @@ Result<json> get_analysis(const Context& context) {
   XSP_TRY(Held held, context.library.hold(context.parts[0]));
   auto table = analyze::run(held.database(), analysis, parameters);
   if (!table.ok() && table.error().code != Code::kNotAvailable) return table.error();
-  json answer = table.ok() ? rows_json(*table, analysis.columns, kRows) : rows_json({}, {}, kRows);
+  json answer = table.ok() ? rows_json(*table, analysis.columns, context.row_limit)
+                           : rows_json({}, {}, context.row_limit);
   if (!table.ok()) answer["not_measured"] = table.error().text;
   answer["analysis"] = analysis.name;
   json given = json::object();

@@ -19,6 +19,7 @@ struct Context {
   Library& library;
   const Request& request;
   std::vector<std::string> parts;  // what the pattern's {} stand for, decoded, in order
+  size_t row_limit;                // of one answer
 };
 
 // Code::kUsage is answered with 400, Code::kNotAvailable with 404, others with 500.

@@ -19,6 +19,7 @@ constexpr const char* kTeaching =
     "  xsp analyze layer_information resnet50.xsp    where does the time go?\n"
     "  xsp analyze --list                            what else can be asked\n"
     "  xsp query resnet50.xsp \"FROM run\"             any SQL: the file is a DuckDB database\n"
+    "  xsp diff a.xsp b.xsp                          is one faster, and where?\n"
     "  xsp doctor                                    what can be measured on this machine\n"
     "\n"
     "xsp VERB --help says more.\n";
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", XSP_VERSION);
   int exit_status = 0;
   add_analyze(app, exit_status);
+  add_diff(app, exit_status);
   add_doctor(app, exit_status);
   add_profile(app, exit_status);
   add_models(app, exit_status);

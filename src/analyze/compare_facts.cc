@@ -1,0 +1,147 @@
+// The table `facts`: what was compared, and where it differs.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "analyze/compare_tables.h"
+
+namespace xsp::analyze {
+namespace {
+
+using store::Database;
+using store::Table;
+using store::Value;
+
+using Facts = std::map<std::string, std::string>;
+
+// What a fact is about, by the beginning of its key; the first that fits.
+struct Subject {
+  const char* prefix;
+  const char* name;
+};
+constexpr std::array kSubjects = {
+    Subject{"model", "model"},           Subject{"input.", "model"},
+    Subject{"output.", "model"},         Subject{"framework", "framework"},
+    Subject{"option.", "framework"},     Subject{"threads", "framework"},
+    Subject{"batches", "framework"},     Subject{"device", "device"},
+    Subject{"gpu.", "device"},           Subject{"cupti", "device"},
+    Subject{"peak.", "device"},          Subject{"machine.load", "state"},
+    Subject{"machine.cpu_mhz", "state"}, Subject{"machine.gpu_", "state"},
+    Subject{"machine.", "machine"},      Subject{"warning.", "warnings"},
+    Subject{"note.", "warnings"},        Subject{"not_measured.", "warnings"},
+};
+
+size_t subject_of(const std::string& key) {
+  const auto found = std::find_if(kSubjects.begin(), kSubjects.end(), [&](const Subject& one) {
+    return key.rfind(one.prefix, 0) == 0;
+  });
+  return static_cast<size_t>(found - kSubjects.begin());
+}
+
+// Names of files and moments differ always, and say nothing.
+bool is_always_another(const std::string& key) {
+  static const std::set<std::string> keys = {"command", "started_at", "ended_at", "model_path",
+                                             "gpu.0.uuid"};
+  return keys.count(key) != 0 || key.rfind("warning.", 0) == 0 || key.rfind("note.", 0) == 0;
+}
+
+Result<Facts> facts_of(Database& database) {
+  Facts facts;
+  XSP_TRY(const Table table, database.query("SELECT key, value FROM evaluation"));
+  for (const auto& row : table.rows) facts[text_of(row[0])] = text_of(row[1]);
+  XSP_TRY(const Table runs,
+          database.query("SELECT string_agg(DISTINCT CAST(threads AS VARCHAR), ', '), "
+                         "array_to_string(list_sort(list(DISTINCT batch)), ', ') FROM run "
+                         "WHERE status <> 'failed'"));
+  if (!runs.rows.empty()) {
+    const std::string threads = text_of(runs.rows[0][0]);
+    const std::string batches = text_of(runs.rows[0][1]);
+    if (!threads.empty()) facts["threads"] = threads;
+    if (!batches.empty()) facts["batches"] = batches;
+  }
+  return facts;
+}
+
+std::string value_of(const Facts& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  return found == facts.end() ? std::string() : found->second;
+}
+
+// The values of one key, in words: "A has resnet50, B mobilenet_v2".
+std::string in_words(const std::vector<Facts>& all, const std::string& key) {
+  std::string text;
+  for (size_t e = 0; e < all.size(); ++e) {
+    const std::string value = value_of(all[e], key);
+    text += (e == 0 ? "" : ", ") + letter_of(e) + (e == 0 ? " has " : " ") +
+            (value.empty() ? "none" : value);
+  }
+  return text;
+}
+
+bool differs(const std::vector<Facts>& all, const std::string& key) {
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Facts& one) { return value_of(one, key) != value_of(all[0], key); });
+}
+
+Result<std::vector<Facts>> all_facts(Databases evaluations) {
+  std::vector<Facts> all;
+  for (Database* database : evaluations) {
+    XSP_TRY(Facts facts, facts_of(*database));
+    all.push_back(std::move(facts));
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> warnings_of(Databases evaluations) {
+  XSP_TRY(const std::vector<Facts> all, all_facts(evaluations));
+  std::vector<std::string> warnings;
+  if (differs(all, "model")) {
+    warnings.push_back("the models differ: " + in_words(all, "model") +
+                       ": their layers are matched as far as they go");
+  }
+  // Each side names its inputs as it likes: their types and shapes, in order, are what counts.
+  std::vector<Facts> inputs;
+  for (const Facts& facts : all) {
+    std::string text;
+    for (const auto& [key, value] : facts) {
+      if (key.rfind("input.", 0) == 0) text += (text.empty() ? "" : " ") + value;
+    }
+    inputs.push_back({{"inputs", text}});
+  }
+  if (differs(inputs, "inputs")) {
+    warnings.push_back("the inputs differ: " + in_words(inputs, "inputs") +
+                       ": the inferences do not do the same work");
+  }
+  return warnings;
+}
+
+Result<Comparison> compare_facts(Databases evaluations) {
+  XSP_TRY(const std::vector<Facts> all, all_facts(evaluations));
+  std::set<std::pair<size_t, std::string>> keys;  // in the order of their subjects
+  for (const Facts& facts : all) {
+    for (const auto& [key, value] : facts) keys.emplace(subject_of(key), key);
+  }
+  TableBuilder table;
+  table.column("subject", "text", "model, framework, device, machine, state, warnings, record.");
+  table.column("fact", "text", "Its key in the table evaluation; threads, batches: of its runs.");
+  table.column("differs", "bool", "Not all have the same; empty: it always differs.");
+  for (size_t e = 0; e < all.size(); ++e) {
+    table.column(named("value", e), "text", "Of " + letter_of(e) + "; empty: not known.");
+  }
+  for (const auto& [subject, key] : keys) {
+    std::vector<Value> cells = {
+        std::string(subject < kSubjects.size() ? kSubjects[subject].name : "record"), key};
+    cells.push_back(is_always_another(key) ? Value(std::monostate{}) : Value(differs(all, key)));
+    for (const Facts& facts : all) {
+      const auto found = facts.find(key);
+      cells.push_back(found == facts.end() ? Value(std::monostate{}) : Value(found->second));
+    }
+    table.row(std::move(cells));
+  }
+  return std::move(table).finish();
+}
+
+}  // namespace xsp::analyze

@@ -1,0 +1,190 @@
+// The layers of each evaluation, and which of them belong together.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "analyze/compare_tables.h"
+
+namespace xsp::analyze {
+namespace {
+
+using store::Database;
+using store::Table;
+using store::Value;
+
+const char* const kLayersSql = R"(
+  SELECT l.name, coalesce(l.type, ''), layer_label(l.name, s.source_layers),
+    coalesce(array_to_string(s.source_layers, chr(31)), ''),
+    CAST(coalesce(elements(l.outputs[1]), 0) AS DOUBLE), CAST(l.self_ns AS DOUBLE),
+    CAST(l.flops AS DOUBLE), CAST(l.bytes AS DOUBLE)
+  FROM layer_costs(CAST($batch AS INTEGER)) l
+    LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) s USING (site_id)
+  ORDER BY l.ordinal, l.site_id)";
+
+// The layers that the kernel run has, with what their kernels take.
+const char* const kKernelTimeSql = R"(
+  WITH kernel AS (
+    SELECT layer, sum(latency_ns) AS latency_ns FROM kernels([CAST($batch AS INTEGER)])
+    GROUP BY layer),
+  seen AS (SELECT DISTINCT name FROM site_names([chosen_run(6, CAST($batch AS INTEGER))], 3))
+  SELECT coalesce(seen.name, kernel.layer, ''), CAST(coalesce(latency_ns, 0) AS DOUBLE)
+  FROM seen FULL JOIN kernel ON kernel.layer = seen.name)";
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (const char c : text) {
+    if (c != at) {
+      part += c;
+      continue;
+    }
+    parts.push_back(std::move(part));
+    part.clear();
+  }
+  if (!part.empty()) parts.push_back(std::move(part));
+  return parts;
+}
+
+// Gives the layers their kernels' time. A layer that the kernel run does not have has none. Where a
+// name stands for several layers, the first has it all.
+Status use_kernel_time(Database& database, int64_t batch, std::vector<LayerCost>* layers) {
+  XSP_TRY(const Table table, database.query(kKernelTimeSql, {{"batch", batch}}));
+  std::map<std::string, double> by_name;
+  for (const auto& row : table.rows) by_name[text_of(row[0])] = number_of(row[1]).value_or(0);
+  for (LayerCost& one : *layers) {
+    const auto found = by_name.find(one.layer.name);
+    one.latency_ns.reset();
+    if (found == by_name.end()) continue;
+    one.latency_ns = found->second;
+    found->second = 0;
+  }
+  // What is left belongs to layers that the layer run does not have, or to none.
+  double rest = 0;
+  for (const auto& [name, latency] : by_name) rest += latency;
+  if (rest > 0) {
+    layers->push_back({{"", "", {}, 0}, "(in no layer)", rest, std::nullopt, std::nullopt});
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<std::vector<LayerCost>> layers_of(Database& database, int64_t batch, bool device) {
+  XSP_TRY(const Table table, database.query(kLayersSql, {{"batch", batch}}));
+  std::vector<LayerCost> layers;
+  for (const auto& row : table.rows) {
+    LayerCost one;
+    one.layer.name = text_of(row[0]);
+    one.layer.type = text_of(row[1]);
+    one.label = text_of(row[2]);
+    one.layer.stands_for = split(text_of(row[3]), '\x1f');
+    one.layer.elements = number_of(row[4]).value_or(0);
+    one.latency_ns = number_of(row[5]);
+    one.flops = number_of(row[6]);
+    one.bytes = number_of(row[7]);
+    layers.push_back(std::move(one));
+  }
+  if (device) XSP_CHECK_OK(use_kernel_time(database, batch, &layers));
+  return layers;
+}
+
+namespace {
+
+// All layers of all evaluations, numbered one evaluation after the other, in sets.
+class Sets {
+ public:
+  explicit Sets(const std::vector<std::vector<LayerCost>>& evaluations) {
+    size_t count = 0;
+    for (const auto& one : evaluations) {
+      offsets_.push_back(count);
+      count += one.size();
+    }
+    parent_.resize(count);
+    std::iota(parent_.begin(), parent_.end(), size_t{0});
+  }
+  size_t find(size_t evaluation, size_t layer) { return root(offsets_[evaluation] + layer); }
+  void join(size_t a, size_t layer_a, size_t b, size_t layer_b) {
+    parent_[find(b, layer_b)] = find(a, layer_a);
+  }
+
+ private:
+  size_t root(size_t one) {
+    while (parent_[one] != one) one = parent_[one] = parent_[parent_[one]];
+    return one;
+  }
+  std::vector<size_t> offsets_;
+  std::vector<size_t> parent_;
+};
+
+std::vector<AlignedLayer> aligned_layers(const std::vector<LayerCost>& layers) {
+  std::vector<AlignedLayer> aligned;
+  for (const LayerCost& one : layers) aligned.push_back(one.layer);
+  return aligned;
+}
+
+// Where a set comes in the order of the reference: behind which of its layers, then by evaluation.
+using Place = std::tuple<ptrdiff_t, size_t, size_t>;
+
+Matched matched_of(const LayerSet& set, size_t evaluation, Matched pair) {
+  const size_t first = set.members[0].size();
+  const size_t second = set.members[evaluation].size();
+  if (first == 0 || second == 0) return Matched::kNone;
+  return first > 1 || second > 1 ? Matched::kGroup : pair;
+}
+
+}  // namespace
+
+std::vector<LayerSet> align_all(const std::vector<std::vector<LayerCost>>& evaluations) {
+  const size_t count = evaluations.size();
+  Sets sets(evaluations);
+  const std::vector<AlignedLayer> reference = aligned_layers(evaluations[0]);
+  // By evaluation and layer of the reference: how it was matched.
+  std::vector<std::vector<Matched>> how(count, std::vector<Matched>(reference.size()));
+  std::map<std::string, std::pair<size_t, size_t>> alone;  // by name: what the reference lacks
+  for (size_t e = 1; e < count; ++e) {
+    for (const Match& match : align(reference, aligned_layers(evaluations[e]))) {
+      for (const size_t i : match.first) {
+        how[e][i] = match.how;
+        sets.join(0, match.first[0], 0, i);
+      }
+      for (const size_t j : match.second) {
+        if (!match.first.empty()) {
+          sets.join(0, match.first[0], e, j);
+          continue;
+        }
+        const auto [at, is_new] = alone.emplace(evaluations[e][j].layer.name, std::pair(e, j));
+        if (!is_new && at->second.first != e) sets.join(at->second.first, at->second.second, e, j);
+      }
+    }
+  }
+  std::map<size_t, LayerSet> by_root;
+  std::map<size_t, Place> places;
+  for (size_t e = 0; e < count; ++e) {
+    ptrdiff_t last = -1;
+    for (size_t i = 0; i < evaluations[e].size(); ++i) {
+      const size_t root = sets.find(e, i);
+      LayerSet& set = by_root[root];
+      set.members.resize(count);
+      set.members[e].push_back(i);
+      const Place place = e == 0 ? Place(static_cast<ptrdiff_t>(i), 0, 0) : Place(last, e, i);
+      const auto at = places.emplace(root, place).first;
+      last = std::get<0>(at->second);
+    }
+  }
+  std::vector<std::pair<Place, LayerSet>> ordered;
+  for (auto& [root, set] : by_root) {
+    for (size_t e = 0; e < count; ++e) {
+      const Matched pair = set.members[0].empty() ? Matched::kNone : how[e][set.members[0][0]];
+      set.matched.push_back(e == 0 ? Matched::kNone : matched_of(set, e, pair));
+    }
+    ordered.emplace_back(places.at(root), std::move(set));
+  }
+  std::sort(ordered.begin(), ordered.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<LayerSet> result;
+  for (auto& [place, set] : ordered) result.push_back(std::move(set));
+  return result;
+}
+
+}  // namespace xsp::analyze

@@ -1,0 +1,56 @@
+// The catalogue in groups, by what its analyses need: a new one finds its place by its header.
+import type { Analysis, Evaluation } from '../../data/types';
+
+export interface Group {
+  title: string;
+  analyses: Analysis[];
+}
+
+// The first that an analysis needs decides.
+const GROUPS: [need: string, title: string][] = [
+  ['energy', 'Energy and clocks'],
+  ['clocks', 'Energy and clocks'],
+  ['memory', 'Memory'],
+  ['peak', 'Rooflines'],
+  ['kernel', 'Kernels'],
+  ['api', 'Kernels'],
+  ['library', 'Kernels'],
+  ['layer', 'Layers'],
+  ['model', 'Model'],
+  ['application', 'Model'],
+];
+const WHOLE = 'The measurement';
+const ORDER = ['Model', 'Layers', 'Kernels', 'Rooflines', 'Memory', 'Energy and clocks', WHOLE];
+
+const titleOf = (analysis: Analysis) =>
+  GROUPS.find(([need]) => analysis.needs.includes(need))?.[1] ?? WHOLE;
+
+export function grouped(analyses: Analysis[]): Group[] {
+  return ORDER.map((title) => ({
+    title,
+    analyses: analyses.filter((one) => titleOf(one) === title),
+  })).filter((group) => group.analyses.length > 0);
+}
+
+// Every word, somewhere in what the analysis says of itself.
+export function found(analyses: Analysis[], text: string): Analysis[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return analyses.filter((one) => {
+    const columns = one.columns.map((column) => `${column.name} ${column.description}`);
+    const all = [one.id, one.name, one.title, one.question, one.description, ...columns];
+    const said = all.join(' ').toLowerCase();
+    return words.every((word) => said.includes(word));
+  });
+}
+
+// May the evaluation have what the analysis needs, by its runs? If not, or if that does not tell, the analysis
+// itself is asked: it knows the reason.
+export function isSure(analysis: Analysis, evaluation: Evaluation, levels: string[]): boolean {
+  const recorded = new Set(evaluation.runs.flatMap((run) => run.levels.split(',')));
+  const counted = evaluation.runs.some((run) => run.counters);
+  return analysis.needs.every((need) => {
+    if (levels.includes(need)) return recorded.has(need);
+    if (need === 'peak') return evaluation.peaks.length > 0;
+    return need === 'counters' && counted;
+  });
+}

@@ -1,0 +1,100 @@
+// How the columns of a table are written and how wide they are: from all of its rows, so that scrolling moves
+// nothing.
+import type { Cell } from '../data/types';
+import { format, labelOfName, largestOf, Scale } from '../data/units';
+import type { Described } from './rows';
+
+export interface TableColumn {
+  index: number; // in the rows
+  name: string;
+  label: string;
+  unit: string; // as it is written: "ms"
+  description: string;
+  isText: boolean;
+  characters: number; // of its longest cell, or its head
+  write: (row: Cell[]) => string;
+}
+
+const LOOKED_AT = 5000; // rows, spread evenly: the widths of a hundred thousand
+
+const oneLine = (text: string) => text.replace(/[\u0000-\u001f\u007f]/g, ' ');
+
+function writer(
+  columns: Described[],
+  rows: Cell[][],
+  index: number,
+  shown: number[],
+): { unit: string; write: (row: Cell[]) => string } {
+  const column = columns[index] as Described;
+  if (column.unit.startsWith('by:')) {
+    const from = columns.findIndex((one) => one.name === column.unit.slice(3));
+    return { unit: '', write: (row) => format(String(row[from] ?? 'number'), row[index]) };
+  }
+  if (column.unit === 'text' || column.unit === 'bool') {
+    return { unit: '', write: (row) => oneLine(format(column.unit, row[index])) };
+  }
+  const beside = shown.filter((other) => columns[other]?.unit === column.unit);
+  const values = function* () {
+    for (const row of rows) {
+      const cell = row[index];
+      if (typeof cell === 'number') yield cell;
+    }
+  };
+  const scale = new Scale(column.unit, values(), largestOf(rows, beside));
+  const write = (row: Cell[]) => {
+    const cell = row[index];
+    return typeof cell === 'number' ? scale.text(cell) : oneLine(format('text', cell));
+  };
+  return { unit: scale.label, write };
+}
+
+export function tableColumns(columns: Described[], rows: Cell[][], shown: number[]): TableColumn[] {
+  const step = Math.max(1, Math.floor(rows.length / LOOKED_AT));
+  return shown.map((index) => {
+    const column = columns[index] as Described;
+    const { unit, write } = writer(columns, rows, index, shown);
+    const isText = column.unit === 'text' || column.unit === 'bool';
+    const label = labelOfName(column.name, column.unit);
+    let characters = Math.max(label.length, unit.length);
+    for (let at = 0; at < rows.length; at += step) {
+      characters = Math.max(characters, write(rows[at] as Cell[]).length);
+    }
+    const description = column.description ?? '';
+    return { index, name: column.name, label, unit, description, isText, characters, write };
+  });
+}
+
+// Widths in characters: the widest texts give way until all fit, none of them below `least`.
+export function fitted(columns: TableColumn[], room: number, least = 12): number[] {
+  const widths = columns.map((one) => one.characters);
+  let over = widths.reduce((sum, one) => sum + one, 0) - room;
+  while (over > 0) {
+    let widest = -1;
+    let second = least;
+    columns.forEach((column, at) => {
+      const width = widths[at] as number;
+      if (!column.isText || width <= least) return;
+      if (widest < 0 || width > (widths[widest] as number)) {
+        if (widest >= 0) second = Math.max(second, widths[widest] as number);
+        widest = at;
+      } else {
+        second = Math.max(second, width);
+      }
+    });
+    if (widest < 0) break;
+    const width = widths[widest] as number;
+    const cut = Math.min(over, Math.max(1, width - second));
+    widths[widest] = width - cut;
+    over -= cut;
+  }
+  return widths;
+}
+
+// Columns without a single value were not measured: they are named below the table instead of shown.
+export function splitEmpty(rows: Cell[][], shown: number[]): { full: number[]; empty: number[] } {
+  if (rows.length === 0) return { full: shown, empty: [] };
+  const isEmpty = (index: number) =>
+    rows.every((row) => row[index] === null || row[index] === undefined);
+  const empty = shown.filter(isEmpty);
+  return { full: shown.filter((index) => !empty.includes(index)), empty };
+}

@@ -1,0 +1,148 @@
+// Rows of a table: in order, filtered, as text for a file.
+import type { Cell } from '../data/types';
+import { labelOfName, stepsOf } from '../data/units';
+
+export interface Described {
+  name: string;
+  unit: string;
+  description?: string;
+}
+
+export type Direction = 'ascending' | 'descending';
+
+const collator = new Intl.Collator('en', { numeric: true });
+
+function compare(a: Cell, b: Cell): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
+  return collator.compare(String(a), String(b));
+}
+
+const isEmpty = (cell: Cell | undefined) =>
+  cell === null || cell === undefined || (typeof cell === 'number' && Number.isNaN(cell));
+
+// Positions of the rows in order of a column: stable, and what is empty comes last in both directions.
+export function sorted(rows: Cell[][], order: number[], column: number, to: Direction): number[] {
+  const sign = to === 'ascending' ? 1 : -1;
+  return [...order].sort((a, b) => {
+    const left = rows[a]?.[column];
+    const right = rows[b]?.[column];
+    if (isEmpty(left) || isEmpty(right)) return Number(isEmpty(left)) - Number(isEmpty(right));
+    return sign * compare(left as Cell, right as Cell);
+  });
+}
+
+export type Test = (row: Cell[]) => boolean;
+
+const OPERATORS: Record<string, (a: number, b: number) => boolean> = {
+  '>': (a, b) => a > b,
+  '<': (a, b) => a < b,
+  '>=': (a, b) => a >= b,
+  '<=': (a, b) => a <= b,
+  '=': (a, b) => a === b,
+};
+
+const canonical = (text: string) => text.toLowerCase().replace(/[\s_]+/g, '_');
+
+// The units that a written one may mean, and its size: "ms" is 1e6 of "ns".
+function meanings(written: string): { unit: string; factor: number }[] {
+  const wanted = written.toLowerCase().replace('µ', 'u');
+  const found: { unit: string; factor: number }[] = [];
+  for (const unit of [
+    'ns',
+    'bytes',
+    'flops',
+    'flops_per_s',
+    'bytes_per_s',
+    'flops_per_byte',
+    'pct',
+  ]) {
+    for (const step of stepsOf(unit)) {
+      if (step.label.toLowerCase() === wanted) found.push({ unit, factor: step.factor });
+    }
+  }
+  return found;
+}
+
+function range(columns: Described[], name: string, operator: string, value: string, unit: string) {
+  const meant = unit ? meanings(unit) : [];
+  if (unit && meant.length === 0) return null;
+  const wanted = canonical(name);
+  const exact = columns.some((one) => canonical(one.name) === wanted);
+  const tests: { index: number; bound: number }[] = [];
+  columns.forEach((column, index) => {
+    if (column.unit === 'text' || column.unit === 'bool') return;
+    const names = [canonical(column.name), canonical(labelOfName(column.name, column.unit))];
+    if (wanted && !(exact ? names[0] === wanted : names.some((one) => one.startsWith(wanted)))) {
+      return;
+    }
+    const fits = meant.find((one) => one.unit === column.unit);
+    if (unit && !fits) return;
+    tests.push({ index, bound: Number(value) * (fits?.factor ?? 1) });
+  });
+  const holds = OPERATORS[operator];
+  if (tests.length === 0 || !holds) return null;
+  return (row: Cell[]) =>
+    tests.some(({ index, bound }) => {
+      const cell = row[index];
+      return typeof cell === 'number' && holds(cell, bound);
+    });
+}
+
+// What a person typed, as a test: words that must occur in some text of the row, "quoted ones" with their
+// spaces, -words that must not; and ranges: latency>1ms, share>=5, >1MiB (in any column of that unit).
+export function filterOf(text: string, columns: Described[]): Test {
+  const tests: Test[] = [];
+  const texts = columns.flatMap((one, index) =>
+    one.unit === 'text' || one.unit === 'bool' ? [index] : [],
+  );
+  const occurs = (word: string) => (row: Cell[]) =>
+    texts.some((index) => {
+      const cell = row[index];
+      const shown = typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell ?? '');
+      return shown.toLowerCase().includes(word);
+    });
+  const parts = text.matchAll(/(-?)"([^"]*)"|(\S+)/g);
+  for (const [, not, quoted, plain] of parts) {
+    const compared = plain?.match(/^([a-z_0-9]*?)(>=|<=|>|<|=)(-?[\d.]+(?:e[+-]?\d+)?)(.*)$/i);
+    if (compared) {
+      const [, name = '', operator = '', value = '', unit = ''] = compared;
+      const test = range(columns, name, operator, value, unit);
+      if (test) {
+        tests.push(test);
+        continue;
+      }
+    }
+    const excludes = not === '-' || (plain !== undefined && plain.length > 1 && plain[0] === '-');
+    const word = (quoted ?? (excludes ? plain?.slice(1) : plain) ?? '').toLowerCase();
+    const test = occurs(word);
+    tests.push(excludes ? (row) => !test(row) : test);
+  }
+  return (row) => tests.every((test) => test(row));
+}
+
+function quoted(cell: Cell | undefined, separator: string): string {
+  if (cell === null || cell === undefined) return '';
+  const text = String(cell);
+  return text.includes(separator) || /["\r\n]/.test(text) || /^\s|\s$/.test(text)
+    ? `"${text.replaceAll('"', '""')}"`
+    : text;
+}
+
+// RFC 4180, every digit of every number; nothing for what is empty.
+export function csv(names: string[], rows: Iterable<Cell[]>, separator = ','): string {
+  const lines = [names.map((name) => quoted(name, separator)).join(separator)];
+  for (const row of rows) lines.push(row.map((cell) => quoted(cell, separator)).join(separator));
+  return lines.join('\r\n') + '\r\n';
+}
+
+// Long names differ at their ends: what is left out is taken from the middle.
+export function shortened(text: string, length: number): string {
+  if (text.length <= length) return text;
+  if (length <= 1) return '…';
+  const end = Math.floor((length - 1) / 2);
+  return `${text.slice(0, length - 1 - end)}…${text.slice(text.length - end)}`;
+}
+
+export const optionList = (text: string | undefined): string[] =>
+  (text ?? '').split(',').filter((one) => one !== '');

@@ -1,0 +1,18 @@
+// Hands a text to the person: as a file, or on the clipboard.
+export function saveAs(name: string, type: string, text: string) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// False where the browser does not let a page write there.
+export async function copy(text: string): Promise<boolean> {
+  return (
+    (await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
+    )) === true
+  );
+}

@@ -1,0 +1,20 @@
+// Which rows of a long table are drawn: those in view and some around them.
+export interface Window {
+  first: number;
+  end: number;
+  before: number; // pixels above the first
+  after: number; // pixels below the last
+}
+
+export function windowOf(
+  rows: number,
+  rowHeight: number,
+  scrollTop: number,
+  viewHeight: number,
+  around = 12,
+): Window {
+  const first = Math.max(0, Math.min(rows, Math.floor(scrollTop / rowHeight) - around));
+  const count = Math.ceil(viewHeight / rowHeight) + 2 * around;
+  const end = Math.min(rows, first + count);
+  return { first, end, before: first * rowHeight, after: (rows - end) * rowHeight };
+}

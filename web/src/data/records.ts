@@ -4,7 +4,9 @@ import type { Cell, Rows } from './types';
 export type Row = Record<string, Cell>;
 
 export const recordsOf = (rows: Rows): Row[] =>
-  rows.rows.map((row) => Object.fromEntries(rows.columns.map(({ name }, at) => [name, row[at] ?? null])));
+  rows.rows.map((row) =>
+    Object.fromEntries(rows.columns.map(({ name }, at) => [name, row[at] ?? null])),
+  );
 
 // A cell as a number; null where it is none.
 export const number = (cell: Cell | undefined): number | null =>
@@ -14,4 +16,5 @@ export const text = (cell: Cell | undefined): string =>
   cell === null || cell === undefined ? '' : String(cell);
 
 // The reason after "not measured: ", or all of it.
-export const reasonOf = (rows: Rows): string => (rows.not_measured ?? '').replace(/^not measured: /, '');
+export const reasonOf = (rows: Rows): string =>
+  (rows.not_measured ?? '').replace(/^not measured: /, '');

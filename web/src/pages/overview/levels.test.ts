@@ -33,6 +33,9 @@ describe('summed', () => {
         { name: 'Relu', value: 1 },
         { name: 'Conv', value: 3 },
       ]),
-    ).toEqual([{ name: 'Conv', value: 5, detail: '2 of them' }, { name: 'Relu', value: 1 }]);
+    ).toEqual([
+      { name: 'Conv', value: 5, detail: '2 of them' },
+      { name: 'Relu', value: 1 },
+    ]);
   });
 });

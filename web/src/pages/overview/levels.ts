@@ -30,7 +30,8 @@ export function segmentsOf(whole: number, parts: Part[], rest: string, most = 7)
     const value = others.reduce((total, part) => total + part.value, 0);
     segments.push(segment({ name: `${others.length} others`, value }, 'others'));
   }
-  if (whole - sum > whole * 1e-4) segments.push(segment({ name: rest, value: whole - sum }, 'rest'));
+  if (whole - sum > whole * 1e-4)
+    segments.push(segment({ name: rest, value: whole - sum }, 'rest'));
   return segments;
 }
 

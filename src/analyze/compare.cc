@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
@@ -39,6 +40,10 @@ std::string text_of(const Value& value) {
 
 Value cell(const std::optional<double>& number) {
   return number ? Value(*number) : Value(std::monostate{});
+}
+
+std::string json_of(const std::vector<std::string>& texts) {
+  return nlohmann::json(texts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void TableBuilder::column(const std::string& name, const std::string& unit,

@@ -21,12 +21,13 @@ using store::Value;
 constexpr size_t kNobody = static_cast<size_t>(-1);
 
 const char* const kKernelsSql = R"(
-  SELECT kernel_label(name), coalesce(layer, ''), CAST(per_inference AS DOUBLE),
+  SELECT name, kernel_label(name), coalesce(layer, ''), CAST(per_inference AS DOUBLE),
     CAST(latency_ns AS DOUBLE), CAST(flops AS DOUBLE), CAST(dram_bytes AS DOUBLE)
   FROM kernel_facts([CAST($batch AS INTEGER)], 'measured')
   ORDER BY ordinal, position, site_id)";
 
 struct Kernel {
+  std::string name;
   std::string label;
   size_t set = 0;  // of layers
   double count = 0;
@@ -67,9 +68,9 @@ Result<std::vector<Kernel>> kernels_of(Database& database, int64_t batch, size_t
   XSP_TRY(const Table table, database.query(kKernelsSql, {{"batch", batch}}));
   std::vector<Kernel> kernels;
   for (const auto& row : table.rows) {
-    kernels.push_back({text_of(row[0]), sets->of(evaluation, text_of(row[1])),
-                       number_of(row[2]).value_or(0), number_of(row[3]).value_or(0),
-                       number_of(row[4]), number_of(row[5])});
+    kernels.push_back({text_of(row[0]), text_of(row[1]), sets->of(evaluation, text_of(row[2])),
+                       number_of(row[3]).value_or(0), number_of(row[4]).value_or(0),
+                       number_of(row[5]), number_of(row[6])});
   }
   return kernels;
 }
@@ -155,8 +156,10 @@ struct Sum {
   double latency_ns = 0;
   std::optional<double> flops;
   std::optional<double> bytes;
+  std::set<std::string> names;
 
   void add(const Kernel& one) {
+    names.insert(one.name);
     flops = known_sum(flops, one.flops);
     bytes = known_sum(bytes, one.bytes);
     count += one.count;
@@ -238,6 +241,7 @@ void add_columns(TableBuilder* table, size_t evaluations) {
     const std::string letter = letter_of(e);
     table->column(named("counted", e), "flops", "Flops that were counted in " + letter + ".");
     table->column(named("moved", e), "bytes", "Bytes of DRAM that were counted in " + letter + ".");
+    table->column(named("names", e), "text", "Names of the kernels in " + letter + ", as JSON.");
   }
 }
 
@@ -262,6 +266,7 @@ double fill(const Labels& labels, const Row& row, const std::vector<double>& tot
   for (const auto& sum : row.sums) {
     cells->push_back(sum ? cell(sum->flops) : none);
     cells->push_back(sum ? cell(sum->bytes) : none);
+    cells->push_back(sum ? json_of({sum->names.begin(), sum->names.end()}) : none);
   }
   return rank;
 }

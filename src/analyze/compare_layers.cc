@@ -1,6 +1,5 @@
 // The table `layers`.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "analyze/compare_tables.h"
 
@@ -32,11 +31,11 @@ std::string label_of(const std::vector<LayerCost>& layers, const std::vector<siz
   return text;
 }
 
-Value names_json(const std::vector<LayerCost>& layers, const std::vector<size_t>& members) {
+Value names_of(const std::vector<LayerCost>& layers, const std::vector<size_t>& members) {
   if (members.empty()) return std::monostate{};
-  nlohmann::json names = nlohmann::json::array();
+  std::vector<std::string> names;
   for (const size_t i : members) names.push_back(layers[i].layer.name);
-  return names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_of(names);
 }
 
 // The sum over the members; nothing if there are none, or (`strict`) one is not known.
@@ -131,7 +130,7 @@ double fill(const LayerSet& set, const Layers& layers, const std::vector<bool>& 
     const auto& members = set.members[e];
     cells->push_back(cell(sum_of(layers.of[e], members, &LayerCost::flops, true)));
     cells->push_back(cell(sum_of(layers.of[e], members, &LayerCost::bytes, true)));
-    cells->push_back(names_json(layers.of[e], members));
+    cells->push_back(names_of(layers.of[e], members));
   }
   return rank;
 }

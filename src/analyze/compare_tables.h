@@ -36,6 +36,7 @@ std::string named(const std::string& what, size_t evaluation);
 std::optional<double> number_of(const store::Value& value);
 std::string text_of(const store::Value& value);
 store::Value cell(const std::optional<double>& number);
+std::string json_of(const std::vector<std::string>& texts);  // an array
 
 // Which evaluations have a level, at which batch size; and why the others have not.
 struct Choice {

@@ -70,11 +70,13 @@ Result<std::vector<std::string>> requests_of(Library& library) {
   if (!analyze::catalogue().ok()) return analyze::catalogue().error();
   const std::string prefix(kApiPrefix);
   std::vector<std::string> requests = {prefix + "/catalogue", prefix + "/evaluations"};
-  for (const Entry& entry : library.entries()) {
+  const std::vector<Entry> entries = library.entries();
+  for (const Entry& entry : entries) {
     if (!entry.reason.empty()) return failed(entry.reason);
     requests.push_back(prefix + "/evaluations/" + encode(entry.id));
     add_analyses(entry, requests);
   }
+  for (std::string& one : compare_requests(entries)) requests.push_back(std::move(one));
   return requests;
 }
 

@@ -31,6 +31,11 @@ struct Route {
 };
 
 const std::vector<Route>& evaluation_routes();  // evaluations.cc: catalogue, evaluations, analyses
+const std::vector<Route>& compare_routes();     // compare.cc: several evaluations
+
+// What a report of these evaluations, in this order, records of their comparison: with each of them
+// as the reference, the others in order.
+std::vector<std::string> compare_requests(const std::vector<Entry>& entries);
 
 // A result as the API spells it: columns [{name, unit}], rows, total_rows. Rows beyond `limit` are
 // left out, and counted.

@@ -1,0 +1,139 @@
+// Comparisons of several evaluations.
+//
+//   /compare/TABLE?e=ID&e=ID[&batch=N][&time=host]      TABLE: model, layers, kernels, facts
+//
+// The answer is that of an analysis, with `evaluations` (the ids in the order given; the first is
+// the reference), `batch` (that was compared, or null) and `warnings`.
+#include "analyze/compare.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "serve/routes.h"
+
+namespace xsp::serve {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kBatchMax = 1'000'000'000;
+// So many files are compared pair by pair in a report, too.
+constexpr size_t kPairsOf = 3;
+
+Result<analyze::CompareOptions> options_of(const Request& request) {
+  analyze::CompareOptions options;
+  for (const auto& [name, value] : request.query) {
+    if (name == "e") continue;
+    if (name != "batch" && name != "time") {
+      return usage("parameter '" + name + "' of compare: unknown: it takes e, batch, time");
+    }
+    if (request.all(name).size() > 1) {
+      return usage("parameter '" + name + "': given twice: give it once");
+    }
+  }
+  if (request.find("batch") != nullptr) {
+    XSP_TRY(options.batch, request.integer("batch", 1, 0, kBatchMax));
+  }
+  const std::string* time = request.find("time");
+  if (time != nullptr && *time == "host") options.time = analyze::LayerTime::kHost;
+  if (time != nullptr && *time != "host" && *time != "work") {
+    return usage("time '" + *time + "': neither work nor host");
+  }
+  return options;
+}
+
+Result<json> get_comparison(const Context& context) {
+  const std::string& table = context.parts[0];
+  const auto& tables = analyze::comparison_tables();
+  if (std::find(tables.begin(), tables.end(), table) == tables.end()) {
+    return not_available("comparison '" + table +
+                         "': unknown: there are model, layers, kernels and facts");
+  }
+  XSP_TRY(const analyze::CompareOptions options, options_of(context.request));
+  const std::vector<std::string> ids = context.request.all("e");
+  if (ids.size() < analyze::kComparedMin || ids.size() > analyze::kComparedMax) {
+    return usage("compare: " + std::to_string(ids.size()) +
+                 " evaluations were named: give two to six, each as e=ID");
+  }
+  // Held in one order whatever the request's, each once: two requests never wait for each other.
+  std::map<std::string, Held> held;
+  for (const std::string& id : std::set<std::string>(ids.begin(), ids.end())) {
+    XSP_TRY(Held one, context.library.hold(id));
+    held.emplace(id, std::move(one));
+  }
+  std::vector<store::Database*> databases;
+  for (const std::string& id : ids) databases.push_back(&held.at(id).database());
+  const auto comparison = analyze::compare(table, databases, options);
+  if (!comparison.ok() && comparison.error().code != Code::kNotAvailable) return comparison.error();
+  json answer = comparison.ok()
+                    ? rows_json(comparison->table, comparison->columns, context.row_limit)
+                    : rows_json({}, {}, context.row_limit);
+  if (!comparison.ok()) answer["not_measured"] = comparison.error().text;
+  answer["comparison"] = table;
+  answer["evaluations"] = ids;
+  answer["batch"] = comparison.ok() && comparison->batch ? json(*comparison->batch) : json();
+  answer["warnings"] = comparison.ok() ? json(comparison->warnings) : json::array();
+  return answer;
+}
+
+// The batch sizes that all have.
+std::vector<int> common_batches(const std::vector<const Entry*>& entries) {
+  std::vector<int> common = entries[0]->batches;
+  for (const Entry* entry : entries) {
+    std::vector<int> both;
+    std::set_intersection(common.begin(), common.end(), entry->batches.begin(),
+                          entry->batches.end(), std::back_inserter(both));
+    common = std::move(both);
+  }
+  return common;
+}
+
+void add_requests(const std::vector<const Entry*>& entries, std::vector<std::string>* requests) {
+  std::string ids;
+  for (const Entry* entry : entries) ids += (ids.empty() ? "e=" : "&e=") + encode(entry->id);
+  const bool has_device = std::any_of(entries.begin(), entries.end(), [](const Entry* entry) {
+    const auto device = entry->facts.find("device");
+    return device != entry->facts.end() && device->second.starts_with("cuda");
+  });
+  const std::string prefix = std::string(kApiPrefix) + "/compare/";
+  std::vector<std::string> batches = {""};
+  for (const int batch : common_batches(entries)) {
+    batches.push_back("batch=" + std::to_string(batch) + "&");
+  }
+  for (const char* table : {"model", "facts"}) requests->push_back(prefix + table + "?" + ids);
+  for (const std::string& batch : batches) {
+    for (const char* table : {"layers", "kernels"}) {
+      requests->push_back(prefix + table + "?" + batch + ids);
+    }
+    if (has_device) requests->push_back(prefix + "layers?" + batch + ids + "&time=host");
+  }
+}
+
+}  // namespace
+
+const std::vector<Route>& compare_routes() {
+  static const std::vector<Route> routes = {{"/compare/{}", get_comparison}};
+  return routes;
+}
+
+std::vector<std::string> compare_requests(const std::vector<Entry>& entries) {
+  std::vector<std::string> requests;
+  if (entries.size() < analyze::kComparedMin || entries.size() > analyze::kComparedMax) {
+    return requests;
+  }
+  for (const Entry& reference : entries) {
+    std::vector<const Entry*> all = {&reference};
+    for (const Entry& other : entries) {
+      if (&other == &reference) continue;
+      all.push_back(&other);
+      if (entries.size() > 2 && entries.size() <= kPairsOf) {
+        add_requests({&reference, &other}, &requests);
+      }
+    }
+    add_requests(all, &requests);
+  }
+  return requests;
+}
+
+}  // namespace xsp::serve

@@ -1,0 +1,219 @@
+// A comparison of evaluations as the API answers it, and its rows by meaning rather than by column.
+import { get } from '../data/source';
+import type { Cell, Rows } from '../data/types';
+
+export type TableName = 'model' | 'layers' | 'kernels' | 'facts';
+export type LayerTime = 'work' | 'host';
+
+// Columns that an evaluation has of its own end in its letter, before the unit: latency_b_ns.
+export interface Comparison extends Omit<Rows, 'analysis' | 'parameters'> {
+  comparison: TableName;
+  evaluations: string[];
+  batch: number | null;
+  warnings: string[];
+}
+
+export const COMPARED_MAX = 6;
+
+export const letterOf = (evaluation: number) => String.fromCharCode(65 + evaluation);
+export const colourOf = (evaluation: number) => `var(--c${evaluation + 1})`;
+// "runs/resnet50.xsp" is called runs/resnet50.
+export const nameOf = (id: string) => id.replace(/\.xsp$/, '');
+
+export function compare(
+  table: TableName,
+  evaluations: string[],
+  options: { batch?: number | undefined; time?: LayerTime | undefined } = {},
+): Promise<Comparison> {
+  const time = options.time === 'host' ? 'host' : undefined;
+  return get<Comparison>(`/compare/${table}`, { e: evaluations, batch: options.batch, time });
+}
+
+// A row's cells by column.
+export class Reader {
+  private readonly index: Map<string, number>;
+
+  constructor(comparison: Pick<Comparison, 'columns'>) {
+    this.index = new Map(comparison.columns.map((column, index) => [column.name, index]));
+  }
+  cell(row: Cell[], name: string): Cell {
+    const index = this.index.get(name);
+    return index === undefined ? null : (row[index] ?? null);
+  }
+  number(row: Cell[], name: string): number | null {
+    const cell = this.cell(row, name);
+    return typeof cell === 'number' ? cell : null;
+  }
+  text(row: Cell[], name: string): string | null {
+    const cell = this.cell(row, name);
+    return typeof cell === 'string' ? cell : null;
+  }
+}
+
+const lower = (evaluation: number) => letterOf(evaluation).toLowerCase();
+
+// ---- model ----------------------------------------------------------------------------------------
+
+export interface ModelSide {
+  iterations: number;
+  blocks: number | null;
+  latency: number; // ns
+  median: number;
+  low: number | null; // 95 % interval of the median
+  high: number | null;
+  p99: number | null;
+  throughput: number; // inputs per second
+}
+
+export interface Verdict {
+  ratio: number | null; // latency / the reference's
+  low: number | null;
+  high: number | null;
+  significant: boolean | null; // null: not known
+  text: string; // faster, slower, no significant difference; or why it is not known
+}
+
+export interface ModelRow {
+  batch: number;
+  sides: (ModelSide | null)[];
+  verdicts: (Verdict | null)[]; // the first is the reference's: null
+}
+
+export function modelRows(comparison: Comparison): ModelRow[] {
+  const reader = new Reader(comparison);
+  return comparison.rows.map((row) => {
+    const sides = comparison.evaluations.map((_, e): ModelSide | null => {
+      const of = (what: string, unit = 'ns') => reader.number(row, `${what}_${lower(e)}_${unit}`);
+      const latency = of('latency');
+      if (latency === null) return null;
+      return {
+        iterations: reader.number(row, `iterations_${lower(e)}`) ?? 0,
+        blocks: reader.number(row, `blocks_${lower(e)}`),
+        latency,
+        median: of('median') ?? latency,
+        low: of('low'),
+        high: of('high'),
+        p99: of('p99'),
+        throughput: of('throughput', 'per_s') ?? 0,
+      };
+    });
+    const verdicts = comparison.evaluations.map((_, e): Verdict | null => {
+      if (e === 0) return null;
+      const significant = reader.cell(row, `significant_${lower(e)}`);
+      return {
+        ratio: reader.number(row, `ratio_${lower(e)}`),
+        low: reader.number(row, `ratio_low_${lower(e)}`),
+        high: reader.number(row, `ratio_high_${lower(e)}`),
+        significant: typeof significant === 'boolean' ? significant : null,
+        text: reader.text(row, `verdict_${lower(e)}`) ?? '',
+      };
+    });
+    return { batch: reader.number(row, 'batch') ?? 1, sides, verdicts };
+  });
+}
+
+// ---- layers and kernels ---------------------------------------------------------------------------
+
+export type Matched = 'name' | 'order' | 'position' | 'group' | 'none';
+
+export interface ItemSide {
+  label: string | null; // null: it has none in this place
+  type: string | null;
+  matched: Matched | null; // with the reference's; null: not measured
+  names: string[]; // as the framework or the device calls them
+  latency: number | null; // ns, in one inference
+  count: number | null; // executions of a kernel
+  flops: number | null;
+  bytes: number | null;
+  difference: number | null; // ns, to the reference
+  share: number | null; // % of the whole difference
+}
+
+export interface Item {
+  label: string;
+  type: string;
+  index: number | null; // of a layer, in the reference
+  layers: number | null; // of a kernel: in so many
+  sides: ItemSide[];
+}
+
+function namesOf(text: string | null): string[] {
+  if (text === null) return [];
+  try {
+    const names: unknown = JSON.parse(text);
+    return Array.isArray(names) ? names.filter((one) => typeof one === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+export function items(comparison: Comparison): Item[] {
+  const reader = new Reader(comparison);
+  const what = comparison.comparison === 'layers' ? 'layer' : 'kernel';
+  const flops = comparison.comparison === 'layers' ? 'analytic' : 'counted';
+  return comparison.rows.map((row) => {
+    const label = reader.text(row, what) ?? '';
+    const type = reader.text(row, 'type') ?? '';
+    const sides = comparison.evaluations.map((_, e): ItemSide => {
+      const letter = lower(e);
+      const latency = reader.number(row, `latency_${letter}_ns`);
+      const names = namesOf(reader.text(row, `names_${letter}`));
+      return {
+        label: e === 0 ? (names.length ? label : null) : reader.text(row, `${what}_${letter}`),
+        type: e === 0 ? (names.length ? type : null) : reader.text(row, `type_${letter}`),
+        matched: reader.text(row, `matched_${letter}`) as Matched | null,
+        names,
+        latency,
+        count: reader.number(row, `count_${letter}`),
+        flops: reader.number(row, `${flops}_${letter}_flops`),
+        bytes: reader.number(row, `moved_${letter}_bytes`),
+        difference: reader.number(row, `difference_${letter}_ns`),
+        share: reader.number(row, `share_${letter}_pct`),
+      };
+    });
+    return {
+      label,
+      type,
+      index: reader.number(row, 'index'),
+      layers: reader.number(row, 'layers'),
+      sides,
+    };
+  });
+}
+
+export const hasName = (item: Item, name: string | undefined) =>
+  name !== undefined && item.sides.some((side) => side.names.includes(name));
+// The name by which other pages know it: the reference's, or that of the first that has it.
+export const ownName = (item: Item) => item.sides.find((side) => side.names.length)?.names[0];
+
+// ---- facts ----------------------------------------------------------------------------------------
+
+export interface Fact {
+  subject: string;
+  key: string;
+  differs: boolean | null; // null: it always does
+  values: (string | null)[];
+}
+
+export function facts(comparison: Comparison): Fact[] {
+  const reader = new Reader(comparison);
+  return comparison.rows.map((row) => {
+    const differs = reader.cell(row, 'differs');
+    return {
+      subject: reader.text(row, 'subject') ?? '',
+      key: reader.text(row, 'fact') ?? '',
+      differs: typeof differs === 'boolean' ? differs : null,
+      values: comparison.evaluations.map((_, e) => reader.text(row, `value_${lower(e)}`)),
+    };
+  });
+}
+
+// What an evaluation is, in a few words: those facts that people call it by and that differ.
+const TELLING = ['model', 'framework', 'framework_version', 'device', 'gpu.0.name', 'machine.cpu'];
+export function inWords(all: Fact[], evaluation: number): string {
+  const of = (key: string) => all.find((fact) => fact.key === key)?.values[evaluation] ?? null;
+  const framework = [of('framework'), of('framework_version')].filter(Boolean).join(' ');
+  const device = of('gpu.0.name') ?? of('machine.cpu') ?? of('device');
+  return [of('model'), framework, device].filter(Boolean).join(' · ');
+}
+export const isTelling = (fact: Fact) => TELLING.includes(fact.key);

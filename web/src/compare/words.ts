@@ -1,0 +1,62 @@
+// What a ratio of latencies means, in words. Less time is said in percent; beyond half or double, as
+// a factor, as "95 % less" is hard to tell from "97 % less".
+import type { Verdict } from './comparison';
+
+export type Tone = 'good' | 'bad' | 'same' | 'unknown';
+
+export interface Statement {
+  tone: Tone;
+  lead: string; // "B is faster"
+  detail: string; // "12.3 % less time [11.8, 12.9]"
+}
+
+const FACTOR_FROM = 2;
+
+// So many decimals that the interval's two ends can be told apart, three at most.
+function decimalsFor(width: number): number {
+  if (!(width > 0)) return 1;
+  return Math.min(3, Math.max(0, 1 - Math.floor(Math.log10(width))));
+}
+
+// "[11.8, 12.9]", and the number in as many decimals.
+function withInterval(value: number, ends: [number, number], unit: string): string {
+  const [low, high] = ends[0] <= ends[1] ? ends : [ends[1], ends[0]];
+  const decimals = decimalsFor(high - low);
+  const text = (one: number) => one.toFixed(decimals).replace(/^-(0(\.0*)?)$/, '$1');
+  return `${text(value)}${unit} [${text(low)}, ${text(high)}]`;
+}
+
+export function statementOf(verdict: Verdict, name: string, reference: string): Statement {
+  const { ratio, low, high } = verdict;
+  if (ratio === null || low === null || high === null || verdict.significant === null) {
+    return { tone: 'unknown', lead: 'no statement', detail: verdict.text };
+  }
+  if (!verdict.significant) {
+    const detail = withInterval(100 * (ratio - 1), [100 * (low - 1), 100 * (high - 1)], ' %');
+    return { tone: 'same', lead: 'no significant difference', detail: `latency changes by ${detail}` };
+  }
+  const faster = ratio < 1;
+  const lead = `${name} is ${faster ? 'faster' : 'slower'} than ${reference}`;
+  const tone = faster ? 'good' : 'bad';
+  if (faster && 1 / ratio >= FACTOR_FROM) {
+    const detail = withInterval(1 / ratio, [1 / high, 1 / low], ' times');
+    return { tone, lead, detail: `${detail} as fast` };
+  }
+  if (!faster && ratio >= FACTOR_FROM) {
+    return { tone, lead, detail: `${withInterval(ratio, [low, high], ' times')} as long` };
+  }
+  const change = faster
+    ? withInterval(100 * (1 - ratio), [100 * (1 - high), 100 * (1 - low)], ' %')
+    : withInterval(100 * (ratio - 1), [100 * (low - 1), 100 * (high - 1)], ' %');
+  const [number = '', interval = ''] = change.split(' [');
+  return { tone, lead, detail: `${number} ${faster ? 'less' : 'more'} time [${interval}` };
+}
+
+// How layers were found to belong together.
+export const MATCHED_WORDS: Record<string, string> = {
+  name: 'by name, or by the layer of the model that they stand for',
+  order: 'by their order and type',
+  position: 'by their position in the layer',
+  group: 'as a group: what one runtime fused, or computes otherwise',
+  none: 'no counterpart',
+};

@@ -61,12 +61,12 @@ void TableBuilder::column(const std::string& name, const std::string& unit,
   comparison_.table.columns.push_back({full, type});
 }
 
-Comparison TableBuilder::finish(const std::vector<double>& rank) && {
+Comparison TableBuilder::finish(const std::vector<Rank>& ranks) && {
   std::vector<size_t> order(rows_.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  if (!rank.empty()) {
+  if (!ranks.empty()) {
     std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return rank[a] > rank[b]; });
+                     [&](size_t a, size_t b) { return ranks[a] > ranks[b]; });
   }
   for (const size_t i : order) comparison_.table.rows.push_back(std::move(rows_[i]));
   return std::move(comparison_);
@@ -85,11 +85,14 @@ void add_difference_columns(TableBuilder* builder, size_t evaluations, const std
   }
 }
 
-double add_differences(const std::vector<std::optional<double>>& latencies,
-                       const std::vector<double>& totals, const std::vector<bool>& has,
-                       std::vector<Value>* cells) {
-  for (const auto& one : latencies) cells->push_back(cell(one));
-  double rank = 0;
+Rank add_differences(const std::vector<std::optional<double>>& latencies,
+                     const std::vector<double>& totals, const std::vector<bool>& has,
+                     std::vector<Value>* cells) {
+  Rank rank;
+  for (const auto& one : latencies) {
+    cells->push_back(cell(one));
+    rank.second = std::max(rank.second, one.value_or(0));
+  }
   for (size_t e = 1; e < latencies.size(); ++e) {
     if (!has[e]) {
       cells->insert(cells->end(), 2, std::monostate{});
@@ -99,7 +102,7 @@ double add_differences(const std::vector<std::optional<double>>& latencies,
     const double total = totals[e] - totals[0];
     cells->push_back(difference);
     cells->push_back(total == 0 ? Value(std::monostate{}) : Value(100 * difference / total));
-    rank = std::max(rank, std::abs(difference));
+    rank.first = std::max(rank.first, std::abs(difference));
   }
   return rank;
 }

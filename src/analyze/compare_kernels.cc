@@ -245,8 +245,8 @@ void add_columns(TableBuilder* table, size_t evaluations) {
   }
 }
 
-double fill(const Labels& labels, const Row& row, const std::vector<double>& totals,
-            const std::vector<bool>& has, std::vector<Value>* cells) {
+Rank fill(const Labels& labels, const Row& row, const std::vector<double>& totals,
+          const std::vector<bool>& has, std::vector<Value>* cells) {
   const Value none = std::monostate{};
   cells->push_back(
       *std::find_if(labels.begin(), labels.end(), [](const auto& one) { return !one.empty(); }));
@@ -262,7 +262,7 @@ double fill(const Labels& labels, const Row& row, const std::vector<double>& tot
   }
   cells->push_back(static_cast<int64_t>(row.sets.size()));
   for (const auto& sum : row.sums) cells->push_back(sum ? Value(sum->count) : none);
-  const double rank = add_differences(latencies, totals, has, cells);
+  const Rank rank = add_differences(latencies, totals, has, cells);
   for (const auto& sum : row.sums) {
     cells->push_back(sum ? cell(sum->flops) : none);
     cells->push_back(sum ? cell(sum->bytes) : none);
@@ -291,14 +291,14 @@ Result<Comparison> compare_kernels(Databases evaluations, const CompareOptions& 
   }
   TableBuilder table;
   add_columns(&table, count);
-  std::vector<double> rank;
+  std::vector<Rank> ranks;
   const Rows rows = aligned(kernels);
   for (const auto& [labels, row] : rows.all()) {
     std::vector<Value> cells;
-    rank.push_back(fill(labels, row, totals, choice.has, &cells));
+    ranks.push_back(fill(labels, row, totals, choice.has, &cells));
     table.row(std::move(cells));
   }
-  Comparison comparison = std::move(table).finish(rank);
+  Comparison comparison = std::move(table).finish(ranks);
   comparison.batch = choice.batch;
   comparison.warnings = std::move(choice.warnings);
   return comparison;

@@ -107,8 +107,8 @@ Result<Layers> gather(Databases evaluations, LayerTime time, Choice* choice) {
 }
 
 // The cells of one set of layers; returns its rank.
-double fill(const LayerSet& set, const Layers& layers, const std::vector<bool>& has,
-            std::vector<Value>* cells) {
+Rank fill(const LayerSet& set, const Layers& layers, const std::vector<bool>& has,
+          std::vector<Value>* cells) {
   size_t lead = 0;
   while (set.members[lead].empty()) ++lead;
   const Value none = std::monostate{};
@@ -125,7 +125,7 @@ double fill(const LayerSet& set, const Layers& layers, const std::vector<bool>& 
     cells->push_back(members.empty() ? none : Value(label_of(of, members)));
     cells->push_back(members.empty() ? none : Value(of[members[0]].layer.type));
   }
-  const double rank = add_differences(latencies, layers.totals, has, cells);
+  const Rank rank = add_differences(latencies, layers.totals, has, cells);
   for (size_t e = 0; e < set.members.size(); ++e) {
     const auto& members = set.members[e];
     cells->push_back(cell(sum_of(layers.of[e], members, &LayerCost::flops, true)));
@@ -142,13 +142,13 @@ Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& o
   XSP_TRY(const Layers layers, gather(evaluations, options.time, &choice));
   TableBuilder table;
   add_columns(&table, evaluations.size());
-  std::vector<double> rank;
+  std::vector<Rank> ranks;
   for (const LayerSet& set : align_all(layers.of)) {
     std::vector<Value> cells;
-    rank.push_back(fill(set, layers, choice.has, &cells));
+    ranks.push_back(fill(set, layers, choice.has, &cells));
     table.row(std::move(cells));
   }
-  Comparison comparison = std::move(table).finish(rank);
+  Comparison comparison = std::move(table).finish(ranks);
   comparison.batch = choice.batch;
   comparison.warnings = std::move(choice.warnings);
   return comparison;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyze/compare.h"
@@ -15,14 +16,17 @@ namespace xsp::analyze {
 
 using Databases = std::span<store::Database* const>;
 
+// The greatest difference of a row to the reference, then its greatest latency.
+using Rank = std::pair<double, double>;
+
 // Adds columns, and rows of as many cells.
 class TableBuilder {
  public:
   // `name` without its unit, which is put behind it: "latency_a" of "ns" is latency_a_ns.
   void column(const std::string& name, const std::string& unit, const std::string& description);
   void row(std::vector<store::Value> cells) { rows_.push_back(std::move(cells)); }
-  // The rows in their order, or greatest first by a number for each.
-  Comparison finish(const std::vector<double>& rank = {}) &&;
+  // The rows in their order, or greatest first by their ranks.
+  Comparison finish(const std::vector<Rank>& ranks = {}) &&;
 
  private:
   Comparison comparison_;
@@ -73,10 +77,10 @@ std::vector<LayerSet> align_all(const std::vector<std::vector<LayerCost>>& evalu
 // What the numbers of a row are: per evaluation, and the differences to the first.
 void add_difference_columns(TableBuilder* builder, size_t evaluations, const std::string& of);
 // The differences of a row, their shares of the differences of the sums, appended to `cells`; NULL
-// where an evaluation was not measured. Returns the greatest difference: the row's rank.
-double add_differences(const std::vector<std::optional<double>>& latencies,
-                       const std::vector<double>& totals, const std::vector<bool>& has,
-                       std::vector<store::Value>* cells);
+// where an evaluation was not measured.
+Rank add_differences(const std::vector<std::optional<double>>& latencies,
+                     const std::vector<double>& totals, const std::vector<bool>& has,
+                     std::vector<store::Value>* cells);
 
 Result<Comparison> compare_model(Databases evaluations, const CompareOptions& options);
 Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& options);

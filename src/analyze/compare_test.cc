@@ -163,7 +163,7 @@ TEST(Compare, AnEvaluationDoesNotDifferFromItself) {
   EXPECT_EQ(text(model.at(0, "verdict_b")), "no significant difference");
   EXPECT_EQ(model.number(0, "latency_a_ns"), model.number(0, "latency_b_ns"));
   const Compared layers("layers", {&a, &a});
-  EXPECT_EQ(layers.rows(kLayerColumns), "conv,name,conv,0; relu,name,relu,0; fc,name,fc,0");
+  EXPECT_EQ(layers.rows(kLayerColumns), "conv,name,conv,0; fc,name,fc,0; relu,name,relu,0");
   EXPECT_TRUE(layers.all().warnings.empty());
   const Compared facts("facts", {&a, &a});
   for (size_t row = 0; row < facts.size(); ++row) EXPECT_NE(text(facts.at(row, "differs")), "true");

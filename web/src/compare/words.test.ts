@@ -26,8 +26,8 @@ describe('statementOf', () => {
     expect(one.detail).toBe('4.14 % more time [4.11, 4.17]');
   });
   it('says factors beyond double and half', () => {
-    expect(detail(0.1, 0.099, 0.101).detail).toBe('10.00 times [9.90, 10.10] as fast');
-    expect(detail(29.85, 29.4, 30.2).detail).toBe('29.9 times [29.4, 30.2] as long');
+    expect(detail(0.1, 0.099, 0.101).detail).toBe('10.00 times as fast [9.90, 10.10]');
+    expect(detail(29.85, 29.4, 30.2).detail).toBe('29.9 times as long [29.4, 30.2]');
   });
   it('says that nothing is certain, with the interval', () => {
     const one = detail(1.001, 0.992, 1.012);

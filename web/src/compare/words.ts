@@ -15,15 +15,15 @@ const FACTOR_FROM = 2;
 // So many decimals that the interval's two ends can be told apart, three at most.
 function decimalsFor(width: number): number {
   if (!(width > 0)) return 1;
-  return Math.min(3, Math.max(0, 1 - Math.floor(Math.log10(width))));
+  return Math.min(3, Math.max(0, -Math.floor(Math.log10(width / 2.5))));
 }
 
-// "[11.8, 12.9]", and the number in as many decimals.
-function withInterval(value: number, ends: [number, number], unit: string): string {
+// A number and its interval: "12.3 % less time [11.8, 12.9]".
+function withInterval(value: number, ends: [number, number], words: string): string {
   const [low, high] = ends[0] <= ends[1] ? ends : [ends[1], ends[0]];
   const decimals = decimalsFor(high - low);
   const text = (one: number) => one.toFixed(decimals).replace(/^-(0(\.0*)?)$/, '$1');
-  return `${text(value)}${unit} [${text(low)}, ${text(high)}]`;
+  return `${text(value)}${words} [${text(low)}, ${text(high)}]`;
 }
 
 export function statementOf(verdict: Verdict, name: string, reference: string): Statement {
@@ -31,25 +31,28 @@ export function statementOf(verdict: Verdict, name: string, reference: string): 
   if (ratio === null || low === null || high === null || verdict.significant === null) {
     return { tone: 'unknown', lead: 'no statement', detail: verdict.text };
   }
+  const change = (words: string, sign: number) => {
+    const of = (one: number) => sign * 100 * (one - 1);
+    return withInterval(of(ratio), [of(low), of(high)], words);
+  };
   if (!verdict.significant) {
-    const detail = withInterval(100 * (ratio - 1), [100 * (low - 1), 100 * (high - 1)], ' %');
-    return { tone: 'same', lead: 'no significant difference', detail: `latency changes by ${detail}` };
+    const detail = `latency changes by ${change(' %', 1)}`;
+    return { tone: 'same', lead: 'no significant difference', detail };
   }
-  const faster = ratio < 1;
-  const lead = `${name} is ${faster ? 'faster' : 'slower'} than ${reference}`;
-  const tone = faster ? 'good' : 'bad';
-  if (faster && 1 / ratio >= FACTOR_FROM) {
-    const detail = withInterval(1 / ratio, [1 / high, 1 / low], ' times');
-    return { tone, lead, detail: `${detail} as fast` };
+  if (ratio < 1) {
+    const lead = `${name} is faster than ${reference}`;
+    const detail =
+      1 / ratio >= FACTOR_FROM
+        ? withInterval(1 / ratio, [1 / high, 1 / low], ' times as fast')
+        : change(' % less time', -1);
+    return { tone: 'good', lead, detail };
   }
-  if (!faster && ratio >= FACTOR_FROM) {
-    return { tone, lead, detail: `${withInterval(ratio, [low, high], ' times')} as long` };
-  }
-  const change = faster
-    ? withInterval(100 * (1 - ratio), [100 * (1 - high), 100 * (1 - low)], ' %')
-    : withInterval(100 * (ratio - 1), [100 * (low - 1), 100 * (high - 1)], ' %');
-  const [number = '', interval = ''] = change.split(' [');
-  return { tone, lead, detail: `${number} ${faster ? 'less' : 'more'} time [${interval}` };
+  const lead = `${name} is slower than ${reference}`;
+  const detail =
+    ratio >= FACTOR_FROM
+      ? withInterval(ratio, [low, high], ' times as long')
+      : change(' % more time', 1);
+  return { tone: 'bad', lead, detail };
 }
 
 // How layers were found to belong together.

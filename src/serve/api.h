@@ -8,30 +8,13 @@
 #ifndef XSP_SERVE_API_H_
 #define XSP_SERVE_API_H_
 
-#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "base/result.h"
 #include "serve/library.h"
+#include "serve/request.h"
 
 namespace xsp::serve {
-
-inline constexpr std::string_view kApiPrefix = "/api/v1";
-
-struct Request {
-  std::string path;                                        // decoded where nothing follows from '/'
-  std::vector<std::pair<std::string, std::string>> query;  // decoded, in the request's order
-
-  // The first value of that name, or nullptr.
-  const std::string* find(std::string_view name) const;
-  std::vector<std::string> all(std::string_view name) const;
-  // An integer of the query; `otherwise` if absent, Code::kUsage if it is none or out of range.
-  Result<int64_t> integer(std::string_view name, int64_t otherwise, int64_t low,
-                          int64_t high) const;
-};
 
 struct Answer {
   int status = 200;
@@ -52,10 +35,6 @@ class Api {
   Library& library_;
   size_t row_limit_;
 };
-
-// "a%2Fb" -> "a/b"; nothing where an escape is cut short or is no hexadecimal number.
-Result<std::string> decode(std::string_view text);
-std::string encode(std::string_view text);  // as JavaScript's encodeURIComponent
 
 }  // namespace xsp::serve
 

@@ -443,5 +443,6 @@ const xsp_adapter xsp_adapter_entry = {
     .flush = flush,
     .close = close,
     .runs_max = nullptr,  // spans are emitted as they happen, and written as they come
+    .record_details = nullptr,
 };
 }

@@ -427,5 +427,6 @@ const xsp_adapter xsp_adapter_entry = {
     .flush = flush,
     .close = close,
     .runs_max = runs_max,
+    .record_details = nullptr,
 };
 }

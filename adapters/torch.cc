@@ -344,6 +344,8 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
 
 xsp_status flush(xsp_model*) { return XSP_OK; }
 
+void record_details(xsp_model* model, uint32_t on) { model->memory->record(on != 0); }
+
 void close(xsp_model* model) { delete model; }
 
 }  // namespace
@@ -365,5 +367,6 @@ const xsp_adapter xsp_adapter_entry = {
     .flush = flush,
     .close = close,
     .runs_max = nullptr,
+    .record_details = record_details,
 };
 }

@@ -265,11 +265,15 @@ CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
 -- ---- Memory --------------------------------------------------------------------------------------------
 
 -- The allocations and releases in one inference of the kernel run, pool by pool, in their order; `number` counts them.
+-- Frameworks record them in the first few measured inferences alone (plugin.h, record_details): without a wish, the
+-- first one that has any.
 CREATE OR REPLACE TEMP MACRO memory_events(wanted_batch, wanted_iteration) AS TABLE
   WITH source AS (
     SELECT run_id, batch, iteration, start_ns FROM (
       SELECT chosen_run(6, wanted_batch) AS run_id, chosen_batch(6, wanted_batch) AS batch)
-      JOIN span USING (run_id) WHERE level = 2 AND depth = 0 AND iteration = wanted_iteration),
+      JOIN span USING (run_id) WHERE level = 2 AND depth = 0 AND iteration = coalesce(wanted_iteration,
+        (SELECT min(iteration) FROM span
+         WHERE run_id = chosen_run(6, wanted_batch) AND level = 5 AND type = 'memory' AND iteration >= 0))),
   event AS (
     SELECT s.run_id, s.span_id, s.start_ns - i.start_ns AS time_ns, s.name, i.batch, s.layer_id
     FROM span s JOIN source i ON i.run_id = s.run_id AND i.iteration = s.iteration

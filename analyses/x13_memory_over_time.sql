@@ -4,9 +4,10 @@
 -- @question How does the memory that is allocated grow and shrink in an inference?
 -- Every allocation and release in one measured inference, pool by pool, as the framework's allocator and the
 -- device's reported them: pools of the device hold what the allocator then hands out, so they are not to be added up.
+-- As it takes time, frameworks are asked for theirs in the first three measured inferences alone.
 -- @needs memory
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param iteration integer 0 Which inference, from 0.
+-- @param iteration integer - Which measured inference, from 0; by default the first that recorded any.
 -- @view line x=time_ns y=allocated_bytes
 -- @view table caption=batch columns=pool,time_ns,event,layer,bytes,allocated_bytes,is_peak top=100
 -- @column batch count Inputs per inference.

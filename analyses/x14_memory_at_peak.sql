@@ -4,10 +4,10 @@
 -- @question Which layers allocated what is held when the most memory is allocated?
 -- Of each pool, in one measured inference. Blocks are told apart by their size: where equal ones were released, the
 -- oldest are taken to be those. What was allocated before the inference (weights, workspaces) is one row, as are
--- allocations outside any layer.
+-- allocations outside any layer. Frameworks are asked for theirs in the first three measured inferences alone.
 -- @needs memory
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param iteration integer 0 Which inference, from 0.
+-- @param iteration integer - Which measured inference, from 0; by default the first that recorded any.
 -- @view pie label=holder value=bytes
 -- @view table caption=batch columns=pool,peak_bytes,time_ns,holder,blocks,bytes,share_pct bar=share_pct
 -- @column batch count Inputs per inference.

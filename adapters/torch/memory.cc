@@ -45,7 +45,7 @@ void Memory::report(const void* memory, int64_t bytes, double total, c10::Device
       held_now.erase(held);
     }
   }
-  if (!spans_) return;
+  if (!records_.load(std::memory_order_relaxed)) return;
   xsp_value values[2] = {};
   values[0].key = bytes_key_;
   values[0].kind = XSP_VALUE_COUNTER;

@@ -14,8 +14,11 @@ namespace xsp::torch_adapter {
 
 class Memory : public c10::MemoryReportingInfoBase {
  public:
-  // With `spans`, each allocation and release is a span of level api and type memory.
+  // With `spans`, allocations and releases can be recorded.
   explicit Memory(bool spans);
+
+  // Each allocation and release is a span of level api and type memory from now on, or is not.
+  void record(bool on) { records_.store(on && spans_, std::memory_order_relaxed); }
 
   // Sum the allocations from now on, or not: torch asks before it reports one.
   void count(bool on) { counts_.store(on, std::memory_order_relaxed); }
@@ -28,7 +31,7 @@ class Memory : public c10::MemoryReportingInfoBase {
   bool take_failure() { return failed_.exchange(false); }
 
   bool memoryProfilingEnabled() const override {
-    return spans_ || counts_.load(std::memory_order_relaxed);
+    return records_.load(std::memory_order_relaxed) || counts_.load(std::memory_order_relaxed);
   }
   // Versions of torch disagree about the type of the totals: one of each pair overrides.
   void reportMemoryUsage(void* memory, int64_t bytes, int64_t total, int64_t, c10::Device device) {
@@ -48,6 +51,7 @@ class Memory : public c10::MemoryReportingInfoBase {
   const bool spans_;
   uint32_t bytes_key_ = 0;
   uint32_t total_key_ = 0;
+  std::atomic<bool> records_{false};
   std::atomic<bool> counts_{false};
   std::atomic<bool> failed_{false};
   std::array<std::atomic<uint32_t>, 2 * kDevices> sites_{};  // of allocations, then of releases

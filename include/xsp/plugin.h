@@ -160,6 +160,10 @@ typedef struct xsp_adapter {
   /* How many runs of this model can be recorded at its levels, as frameworks that keep their own
    * profile do so in memory; 0: any number. NULL: any number. Beyond it, layers may be lost. */
   uint64_t (*runs_max)(xsp_model* model);
+  /* From the next run on, records what costs too much to be recorded in every run (allocations, as
+   * spans of the level api), or no longer; before the first call it does not. The worker asks for
+   * it in the first few inferences that are measured. NULL: there is nothing of the kind. */
+  void (*record_details)(xsp_model* model, uint32_t on);
 } xsp_adapter;
 
 #define XSP_ADAPTER_SYMBOL "xsp_adapter_entry"

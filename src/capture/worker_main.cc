@@ -31,6 +31,7 @@ namespace xsp::capture {
 namespace {
 
 constexpr uint64_t kIterationsMax = 100'000'000;  // of one `run`
+constexpr int kDetailedInferences = 3;            // the first that are measured
 
 class Replies {
  public:
@@ -276,10 +277,20 @@ class Worker {
     return true;
   }
 
+  void record_details(bool on) {
+    if (on) ++detailed_;
+    if (on == records_details_) return;
+    records_details_ = on;
+    if (XSP_HAS(xsp_adapter, adapter_, record_details) && adapter_->record_details != nullptr) {
+      adapter_->record_details(model_, on ? 1 : 0);
+    }
+  }
+
   // The measured loop: nothing but the run, its span and two readings of the clock.
   xsp_status run_iterations(bool is_warmup) {
     const bool collects = !collectors_.empty();
     for (size_t i = 0; i < durations_ns_.size(); ++i) {
+      record_details(!is_warmup && detailed_ < kDetailedInferences);
       xsp_span span = xsp_begin(&site_);
       if (collects) collectors_.begin(is_warmup);
       const int64_t begin = now_ns();
@@ -361,6 +372,8 @@ class Worker {
   xsp_site site_{};
   uint32_t iteration_key_ = 0;
   int64_t iteration_ = 0;
+  int detailed_ = 0;  // inferences in which details were recorded
+  bool records_details_ = false;
   std::vector<int64_t> durations_ns_;
   xsp_status status_ = XSP_OK;
   std::string why_;

@@ -27,7 +27,9 @@
 //                                         framework's default. runs: how many can be recorded until
 //                                         layers are lost; 0: any number. needed: how many count
 //                                         every counter once
-//   warm N        as run; collectors that count single spans do not count these
+//   warm N        as run, of inferences that are not measured: collectors that count single spans
+//                                         do not count these, and the adapter's details are not
+//                                         recorded, as they are in the first three of `run`
 //   run N         ran <first iteration> <duration ns>*N          each at the level model
 //   save FOLDER   saved <count> <file name>*count                the last results, in the model's
 //                                         order, as .npy files

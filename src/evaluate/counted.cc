@@ -29,7 +29,7 @@ class Counted {
   // The median of their latencies; 0 after a failure.
   double warm(int iterations) {
     if (!is_alive()) return 0;
-    const auto block = subject_.warm(iterations);
+    const auto block = subject_.warm(iterations, 0);
     series_.warmup_iterations += iterations;
     if (!block.ok()) return fail(block.error());
     return median_of(*block);

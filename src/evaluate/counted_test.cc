@@ -14,7 +14,7 @@ class Simulated : public Subject {
     counted += iterations;
     return take(iterations);
   }
-  Result<Block> warm(int iterations) override {
+  Result<Block> warm(int iterations, double) override {
     warmed += iterations;
     return take(iterations);
   }

@@ -230,7 +230,7 @@ class Experiment {
     workers_[i] = std::move(worker).value();
     run.ready = workers_[i]->ready();
     collect_notes(i);  // what takes long is told beforehand
-    const auto block = workers_[i]->warm(1);
+    const auto block = workers_[i]->warm(1, 0);
     if (!block.ok()) {
       fail(i, block.error());
       return false;

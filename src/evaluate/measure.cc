@@ -85,11 +85,12 @@ class Loop {
         std::clamp(count, 1.0, static_cast<double>(limits_.block_iterations_max)));
   }
 
-  std::optional<Block> run_block(size_t i, int iterations) {
+  std::optional<Block> run_block(size_t i, int iterations, bool is_warmup) {
     progress_.runs[i].is_current = true;
     tell();
     const double expected_s = iterations * expected_ns_[i] / kNsPerSecond;
-    auto block = subjects_[i]->run(iterations, expected_s);
+    auto block = is_warmup ? subjects_[i]->warm(iterations, expected_s)
+                           : subjects_[i]->run(iterations, expected_s);
     progress_.runs[i].is_current = false;
     if (block.ok()) return std::move(block).value();
     const bool interrupted = block.error().code == Code::kInterrupted;
@@ -109,7 +110,7 @@ class Loop {
     int iterations = 1;
     // Half of what it can run in all is left for measuring.
     while (!stopped() && room(i) / 2 >= iterations) {
-      const auto block = run_block(i, iterations);
+      const auto block = run_block(i, iterations, true);
       // Of a block that failed, the trace may hold any part.
       series.warmup_iterations += iterations;
       if (!block) return;
@@ -150,7 +151,7 @@ class Loop {
     measured.round = round_;
     measured.iterations = block_iterations_[i];
     measured.start_ns = environment_.now_ns();
-    const auto block = run_block(i, measured.iterations);
+    const auto block = run_block(i, measured.iterations, false);
     if (!block) return;
     measured.duration_ns = environment_.now_ns() - measured.start_ns;
     measured.machine = environment_.machine_state();

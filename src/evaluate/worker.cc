@@ -162,7 +162,9 @@ Result<Block> Worker::run(int iterations, double expected_s) {
   return run_block("run\t", iterations, expected_s);
 }
 
-Result<Block> Worker::warm(int iterations) { return run_block("warm\t", iterations, 0); }
+Result<Block> Worker::warm(int iterations, double expected_s) {
+  return run_block("warm\t", iterations, expected_s);
+}
 
 Result<Block> Worker::run_block(const char* command, int iterations, double expected_s) {
   const double limit = std::max(limits_.answer_s, 10 * expected_s);

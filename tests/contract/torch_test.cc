@@ -49,6 +49,22 @@ class TorchTest : public testing::Test {
     return read_trace(worker.trace());
   }
 
+  // How many spans there are of neither a model nor a layer, after these commands.
+  static size_t others_after(const Fields& commands) {
+    WorkerProcess worker(arguments(data("tiny.pt"), {}, "model,layer,api"));
+    worker.reply();
+    for (const std::string& command : commands) {
+      worker.send(command);
+      worker.reply();
+    }
+    for (const char* command : {"flush", "quit"}) {
+      worker.send(command);
+      worker.reply();
+    }
+    EXPECT_EQ(worker.wait(), 0);
+    return read_trace(worker.trace()).others;
+  }
+
   // What a worker says that fails, when it opens the model or runs it.
   static std::string failure(const std::string& path, Fields more = {}) {
     return failure_of(arguments(path, std::move(more), "model"));
@@ -113,6 +129,15 @@ TEST_F(TorchTest, NestedLayersLieInTheirs) {
   }
   EXPECT_EQ(outer, 5u * 4);
   EXPECT_EQ(inner, 5u * 4);
+}
+
+TEST_F(TorchTest, AllocationsAreRecordedInTheFirstThreeMeasuredInferences) {
+  EXPECT_EQ(others_after({"warm\t6"}), 0u);
+  const size_t once = others_after({"warm\t6", "run\t1"});
+  EXPECT_GT(once, 10u);  // each layer's results, and their release
+  const size_t thrice = others_after({"warm\t6", "run\t3"});
+  EXPECT_GT(thrice, 2 * once);
+  EXPECT_EQ(others_after({"warm\t6", "run\t2", "run\t1", "warm\t2", "run\t8"}), thrice);
 }
 
 TEST_F(TorchTest, BranchesRunAndDictionariesAreNamed) {

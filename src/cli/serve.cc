@@ -1,10 +1,13 @@
 // xsp serve: the page, live, over every .xsp file of a folder.
 #include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "cli/verbs.h"
@@ -17,7 +20,24 @@ struct Options {
   std::string folder = ".";
   std::string listen = "127.0.0.1:7777";
   std::string page;
+  std::string token_file;
+  bool upload = false;
+  uint64_t max_upload = uint64_t{1} << 30;
 };
+
+// Of the file, or of the environment; one that is made up where others can reach the server.
+Result<std::string> find_token(const Options& options, const std::string& host) {
+  std::string token;
+  if (!options.token_file.empty()) {
+    std::ifstream file(options.token_file);
+    if (!(file >> token)) return usage(options.token_file + ": holds no token: write one word");
+  } else if (const char* given = std::getenv("XSP_TOKEN")) {
+    token = given;
+  } else if (!serve::is_loopback(host) || options.upload) {
+    return serve::make_token();
+  }
+  return token;
+}
 
 Status parse_listen(const std::string& text, serve::ServerOptions& options) {
   const size_t colon = text.rfind(':');
@@ -28,6 +48,9 @@ Status parse_listen(const std::string& text, serve::ServerOptions& options) {
     return usage("--listen '" + text + "': not HOST:PORT: give one, such as 127.0.0.1:7777");
   }
   options.host = text.substr(0, colon);
+  if (options.host.starts_with('[') && options.host.ends_with(']')) {
+    options.host = options.host.substr(1, options.host.size() - 2);
+  }
   return Ok{};
 }
 
@@ -39,6 +62,8 @@ Status serve_folder(const Options& options) {
     if (!file) return usage(options.page + ": cannot be read: give an HTML file");
     chosen.page.assign(std::istreambuf_iterator<char>(file), {});
   }
+  XSP_TRY(chosen.token, find_token(options, chosen.host));
+  if (options.upload) chosen.max_upload_bytes = options.max_upload;
   XSP_TRY(auto library, serve::Library::of_folder(options.folder));
   // The signals are waited for by a thread of their own: a handler may do next to nothing.
   sigset_t signals;
@@ -72,10 +97,22 @@ void add_serve(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   verb->add_option("--page", options->page, "Serve this page, for those who work on it (see web/)")
       ->type_name("FILE");
+  verb->add_option("--token-file", options->token_file,
+                   "A file with the token that requests must have; or set XSP_TOKEN")
+      ->type_name("FILE");
+  verb->add_flag("--upload", options->upload,
+                 "Let those who have the token add evaluations to the folder");
+  verb->add_option("--max-upload", options->max_upload, "The largest of them, such as 500MB")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false));
   verb->footer(
+      "It listens on this machine alone. Elsewhere, or with --upload, it asks for a token: the\n"
+      "address that it prints has it. Its API: docs/http_api.md.\n"
+      "\n"
       "Examples:\n"
       "  xsp serve                               the current folder, at http://127.0.0.1:7777/\n"
-      "  xsp serve results --listen 127.0.0.1:0  any free port; the address is printed");
+      "  xsp serve results --listen 127.0.0.1:0  any free port; the address is printed\n"
+      "  xsp serve --listen 0.0.0.0:7777         for others, who need the token");
   verb->callback([options, &exit_status] {
     const Status status = serve_folder(*options);
     exit_status = status.ok() ? 0 : report(status.error());

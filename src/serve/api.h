@@ -8,6 +8,10 @@
 #ifndef XSP_SERVE_API_H_
 #define XSP_SERVE_API_H_
 
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +23,25 @@ namespace xsp::serve {
 struct Answer {
   int status = 200;
   std::string body;  // JSON
+};
+
+// Answers that were given lately, until their evaluations change. Any number of threads.
+class AnswerCache {
+ public:
+  static constexpr size_t kBytes = 64 << 20;
+
+  std::optional<std::string> find(const std::string& key);
+  void keep(const std::string& key, const std::string& body);
+
+ private:
+  struct Kept {
+    std::string body;
+    std::list<std::string>::iterator used;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Kept> kept_;
+  std::list<std::string> used_;  // keys, the latest first
+  size_t bytes_ = 0;
 };
 
 class Api {
@@ -34,6 +57,7 @@ class Api {
  private:
   Library& library_;
   size_t row_limit_;
+  AnswerCache cache_;
 };
 
 }  // namespace xsp::serve

@@ -1,6 +1,7 @@
 #include "serve/library.h"
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -48,13 +49,64 @@ void read_facts(store::Database& database, Entry& entry) {
 }  // namespace
 
 struct Library::Open {
+  using Clock = std::chrono::steady_clock;
+
   Stamp stamp;
+  fs::path path;
   Entry entry;
-  std::mutex mutex;  // of the database
+  std::mutex mutex;  // its holder's
+  // None: closed for others, or unreadable. Changed by the holder, or where there is none, and with
+  // `watched` locked.
   std::unique_ptr<store::Database> database;
+  std::mutex watched;  // of what follows, and of the database's life
+  std::optional<Clock::time_point> held_since;
+  Clock::time_point last_used = Clock::now();
 };
 
-Library::~Library() = default;
+Library::~Library() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  ending_.notify_all();
+  if (watch_.joinable()) watch_.join();
+}
+
+void Library::limit_queries(std::chrono::milliseconds limit) {
+  watch_ = std::thread([this, limit] { watch(limit); });
+}
+
+void Library::watch(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  while (!ending_.wait_for(lock, limit / 8, [this] { return is_ending_; })) {
+    for (const auto& [id, one] : open_) {
+      const std::lock_guard watched(one->watched);
+      if (one->held_since && one->database && Open::Clock::now() - *one->held_since > limit) {
+        one->database->interrupt();
+      }
+    }
+  }
+}
+
+// With mutex_ locked: closes those that nobody holds, the longest unused first, down to kOpen.
+void Library::close_idle() {
+  std::vector<std::pair<Open::Clock::time_point, Open*>> idle;
+  size_t open = 0;
+  for (const auto& [id, one] : open_) {
+    const std::lock_guard watched(one->watched);
+    open += one->database != nullptr;
+    if (one->database && !one->held_since) idle.emplace_back(one->last_used, one.get());
+  }
+  std::sort(idle.begin(), idle.end());
+  for (const auto& [used, one] : idle) {
+    if (open <= kOpen) break;
+    const std::unique_lock holder(one->mutex, std::try_to_lock);
+    if (!holder) continue;
+    const std::lock_guard watched(one->watched);
+    one->database.reset();
+    --open;
+  }
+}
 
 Result<std::unique_ptr<Library>> Library::of_folder(const fs::path& folder) {
   std::error_code error;
@@ -100,10 +152,12 @@ std::map<std::string, fs::path> Library::files() const {
 Result<std::shared_ptr<Library::Open>> Library::open(const std::string& id, const fs::path& path) {
   const std::lock_guard lock(mutex_);
   const Stamp stamp = stamp_of(path);
+  close_idle();
   const auto known = open_.find(id);
   if (known != open_.end() && known->second->stamp == stamp) return known->second;
   auto fresh = std::make_shared<Open>();
   fresh->stamp = stamp;
+  fresh->path = path;
   fresh->entry.id = id;
   fresh->entry.size_bytes = stamp.size;
   fresh->entry.modified = stamp.modified;
@@ -142,10 +196,35 @@ Result<Held> Library::hold(const std::string& id) {
   }
   XSP_TRY(std::shared_ptr<Open> one, open(id, found->second));
   if (!one->entry.reason.empty()) return failed(one->entry.reason);
-  return Held(std::move(one));
+  Held held(std::move(one));
+  if (held.open_->database == nullptr) {  // it was closed for others
+    XSP_TRY(store::Database database, store::Database::open(held.open_->path));
+    const std::lock_guard watched(held.open_->watched);
+    held.open_->database = std::make_unique<store::Database>(std::move(database));
+  }
+  return held;
 }
 
-Held::Held(std::shared_ptr<Library::Open> open) : open_(std::move(open)), lock_(open_->mutex) {}
+std::string Library::version(const std::string& id) const {
+  const auto now = files();
+  const auto found = now.find(id);
+  if (found == now.end()) return {};
+  const Stamp stamp = stamp_of(found->second);
+  return std::to_string(stamp.size) + "-" +
+         std::to_string(stamp.modified.time_since_epoch().count());
+}
+
+Held::Held(std::shared_ptr<Library::Open> open) : open_(std::move(open)), lock_(open_->mutex) {
+  const std::lock_guard watched(open_->watched);
+  open_->held_since = Library::Open::Clock::now();
+}
+
+Held::~Held() {
+  if (!open_) return;
+  const std::lock_guard watched(open_->watched);
+  open_->held_since.reset();
+  open_->last_used = Library::Open::Clock::now();
+}
 
 store::Database& Held::database() { return *open_->database; }
 const Entry& Held::entry() const { return open_->entry; }

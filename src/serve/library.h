@@ -1,5 +1,8 @@
 // Library: the .xsp files of a folder, or a list of them, by name; opened once, and kept open.
 //
+// At most kOpen databases are open at a time. A query that takes longer than the limit is broken
+// off.
+//
 // An evaluation's id is its path in the folder, with '/' between its parts, or the name of a file
 // of the list. Files may appear, vanish, change or be half-written at any time: each question looks
 // anew, and what cannot be read is listed with the reason.
@@ -8,11 +11,14 @@
 #ifndef XSP_SERVE_LIBRARY_H_
 #define XSP_SERVE_LIBRARY_H_
 
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/result.h"
@@ -42,11 +48,19 @@ class Library {
 
   static constexpr int kDepth = 4;
   static constexpr size_t kFiles = 1000;
+  static constexpr size_t kOpen = 16;
+
+  // Breaks queries off that take longer; by default none is. Before any other thread comes.
+  void limit_queries(std::chrono::milliseconds limit);
+  // The folder; empty for a list.
+  const std::filesystem::path& folder() const { return folder_; }
 
   // Newest first.
   std::vector<Entry> entries();
   // Waits until nobody else holds it. Unknown id: Code::kUsage.
   Result<Held> hold(const std::string& id);
+  // Tells one state of the file from another; empty: there is no such evaluation.
+  std::string version(const std::string& id) const;
 
  private:
   struct Open;
@@ -58,13 +72,21 @@ class Library {
 
   std::filesystem::path folder_;                        // empty: the list
   std::map<std::string, std::filesystem::path> files_;  // of the list
-  std::mutex mutex_;                                    // of open_
+  void watch(std::chrono::milliseconds limit);
+  void close_idle();
+
+  mutable std::mutex mutex_;  // of what follows
   std::map<std::string, std::shared_ptr<Open>> open_;
+  bool is_ending_ = false;
+  std::condition_variable ending_;
+  std::thread watch_;
 };
 
 // An open evaluation that nobody else uses.
 class Held {
  public:
+  Held(Held&&) noexcept = default;
+  ~Held();
   store::Database& database();
   const Entry& entry() const;
 

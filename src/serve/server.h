@@ -1,10 +1,17 @@
 // Server: the page and the API over HTTP.
+//
+// What protects it: it listens on the loopback unless told otherwise, and elsewhere answers nothing
+// of the API without the token; on the loopback it answers only to the loopback's own names, so
+// that no other site's page can ask it through a browser; sizes, times and the number of requests
+// at once are bounded; files are read where Library finds them, and none is written but by an
+// upload.
 #ifndef XSP_SERVE_SERVER_H_
 #define XSP_SERVE_SERVER_H_
 
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "serve/library.h"
@@ -13,9 +20,16 @@ namespace xsp::serve {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  int port = 7777;   // 0: any that is free
-  std::string page;  // another page than the one compiled in: its text; empty: that one
+  int port = 7777;    // 0: any that is free
+  std::string page;   // another page than the one compiled in: its text; empty: that one
+  std::string token;  // empty: none is asked for
+  uint64_t max_upload_bytes = 0;  // 0: uploads are refused; they need a token
 };
+
+// Is this name or address one of this machine's own, that no other machine reaches?
+bool is_loopback(std::string_view host);
+// 128 random bits as text.
+Result<std::string> make_token();
 
 class Server {
  public:
@@ -24,7 +38,7 @@ class Server {
 
   // Takes the port; returns the address to open: "http://127.0.0.1:7777/".
   Result<std::string> listen();
-  // Answers until stop(), which any thread or signal handler may call.
+  // Answers until stop(), which any thread may call.
   Status run();
   void stop();
 

@@ -330,6 +330,8 @@ Status Database::execute(std::string_view sql) {
   return run(*state_, sql, {}, &result);
 }
 
+void Database::interrupt() { duckdb_interrupt(state_->connection.get()); }
+
 Status Database::finish() {
   if (state_->partial.empty()) return Ok{};
   XSP_CHECK_OK(execute("CHECKPOINT"));

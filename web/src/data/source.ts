@@ -43,9 +43,19 @@ const recordedAnswers = () => (recorded ??= readRecorded());
 
 export const isReport = async () => (await recordedAnswers()) !== null;
 
-// The server's token comes in the page's own address once, and stays for the tab.
+const TOKEN = 'xsp-token';
+
+// The server's token comes in the page's own address, once; from there it goes to the tab's memory, so that it is
+// in no link that is passed on.
 function token(): string | null {
-  return sessionStorage.getItem('xsp-token');
+  const address = new URL(window.location.href);
+  const given = address.searchParams.get('token');
+  if (given !== null) {
+    sessionStorage.setItem(TOKEN, given);
+    address.searchParams.delete('token');
+    window.history.replaceState(null, '', address);
+  }
+  return sessionStorage.getItem(TOKEN);
 }
 
 async function ask(request: string, signal?: AbortSignal): Promise<unknown> {

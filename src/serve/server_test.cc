@@ -1,0 +1,288 @@
+// The server over a real socket, by a client that sends whatever it likes.
+#include "serve/server.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "store/database.h"
+
+namespace xsp::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHost = "Host: 127.0.0.1\r\nConnection: close\r\n";
+
+class ServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        fs::path(testing::TempDir()) /
+        ("serve_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_ / "deep");
+    make(folder_ / "deep" / "a b.xsp");
+  }
+  void TearDown() override {
+    if (server_) server_->stop();
+    if (running_.joinable()) running_.join();
+    server_.reset();
+    fs::remove_all(folder_);
+  }
+
+  static void make(const fs::path& path) {
+    auto database = store::Database::create(path);
+    ASSERT_TRUE(database.ok()) << database.error().text;
+    ASSERT_TRUE(database->execute("INSERT INTO evaluation VALUES ('model', 'tiny')").ok());
+    ASSERT_TRUE(database->finish().ok());
+  }
+
+  void start(ServerOptions options = {}) {
+    options.port = 0;
+    auto library = Library::of_folder(folder_);
+    ASSERT_TRUE(library.ok());
+    library_ = std::move(library).value();
+    server_ = std::make_unique<Server>(*library_, options);
+    const auto address = server_->listen();
+    ASSERT_TRUE(address.ok()) << address.error().text;
+    const std::string text = address.value();
+    std::from_chars(text.data() + text.rfind(':') + 1, text.data() + text.size(), port_);
+    running_ = std::thread([this] { EXPECT_TRUE(server_->run().ok()); });
+  }
+
+  int connect() const {
+    const int client = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port_);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    return client;
+  }
+  // What the server answers to these bytes, until it closes.
+  std::string say(const std::string& bytes) const {
+    const int client = connect();
+    EXPECT_EQ(send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    std::string answer;
+    char piece[4096];
+    for (ssize_t got; (got = recv(client, piece, sizeof piece, 0)) > 0;) {
+      answer.append(piece, static_cast<size_t>(got));
+    }
+    close(client);
+    return answer;
+  }
+  std::string get(const std::string& target, const std::string& headers = kHost) const {
+    return say("GET " + target + " HTTP/1.1\r\n" + headers + "\r\n");
+  }
+  static int status_of(const std::string& answer) {
+    int status = 0;
+    if (answer.size() > 12) std::from_chars(answer.data() + 9, answer.data() + 12, status);
+    return status;
+  }
+
+  fs::path folder_;
+  std::unique_ptr<Library> library_;
+  std::unique_ptr<Server> server_;
+  std::thread running_;
+  uint16_t port_ = 0;
+};
+
+TEST_F(ServerTest, SendsThePageAndTheAnswers) {
+  start();
+  const std::string page = get("/");
+  EXPECT_EQ(status_of(page), 200);
+  EXPECT_NE(page.find("<!doctype html>"), std::string::npos);
+  EXPECT_NE(page.find("Content-Security-Policy: default-src 'none'"), std::string::npos);
+  const std::string list = get("/api/v1/evaluations");
+  EXPECT_NE(list.find("\"id\":\"deep/a b.xsp\""), std::string::npos) << list;
+  const std::string one = get("/api/v1/evaluations/deep%2Fa%20b.xsp");
+  EXPECT_EQ(status_of(one), 200);
+  EXPECT_NE(one.find("\"model\":\"tiny\""), std::string::npos);
+  const std::string rows = get("/api/v1/evaluations/deep%2Fa%20b.xsp/analyses/model_information");
+  EXPECT_EQ(status_of(rows), 200);
+  EXPECT_NE(rows.find("\"not_measured\""), std::string::npos) << rows;
+}
+
+TEST_F(ServerTest, RefusesWhatLeadsOutOfTheFolder) {
+  const fs::path outside = folder_.string() + "_outside.xsp";
+  make(outside);
+  fs::create_symlink(outside, folder_ / "link.xsp");
+  start();
+  const std::string up = "..%2F" + outside.filename().string();
+  for (const std::string& id :
+       {up, "deep%2F..%2F" + up, "%2F" + outside.string().substr(1), std::string("link.xsp"),
+        std::string("..%2F..%2F..%2Fetc%2Fpasswd"), std::string("deep%2Fa%20b.xsp%00"),
+        std::string("."), std::string("%2e%2e")}) {
+    const std::string answer = get("/api/v1/evaluations/" + id);
+    EXPECT_GE(status_of(answer), 400) << id;
+    EXPECT_LT(status_of(answer), 500) << id;
+    EXPECT_EQ(answer.find("tiny"), std::string::npos) << id;
+  }
+  EXPECT_GE(status_of(get("/../../etc/passwd")), 400);
+  EXPECT_EQ(get("/api/v1/evaluations").find("link.xsp"), std::string::npos);
+  fs::remove(outside);
+}
+
+TEST_F(ServerTest, OutlivesWhatIsNoRequest) {
+  start();
+  const std::string longest(1 << 20, 'a');
+  EXPECT_EQ(status_of(get("/" + std::string(9000, 'a'))), 414);
+  for (const std::string& bytes :
+       {std::string("\r\n\r\n"), std::string("GET\r\n\r\n"), std::string("\0\1\2\3\r\n\r\n", 8),
+        "GET / HTTP/1.1\r\n" + std::string("X: ") + longest + "\r\n\r\n",
+        std::string("GET / HTTP/9.9\r\n\r\n"), std::string("GET / HTTP/1.1\r\nHost\r\n\r\n"),
+        std::string("POST /api/v1/evaluations?name=a.xsp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                    "Content-Length: 99999999999999999999\r\n\r\n"),
+        std::string("PUT / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"),
+        std::string("DELETE /api/v1/evaluations/a.xsp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                    "Connection: close\r\n\r\n")}) {
+    const int client = connect();
+    // The server may leave before all of it is said.
+    (void)!send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    shutdown(client, SHUT_WR);
+    std::string answer;
+    char piece[4096];
+    for (ssize_t got; (got = recv(client, piece, sizeof piece, 0)) > 0;) {
+      answer.append(piece, static_cast<size_t>(got));
+    }
+    close(client);
+    EXPECT_NE(status_of(answer), 200) << bytes.substr(0, 60);
+  }
+  EXPECT_EQ(status_of(get("/api/v1/catalogue")), 200);
+  EXPECT_TRUE(fs::exists(folder_ / "deep" / "a b.xsp"));
+}
+
+TEST_F(ServerTest, SlowClientsDoNotKeepOthersWaiting) {
+  start();
+  std::vector<int> slow;
+  for (int i = 0; i < 20; ++i) {
+    slow.push_back(connect());
+    EXPECT_EQ(send(slow.back(), "GET / HT", 8, MSG_NOSIGNAL), 8);
+  }
+  EXPECT_EQ(status_of(get("/api/v1/catalogue")), 200);
+  for (const int client : slow) close(client);
+}
+
+TEST_F(ServerTest, AnswersOnTheLoopbackToItsOwnNamesAlone) {
+  start();
+  EXPECT_EQ(status_of(get("/api/v1/catalogue", "Host: evil.example\r\nConnection: close\r\n")),
+            421);
+  EXPECT_EQ(status_of(get("/", "Host: evil.example:7777\r\nConnection: close\r\n")), 421);
+  EXPECT_EQ(status_of(get("/", "Host: localhost:7777\r\nConnection: close\r\n")), 200);
+  EXPECT_EQ(status_of(get("/", "Host: [::1]:7777\r\nConnection: close\r\n")), 200);
+}
+
+TEST_F(ServerTest, AsksForTheToken) {
+  ServerOptions options;
+  options.token = "secret";
+  start(options);
+  const std::string host(kHost);
+  EXPECT_EQ(status_of(get("/")), 200);  // the page itself holds nothing
+  EXPECT_EQ(status_of(get("/api/v1/evaluations")), 401);
+  EXPECT_EQ(status_of(get("/api/v1/evaluations", host + "Authorization: Bearer secre\r\n")), 401);
+  EXPECT_EQ(status_of(get("/api/v1/evaluations", host + "Authorization: Bearer secrets\r\n")), 401);
+  EXPECT_EQ(status_of(get("/api/v1/evaluations", host + "Authorization: Bearer secret\r\n")), 200);
+}
+
+class UploadTest : public ServerTest {
+ protected:
+  std::string post(const std::string& name, const std::string& body,
+                   const std::string& token = "secret") const {
+    return say("POST /api/v1/evaluations?name=" + name + " HTTP/1.1\r\n" + kHost +
+               "Authorization: Bearer " + token +
+               "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+  std::string bytes_of_evaluation() const {
+    std::ifstream file(folder_ / "deep" / "a b.xsp", std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  size_t files() const {
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+};
+
+TEST_F(UploadTest, AddsAnEvaluation) {
+  ServerOptions options;
+  options.token = "secret";
+  options.max_upload_bytes = 64 << 20;
+  start(options);
+  const std::string bytes = bytes_of_evaluation();
+  EXPECT_EQ(status_of(post("new.xsp", bytes)), 201);
+  EXPECT_TRUE(fs::exists(folder_ / "new.xsp"));
+  EXPECT_EQ(status_of(post("new.xsp", bytes)), 400) << "it must not take another's place";
+  EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(UploadTest, LeavesNothingOfWhatItRefuses) {
+  ServerOptions options;
+  options.token = "secret";
+  options.max_upload_bytes = 1 << 20;
+  start(options);
+  EXPECT_EQ(status_of(post("new.xsp", "no database")), 400);
+  EXPECT_EQ(status_of(post("new.xsp", std::string(2 << 20, 'x'))), 413);
+  EXPECT_EQ(status_of(post("new.xsp", "x", "wrong")), 401);
+  for (const char* name : {"", "x", ".xsp", "..%2Fx.xsp", "a%2Fb.xsp", ".a.xsp", "a.html"}) {
+    EXPECT_EQ(status_of(post(name, "x")), 400) << name;
+  }
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(UploadTest, IsOffUnlessAskedFor) {
+  ServerOptions options;
+  options.token = "secret";
+  start(options);
+  EXPECT_EQ(status_of(post("new.xsp", "x")), 403);
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(ServerTest, FilesThatChangeVanishOrBreakAreToldAsTheyAre) {
+  start();
+  const fs::path path = folder_ / "deep" / "a b.xsp";
+  EXPECT_EQ(status_of(get("/api/v1/evaluations/deep%2Fa%20b.xsp")), 200);
+  std::ofstream(folder_ / "broken.xsp") << "this is no database";
+  std::ofstream(folder_ / "empty.xsp");
+  std::string list = get("/api/v1/evaluations");
+  EXPECT_NE(list.find("\"status\":\"unreadable\""), std::string::npos);
+  EXPECT_EQ(status_of(get("/api/v1/evaluations/broken.xsp")), 500);
+  fs::remove(path);
+  EXPECT_EQ(status_of(get("/api/v1/evaluations/deep%2Fa%20b.xsp")), 400);
+  make(path);
+  EXPECT_EQ(status_of(get("/api/v1/evaluations/deep%2Fa%20b.xsp")), 200);
+}
+
+TEST_F(ServerTest, DamagedEvaluationsStopNobody) {
+  const fs::path path = folder_ / "deep" / "a b.xsp";
+  std::ifstream file(path, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  start();
+  unsigned seed = 1;
+  for (int round = 0; round < 24; ++round) {
+    std::string bytes = whole;
+    if (round % 3 == 0) bytes.resize(bytes.size() * static_cast<size_t>(round + 1) / 30);
+    for (int flip = 0; flip < 8 && round % 3 != 0; ++flip) {
+      seed = seed * 1664525 + 1013904223;
+      bytes[seed % bytes.size()] = static_cast<char>(bytes[seed % bytes.size()] ^ 0x55);
+    }
+    std::ofstream(folder_ / ("damaged" + std::to_string(round) + ".xsp"), std::ios::binary)
+        << bytes;
+  }
+  EXPECT_EQ(status_of(get("/api/v1/evaluations")), 200);
+  for (int round = 0; round < 24; ++round) {
+    const std::string at = "/api/v1/evaluations/damaged" + std::to_string(round) + ".xsp";
+    EXPECT_NE(status_of(get(at)), 0);
+    EXPECT_NE(status_of(get(at + "/analyses/audit")), 0);
+  }
+  EXPECT_EQ(status_of(get("/api/v1/evaluations/deep%2Fa%20b.xsp")), 200);
+}
+
+}  // namespace
+}  // namespace xsp::serve

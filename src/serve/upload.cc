@@ -1,0 +1,95 @@
+#include "serve/upload.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "store/database.h"
+
+namespace xsp::serve {
+namespace {
+
+constexpr size_t kNameLength = 120;
+
+Status check_name(const std::string& name) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  const bool fits = name.size() > 4 && name.size() <= kNameLength && name.ends_with(".xsp") &&
+                    is_plain(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+                      return is_plain(c) || c == '.' || c == '_' || c == '-';
+                    });
+  if (fits) return Ok{};
+  return usage(
+      "upload: the name is not one of letters, digits, '.', '_' and '-' that ends in .xsp: "
+      "give another");
+}
+
+}  // namespace
+
+Result<Upload> Upload::begin(const std::filesystem::path& folder, const std::string& name,
+                             uint64_t max_bytes) {
+  static std::atomic<int> count{0};
+  XSP_CHECK_OK(check_name(name));
+  if (folder.empty()) return usage("upload: no folder is served: xsp serve DIR serves one");
+  Upload upload;
+  upload.path_ = folder / name;
+  if (std::error_code error; std::filesystem::exists(upload.path_, error)) {
+    return usage("upload: " + name + " is there: choose another name");
+  }
+  // Not an .xsp file by its name: nobody lists it while it grows.
+  upload.partial_ =
+      folder / (name + ".upload-" + std::to_string(getpid()) + "-" + std::to_string(++count));
+  upload.left_ = max_bytes;
+  upload.file_ = ::open(upload.partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (upload.file_ < 0) {
+    return failed(std::string("upload: the folder cannot be written: ") + std::strerror(errno));
+  }
+  return upload;
+}
+
+Upload::Upload(Upload&& other) noexcept
+    : file_(std::exchange(other.file_, -1)),
+      left_(other.left_),
+      partial_(std::move(other.partial_)),
+      path_(std::move(other.path_)) {}
+
+Upload::~Upload() {
+  if (file_ < 0) return;
+  ::close(file_);
+  ::unlink(partial_.c_str());
+}
+
+Status Upload::write(std::string_view bytes) {
+  if (bytes.size() > left_) {
+    return Error{Code::kOutOfMemory, "upload: larger than --max-upload allows"};
+  }
+  left_ -= bytes.size();
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed(std::string("upload: ") + std::strerror(errno));
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return Ok{};
+}
+
+Status Upload::finish() {
+  const auto database = store::Database::open(partial_);
+  if (!database.ok()) return corrupt("upload: not an .xsp file that this xsp can read");
+  // A link fails where the name is taken, which a rename would replace.
+  if (::link(partial_.c_str(), path_.c_str()) != 0) {
+    if (errno == EEXIST) {
+      return usage("upload: " + path_.filename().string() + " is there: choose another name");
+    }
+    return failed(std::string("upload: ") + std::strerror(errno));
+  }
+  return Ok{};
+}
+
+}  // namespace xsp::serve

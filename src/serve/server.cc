@@ -122,10 +122,15 @@ void Server::State::receive(const httplib::Request& request, httplib::Response& 
       Upload::begin(library.folder(), request.get_param_value("name"), options.max_upload_bytes);
   Status status = upload.ok() ? Status(Ok{}) : Status(upload.error());
   if (upload.ok()) {
-    reader([&](const char* bytes, size_t size) {
+    const bool is_whole = reader([&](const char* bytes, size_t size) {
       status = upload->write({bytes, size});
       return status.ok();
     });
+    if (!is_whole && status.ok()) {
+      status = response.status == 413
+                   ? Error{Code::kOutOfMemory, "upload: larger than --max-upload allows"}
+                   : corrupt("upload: cut short");
+    }
     if (status.ok()) status = upload->finish();
   }
   if (status.ok()) {

@@ -88,7 +88,7 @@ Answer Api::answer(std::string_view target) {
   std::string_view path = request->path;
   if (!path.starts_with(kApiPrefix)) return refuse(404, "path: unknown: see docs/http_api.md");
   path.remove_prefix(kApiPrefix.size());
-  for (const auto* routes : {&evaluation_routes(), &compare_routes()}) {
+  for (const auto* routes : {&evaluation_routes(), &compare_routes(), &timeline_routes()}) {
     for (const Route& route : *routes) {
       const auto parts = match(route.pattern, path);
       if (!parts) continue;

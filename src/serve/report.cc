@@ -9,6 +9,7 @@
 #include "analyze/catalogue.h"
 #include "serve/api.h"
 #include "serve/routes.h"
+#include "serve/timeline.h"
 
 namespace xsp::serve {
 namespace {
@@ -75,6 +76,8 @@ Result<std::vector<std::string>> requests_of(Library& library) {
     if (!entry.reason.empty()) return failed(entry.reason);
     requests.push_back(prefix + "/evaluations/" + encode(entry.id));
     add_analyses(entry, requests);
+    XSP_TRY(const std::vector<std::string> timeline, timeline_requests(library, entry.id));
+    requests.insert(requests.end(), timeline.begin(), timeline.end());
   }
   for (std::string& one : compare_requests(entries)) requests.push_back(std::move(one));
   return requests;

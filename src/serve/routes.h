@@ -32,6 +32,7 @@ struct Route {
 
 const std::vector<Route>& evaluation_routes();  // evaluations.cc: catalogue, evaluations, analyses
 const std::vector<Route>& compare_routes();     // compare.cc: several evaluations
+const std::vector<Route>& timeline_routes();    // timeline.cc
 
 // What a report of these evaluations, in this order, records of their comparison: with each of them
 // as the reference, the others in order.

@@ -1,0 +1,35 @@
+// Cells of a result as the timeline reads them.
+#ifndef XSP_SERVE_TIMELINE_CELLS_H_
+#define XSP_SERVE_TIMELINE_CELLS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "store/database.h"
+
+namespace xsp::serve {
+
+inline std::optional<double> maybe_double(const store::Value& value) {
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
+  return std::nullopt;
+}
+
+// A sum of integers is a HUGEINT, and comes as a double.
+inline std::optional<int64_t> maybe_int(const store::Value& value) {
+  if (const auto* whole = std::get_if<int64_t>(&value)) return *whole;
+  if (const auto* real = std::get_if<double>(&value)) return static_cast<int64_t>(*real);
+  return std::nullopt;
+}
+
+inline int64_t int_of(const store::Value& value) { return maybe_int(value).value_or(0); }
+
+inline std::string text_of(const store::Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? std::string() : *text;
+}
+
+}  // namespace xsp::serve
+
+#endif  // XSP_SERVE_TIMELINE_CELLS_H_

@@ -1,0 +1,124 @@
+// What a report records of the timeline.
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "analyze/run.h"
+#include "serve/timeline.h"
+#include "serve/timeline_cells.h"
+#include "serve/timeline_run.h"
+
+namespace xsp::serve {
+namespace {
+
+using store::Database;
+using store::Table;
+
+constexpr size_t kTileBytes = 400;  // of an answer, about, besides its items
+constexpr size_t kItemBytes = 48;
+constexpr size_t kSpanBytes = 3'000;
+constexpr size_t kSpans = 400;  // of one run: each is a few queries
+
+// Of each batch size the run whose deepest level is deepest, without counters: what the page shows
+// first (defaultRun in web/src/timeline/runs.ts).
+constexpr const char* kDefaultRuns = R"(
+    SELECT run_id FROM run
+    WHERE status <> 'failed' AND NOT has_counters(counters)
+      AND EXISTS (SELECT 1 FROM span WHERE span.run_id = run.run_id)
+    QUALIFY row_number() OVER (PARTITION BY coalesce(batch, 1)
+      ORDER BY deepest_level(levels) DESC, iterations DESC, run_id) = 1
+    ORDER BY coalesce(batch, 1))";
+
+class Recording {
+ public:
+  Recording(Database& database, const TimelineRun& run, std::string prefix, size_t budget)
+      : database_(database), run_(run), prefix_(std::move(prefix)), budget_(budget) {}
+
+  Result<std::vector<std::string>> requests() {
+    const std::string number = std::to_string(run_.run());
+    requests_.push_back(prefix_ + "?run=" + number);
+    const TimelineIterations& found = run_.iterations();
+    const int64_t from = found.representative_start_ns;
+    const int64_t to = from + found.representative_duration_ns;
+    if (found.representative) {
+      XSP_CHECK_OK(add_tiles(from, to, budget_ / 2));
+      XSP_CHECK_OK(add_spans(*found.representative));
+    }
+    XSP_CHECK_OK(add_tiles(0, run_.axis_ns(), budget_));
+    return std::move(requests_);
+  }
+
+ private:
+  // The tiles of [from_ns, to_ns), coarse ones first, until they show every span or the bound is
+  // met.
+  Status add_tiles(int64_t from_ns, int64_t to_ns, size_t bound) {
+    std::deque<std::pair<int64_t, int64_t>> open = {{0, 0}};
+    for (; !open.empty() && bytes_ < bound; open.pop_front()) {
+      const auto [zoom, number] = open.front();
+      const TimelineWindow window = run_.window(zoom, number);
+      if (window.start_ns >= std::min(to_ns, run_.duration_ns() + 1) ||
+          window.end_ns() <= from_ns) {
+        continue;
+      }
+      XSP_TRY(const TimelineTile tile, run_.tile(database_, zoom, number));
+      if (added_.insert({zoom, number}).second) {
+        requests_.push_back(prefix_ + "/tile?run=" + std::to_string(run_.run()) +
+                            "&tile=" + std::to_string(number) + "&zoom=" + std::to_string(zoom));
+        bytes_ += kTileBytes + tile.items.items.size() * kItemBytes;
+        for (const std::string& text : tile.items.texts.all()) bytes_ += text.size();
+        for (const auto& series : tile.series) bytes_ += series.points.size() * kItemBytes;
+      }
+      if (tile.is_complete || zoom == run_.max_zoom()) continue;
+      open.emplace_back(zoom + 1, 2 * number);
+      open.emplace_back(zoom + 1, 2 * number + 1);
+    }
+    return Ok{};
+  }
+
+  // The spans of one iteration, the higher levels first.
+  Status add_spans(int64_t iteration) {
+    XSP_TRY(const Table table,
+            database_.query("SELECT span_id FROM span WHERE run_id = $run AND iteration = "
+                            "$iteration AND coalesce(type, '') <> 'memory' ORDER BY "
+                            "CASE level WHEN 6 THEN 3.5 ELSE level END, start_ns LIMIT $limit",
+                            {{"run", run_.run()},
+                             {"iteration", iteration},
+                             {"limit", static_cast<int64_t>(kSpans)}}));
+    for (const auto& row : table.rows) {
+      if (bytes_ > budget_ * 3 / 4) break;
+      requests_.push_back(prefix_ + "/span?run=" + std::to_string(run_.run()) +
+                          "&span=" + std::to_string(int_of(row[0])));
+      bytes_ += kSpanBytes;
+    }
+    return Ok{};
+  }
+
+  Database& database_;
+  const TimelineRun& run_;
+  std::string prefix_;
+  size_t budget_;
+  size_t bytes_ = 0;
+  std::vector<std::string> requests_;
+  std::set<std::pair<int64_t, int64_t>> added_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> timeline_requests(Library& library, const std::string& id) {
+  XSP_TRY(Held held, library.hold(id));
+  Database& database = held.database();
+  XSP_CHECK_OK(analyze::load_prelude(database));
+  XSP_TRY(const Table runs, database.query(kDefaultRuns));
+  std::vector<std::string> requests;
+  const std::string prefix = std::string(kApiPrefix) + "/evaluations/" + encode(id) + "/timeline";
+  for (const auto& row : runs.rows) {
+    XSP_TRY(const TimelineRun run, TimelineRun::load(database, int_of(row[0])));
+    Recording recording(database, run, prefix, kRecordedTimelineBytes / runs.rows.size());
+    XSP_TRY(const auto some, recording.requests());
+    requests.insert(requests.end(), some.begin(), some.end());
+  }
+  return requests;
+}
+
+}  // namespace xsp::serve

@@ -1,0 +1,324 @@
+#include "serve/timeline_run.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "analyze/catalogue.h"
+#include "analyze/run.h"
+#include "serve/timeline_cells.h"
+
+namespace xsp::serve {
+namespace {
+
+using store::Database;
+using store::Table;
+using Row = std::vector<store::Value>;
+
+// A tile's cells are few enough that an answer has at most this many items in all of its rows.
+constexpr int64_t kItemsOfTile = 16'384;
+constexpr int kMostCellBits = 9;
+constexpr int kLeastCellBits = 4;
+// A tile at the finest zoom of the summary holds about so many spans, and so does one of the next
+// finer zoom, which is read from the file.
+constexpr int64_t kSpansOfTile = 32'768;
+constexpr int64_t kCellsOfSummary = 1 << 18;
+
+int bits_of(int64_t number) {
+  return static_cast<int>(std::bit_width(static_cast<uint64_t>(number)));
+}
+
+std::string titled(const TimelineLane& lane) {
+  static const char* const kWhat[] = {"Application", "Model", "Layers",
+                                      "Library",     "API",   "Kernels"};
+  std::string title = kWhat[std::clamp<int64_t>(lane.level, 1, 6) - 1];
+  if (lane.device) title += " · device " + std::to_string(*lane.device);
+  if (lane.stream) title += " · stream " + std::to_string(*lane.stream);
+  if (!lane.stream && lane.thread) title += " · thread " + std::to_string(*lane.thread);
+  return title;
+}
+
+auto place_of(const TimelineLane& lane) {
+  return std::tie(lane.level, lane.device, lane.process, lane.thread, lane.stream);
+}
+
+}  // namespace
+
+Status TimelineRun::load_extent(Database& database) {
+  XSP_TRY(const Table known,
+          database.query("SELECT 1 FROM run WHERE run_id = $run", {{"run", run_}}));
+  if (known.rows.empty()) {
+    return not_available("run " + std::to_string(run_) + ": not in this evaluation");
+  }
+  XSP_TRY(const Table table, database.query(R"(
+      SELECT count(*), coalesce(min(start_ns), 0), coalesce(max(start_ns + duration_ns), 0)
+      FROM span WHERE run_id = $run)",
+                                            {{"run", run_}}));
+  spans_ = int_of(table.rows[0][0]);
+  base_ns_ = int_of(table.rows[0][1]);
+  duration_ns_ = std::max<int64_t>(int_of(table.rows[0][2]) - base_ns_, 0);
+  axis_bits_ = bits_of(duration_ns_);
+  if (axis_bits_ > 62) return corrupt("run " + std::to_string(run_) + ": its times are not times");
+  return Ok{};
+}
+
+Status TimelineRun::load_lanes(Database& database) {
+  XSP_TRY(const Table table, database.query(R"(
+      SELECT level, CASE WHEN stream IS NULL THEN process END AS process,
+        CASE WHEN stream IS NULL THEN thread END AS thread, device, stream,
+        max(depth) + 1 AS lane_rows, count(*) AS spans
+      FROM span WHERE run_id = $run GROUP BY ALL ORDER BY spans DESC)",
+                                            {{"run", run_}}));
+  for (const Row& row : table.rows) {
+    if (lanes_.size() == kMaxLanes) {
+      ++lanes_left_out_;
+      spans_left_out_ += int_of(row[6]);
+      continue;
+    }
+    TimelineLane lane;
+    lane.level = int_of(row[0]);
+    lane.process = maybe_int(row[1]);
+    lane.thread = maybe_int(row[2]);
+    lane.device = maybe_int(row[3]);
+    lane.stream = maybe_int(row[4]);
+    lane.rows = static_cast<int>(std::clamp<int64_t>(int_of(row[5]), 1, kMaxRows));
+    lane.spans = int_of(row[6]);
+    lane.unit = "ns";
+    lane.title = titled(lane);
+    lanes_.push_back(std::move(lane));
+  }
+  std::sort(lanes_.begin(), lanes_.end(),
+            [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
+  return Ok{};
+}
+
+void TimelineRun::choose_cells() {
+  int64_t rows = 1;
+  for (const TimelineLane& lane : lanes_) rows += lane.rows;
+  cell_bits_ = std::clamp(bits_of(kItemsOfTile / (2 * rows)) - 1, kLeastCellBits, kMostCellBits);
+  axis_bits_ = std::max(axis_bits_, cell_bits_);
+  const int by_spans = bits_of(spans_ / kSpansOfTile);
+  const int by_cells = bits_of(kCellsOfSummary / rows) - 1 - cell_bits_;
+  summary_zoom_ = std::clamp(std::min(by_spans, by_cells), 0, axis_bits_ - cell_bits_);
+}
+
+Status TimelineRun::load_iterations(Database& database) {
+  XSP_TRY(const Table table, database.query(R"(
+      WITH inference AS (
+        SELECT iteration, start_ns - $base AS start_ns, duration_ns,
+          row_number() OVER (ORDER BY start_ns, span_id) - 1 AS place, count(*) OVER () AS total
+        FROM span WHERE run_id = $run AND level = 2 AND depth = 0)
+      SELECT iteration, start_ns, duration_ns, total FROM inference
+      WHERE place % (1 + (total - 1) // $limit) = 0 ORDER BY place)",
+                                            {{"run", run_},
+                                             {"base", base_ns_},
+                                             {"limit", static_cast<int64_t>(kMaxIterations)}}));
+  for (const Row& row : table.rows) {
+    iterations_.total = int_of(row[3]);
+    iterations_.iteration.push_back(int_of(row[0]));
+    iterations_.start_ns.push_back(int_of(row[1]));
+    iterations_.duration_ns.push_back(int_of(row[2]));
+  }
+  const auto limit = static_cast<int64_t>(kMaxIterations);
+  iterations_.every = 1 + std::max<int64_t>(iterations_.total - 1, 0) / limit;
+  XSP_TRY(const Table nearest, database.query(R"(
+      WITH inference AS (
+        SELECT iteration, start_ns - $base AS start_ns, duration_ns FROM span
+        WHERE run_id = $run AND level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open)
+      SELECT iteration, start_ns, duration_ns FROM inference
+      ORDER BY abs(duration_ns - (SELECT quantile_disc(duration_ns, 0.5) FROM inference)), iteration
+      LIMIT 1)",
+                                              {{"run", run_}, {"base", base_ns_}}));
+  for (const Row& row : nearest.rows) {
+    iterations_.representative = int_of(row[0]);
+    iterations_.representative_start_ns = int_of(row[1]);
+    iterations_.representative_duration_ns = int_of(row[2]);
+  }
+  return Ok{};
+}
+
+Status TimelineRun::load_latency(Database& database) {
+  XSP_CHECK_OK(analyze::load_prelude(database));
+  XSP_TRY(const Table table, database.query(R"(
+      SELECT (SELECT trimmed_mean(list_sort(list(duration_ns))) FROM span
+              WHERE run_id = $run AND level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open),
+        (SELECT trimmed_mean(sorted) FROM model_latency
+         WHERE batch = (SELECT coalesce(batch, 1) FROM run WHERE run_id = $run)))",
+                                            {{"run", run_}}));
+  latency_ns_ = maybe_double(table.rows[0][0]);
+  undisturbed_ns_ = maybe_double(table.rows[0][1]);
+  return Ok{};
+}
+
+Status TimelineRun::read_items(Database& database, int64_t from_ns, int64_t to_ns, int64_t cell_ns,
+                               int64_t below_ns, TimelineItems* out) const {
+  // A span as long as a cell is a group of its own: that of its id.
+  XSP_TRY(const Table table, database.query(R"(
+      SELECT level, CASE WHEN stream IS NULL THEN process END AS place,
+        CASE WHEN stream IS NULL THEN thread END AS line, device, stream,
+        least(depth, $last_row) AS lane_row, (start_ns - $base) // $cell AS cell,
+        CASE WHEN duration_ns >= $cell THEN span_id END AS alone,
+        count(*), min(start_ns) - $base, max(start_ns + duration_ns) - $base, sum(duration_ns),
+        arg_max(span_id, duration_ns), arg_max(name, duration_ns),
+        arg_max(coalesce(type, ''), duration_ns)
+      FROM span WHERE run_id = $run AND start_ns >= $from + $base AND start_ns < $to + $base
+        AND duration_ns < $below
+      GROUP BY level, place, line, device, stream, lane_row, cell, alone)",
+                                            {{"run", run_},
+                                             {"base", base_ns_},
+                                             {"cell", cell_ns},
+                                             {"below", below_ns},
+                                             {"from", from_ns},
+                                             {"to", to_ns},
+                                             {"last_row", int64_t{kMaxRows - 1}}}));
+  out->items.reserve(table.rows.size());
+  for (const Row& row : table.rows) {
+    const auto lane = lane_of(int_of(row[0]), maybe_int(row[1]), maybe_int(row[2]),
+                              maybe_int(row[3]), maybe_int(row[4]));
+    if (!lane) continue;
+    TimelineItem item;
+    item.lane = *lane;
+    item.row = static_cast<uint16_t>(int_of(row[5]));
+    item.count = int_of(row[8]);
+    item.start_ns = int_of(row[9]);
+    item.end_ns = int_of(row[10]);
+    item.busy_ns = int_of(row[11]);
+    item.span_id = int_of(row[12]);
+    item.name = out->texts.number(text_of(row[13]));
+    item.type = out->texts.number(text_of(row[14]));
+    out->items.push_back(item);
+  }
+  sort_items(&out->items);
+  return Ok{};
+}
+
+Status TimelineRun::load_summary(Database& database) {
+  const int64_t cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
+  XSP_CHECK_OK(read_items(database, 0, axis_ns(), cell_ns, cell_ns, &summary_));
+  return load_long_spans(database);
+}
+
+Status TimelineRun::load_long_spans(Database& database) {
+  const int64_t cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
+  XSP_TRY(const Table table, database.query(R"(
+      SELECT level, CASE WHEN stream IS NULL THEN process END,
+        CASE WHEN stream IS NULL THEN thread END, device, stream, least(depth, $last_row),
+        start_ns - $base, duration_ns, span_id, name, coalesce(type, ''), count(*) OVER ()
+      FROM span WHERE run_id = $run AND duration_ns >= $cell
+      ORDER BY duration_ns DESC, span_id LIMIT $limit)",
+                                            {{"run", run_},
+                                             {"base", base_ns_},
+                                             {"cell", cell_ns},
+                                             {"last_row", int64_t{kMaxRows - 1}},
+                                             {"limit", static_cast<int64_t>(kMaxLongSpans)}}));
+  for (const Row& row : table.rows) {
+    const auto lane = lane_of(int_of(row[0]), maybe_int(row[1]), maybe_int(row[2]),
+                              maybe_int(row[3]), maybe_int(row[4]));
+    if (!lane) continue;
+    TimelineItem item;
+    item.lane = *lane;
+    item.row = static_cast<uint16_t>(int_of(row[5]));
+    item.start_ns = int_of(row[6]);
+    item.busy_ns = int_of(row[7]);
+    item.end_ns = item.start_ns + item.busy_ns;
+    item.span_id = int_of(row[8]);
+    item.name = summary_.texts.number(text_of(row[9]));
+    item.type = summary_.texts.number(text_of(row[10]));
+    long_.push_back(item);
+  }
+  if (!table.rows.empty()) {
+    spans_left_out_ += int_of(table.rows[0][11]) - static_cast<int64_t>(table.rows.size());
+  }
+  sort_items(&long_);
+  return Ok{};
+}
+
+Result<TimelineRun> TimelineRun::load(Database& database, int64_t run) {
+  TimelineRun loaded;
+  loaded.run_ = run;
+  XSP_CHECK_OK(loaded.load_extent(database));
+  XSP_CHECK_OK(loaded.load_lanes(database));
+  loaded.choose_cells();
+  XSP_CHECK_OK(loaded.load_iterations(database));
+  XSP_CHECK_OK(loaded.load_latency(database));
+  XSP_CHECK_OK(loaded.load_summary(database));
+  XSP_CHECK_OK(loaded.load_series(database));
+  return loaded;
+}
+
+std::optional<uint16_t> TimelineRun::lane_of(int64_t level, std::optional<int64_t> process,
+                                             std::optional<int64_t> thread,
+                                             std::optional<int64_t> device,
+                                             std::optional<int64_t> stream) const {
+  TimelineLane wanted;
+  wanted.level = level;
+  wanted.device = device;
+  wanted.stream = stream;
+  if (!stream) {
+    wanted.process = process;
+    wanted.thread = thread;
+  }
+  const auto end = std::find_if(lanes_.begin(), lanes_.end(),
+                                [](const TimelineLane& lane) { return lane.is_series; });
+  const auto found =
+      std::lower_bound(lanes_.begin(), end, wanted,
+                       [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
+  if (found == end || place_of(*found) != place_of(wanted)) return std::nullopt;
+  return static_cast<uint16_t>(found - lanes_.begin());
+}
+
+TimelineWindow TimelineRun::window(int64_t zoom, int64_t tile) const {
+  const int64_t length = axis_ns() >> zoom;
+  return {tile * length, length >> cell_bits_, cells()};
+}
+
+Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t tile) const {
+  if (zoom < 0 || zoom > max_zoom()) {
+    return usage("zoom " + std::to_string(zoom) + ": it goes from 0 to " +
+                 std::to_string(max_zoom()));
+  }
+  if (tile < 0 || tile >= int64_t{1} << zoom) {
+    return usage("tile " + std::to_string(tile) + ": at zoom " + std::to_string(zoom) +
+                 " they are 0 to " + std::to_string((int64_t{1} << zoom) - 1));
+  }
+  const TimelineWindow wanted = window(zoom, tile);
+  const int64_t summary_cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
+  TimelineItems fine;
+  if (zoom > summary_zoom_) {
+    XSP_CHECK_OK(read_items(database, wanted.start_ns - summary_cell_ns, wanted.end_ns(),
+                            wanted.cell_ns, summary_cell_ns, &fine));
+  }
+  const TimelineItems& shorter = zoom > summary_zoom_ ? fine : summary_;
+  TimelineTile result;
+  std::vector<TimelineItem> all;
+  const auto take = [&](const TimelineItem& item, const TextTable& texts) {
+    if (item.start_ns >= wanted.end_ns() || item.end_ns < wanted.start_ns) return;
+    all.push_back(item);
+    all.back().name = result.items.texts.number(texts.text(item.name));
+    all.back().type = result.items.texts.number(texts.text(item.type));
+  };
+  for (const TimelineItem& item : shorter.items) take(item, shorter.texts);
+  for (const TimelineItem& item : long_) take(item, summary_.texts);
+  sort_items(&all);
+  result.items.items = fold(all, wanted);
+  result.is_complete = std::none_of(result.items.items.begin(), result.items.items.end(),
+                                    [](const TimelineItem& item) { return item.count > 1; });
+  for (size_t i = 0; i < series_.size(); ++i) {
+    result.series.push_back(cut(i, wanted, &result.is_complete));
+  }
+  return result;
+}
+
+size_t TimelineRun::bytes() const {
+  size_t bytes =
+      sizeof *this + (summary_.items.capacity() + long_.capacity()) * sizeof(TimelineItem);
+  bytes += summary_.texts.bytes() + lanes_.size() * (sizeof(TimelineLane) + 64);
+  bytes += iterations_.iteration.size() * 3 * sizeof(int64_t);
+  for (const Series& series : series_) bytes += series.points.capacity() * sizeof(TimelinePoint);
+  return bytes;
+}
+
+}  // namespace xsp::serve

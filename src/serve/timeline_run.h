@@ -1,0 +1,147 @@
+// One run of an evaluation as the timeline shows it: its lanes, its iterations, its tiles.
+//
+// The time axis is the smallest power of two of nanoseconds that holds the run; zoom level Z cuts
+// it into 2^Z tiles, each into `cells` cells. A summary, made by one GROUP BY when the run is
+// first looked at, answers the coarse zoom levels from memory; the finer ones are one GROUP BY over
+// the rows of their time, which the order of the rows (that of their ends) makes short.
+//
+// Thread rule: constant once it is loaded; tile() uses the Database, which is its caller's for that
+// time.
+#ifndef XSP_SERVE_TIMELINE_RUN_H_
+#define XSP_SERVE_TIMELINE_RUN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "serve/timeline_items.h"
+#include "store/database.h"
+
+namespace xsp::serve {
+
+// Bounds. A lane's spans that nest deeper than kMaxRows are drawn in its last row; lanes beyond
+// kMaxLanes are left out and counted.
+inline constexpr int kMaxRows = 32;
+inline constexpr size_t kMaxLanes = 256;
+inline constexpr size_t kMaxIterations = 10'000;
+inline constexpr size_t kMaxPoints = 200'000;
+inline constexpr size_t kMaxLongSpans = 200'000;
+
+struct TimelineLane {
+  bool is_series = false;
+  int64_t level = 0;
+  std::optional<int64_t> process;
+  std::optional<int64_t> thread;
+  std::optional<int64_t> device;
+  std::optional<int64_t> stream;
+  int rows = 1;
+  int64_t spans = 0;  // of a series: its points
+  std::string title;
+  std::string unit;
+};
+
+// A series' value from time_ns on. Where a cell has several, `value` is the last.
+struct TimelinePoint {
+  int64_t time_ns = 0;
+  double value = 0;  // not finite: not measured from here on
+  double low = 0;
+  double high = 0;
+};
+
+struct TimelineIterations {
+  int64_t total = 0;
+  int64_t every = 1;  // only every so many are listed
+  std::vector<int64_t> iteration;
+  std::vector<int64_t> start_ns;
+  std::vector<int64_t> duration_ns;
+  // Of the iterations after warm-up, the one whose latency is nearest to their median.
+  std::optional<int64_t> representative;
+  int64_t representative_start_ns = 0;
+  int64_t representative_duration_ns = 0;
+};
+
+struct TimelineTile {
+  bool is_complete = false;  // every span is an item of its own: a finer zoom shows no more
+  TimelineItems items;
+  struct Series {
+    uint16_t lane = 0;
+    std::vector<TimelinePoint> points;  // the first may lie before the tile
+  };
+  std::vector<Series> series;
+};
+
+class TimelineRun {
+ public:
+  // Code::kNotAvailable: there is no such run.
+  static Result<TimelineRun> load(store::Database& database, int64_t run);
+
+  int64_t run() const { return run_; }
+  int64_t base_ns() const { return base_ns_; }
+  int64_t duration_ns() const { return duration_ns_; }
+  int64_t axis_ns() const { return int64_t{1} << axis_bits_; }
+  int64_t cells() const { return int64_t{1} << cell_bits_; }
+  int64_t max_zoom() const { return axis_bits_ - cell_bits_; }
+  int64_t spans() const { return spans_; }
+  int64_t lanes_left_out() const { return lanes_left_out_; }
+  int64_t spans_left_out() const { return spans_left_out_; }
+  const std::vector<TimelineLane>& lanes() const { return lanes_; }
+  const TimelineIterations& iterations() const { return iterations_; }
+  // What the model takes in this run, and in the run of the model alone at the same batch size
+  // (trimmed means); empty: not measured.
+  std::optional<double> latency_ns() const { return latency_ns_; }
+  std::optional<double> undisturbed_ns() const { return undisturbed_ns_; }
+  size_t bytes() const;
+
+  // The lane of a span; empty: one that was left out.
+  std::optional<uint16_t> lane_of(int64_t level, std::optional<int64_t> process,
+                                  std::optional<int64_t> thread, std::optional<int64_t> device,
+                                  std::optional<int64_t> stream) const;
+
+  TimelineWindow window(int64_t zoom, int64_t tile) const;
+  // Code::kUsage: there is no such tile.
+  Result<TimelineTile> tile(store::Database& database, int64_t zoom, int64_t tile) const;
+
+ private:
+  Status load_extent(store::Database& database);
+  Status load_lanes(store::Database& database);
+  Status load_iterations(store::Database& database);
+  Status load_latency(store::Database& database);
+  Status load_series(store::Database& database);
+  Status load_summary(store::Database& database);
+  Status load_long_spans(store::Database& database);
+  void choose_cells();
+  TimelineTile::Series cut(size_t series, const TimelineWindow& window, bool* is_complete) const;
+
+  // Reads the spans that start in [from_ns, to_ns) and are shorter than below_ns: those shorter
+  // than cell_ns grouped by cell.
+  Status read_items(store::Database& database, int64_t from_ns, int64_t to_ns, int64_t cell_ns,
+                    int64_t below_ns, TimelineItems* items) const;
+
+  int64_t run_ = 0;
+  int64_t base_ns_ = 0;
+  int64_t duration_ns_ = 0;
+  int64_t spans_ = 0;
+  int64_t lanes_left_out_ = 0;
+  int64_t spans_left_out_ = 0;
+  int axis_bits_ = 0;
+  int cell_bits_ = 0;
+  int summary_zoom_ = 0;  // the finest zoom that the summary answers
+  std::vector<TimelineLane> lanes_;
+  TimelineIterations iterations_;
+  std::optional<double> latency_ns_;
+  std::optional<double> undisturbed_ns_;
+  TimelineItems summary_;
+  std::vector<TimelineItem> long_;  // spans at least a cell of the summary long; summary_'s texts
+  struct Series {
+    uint16_t lane = 0;
+    int64_t resolution_ns = 1;
+    std::vector<TimelinePoint> points;
+  };
+  std::vector<Series> series_;
+};
+
+}  // namespace xsp::serve
+
+#endif  // XSP_SERVE_TIMELINE_RUN_H_

@@ -1,0 +1,118 @@
+// Series of a run: what was measured beside its spans, as values over time.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "serve/timeline_cells.h"
+#include "serve/timeline_run.h"
+
+namespace xsp::serve {
+namespace {
+
+using store::Database;
+using store::Table;
+
+// Of the samples of a device each value holds for the sample's own time; of an allocator from its
+// event on. What is drawn of each, and in which unit.
+constexpr const char* kPoints = R"(
+    WITH event AS (
+      SELECT span_id, site_id, start_ns - $base AS time_ns, duration_ns, device, level
+      FROM span WHERE run_id = $run
+        AND (type = 'memory' OR (level = 1 AND name = 'sample' AND device IS NOT NULL))),
+    pool AS (
+      SELECT span_id, any_value(value) AS pool FROM (
+        SELECT span_id, value FROM span_attribute WHERE run_id = $run AND key = 'pool'
+        UNION ALL
+        SELECT span_id, value FROM event JOIN site_attribute USING (site_id)
+        WHERE run_id = $run AND key = 'pool') GROUP BY span_id),
+    point AS (
+      SELECT e.device, c.name, CASE WHEN e.level = 1 THEN '' ELSE coalesce(pool, '') END AS pool,
+        e.level = 1 AS is_sample, time_ns, e.duration_ns, value, span_id
+      FROM event e JOIN span_counter c USING (span_id) LEFT JOIN pool USING (span_id)
+      WHERE c.run_id = $run AND ((e.level > 1 AND c.name = 'allocated_bytes')
+        OR (e.level = 1 AND c.name IN ('power_w', 'sm_clock_mhz', 'temperature_c')))),
+    resolution AS (SELECT greatest(1, CASE WHEN count(*) > $limit THEN $coarse END) AS cell FROM point)
+    SELECT name, pool, any_value(device), is_sample, any_value(cell), min(time_ns),
+      arg_max(value, (time_ns, span_id)), min(value), max(value), max(time_ns + duration_ns), count(*)
+    FROM point, resolution GROUP BY name, pool, is_sample, time_ns // cell
+    ORDER BY is_sample DESC, name, pool, min(time_ns))";
+
+std::pair<std::string, std::string> title_and_unit(const std::string& counter,
+                                                   const std::string& pool) {
+  if (counter == "power_w") return {"Power", "W"};
+  if (counter == "sm_clock_mhz") return {"SM clock", "MHz"};
+  if (counter == "temperature_c") return {"Temperature", "°C"};
+  return {pool.empty() ? "Allocated" : "Allocated · " + pool, "bytes"};
+}
+
+}  // namespace
+
+Status TimelineRun::load_series(Database& database) {
+  XSP_TRY(const Table table,
+          database.query(kPoints, {{"run", run_},
+                                   {"base", base_ns_},
+                                   {"limit", static_cast<int64_t>(kMaxPoints)},
+                                   {"coarse", std::max<int64_t>(1, axis_ns() >> 15)}}));
+  std::pair<std::string, std::string> open;
+  int64_t end_ns = 0;
+  const auto close = [&](bool is_sample) {
+    if (!is_sample || series_.empty()) return;
+    const double nothing = std::numeric_limits<double>::quiet_NaN();
+    series_.back().points.push_back({end_ns, nothing, nothing, nothing});
+  };
+  bool was_sample = false;
+  for (const auto& row : table.rows) {
+    const std::pair<std::string, std::string> key = {text_of(row[0]), text_of(row[1])};
+    if (series_.empty() || key != open) {
+      close(was_sample);
+      if (lanes_.size() >= 2 * kMaxLanes) break;
+      open = key;
+      was_sample = std::get<bool>(row[3]);
+      TimelineLane lane;
+      lane.is_series = true;
+      lane.level = was_sample ? 1 : 5;
+      lane.device = maybe_int(row[2]);
+      std::tie(lane.title, lane.unit) = title_and_unit(key.first, key.second);
+      series_.push_back({static_cast<uint16_t>(lanes_.size()), int_of(row[4]), {}});
+      lanes_.push_back(std::move(lane));
+    }
+    end_ns = int_of(row[9]);
+    lanes_.back().spans += int_of(row[10]);
+    series_.back().points.push_back({int_of(row[5]), maybe_double(row[6]).value_or(0),
+                                     maybe_double(row[7]).value_or(0),
+                                     maybe_double(row[8]).value_or(0)});
+  }
+  close(was_sample);
+  return Ok{};
+}
+
+TimelineTile::Series TimelineRun::cut(size_t number, const TimelineWindow& window,
+                                      bool* is_complete) const {
+  const Series& series = series_[number];
+  TimelineTile::Series result{series.lane, {}};
+  const auto after = [](int64_t time, const TimelinePoint& point) { return time < point.time_ns; };
+  const auto& points = series.points;
+  auto at = std::upper_bound(points.begin(), points.end(), window.start_ns, after);
+  if (at != points.begin()) --at;
+  int64_t last_cell = -1;
+  for (; at != points.end() && at->time_ns < window.end_ns(); ++at) {
+    const bool is_before = at->time_ns < window.start_ns;
+    const int64_t cell = is_before ? -1 : (at->time_ns - window.start_ns) / window.cell_ns;
+    if (!result.points.empty() && cell == last_cell && std::isfinite(at->value) &&
+        std::isfinite(result.points.back().value)) {
+      TimelinePoint& point = result.points.back();
+      point.value = at->value;
+      point.low = std::min(point.low, at->low);
+      point.high = std::max(point.high, at->high);
+      *is_complete = false;
+      continue;
+    }
+    last_cell = cell;
+    result.points.push_back(*at);
+  }
+  return result;
+}
+
+}  // namespace xsp::serve

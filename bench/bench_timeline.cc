@@ -47,7 +47,8 @@ const char* const kEvaluation = R"sql(
 INSERT INTO evaluation VALUES ('model', 'synthetic'), ('framework', 'bench'),
   ('device', 'cuda:0');
 CREATE TEMP TABLE plan AS SELECT * FROM (VALUES
-  (1, 'model', NULL, $n // 10 + 20, 0::BIGINT, 900000), (2, 'model,layer', NULL, $n // 10 + 20, 0, 920000),
+  (1, 'model', NULL, $n // 10 + 20, 0::BIGINT, 900000), (2, 'model,layer', NULL, $n // 10 + 20,
+    0, 920000),
   (3, 'model,layer,api,kernel', NULL, $n, 0::BIGINT, 950000),
   (4, 'model', 'energy', 2000, 0, 900000)) t(run_id, levels, counters, n, base, duration);
 UPDATE plan SET base = 1700000000000000000 + run_id * 86400000000000;
@@ -57,23 +58,29 @@ INSERT INTO run BY NAME
     'interval' AS stopped_by FROM plan;
 INSERT INTO block BY NAME
   SELECT run_id, b AS block, b * n // 20 AS first_iteration, n // 20 AS iterations,
-    base + b * n // 20 * 1000000 AS start_ns, n // 20 * 1000000 AS duration_ns FROM plan, range(20) t(b);
+    base + b * n // 20 * 1000000 AS start_ns, n // 20 * 1000000 AS duration_ns FROM plan,
+      range(20) t(b);
 INSERT INTO span BY NAME
   SELECT run_id, i * 280 + k + 1 AS span_id,
     CASE WHEN k < 58 THEN i * 280 + 259 WHEN k = 258 THEN NULL
          ELSE i * 280 + (k - 58) % 100 * 58 // 100 + 1 END AS parent_id,
-    CASE WHEN k < 58 THEN 3 WHEN k < 158 THEN 5 WHEN k < 258 THEN 6 WHEN k = 258 THEN 2 ELSE 5 END AS level,
-    CASE WHEN k < 58 THEN concat('stage', k // 15, '/block', k // 3 % 5, '/', ['conv', 'relu', 'add'][k % 3 + 1])
+    CASE WHEN k < 58 THEN 3 WHEN k < 158 THEN 5 WHEN k < 258 THEN 6 WHEN k = 258 THEN 2 ELSE 5
+      END AS level,
+    CASE WHEN k < 58 THEN concat('stage', k // 15, '/block', k // 3 % 5, '/', ['conv', 'relu',
+      'add'][k % 3 + 1])
          WHEN k < 158 THEN 'cudaLaunchKernel'
          WHEN k < 258 THEN concat('void kernel_', k % 40, '<float, 128>(float*, int)')
          WHEN k = 258 THEN 'synthetic' WHEN k % 2 = 1 THEN 'allocate' ELSE 'free' END AS name,
     CASE WHEN k < 58 THEN ['Conv', 'Relu', 'Add'][k % 3 + 1]
-         WHEN k < 158 THEN 'launch' WHEN k < 258 THEN 'kernel' WHEN k > 258 THEN 'memory' END AS type,
+         WHEN k < 158 THEN 'launch' WHEN k < 258 THEN 'kernel' WHEN k > 258 THEN 'memory' END AS
+           type,
     i - 10 AS iteration,
-    CASE WHEN k < 58 THEN k WHEN k < 158 THEN k - 58 WHEN k < 258 THEN k - 158 ELSE 0 END AS ordinal,
+    CASE WHEN k < 58 THEN k WHEN k < 158 THEN k - 58 WHEN k < 258 THEN k - 158 ELSE 0 END AS
+      ordinal,
     base + 1000000 * i
       + CASE WHEN k < 58 THEN k * 15000 WHEN k < 158 THEN (k - 58) * 8700 + 2000
-             WHEN k < 258 THEN (k - 158) * 8800 + 9000 WHEN k > 258 THEN (k - 259) * 74000 + 500 ELSE 0 END
+             WHEN k < 258 THEN (k - 158) * 8800 + 9000 WHEN k > 258 THEN (k - 259) * 74000 + 500
+               ELSE 0 END
       AS start_ns,
     CASE WHEN k < 58 THEN 14000 + hash(i * 280 + k) % 1000
          WHEN k < 158 THEN 2000 + hash(i * 280 + k) % 500
@@ -84,27 +91,33 @@ INSERT INTO span BY NAME
     CASE WHEN k >= 158 AND k < 258 THEN 7 + k % 2 END AS stream,
     CASE WHEN k >= 58 AND k < 258 THEN i * 100 + (k - 58) % 100 + 1 END AS correlation_id,
     i * 280 + 259 AS model_id,
-    CASE WHEN k < 58 THEN i * 280 + k + 1 WHEN k <> 258 THEN i * 280 + (k - 58) % 100 * 58 // 100 + 1 END
+    CASE WHEN k < 58 THEN i * 280 + k + 1 WHEN k <> 258 THEN i * 280 + (k - 58) % 100 * 58 // 100
+      + 1 END
       AS layer_id,
     CASE WHEN k < 58 THEN k + 2 WHEN k < 158 THEN 70 WHEN k < 258 THEN 100 + k % 40
          WHEN k > 258 THEN 71 + k % 2 ELSE 1 END AS site_id,
-    0 AS depth, CASE WHEN k < 58 OR k = 258 THEN 10000 ELSE duration_ns END AS self_ns, false AS is_open
+    0 AS depth, CASE WHEN k < 58 OR k = 258 THEN 10000 ELSE duration_ns END AS self_ns, false AS
+      is_open
   FROM plan, range($n) t(i), range(271) u(k)
   WHERE i < n AND (k = 258 OR (k < 58 AND run_id IN (2, 3)) OR run_id = 3)
   ORDER BY run_id, start_ns + duration_ns;
 INSERT INTO span_counter
-  SELECT run_id, span_id, 'allocated_bytes', 1e6 * (10 + span_id % 280 % 7) FROM span WHERE type = 'memory';
+  SELECT run_id, span_id, 'allocated_bytes', 1e6 * (10 + span_id % 280 % 7) FROM span WHERE type
+    = 'memory';
 INSERT INTO site_attribute VALUES (3, 71, 'pool', 'cuda:0'), (3, 72, 'pool', 'cuda:0');
 INSERT INTO site_attribute
   SELECT run_id, l + 2, key, value FROM range(58) t(l), (VALUES (2), (3)) r(run_id), (VALUES
-    ('input_shapes', '[[1,64,56,56],[64,64,3,3]]'), ('output_shapes', '[[1,64,56,56]]')) u(key, value);
+    ('input_shapes', '[[1,64,56,56],[64,64,3,3]]'), ('output_shapes', '[[1,64,56,56]]')) u(key,
+      value);
 INSERT INTO span BY NAME
   SELECT 4 AS run_id, 2000000 + s AS span_id, 1 AS level, 'sample' AS name, 'nvml' AS type,
-    base + s * 100000000 AS start_ns, 100000000 AS duration_ns, 1 AS process, 2 AS thread, 0 AS device,
+    base + s * 100000000 AS start_ns, 100000000 AS duration_ns, 1 AS process, 2 AS thread, 0 AS
+      device,
     200 AS site_id, 0 AS depth, 100000000 AS self_ns, false AS is_open
   FROM plan, range(20) t(s) WHERE run_id = 4;
 INSERT INTO span_counter
-  SELECT run_id, span_id, t.name, value + hash(span_id) % 20 FROM span, (VALUES ('power_w', 300), ('sm_clock_mhz', 1960))
+  SELECT run_id, span_id, t.name, value + hash(span_id) % 20 FROM span, (VALUES ('power_w', 300),
+    ('sm_clock_mhz', 1960))
     t(name, value) WHERE type = 'nvml';
 INSERT INTO audit_fact SELECT run_id, 'spans', count(*) FROM span GROUP BY run_id;
 )sql";

@@ -33,9 +33,11 @@ constexpr const char* kPoints = R"(
       FROM event e JOIN span_counter c USING (span_id) LEFT JOIN pool USING (span_id)
       WHERE c.run_id = $run AND ((e.level > 1 AND c.name = 'allocated_bytes')
         OR (e.level = 1 AND c.name IN ('power_w', 'sm_clock_mhz', 'temperature_c')))),
-    resolution AS (SELECT greatest(1, CASE WHEN count(*) > $limit THEN $coarse END) AS cell FROM point)
+    resolution AS (SELECT greatest(1, CASE WHEN count(*) > $limit THEN $coarse END) AS cell FROM
+      point)
     SELECT name, pool, any_value(device), is_sample, any_value(cell), min(time_ns),
-      arg_max(value, (time_ns, span_id)), min(value), max(value), max(time_ns + duration_ns), count(*)
+      arg_max(value, (time_ns, span_id)), min(value), max(value), max(time_ns + duration_ns),
+        count(*)
     FROM point, resolution GROUP BY name, pool, is_sample, time_ns // cell
     ORDER BY is_sample DESC, name, pool, min(time_ns))";
 

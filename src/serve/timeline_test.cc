@@ -24,7 +24,8 @@ INSERT INTO run BY NAME SELECT 7 AS run_id, 'model,layer,library,kernel' AS leve
   'cuda:0' AS device, 0 AS warmup_iterations, 200 AS iterations, 'ok' AS status;
 INSERT INTO run BY NAME SELECT 8 AS run_id, 'model' AS levels, 1 AS batch, 'cuda:0' AS device,
   0 AS warmup_iterations, 1 AS iterations, 'ok' AS status;
-INSERT INTO span BY NAME SELECT 8 AS run_id, 1 AS span_id, 2 AS level, 'net' AS name, 0 AS iteration,
+INSERT INTO span BY NAME SELECT 8 AS run_id, 1 AS span_id, 2 AS level, 'net' AS name, 0 AS
+  iteration,
   1000 AS start_ns, 400000 AS duration_ns, 1 AS process, 1 AS thread, 1 AS model_id, 1 AS site_id,
   0 AS depth, 0 AS self_ns, false AS is_open;
 INSERT INTO span BY NAME
@@ -37,18 +38,22 @@ INSERT INTO span BY NAME
     CASE WHEN k = 0 THEN NULL WHEN k <= 10 THEN 'Conv' WHEN k > 400 THEN 'kernel' END AS type,
     i AS iteration, 1700000000000000000 + i * 1000000
       + CASE WHEN k = 0 THEN 0 WHEN k <= 10 THEN (k - 1) * 90000 + 10
-             WHEN k > 400 THEN 500 + (k - 401) * 100000 ELSE (k - 11) // 2 * 9000 + 20 END AS start_ns,
+             WHEN k > 400 THEN 500 + (k - 401) * 100000 ELSE (k - 11) // 2 * 9000 + 20 END AS
+               start_ns,
     CASE WHEN k = 0 THEN 900100 + hash(i) % 99 WHEN k <= 10 THEN 89000 WHEN k > 400 THEN 99500
          WHEN k % 2 = 0 THEN 2000 ELSE 100 + hash(k) % 1900 END AS duration_ns,
     1 AS process, CASE WHEN k > 400 THEN NULL ELSE 5 END AS thread,
     CASE WHEN k > 400 THEN 0 END AS device, CASE WHEN k > 400 THEN 7 END AS stream,
-    CASE WHEN k > 400 THEN i * 10 + k - 400 WHEN k BETWEEN 11 AND 20 THEN i * 10 + k - 10 END AS correlation_id,
-    i * 1000 + 2 AS model_id, 10 + least(k, 11) AS site_id, CASE WHEN k BETWEEN 11 AND 400 THEN k % 2 ELSE 0 END AS depth,
+    CASE WHEN k > 400 THEN i * 10 + k - 400 WHEN k BETWEEN 11 AND 20 THEN i * 10 + k - 10 END AS
+      correlation_id,
+    i * 1000 + 2 AS model_id, 10 + least(k, 11) AS site_id, CASE WHEN k BETWEEN 11 AND 400 THEN k
+      % 2 ELSE 0 END AS depth,
     1 AS self_ns, false AS is_open
   FROM range(200) t(i), (SELECT unnest(list_concat(range(211), range(401, 411)))) u(k)
   ORDER BY start_ns + duration_ns;
 INSERT INTO span BY NAME SELECT 7 AS run_id, 1 AS span_id, 1 AS level, 'main' AS name,
-  1700000000000000000 AS start_ns, 201000000 AS duration_ns, 1 AS process, 5 AS thread, 3 AS site_id,
+  1700000000000000000 AS start_ns, 201000000 AS duration_ns, 1 AS process, 5 AS thread, 3 AS
+    site_id,
   0 AS depth, 0 AS self_ns, false AS is_open;
 INSERT INTO span_attribute VALUES (7, 3, 'shape', '[1,2]');
 INSERT INTO span_counter VALUES (7, 3, 'flops', 12);
@@ -250,12 +255,16 @@ TEST_F(TimelineTest, SearchFindsNamesInOrderAndPages) {
 TEST_F(TimelineTest, SeriesAreStepsOfSamplesAndAllocations) {
   ASSERT_TRUE(database_
                   ->execute(R"sql(
-    INSERT INTO span BY NAME SELECT 7 AS run_id, 900000 + s AS span_id, 1 AS level, 'sample' AS name,
-      1700000000000000000 + s * 10000000 AS start_ns, 10000000 AS duration_ns, 0 AS device, 50 AS site_id,
+    INSERT INTO span BY NAME SELECT 7 AS run_id, 900000 + s AS span_id, 1 AS level, 'sample' AS
+      name,
+      1700000000000000000 + s * 10000000 AS start_ns, 10000000 AS duration_ns, 0 AS device, 50 AS
+        site_id,
       0 AS depth, 0 AS self_ns, false AS is_open FROM range(5) t(s);
     INSERT INTO span_counter SELECT 7, 900000 + s, 'power_w', 100 + s FROM range(5) t(s);
-    INSERT INTO span BY NAME SELECT 7 AS run_id, 910000 + s AS span_id, 5 AS level, 'allocate' AS name,
-      'memory' AS type, 1700000000000000000 + s AS start_ns, 0 AS duration_ns, 0 AS device, 51 AS site_id,
+    INSERT INTO span BY NAME SELECT 7 AS run_id, 910000 + s AS span_id, 5 AS level, 'allocate' AS
+      name,
+      'memory' AS type, 1700000000000000000 + s AS start_ns, 0 AS duration_ns, 0 AS device, 51 AS
+        site_id,
       0 AS depth, 0 AS self_ns, false AS is_open FROM range(1000) t(s);
     INSERT INTO span_counter SELECT 7, 910000 + s, 'allocated_bytes', s FROM range(1000) t(s);
     INSERT INTO site_attribute VALUES (7, 51, 'pool', 'cuda:0');)sql")

@@ -188,7 +188,10 @@ Result<Choice> choose_batch(Databases evaluations, const std::string& level,
     }
     choice.warnings.push_back(letter_of(e) + ": not measured: " + reasons[e]);
   }
-  if (!choice.has[0] || !is_any) return not_available("not measured: " + choice.warnings[0]);
+  if (!choice.has[0] || !is_any) {
+    const size_t who = choice.has[0] ? 1 : 0;
+    return not_available("not measured: " + letter_of(who) + ": " + reasons[who]);
+  }
   return choice;
 }
 

@@ -86,7 +86,7 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
 Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& options);
 Result<Comparison> compare_kernels(Databases evaluations, const CompareOptions& options);
 Result<Comparison> compare_facts(Databases evaluations);
-// What differs that makes numbers hard to compare: the model, its inputs.
+// What makes numbers hard to compare: other models, other inputs, what the profiles warned of.
 Result<std::vector<std::string>> warnings_of(Databases evaluations);
 
 }  // namespace xsp::analyze

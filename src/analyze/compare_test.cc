@@ -284,6 +284,16 @@ TEST(Compare, OtherModelsAreWarnedOf) {
   EXPECT_EQ(differs["framework"], "false");
 }
 
+TEST(Compare, WhatTheProfileWarnedOfIsPassedOn) {
+  Database a = make({});
+  Database b = make({});
+  must(b, "INSERT INTO evaluation VALUES ('warning.1', 'others were busy'), ('warning.2', 'hot')");
+  const Compared model("model", {&a, &b});
+  ASSERT_EQ(model.all().warnings.size(), 1u);
+  EXPECT_EQ(model.all().warnings[0],
+            "B was measured with a warning: others were busy (and 1 more, in the facts)");
+}
+
 TEST(Compare, WhatWasNotMeasuredIsSaid) {
   Database a = make({});
   const Result<Comparison> kernels = compare("kernels", std::vector<Database*>{&a, &a});

@@ -29,6 +29,9 @@ describe('statementOf', () => {
     expect(detail(0.1, 0.099, 0.101).detail).toBe('10.00 times as fast [9.90, 10.10]');
     expect(detail(29.85, 29.4, 30.2).detail).toBe('29.9 times as long [29.4, 30.2]');
   });
+  it('keeps the near end from reading as zero', () => {
+    expect(detail(0.59, 0.32, 0.997).detail).toBe('41.0 % less time [0.3, 68.0]');
+  });
   it('says that nothing is certain, with the interval', () => {
     const one = detail(1.001, 0.992, 1.012);
     expect(one.tone).toBe('same');

@@ -21,7 +21,9 @@ function decimalsFor(width: number): number {
 // A number and its interval: "12.3 % less time [11.8, 12.9]".
 function withInterval(value: number, ends: [number, number], words: string): string {
   const [low, high] = ends[0] <= ends[1] ? ends : [ends[1], ends[0]];
-  const decimals = decimalsFor(high - low);
+  let decimals = decimalsFor(high - low);
+  // An end beside zero must not read as zero.
+  while (decimals < 3 && low > 0 && Number(low.toFixed(decimals)) === 0) decimals += 1;
   const text = (one: number) => one.toFixed(decimals).replace(/^-(0(\.0*)?)$/, '$1');
   return `${text(value)}${words} [${text(low)}, ${text(high)}]`;
 }

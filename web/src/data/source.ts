@@ -89,6 +89,10 @@ export function get<T>(route: string, query: Query = {}): Promise<T> {
   return answer as Promise<T>;
 }
 
+// As get(), for answers that their asker keeps, and may want no more before they come.
+export const getOnce = <T>(route: string, query: Query, signal: AbortSignal): Promise<T> =>
+  ask(requestOf(route, query), signal) as Promise<T>;
+
 const of = (evaluation: string) => `/evaluations/${encodeURIComponent(evaluation)}`;
 
 export const catalogue = () => get<Catalogue>('/catalogue');

@@ -1,0 +1,24 @@
+// Stepping through what a search found: the server tells a thousand matches at once, by where one looks.
+import type { Brief, Matches } from './types';
+
+export type Ask = (where: { from?: number; before?: number }) => Promise<Matches>;
+
+export interface Found {
+  match: Brief;
+  place: number; // among all, from 0
+  total: number;
+}
+
+// The match that follows the moment, or the last before it; at the run's end it begins anew.
+export async function step(ask: Ask, moment: number, by: number): Promise<Found | null> {
+  const whole = Math.max(Math.floor(moment), 0);
+  const answer = by > 0 ? await ask({ from: whole + 1 }) : await ask({ before: whole });
+  if (answer.total === 0) return null;
+  const index = by > 0 ? 0 : answer.matches.length - 1;
+  const match = answer.matches[index];
+  if (match) return { match, place: answer.first + index, total: answer.total };
+  const first = by > 0 ? await ask({ from: 0 }) : await ask({ before: Number.MAX_SAFE_INTEGER });
+  const wrapped = by > 0 ? first.matches[0] : first.matches.at(-1);
+  if (!wrapped) return null;
+  return { match: wrapped, place: by > 0 ? 0 : first.total - 1, total: first.total };
+}

@@ -1,0 +1,281 @@
+// What lies around and above the lanes: overview, ruler, lane titles, iterations, selection, arrows, measuring.
+import { DIM, SHADES, type Palette } from './colours';
+import { ROW, type Placed } from './layout';
+import type { TileStore } from './store';
+import type { Brief, SpanDetails, Timeline } from './types';
+import { niceStep, tickText, type View } from './view';
+
+export const OVERVIEW = 30; // heights
+export const RULER = 22;
+export const TOP = OVERVIEW + RULER;
+const FONT = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+
+// How a moment becomes a place on the canvas, and back.
+export interface Frame {
+  view: View;
+  left: number;
+  width: number;
+  height: number;
+  scroll: number;
+}
+export const xOf = (frame: Frame, time: number): number =>
+  frame.left +
+  ((time - frame.view.from) / (frame.view.to - frame.view.from)) * (frame.width - frame.left);
+export const timeAt = (frame: Frame, x: number): number =>
+  frame.view.from +
+  ((x - frame.left) / (frame.width - frame.left)) * (frame.view.to - frame.view.from);
+
+// The titles of the lanes, and the bands behind them: drawn again only when they change.
+export function drawGutter(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  placed: Placed[],
+  palette: Palette,
+) {
+  context.fillStyle = palette.bg;
+  context.fillRect(0, 0, frame.width, frame.height);
+  context.font = FONT;
+  context.textBaseline = 'middle';
+  for (const one of placed) {
+    const y = TOP + one.top - frame.scroll;
+    if (y > frame.height || y + one.height < TOP) continue;
+    context.fillStyle = palette.panel;
+    context.fillRect(frame.left, y, frame.width - frame.left, one.height);
+    context.fillStyle = palette.fill[(one.lane.level - 1) * SHADES] as string;
+    context.fillRect(0, y, 3, one.height);
+    const [title = '', ...rest] = one.lane.title.split(' · ');
+    context.fillStyle = palette.ink;
+    const room = frame.left - 16;
+    context.fillText(title, 10, y + ROW / 2, room);
+    if (rest.length === 0) continue;
+    context.fillStyle = palette.muted;
+    const at = one.height >= 2 * ROW ? { x: 10, y: y + ROW * 1.45 } : undefined;
+    const beside = 10 + context.measureText(title).width + 7;
+    context.fillText(
+      rest.join(' · '),
+      at?.x ?? beside,
+      at?.y ?? y + ROW / 2,
+      Math.max(frame.left - (at?.x ?? beside) - 6, 10),
+    );
+  }
+}
+
+// All of the run in a strip: where its inferences are, and what of it is in view.
+export function drawOverview(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  timeline: Timeline,
+  store: TileStore,
+  palette: Palette,
+) {
+  const pixels = frame.width - frame.left;
+  const scale = pixels / Math.max(timeline.duration_ns, 1);
+  context.fillStyle = palette.panel;
+  context.fillRect(0, 0, frame.width, OVERVIEW);
+  context.font = FONT;
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.muted;
+  context.fillText('Whole run', 10, OVERVIEW / 2, frame.left - 14);
+  const root = store.get(0, 0);
+  const lanes = timeline.lanes.filter((lane) => lane.kind === 'spans');
+  const rows = Math.min(lanes.length, 6);
+  const height = rows > 0 ? (OVERVIEW - 12) / rows : 0;
+  for (let at = 0; at < rows; at++) {
+    const lane = lanes[Math.floor((at * lanes.length) / rows)];
+    const items = lane && root?.lanes[lane.lane];
+    if (!lane || !items) continue;
+    context.fillStyle = palette.fill[(lane.level - 1) * SHADES + 2] as string;
+    const end = items.rowBegin[1] as number;
+    for (let i = 0; i < end; i++) {
+      const width = Math.max((items.duration[i] as number) * scale, 0.75);
+      const x = frame.left + (items.start[i] as number) * scale;
+      context.fillRect(x, 9 + at * height, width, Math.max(height - 0.5, 1));
+    }
+  }
+  const { start_ns, duration_ns, iteration } = timeline.iterations;
+  let last = -10;
+  for (let i = 0; i < start_ns.length; i++) {
+    const x = frame.left + (start_ns[i] as number) * scale;
+    if (x - last < 2) continue;
+    last = x;
+    const isWarmUp = (iteration[i] as number) < 0;
+    context.fillStyle = isWarmUp ? palette.muted : palette.accent;
+    context.fillRect(x, 3, Math.max((duration_ns[i] as number) * scale, 1), isWarmUp ? 2 : 3);
+  }
+}
+
+// The part of the overview that is in view.
+export function drawWindow(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  timeline: Timeline,
+  palette: Palette,
+) {
+  const scale = (frame.width - frame.left) / Math.max(timeline.duration_ns, 1);
+  const from = frame.left + Math.max(frame.view.from, 0) * scale;
+  const to = frame.left + Math.min(frame.view.to, timeline.duration_ns) * scale;
+  context.strokeStyle = palette.accent;
+  context.lineWidth = 1.5;
+  const x = Math.min(from, frame.width - 3);
+  context.strokeRect(x, 1, Math.max(to - from, 3), OVERVIEW - 2);
+}
+
+export function drawRuler(context: CanvasRenderingContext2D, frame: Frame, palette: Palette) {
+  const { view } = frame;
+  const step = niceStep(((view.to - view.from) / (frame.width - frame.left)) * 110);
+  // Deep in a run moments are written as what has passed since a round one, which stands on the left.
+  const far = Math.abs(view.from) > step * 200;
+  const base = far ? Math.floor(view.from / (step * 100)) * step * 100 : 0;
+  context.fillStyle = palette.bg;
+  context.fillRect(0, OVERVIEW, frame.width, RULER);
+  context.font = FONT;
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.muted;
+  const y = OVERVIEW + RULER / 2;
+  context.fillText(far ? tickText(base, step * 100) : 'Time', 10, y, frame.left - 14);
+  for (let time = Math.ceil(view.from / step) * step; time < view.to; time += step) {
+    const x = xOf(frame, time);
+    if (x < frame.left) continue;
+    context.fillStyle = palette.line;
+    context.fillRect(Math.round(x), OVERVIEW + 4, 1, RULER - 4);
+    context.fillStyle = palette.muted;
+    context.fillText((far ? '+' : '') + tickText(time - base, step), x + 4, y);
+  }
+  context.fillStyle = palette.line;
+  context.fillRect(0, TOP - 1, frame.width, 1);
+}
+
+// Where inferences begin and end, through all lanes.
+export function drawIterations(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  timeline: Timeline,
+  first: number,
+  palette: Palette,
+) {
+  const { start_ns, duration_ns, iteration } = timeline.iterations;
+  const { view } = frame;
+  const per = (frame.width - frame.left) / (view.to - view.from);
+  context.font = FONT;
+  context.textBaseline = 'middle';
+  for (let i = Math.max(first, 0); i < start_ns.length; i++) {
+    const start = start_ns[i] as number;
+    if (start > view.to) break;
+    const wide = (duration_ns[i] as number) * per;
+    if (wide < 8) continue;
+    const x = Math.round(xOf(frame, start));
+    const end = Math.round(xOf(frame, start + (duration_ns[i] as number)));
+    context.fillStyle = palette.line;
+    if (x >= frame.left) context.fillRect(x, TOP, 1, frame.height - TOP);
+    if (end >= frame.left) context.fillRect(end, TOP, 1, frame.height - TOP);
+    if (wide < 90 || x < frame.left) continue;
+    const number = iteration[i] as number;
+    const text = number < 0 ? `warm-up ${number}` : `iteration ${number}`;
+    context.fillStyle = palette.muted;
+    context.fillText(text, x + 4, frame.height - 8);
+  }
+}
+
+function outline(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  placed: Placed[],
+  brief: Brief,
+): { x: number; end: number; y: number } | undefined {
+  const lane = placed.find((one) => one.lane.lane === brief.lane);
+  if (!lane) return undefined;
+  const y = TOP + lane.top - frame.scroll + Math.min(brief.row, lane.lane.rows - 1) * ROW;
+  const x = xOf(frame, brief.start_ns);
+  const end = Math.max(xOf(frame, brief.start_ns + brief.duration_ns), x + 2);
+  const from = Math.max(x, frame.left - 4);
+  const to = Math.min(end, frame.width + 4);
+  if (to > from) context.strokeRect(from, y + 0.5, to - from, ROW - 1.5);
+  return { x, end, y: y + ROW / 2 };
+}
+
+// The selected span, its ancestors, and the arrow from a launch to what it executed.
+export function drawSelection(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  placed: Placed[],
+  selected: SpanDetails,
+  palette: Palette,
+) {
+  context.strokeStyle = palette.ink;
+  context.lineWidth = 1;
+  for (const one of selected.ancestors) outline(context, frame, placed, one);
+  context.lineWidth = 2.5;
+  const here = outline(context, frame, placed, selected);
+  context.lineWidth = 1.5;
+  for (const one of selected.correlated) {
+    const there = outline(context, frame, placed, one);
+    if (!here || !there || one.level === selected.level) continue;
+    const [from, to] = one.role === 'execution' ? [here, there] : [there, here];
+    arrow(context, Math.min(from.end, from.x + 6), from.y, to.x, to.y);
+  }
+}
+
+function arrow(context: CanvasRenderingContext2D, x: number, y: number, toX: number, toY: number) {
+  const bend = Math.min(Math.max(Math.abs(toX - x) / 2, 16), 90);
+  context.beginPath();
+  context.moveTo(x, y);
+  context.bezierCurveTo(x + bend, y, toX - bend, toY, toX - 1, toY);
+  context.moveTo(toX - 7, toY - 4);
+  context.lineTo(toX - 1, toY);
+  context.lineTo(toX - 7, toY + 4);
+  context.stroke();
+}
+
+// The stretch between two moments.
+export function drawMeasure(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  from: number,
+  to: number,
+  text: string,
+  palette: Palette,
+) {
+  const x = Math.max(xOf(frame, from), frame.left);
+  const end = Math.min(xOf(frame, to), frame.width);
+  context.globalAlpha = 0.14;
+  context.fillStyle = palette.accent;
+  context.fillRect(x, TOP, end - x, frame.height - TOP);
+  context.globalAlpha = 1;
+  context.fillRect(x, TOP, 1, frame.height - TOP);
+  context.fillRect(end - 1, TOP, 1, frame.height - TOP);
+  context.font = `600 ${FONT}`;
+  const width = context.measureText(text).width + 12;
+  const middle = Math.min(Math.max((x + end) / 2 - width / 2, frame.left), frame.width - width);
+  context.fillStyle = palette.bg;
+  context.fillRect(middle, TOP + 4, width, 18);
+  context.strokeStyle = palette.accent;
+  context.lineWidth = 1;
+  context.strokeRect(middle, TOP + 4, width, 18);
+  context.fillStyle = palette.ink;
+  context.textBaseline = 'middle';
+  context.fillText(text, middle + 6, TOP + 13);
+}
+
+// Where a report holds no more than this.
+export function drawAbsent(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  from: number,
+  to: number,
+  palette: Palette,
+) {
+  const x = Math.max(xOf(frame, from), frame.left);
+  const end = Math.min(xOf(frame, to), frame.width);
+  if (end - x < 1) return;
+  context.fillStyle = palette.fill[DIM] as string;
+  context.fillRect(x, TOP, end - x, 3);
+  const text = 'finer detail is not in this report';
+  context.font = FONT;
+  const width = context.measureText(text).width + 12;
+  if (end - x < width + 8) return;
+  context.fillStyle = palette.bg;
+  context.fillRect((x + end - width) / 2, TOP + 3, width, 16);
+  context.fillStyle = palette.warn;
+  context.textBaseline = 'middle';
+  context.fillText(text, (x + end - width) / 2 + 6, TOP + 11);
+}

@@ -1,0 +1,56 @@
+// Which run is shown first, and what is said of its times.
+import type { Run } from '../data/types';
+
+const LEVELS = ['application', 'model', 'layer', 'library', 'api', 'kernel'];
+
+export const deepestLevel = (run: Run): number =>
+  Math.max(0, ...run.levels.split(',').map((name) => LEVELS.indexOf(name.trim()) + 1));
+
+export const hasCounters = (run: Run): boolean => !['', 'none', null].includes(run.counters);
+
+const batchOf = (run: Run): number => run.batch ?? 1;
+
+// The run whose deepest level is deepest, without counters; the longest of several. The same rule as kDefaultRuns
+// of src/serve/timeline_report.cc.
+export function defaultRun(runs: Run[], batch?: number): Run | undefined {
+  const usable = runs.filter(
+    (run) => run.status !== 'failed' && run.spans > 0 && (run.iterations ?? 0) >= 0,
+  );
+  const smallest = Math.min(...usable.map(batchOf));
+  const wanted = usable.some((run) => batchOf(run) === batch) ? batch : smallest;
+  const quiet = usable.filter((run) => batchOf(run) === wanted && !hasCounters(run));
+  const among = quiet.length > 0 ? quiet : usable.filter((run) => batchOf(run) === wanted);
+  return [...among].sort(
+    (a, b) =>
+      deepestLevel(b) - deepestLevel(a) ||
+      (b.iterations ?? 0) - (a.iterations ?? 0) ||
+      a.run_id - b.run_id,
+  )[0];
+}
+
+export function runLabel(run: Run): string {
+  const counters = hasCounters(run) ? ` + counters (${run.counters})` : '';
+  return `${run.levels.split(',').join(' · ')}${counters}`;
+}
+
+// What the deeper levels did to the model's latency, in words.
+export function distortion(
+  latency: number | null,
+  undisturbed: number | null,
+  deepest: number,
+): string {
+  if (latency === null) return 'No inference of this run was measured.';
+  if (deepest <= 2) return 'Nothing below the model was recorded: its latency here is undisturbed.';
+  if (undisturbed === null || undisturbed <= 0)
+    return 'How much its deeper levels slow the model is not measured: there is no run of the model alone.';
+  const pct = 100 * (latency / undisturbed - 1);
+  const amount = Math.abs(pct) < 10 ? Math.abs(pct).toFixed(1) : Math.abs(pct).toFixed(0);
+  const words =
+    pct >= 0
+      ? `${amount} % over the undisturbed one`
+      : `${amount} % below the one of the model alone, within what runs differ by`;
+  return (
+    `Recording slows what is above it: the model's latency in this run is ${words}. ` +
+    `Order and proportion hold; numbers are quoted from each level's own run.`
+  );
+}

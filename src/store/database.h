@@ -58,7 +58,7 @@ class Database {
   Result<Table> query(std::string_view sql, const std::map<std::string, Value>& parameters = {});
   // Runs statements for their effect.
   Status execute(std::string_view sql);
-  // Makes the statement that runs fail soon; none runs: nothing. Any thread, while the Database lives.
+  // Makes the statement that runs, if any, fail soon. Any thread may call it.
   void interrupt();
   // Makes what was written durable and moves it to the path given to create(). Nothing can be
   // written or read after it. Without create() it does nothing.

@@ -1,0 +1,65 @@
+import { ask, expect, live, query, report, test } from './page';
+
+test('the list tells what each file is, and which cannot be read', async ({ page }) => {
+  await page.goto(live.open('#/home'));
+  const list = page.getByRole('table');
+  await expect(list.getByRole('row')).toHaveCount(4);
+  await expect(list.getByRole('row', { name: /broken/ })).toContainText('cannot be read');
+  await expect(list.getByRole('row', { name: /h200/ })).toContainText('NVIDIA H200');
+});
+
+for (const place of [live, report]) {
+  test(`the overview tells what the analyses tell, ${place.name}`, async ({ page }) => {
+    await page.goto(place.open(`#/overview${query(place.ids.gpu)}`));
+    const rows = await ask(page, `/evaluations/${encodeURIComponent(live.ids.gpu)}/analyses/a1`);
+    const column = rows.columns.findIndex((one: { name: string }) => one.name === 'latency_ns');
+    const latency = `${(rows.rows[0][column] / 1e6).toFixed(3)} ms`;
+    await expect(page.getByRole('region', { name: 'Latency' })).toContainText(latency);
+    await expect(page.getByRole('region', { name: 'GPU' })).toContainText('waits');
+    await expect(page.getByRole('region', { name: 'Bound by' })).toContainText('memory');
+    await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');
+    await expect(page.getByRole('region', { name: 'What measuring cost' })).toContainText('adds');
+  });
+
+  test(`the bar descends from the model to kernels, ${place.name}`, async ({ page }) => {
+    await page.goto(place.open(`#/overview${query(place.ids.gpu)}`));
+    const tile = page.getByRole('region', { name: 'Where the time goes' });
+    await tile.getByRole('button', { name: /^aten::_convolution/ }).click();
+    const layers = tile.getByRole('group', { name: /layers of this type/ });
+    await layers.getByRole('button').first().click();
+    await expect(tile.getByRole('group', { name: /^kernel:/ })).toBeVisible();
+    await tile.getByRole('link', { name: /^All about/ }).click();
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    expect(page.url()).toContain('#/layer/');
+  });
+}
+
+test('a CPU says what it has no GPU for', async ({ page }) => {
+  await page.goto(live.open(`#/overview${query(live.ids.cpu)}`));
+  await expect(page.getByRole('region', { name: 'GPU' })).toContainText('not measured: no GPU');
+  await expect(page.getByRole('region', { name: 'Bound by' })).toContainText('%');
+});
+
+test('the batch size goes along', async ({ page }) => {
+  await page.goto(live.open(`#/overview${query(live.ids.gpu)}`));
+  await page.getByLabel('Batch size').selectOption('4');
+  await expect(page.getByRole('region', { name: 'Latency' })).toContainText('batch 4');
+  await page.getByRole('link', { name: 'Analyses' }).click();
+  await expect(page.getByLabel('Batch size')).toHaveValue('4');
+});
+
+test('the theme is chosen and remembered', async ({ page }) => {
+  await page.goto(live.open(`#/overview${query(live.ids.cpu)}`));
+  await page.getByRole('button', { name: /^Theme/ }).click();
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
+  await page.reload();
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
+});
+
+test('a phone shows the overview without scrolling sideways', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(live.open(`#/overview${query(live.ids.gpu)}`));
+  await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(wide).toBeLessThanOrEqual(390);
+});

@@ -1,0 +1,54 @@
+// What every test begins with: a page that may ask nobody but its server, and say nothing bad on the console.
+import { expect, test as base, type Page } from '@playwright/test';
+import { build } from './setup';
+
+export const GPU = 'gpu/h200_resnet50.xsp';
+export const CPU = 'cpu.xsp';
+
+export interface Place {
+  name: string;
+  open: (hash: string) => string;
+  ids: { gpu: string; cpu: string };
+}
+
+const server = () => process.env['XSP_ADDRESS'] as string;
+export const live: Place = {
+  name: 'live',
+  open: (hash) => server() + hash,
+  ids: { gpu: GPU, cpu: CPU },
+};
+export const report: Place = {
+  name: 'report',
+  open: (hash) => `file://${build}both.html${hash}`,
+  ids: { gpu: 'h200_resnet50.xsp', cpu: 'cpu.xsp' },
+};
+
+export const test = base.extend<{ page: Page }>({
+  page: async ({ page }, use) => {
+    const wrong: string[] = [];
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') wrong.push(message.text());
+    });
+    page.on('pageerror', (error) => wrong.push(error.message));
+    page.on('request', (request) => {
+      const url = request.url();
+      const isOwn = /^(data|blob):/.test(url) || url.startsWith(server());
+      const isReport = url.startsWith('file:') && request.isNavigationRequest();
+      if (!isOwn && !isReport) wrong.push(`asked for ${url}`);
+    });
+    page.on('response', (response) => {
+      if (response.status() >= 400) wrong.push(`${response.status()} for ${response.url()}`);
+    });
+    await use(page);
+    expect(wrong).toEqual([]);
+  },
+});
+
+export async function ask(page: Page, path: string): Promise<any> {
+  const response = await page.request.get(`${server()}api/v1${path}`);
+  expect(response.ok()).toBe(true);
+  return response.json();
+}
+
+export const query = (id: string, more = '') => `?e=${encodeURIComponent(id)}${more}`;
+export { expect } from '@playwright/test';

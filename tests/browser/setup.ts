@@ -1,0 +1,42 @@
+// Before all tests: the evaluations, a server over them, and their reports, in build/browser.
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+
+export const root = new URL('../../', import.meta.url).pathname;
+export const build = `${root}build/browser/`;
+export const samples = `${build}samples/`;
+const xsp = `${root}build/release/bin/xsp`;
+
+// The GPU's was recorded on an H200; the CPU's is measured here, once.
+function makeSamples() {
+  mkdirSync(`${samples}gpu`, { recursive: true });
+  const archive = `${root}tests/data/gpu/h200_resnet50.tar.xz`;
+  execFileSync('tar', ['-xf', archive, '-C', `${samples}gpu`]);
+  const cpu = `${samples}cpu.xsp`;
+  const isOld = existsSync(cpu) && statSync(cpu).mtimeMs < statSync(xsp).mtimeMs;
+  if (!existsSync(cpu) || isOld) {
+    const levels = ['--levels', 'model,layer', '--batch', '1,2', '--max-time', '8'];
+    execFileSync(xsp, ['profile', 'mobilenet_v2', ...levels, '-o', cpu], { stdio: 'ignore' });
+  }
+  writeFileSync(`${samples}broken.xsp`, 'this is no database');
+}
+
+export default async function setup() {
+  rmSync(`${build}failures`, { recursive: true, force: true });
+  makeSamples();
+  const gpu = `${samples}gpu/h200_resnet50.xsp`;
+  execFileSync(xsp, ['report', gpu, '-o', `${build}gpu.html`], { stdio: 'ignore' });
+  execFileSync(xsp, ['report', `${samples}cpu.xsp`, gpu, '-o', `${build}both.html`], { stdio: 'ignore' });
+  const server = spawn(xsp, ['serve', samples, '--listen', '127.0.0.1:0']);
+  const address = await new Promise<string>((found, failed) => {
+    let said = '';
+    server.stderr.on('data', (piece) => {
+      said += String(piece);
+      const at = / at (http:\S+)/.exec(said);
+      if (at) found(at[1] as string);
+    });
+    server.on('exit', () => failed(new Error(`xsp serve ended: ${said}`)));
+  });
+  process.env['XSP_ADDRESS'] = address;
+  return () => void server.kill();
+}

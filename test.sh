@@ -31,6 +31,8 @@ build_and_test() { # build_and_test PRESET CTEST-OPTIONS...
 format() {
   git ls-files -- '*.cc' '*.h' '*.hpp' '*.c' | xargs clang-format-14 --dry-run -Werror
 }
+page() { (cd web && npm run --silent format && npm run --silent check && npm run --silent test); }
+browser() { (cd tests/browser && node node_modules/@playwright/test/cli.js test); }
 threads() {
   build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
@@ -39,11 +41,13 @@ step dependencies tools/deps.sh || exit 1
 step style python3 tools/tidy.py
 step "style of the style's rules" python3 tools/tidy.py --self-test
 step format format
+step page page
 if [ "${1:-}" = --quick ]; then
   step sanitizers build_and_test dev -LE slow
 else
   step sanitizers build_and_test dev
   step release build_and_test release -L release
+  step browser browser
   step threads threads
   step fuzzers build_and_test fuzz
 fi

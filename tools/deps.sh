@@ -16,7 +16,7 @@ mkdir -p "$deps" "$cache/log"
 
 build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
   libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev"
-test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev"
+test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev chromium fonts-dejavu-core"
 
 die() { echo "error: $1" >&2; exit 1; }
 
@@ -132,5 +132,6 @@ install_web_packages() {
     (cd "$folder" && quietly npm-ci npm ci --no-audit --no-fund && touch .complete)
   fi
   ln -sfn "$folder/node_modules" web/node_modules
+  ln -sfn ../../web/node_modules tests/browser/node_modules
 }
 install_web_packages

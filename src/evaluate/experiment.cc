@@ -20,9 +20,6 @@ using std::chrono::steady_clock;
 
 // Memory that a further worker needs, relative to what the first one took at its largest.
 constexpr double kMemoryMargin = 1.1;
-// Shares of the processors' time above which the numbers are doubtful.
-constexpr double kForeignLoadMax = 0.05;
-constexpr double kStolenMax = 0.02;
 // The part of a batch size's time that a stretch without a pause takes, and its bounds in seconds.
 constexpr double kStretchShare = 0.1;
 constexpr double kStretchMin = 2;
@@ -37,12 +34,6 @@ std::string utc_now() {
   return text;
 }
 
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", share * 100);
-  return text;
-}
-
 double seconds_since(TimePoint start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
@@ -51,11 +42,6 @@ std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
-}
-
-std::string name_of(const PlannedRun& run) {
-  return levels_text(run.levels) + (run.counters.empty() ? "" : " with counters") +
-         (run.batch ? ", batch " + std::to_string(*run.batch) : "");
 }
 
 class Experiment {
@@ -292,8 +278,12 @@ class Experiment {
     const TimePoint start = steady_clock::now();
     std::vector<Series> series =
         measure(subjects, infos, limits, request_.worker.seed, environment_, listener_, stop_);
-    judge_device(series);
-    judge_load(before, workers_cpu_s(indices) - ours_before, seconds_since(start));
+    for (const std::string& text : doubts_about_device(series)) warn(text);
+    const double ours_s = workers_cpu_s(indices) - ours_before;
+    for (const std::string& text :
+         doubts_about_load(before, machine_.cpu_times(), ours_s, seconds_since(start))) {
+      warn(text);
+    }
     for (size_t k = 0; k < indices.size(); ++k) {
       const size_t i = indices[k];
       runs_[i].series = std::move(series[k]);
@@ -338,27 +328,6 @@ class Experiment {
     return sum;
   }
 
-  // Who else used the processors while we measured?
-  void judge_load(const std::optional<CpuTimes>& before, double ours_s, double duration_s) {
-    const auto after = machine_.cpu_times();
-    if (!before || !after || duration_s < 1) return;  // counted in hundredths of a second
-    const double capacity_s = duration_s * usable_processors();
-    const double foreign = (after->busy_s - before->busy_s - ours_s) / capacity_s;
-    const double stolen = (after->stolen_s - before->stolen_s) / capacity_s;
-    if (foreign > kForeignLoadMax) {
-      warn("other programs used " + percent(foreign) +
-           " of the processors while this was measured: stop them for undisturbed numbers");
-    }
-    if (stolen > kStolenMax) {
-      warn("the hypervisor gave " + percent(stolen) + " of the processors' time to other machines");
-    }
-  }
-
-  // Did the device run at one clock?
-  void judge_device(const std::vector<Series>& series) {
-    for (std::string& text : doubts_about_device(series)) warn(std::move(text));
-  }
-
   void warn(const std::string& text) {
     listener_.warn(text);
     warnings_.push_back(text);
@@ -379,33 +348,11 @@ class Experiment {
 
   void gather_facts() {
     for (const auto& [key, value] : machine_.facts()) facts_["machine." + key] = value;
-    for (const auto& [what, reason] : request_.plan.not_measured) {
-      facts_["not_measured." + what] = reason;
-    }
-    facts_["device"] = request_.worker.device;
-    facts_["seed"] = std::to_string(request_.worker.seed);
-    for (const Run& run : runs_) {
-      if (!run.ready) continue;
-      facts_["framework"] = run.ready->framework;
-      facts_["framework_version"] = run.ready->framework_version;
-      facts_["device"] = run.ready->device;
-      for (const TensorText& t : run.ready->inputs) {
-        facts_["input." + t.name] = t.dtype + "[" + t.dimensions + "]";
-      }
-      for (const TensorText& t : run.ready->outputs) {
-        facts_["output." + t.name] = t.dtype + "[" + t.dimensions + "]";
-      }
-      break;
-    }
+    facts_.merge(facts_of(request_, runs_));
     for (const auto& [key, value] : monitors_.facts()) facts_[key] = value;
     int number = 0;
-    for (const std::string& note : monitor_notes_) {
+    for (const std::string& note : notes_of(monitor_notes_, runs_)) {
       facts_["note." + std::to_string(++number)] = note;
-    }
-    for (const Run& run : runs_) {
-      for (const std::string& note : run.notes) {
-        facts_["note." + std::to_string(++number)] = name_of(run.planned) + ": " + note;
-      }
     }
     number = 0;
     for (const std::string& text : warnings_) facts_["warning." + std::to_string(++number)] = text;

@@ -65,6 +65,11 @@ struct Overhead {
 std::vector<Overhead> overheads_of(const std::vector<Run>& runs);
 // What makes the numbers doubtful: the device held its clock down, or its clock moved.
 std::vector<std::string> doubts_about_device(const std::vector<Series>& series);
+// Likewise: others used the processors. `ours_s`: the processors' time that was our own, of the
+// `duration_s` between the two readings; nothing where either is not known.
+std::vector<std::string> doubts_about_load(const std::optional<CpuTimes>& before,
+                                           const std::optional<CpuTimes>& after, double ours_s,
+                                           double duration_s);
 
 struct Outcome {
   std::filesystem::path file;  // where the evaluation is

@@ -1,6 +1,7 @@
 // What an experiment makes of its runs when they are done.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "evaluate/experiment.h"
@@ -11,6 +12,17 @@ namespace {
 
 // The device's clock is read in steps; more than this, and it moved.
 constexpr double kClockSpanMax = 0.03;
+// Shares of the processors' time above which the numbers are doubtful.
+constexpr double kForeignLoadMax = 0.05;
+constexpr double kStolenMax = 0.02;
+// Processors' times are counted in hundredths of a second.
+constexpr double kJudgedMin = 1;
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", share * 100);
+  return text;
+}
 
 }  // namespace
 
@@ -58,6 +70,26 @@ std::vector<std::string> doubts_about_device(const std::vector<Series>& series) 
     doubts.push_back("the GPU's clock moved between " + std::to_string(std::lround(low_mhz)) +
                      " and " + std::to_string(std::lround(high_mhz)) +
                      " MHz while this was measured: lock it with 'nvidia-smi -lgc', if you may");
+  }
+  return doubts;
+}
+
+std::vector<std::string> doubts_about_load(const std::optional<CpuTimes>& before,
+                                           const std::optional<CpuTimes>& after, double ours_s,
+                                           double duration_s) {
+  if (!before || !after || duration_s < kJudgedMin) return {};
+  const double capacity_s = duration_s * usable_processors();
+  const double foreign = (after->busy_s - before->busy_s - ours_s) / capacity_s;
+  const double stolen = (after->stolen_s - before->stolen_s) / capacity_s;
+  std::vector<std::string> doubts;
+  if (foreign > kForeignLoadMax) {
+    doubts.push_back("other programs used " + percent(foreign) +
+                     " of the processors while this was measured: stop them for undisturbed "
+                     "numbers");
+  }
+  if (stolen > kStolenMax) {
+    doubts.push_back("the hypervisor gave " + percent(stolen) +
+                     " of the processors' time to other machines");
   }
   return doubts;
 }

@@ -46,6 +46,11 @@ std::string levels_text(uint32_t levels) {
   return text;
 }
 
+std::string name_of(const PlannedRun& run) {
+  return levels_text(run.levels) + (run.counters.empty() ? "" : " with counters") +
+         (run.batch ? ", batch " + std::to_string(*run.batch) : "");
+}
+
 Result<uint32_t> parse_levels(std::string_view text) {
   if (text == "all") return XSP_LEVELS_ALL;
   XSP_TRY(const auto names, split("--levels", text));

@@ -50,6 +50,9 @@ struct PlannedRun {
   std::vector<std::filesystem::path> collectors;  // that it needs
 };
 
+// "model,layer with counters, batch 8", for messages.
+std::string name_of(const PlannedRun& run);
+
 struct Plan {
   std::vector<PlannedRun> runs;  // batch by batch, shallow levels first
   // What was asked for and cannot be had: a level's or a counter's name, and why.

@@ -56,6 +56,38 @@ Status write_runs(const Record& record, store::Database& database) {
 
 }  // namespace
 
+std::map<std::string, std::string> facts_of(const Request& request, const std::vector<Run>& runs) {
+  std::map<std::string, std::string> facts;
+  for (const auto& [what, reason] : request.plan.not_measured) {
+    facts["not_measured." + what] = reason;
+  }
+  facts["device"] = request.worker.device;
+  facts["seed"] = std::to_string(request.worker.seed);
+  for (const Run& run : runs) {
+    if (!run.ready) continue;
+    facts["framework"] = run.ready->framework;
+    facts["framework_version"] = run.ready->framework_version;
+    facts["device"] = run.ready->device;
+    for (const TensorText& t : run.ready->inputs) {
+      facts["input." + t.name] = t.dtype + "[" + t.dimensions + "]";
+    }
+    for (const TensorText& t : run.ready->outputs) {
+      facts["output." + t.name] = t.dtype + "[" + t.dimensions + "]";
+    }
+    break;
+  }
+  return facts;
+}
+
+std::vector<std::string> notes_of(const std::vector<std::string>& of_device,
+                                  const std::vector<Run>& runs) {
+  std::vector<std::string> notes = of_device;
+  for (const Run& run : runs) {
+    for (const std::string& note : run.notes) notes.push_back(name_of(run.planned) + ": " + note);
+  }
+  return notes;
+}
+
 Status write_record(const Record& record, store::Database& database) {
   XSP_CHECK_OK(write_runs(record, database));
   for (const auto& [key, value] : record.facts) {

@@ -21,6 +21,12 @@ struct Record {
   std::vector<Peak> peaks;
 };
 
+// What the runs and what was asked for add to the facts: device, framework, inputs, outputs, ...
+std::map<std::string, std::string> facts_of(const Request& request, const std::vector<Run>& runs);
+// Notes about the device, then those of each run under its name.
+std::vector<std::string> notes_of(const std::vector<std::string>& of_device,
+                                  const std::vector<Run>& runs);
+
 // Fills the database, and finishes it: afterwards it is at the path that it was created for.
 Status write_record(const Record& record, store::Database& database);
 

@@ -50,9 +50,18 @@ namespace {
 constexpr int kRunsBeforeCapture = 3;      // torch's executor is through with optimising
 constexpr int kRunsBeforeCaptureMax = 20;  // with layers: until they are known
 
+xsp_status lacks_operator(xsp_model* model, const std::string& name) {
+  return fail(model->host, XSP_NOT_AVAILABLE,
+              model->path + ": it needs the operator " + name +
+                  ", which this torch does not have: give the library that registers it with "
+                  "--option library=FILE");
+}
+
 // What torch threw, as the caller is told.
 xsp_status thrown(xsp_model* model, const char* what, const std::exception& error) {
   const std::string why = adapter::one_line(error.what());
+  const std::string missing = adapter::missing_operator(error.what());
+  if (!missing.empty()) return lacks_operator(model, missing);
   const auto says = [&](const char* text) { return why.find(text) != std::string::npos; };
   if (model->memory->take_failure() || says("out of memory") || says("can't allocate memory")) {
     return fail(model->host, XSP_OUT_OF_MEMORY,
@@ -144,9 +153,23 @@ xsp_status take_signature(xsp_model* model) {
   return XSP_OK;
 }
 
+xsp_status load_libraries(xsp_model* model) {
+  for (const std::string& path : model->options.libraries) {
+    const std::string why = adapter::load_operators(path);
+    if (why.empty()) continue;
+    return fail(model->host, XSP_NOT_AVAILABLE,
+                "option 'library': " + path + ": cannot be loaded: " + adapter::one_line(why) +
+                    ": give a library that was built for torch " TORCH_VERSION
+                    ", and before it, those that it needs");
+  }
+  return XSP_OK;
+}
+
 // What torch says of a file that it cannot read.
 xsp_status load(xsp_model* model) {
   try {
+    const xsp_status status = load_libraries(model);
+    if (status != XSP_OK) return status;
     adapter::Opened opened = adapter::open_program(model->path, model->device, model->options);
     if (opened.program == nullptr) return fail(model->host, opened.status, opened.why);
     model->program = std::move(opened.program);
@@ -155,6 +178,8 @@ xsp_status load(xsp_model* model) {
     throw;
   } catch (const std::exception& error) {
     const std::string why = adapter::one_line(error.what());
+    const std::string missing = adapter::missing_operator(error.what());
+    if (!missing.empty()) return lacks_operator(model, missing);
     if (why.find("out of memory") != std::string::npos) {
       return fail(model->host, XSP_OUT_OF_MEMORY,
                   model->path + ": out of memory: " + why + ": use a smaller model");

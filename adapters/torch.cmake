@@ -65,3 +65,17 @@ target_link_options(${target} PRIVATE -Wl,--allow-shlib-undefined)
 set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "${torch_libraries}")
 set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${torch_libraries}")
 message(STATUS "adapters/torch: ${torch_cpu_library}, CUDA graphs: ${torch_has_cuda}")
+
+if(COMMAND xsp_plugins AND XSP_TESTS)
+  # A library of operators for tests/contract: what a user's own would be.
+  add_library(torch_test_operators MODULE "${CMAKE_SOURCE_DIR}/tests/data/torch/twice.cc")
+  target_link_libraries(torch_test_operators PRIVATE xsp_flags "${torch_cpu_library}" "${torch_c10_library}")
+  target_include_directories(torch_test_operators SYSTEM PRIVATE
+    "${torch_include}" "${torch_include}/torch/csrc/api/include")
+  target_compile_definitions(torch_test_operators PRIVATE NDEBUG)
+  if(NOT torch_new_abi)
+    target_compile_definitions(torch_test_operators PRIVATE _GLIBCXX_USE_CXX11_ABI=0)
+  endif()
+  set_target_properties(torch_test_operators PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  add_dependencies(${target} torch_test_operators)
+endif()

@@ -9,6 +9,9 @@ Beside these, torchvision/NAME, timm/NAME and transformers/TYPE take whatever th
 a download. The file carries a signature (an extra file of that name in TorchScript, a key of a package's
 metadata): a line for each input and output, "input<TAB>NAME<TAB>float32<TAB>batch,3,224,224"; a word in the
 shape is a dimension that may vary.
+
+fasterrcnn_resnet50_fpn calls an operator of torchvision's own library, torchvision::nms: it runs with
+`xsp profile --option library=FOLDER/torchvision/_C.so`, which is said when it is exported.
 """
 
 import argparse
@@ -319,6 +322,15 @@ def parse():
     return options
 
 
+def own_library(recipe):
+    """The library whose operators a scripted model of torchvision needs; None: PyTorch's suffice."""
+    if not recipe.scripted or "torchvision" not in sys.modules:
+        return None
+    folder = os.path.dirname(sys.modules["torchvision"].__file__)
+    return next((os.path.join(folder, name) for name in sorted(os.listdir(folder))
+                 if name.startswith("_C") and name.endswith(".so")), None)
+
+
 def main():
     global torch
     options = parse()
@@ -348,6 +360,10 @@ def main():
               "set XSP_EXPORT_TRACEBACK=1 to see where", file=sys.stderr)
         return 1
     print(f"{options.output}: {os.path.getsize(options.output)} bytes", file=sys.stderr)
+    library = own_library(recipe)
+    if library:
+        print(f"it calls operators of torchvision: xsp profile ... --option library={library}",
+              file=sys.stderr)
     return 0
 
 

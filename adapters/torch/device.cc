@@ -36,6 +36,14 @@ std::string load_beside(const char* name) {
   return dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr ? "" : dlerror();
 }
 
+std::string load_operators(const std::string& path) {
+  // Such libraries ask for libtorch.so by name, and those of CUDA for its half: both are found if
+  // they are loaded already.
+  (void)load_beside("libtorch.so");
+  (void)gpu_count(nullptr);
+  return dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL) != nullptr ? "" : dlerror();
+}
+
 int gpu_count(std::string* why) {
   static const std::string absent = load_cuda();
   const int count = absent.empty() ? c10::impl::getDeviceGuardImpl(kCuda)->deviceCount() : 0;

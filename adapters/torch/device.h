@@ -14,6 +14,9 @@ namespace xsp::torch_adapter {
 const std::string& library_path();
 // Loads the library `name` from beside torch's. Why it cannot be; empty: it is loaded.
 std::string load_beside(const char* name);
+// Loads a library that registers operators with torch, "/usr/lib/libtorchvision.so". Why it cannot
+// be; empty: it is loaded.
+std::string load_operators(const std::string& path);
 // GPUs that torch can use here; loads its CUDA half. 0: `why` says why, if it is not NULL.
 int gpu_count(std::string* why);
 // The device that `text` names: "cpu", "cuda", "cuda:1"; else `why` says what is wrong and what to

@@ -41,7 +41,11 @@ std::string take(std::string_view key, const std::string& value, Options* option
     options->signature = value;
     return "";
   }
-  std::string known = "dtype, signature, tf32";
+  if (key == "library") {
+    options->libraries.push_back(value);
+    return "";
+  }
+  std::string known = "dtype, library, signature, tf32";
   for (const Switch& one : kSwitches) known += ", " + std::string(one.key);
   return what + "torch has no such option: it has " + known;
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "xsp/plugin.h"
 
@@ -18,6 +19,7 @@ struct Options {
   bool nested = false;                  // layers within layers: the operators that operators call
   std::string dtype;      // float32, float16 or bfloat16: convert the model; "": as it is
   std::string signature;  // in place of the file's (signature.h)
+  std::vector<std::string> libraries;  // with operators of their own: loaded first, in this order
 };
 
 // An empty text is good; else it is what is wrong, and what to do.

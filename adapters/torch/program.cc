@@ -175,6 +175,19 @@ Opened open_program(const std::string& path, c10::Device device, const Options& 
   return {std::make_unique<Script>(path, device, options), "", XSP_OK};
 }
 
+std::string missing_operator(const std::string& what) {
+  // As the reader of TorchScript, the dispatcher and AOTInductor's executor say it.
+  for (const std::string_view says : {"Unknown builtin op: ", "Could not find schema for "}) {
+    const size_t at = what.find(says);
+    if (at == std::string::npos) continue;
+    const size_t begin = at + says.size();
+    const size_t end = what.find_first_of(". ,\n", begin);
+    const std::string name = what.substr(begin, end - begin);
+    if (name.find("::") != std::string::npos) return valid_utf8(name);
+  }
+  return "";
+}
+
 std::string one_line(const std::string& what) {
   // The interpreter tells a trace first, and the cause last.
   const size_t cause = what.rfind("RuntimeError: ");

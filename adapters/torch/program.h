@@ -48,6 +48,8 @@ Opened open_program(const std::string& path, c10::Device device, const Options& 
 
 // One line of what torch threw: the cause, without the trace of where.
 std::string one_line(const std::string& what);
+// "torchvision::nms" if that is what torch threw: it knows no operator of that name. Else empty.
+std::string missing_operator(const std::string& what);
 
 }  // namespace xsp::torch_adapter
 

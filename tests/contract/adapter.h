@@ -42,6 +42,9 @@ class Adapter {
   xsp_host host_{};
 };
 
+// Where its models are opened: $XSP_TEST_DEVICE, "cuda:0", if the adapter offers such, else "cpu".
+std::string device_of(const Adapter& adapter);
+
 // An open model, closed with its scope.
 class Model {
  public:

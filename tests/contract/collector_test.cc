@@ -20,7 +20,7 @@ namespace {
 
 std::vector<std::filesystem::path> built_collectors() {
   std::vector<std::filesystem::path> found;
-  const auto folder = std::filesystem::path(XSP_BIN_DIR) / "../lib/xsp/collectors";
+  const auto folder = bin_folder() / "../lib/xsp/collectors";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".so") found.push_back(entry.path());
   }

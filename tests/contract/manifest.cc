@@ -9,20 +9,25 @@
 namespace xsp::contract {
 namespace {
 
-const std::filesystem::path kSource = XSP_SOURCE_DIR;
-const std::filesystem::path kBin = XSP_BIN_DIR;
+std::filesystem::path moved(const char* variable, const char* built) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' ? value : built;
+}
 
 // A name of a file in tests/data is made a path; anything else is left to the adapter.
 std::string located(const std::string& model) {
-  const auto file = kSource / "tests" / "data" / model;
+  const auto file = source_folder() / "tests" / "data" / model;
   return std::filesystem::exists(file) ? file.string() : model;
 }
 
 }  // namespace
 
+std::filesystem::path bin_folder() { return moved("XSP_TEST_BIN", XSP_BIN_DIR); }
+std::filesystem::path source_folder() { return moved("XSP_TEST_SOURCE", XSP_SOURCE_DIR); }
+
 Manifest read_manifest(const std::filesystem::path& adapter) {
   Manifest manifest;
-  const auto path = kSource / "tests" / "contract" / "manifests" / adapter.stem();
+  const auto path = source_folder() / "tests" / "contract" / "manifests" / adapter.stem();
   std::ifstream file(path);
   EXPECT_TRUE(file) << "write " << path << ": see tests/contract/manifest.h";
   for (std::string line; std::getline(file, line);) {
@@ -51,7 +56,8 @@ Manifest read_manifest(const std::filesystem::path& adapter) {
 
 std::vector<std::filesystem::path> built_adapters() {
   std::vector<std::filesystem::path> adapters;
-  for (const auto& entry : std::filesystem::directory_iterator(kBin / "../lib/xsp/adapters")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(bin_folder() / "../lib/xsp/adapters")) {
     if (entry.path().extension() == ".so") adapters.push_back(entry.path());
   }
   std::sort(adapters.begin(), adapters.end());

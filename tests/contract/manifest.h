@@ -13,6 +13,11 @@
 
 namespace xsp::contract {
 
+// The build's bin/, and the source tree; $XSP_TEST_BIN and $XSP_TEST_SOURCE where these have moved
+// since (tests/gpu/run.sh tests an installed xsp on another machine).
+std::filesystem::path bin_folder();
+std::filesystem::path source_folder();
+
 struct Manifest {
   std::string model;
   std::vector<std::string> not_a_model;

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "capture/worker_npy.h"
+#include "manifest.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
@@ -18,7 +19,7 @@ namespace xsp::contract {
 namespace {
 
 std::string data(const std::string& name) {
-  return std::string(XSP_SOURCE_DIR) + "/tests/data/onnx/" + name;
+  return source_folder().string() + "/tests/data/onnx/" + name;
 }
 
 class OnnxRuntimeTest : public testing::Test {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "manifest.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
@@ -15,7 +16,7 @@ namespace xsp::contract {
 namespace {
 
 std::string data(const std::string& name) {
-  return std::string(XSP_SOURCE_DIR) + "/tests/data/torch/" + name;
+  return source_folder().string() + "/tests/data/torch/" + name;
 }
 
 class TorchTest : public testing::Test {
@@ -160,6 +161,19 @@ TEST_F(TorchTest, ASignatureMayBeGiven) {
   const std::string signature = "signature=input image float32 batch,3,8,8";
   const TraceFile file = traced("unsigned.pt", 1, {"--option", signature});
   EXPECT_EQ(file.layers.size(), 13u);
+}
+
+TEST_F(TorchTest, OperatorsOfALibraryOfTheirOwn) {
+  const std::string found = failure(data("custom.pt"));
+  EXPECT_EQ(found.rfind("failed 4", 0), 0u) << found;
+  EXPECT_NE(found.find("needs the operator xsp_test::twice"), std::string::npos) << found;
+  EXPECT_NE(found.find("--option library=FILE"), std::string::npos) << found;
+  const std::string absent = failure(data("custom.pt"), {"--option", "library=/nowhere.so"});
+  EXPECT_NE(absent.find("/nowhere.so: cannot be loaded"), std::string::npos) << absent;
+  const std::string library = bin_folder().string() + "/../tests/torch_test_operators.so";
+  const TraceFile file = traced("custom.pt", 2, {"--option", "library=" + library});
+  ASSERT_EQ(file.layers.size(), 4u);
+  EXPECT_EQ(file.layers[0].site.type, "xsp_test::twice");
 }
 
 TEST_F(TorchTest, FailuresSayWhatIsWrong) {

@@ -14,11 +14,11 @@
 namespace xsp::contract {
 
 std::string adapter_path(const std::string& name) {
-  return (std::filesystem::path(XSP_BIN_DIR) / "../lib/xsp/adapters" / (name + ".so")).string();
+  return (bin_folder() / "../lib/xsp/adapters" / (name + ".so")).string();
 }
 
 WorkerProcess::WorkerProcess(const Fields& arguments) {
-  const std::string program = std::string(XSP_BIN_DIR) + "/xsp-worker";
+  const std::string program = bin_folder().string() + "/xsp-worker";
   Fields line = {program, "--trace", trace(), "--scratch", scratch_.path().string()};
   line.insert(line.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;

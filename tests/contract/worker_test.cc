@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "capture/worker_npy.h"
+#include "manifest.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
@@ -262,7 +263,7 @@ TEST(Worker, ProbesAdaptersAndCollectors) {
   WorkerProcess worker({"--adapter", adapter_path("fake"), "--probe"});
   EXPECT_EQ(worker.reply(), (Fields{"probe", "fake", "1", "built in", "cpu", ".fake"}));
   EXPECT_EQ(worker.wait(), 0);
-  const auto collector = std::filesystem::path(XSP_BIN_DIR) / "../lib/xsp/collectors/cpu.so";
+  const auto collector = bin_folder() / "../lib/xsp/collectors/cpu.so";
   WorkerProcess other({"--collector", collector.string(), "--probe"});
   const Fields probe = other.reply();
   ASSERT_EQ(probe.size(), 8u);
@@ -284,7 +285,7 @@ TEST(Worker, ProbesAdaptersAndCollectors) {
 }
 
 TEST(Worker, CountersHangOnModelSpans) {
-  const auto collector = std::filesystem::path(XSP_BIN_DIR) / "../lib/xsp/collectors/cpu.so";
+  const auto collector = bin_folder() / "../lib/xsp/collectors/cpu.so";
   WorkerProcess probe({"--collector", collector.string(), "--probe"});
   const Fields said = probe.reply();
   ASSERT_EQ(said.size(), 8u);

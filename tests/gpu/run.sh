@@ -7,7 +7,8 @@
 #   --tree    an installed xsp (cmake --install); else the release preset is built and installed into DIR/tree
 #   --programs  the build's tests/gpu, which is not installed
 #   --out     where evaluations, logs and the table go: a new folder below the current one by default
-#   STAGE     build collector counters models measure batches truth cost faults; all of them by default
+#   STAGE     build collector counters conformance models measure batches sweep packages operators devices memory
+#             truth cost faults; all of them by default
 #
 # Without a GPU it says so and ends with 0. Exit status 1: a check failed.
 set -uo pipefail
@@ -18,11 +19,12 @@ while [ $# -gt 0 ]; do
     --tree) tree=$(realpath "$2"); shift 2 ;;
     --programs) programs=$(realpath "$2"); shift 2 ;;
     --out) mkdir -p "$2"; out=$(realpath "$2"); shift 2 ;;
-    -*) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    -*) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
     *) stages+=("$1"); shift ;;
   esac
 done
-[ ${#stages[@]} -gt 0 ] || stages=(build collector counters models measure batches truth cost faults)
+[ ${#stages[@]} -gt 0 ] || stages=(build collector counters conformance models measure batches sweep packages
+  operators devices memory truth cost faults)
 if ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no NVIDIA GPU on this machine (nvidia-smi -L finds none)"
   exit 0
@@ -43,7 +45,11 @@ check() {
   if "$@" >"$log" 2>&1; then line ok "$what" "$(tail -n 1 "$log" | cut -c1-150)"
   else line FAILED "$what" "$(tail -n 1 "$log" | cut -c1-150)"; fi
 }
-xsp() { "$tree/bin/xsp" "$@"; }
+# Ctrl-C after so long keeps what was measured.
+bound="${XSP_GPU_BOUND:-150}"
+xsp() { timeout -s INT -k 30 "$bound" "$tree/bin/xsp" "$@"; }
+# value FILE SQL: what it selects, as one line.
+value() { xsp query "$1" "$2" --format csv | tail -n +2 | tr '\n' ' ' | tr -d '"'; }
 
 stage_build() {
   if [ -z "$tree" ]; then
@@ -68,6 +74,18 @@ stage_counters() {
     "$tree/lib/xsp/collectors/cupti.so" "$out/libknown_kernels.so" "$out/known.xtrace"
 }
 
+# What every adapter and every collector must do, of the installed ones, where they can on a GPU.
+stage_conformance() {
+  local suite="$programs/../contract_test"
+  [ -x "$suite" ] || { line skipped "conformance" "no $suite: build with -DXSP_TESTS=ON"; return; }
+  local what
+  for what in Adapter Collector; do
+    check "conformance, ${what,,}s on CUDA" "conformance_$what" bash -c "LD_LIBRARY_PATH='$tree/lib' \
+      XSP_TEST_BIN='$tree/bin' XSP_TEST_SOURCE='$source_dir' XSP_TEST_DEVICE=cuda:0 timeout -k 10 $bound \
+      '$suite' --gtest_brief=1 --gtest_filter='*${what}Test.*'"
+  done
+}
+
 # name: recipe of tools/export_torch.py and its options
 recipes() {
   cat <<'R'
@@ -79,7 +97,9 @@ bert-base.pt bert-base
 gpt2-prefill.pt gpt2-prefill
 gpt2-decode.pt gpt2-decode
 ssd300_vgg16.pt ssd300_vgg16
+fasterrcnn.pt fasterrcnn_resnet50_fpn
 resnet50.pt2 resnet50 --device cuda
+resnet50-plain.pt2 resnet50 --device cuda --no-kernel-profile
 resnet50-bf16.pt2 resnet50 --dtype bf16 --device cuda
 bert-base.pt2 bert-base --device cuda
 R
@@ -119,9 +139,7 @@ profile() {
   local verdict; verdict=$(invariants "$file") && line ok "invariants $name" "$verdict" ||
     line FAILED "invariants $name" "$verdict"
 }
-summary() {
-  xsp query "$1" "$(cat "$source_dir/tests/gpu/summary.sql")" --format csv | tail -n +2 | tr '\n' ' ' | tr -d '"'
-}
+summary() { value "$1" "$(cat "$source_dir/tests/gpu/summary.sql")"; }
 
 stage_measure() {
   local name
@@ -138,6 +156,102 @@ stage_measure() {
 stage_batches() {
   profile resnet50.pt resnet50-batches --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" \
     --counters roofline --max-time $((5 * seconds))
+}
+
+# The other models over batch sizes, at the level model: a table, with those that do not fit.
+stage_sweep() {
+  local name file
+  for name in bert-base vit_b_16 gpt2-prefill gpt2-decode mobilenet_v2 ssd300_vgg16; do
+    [ -e "$models/$name.pt" ] || { line skipped "sweep $name" "not exported"; continue; }
+    file="$out/$name-sweep.xsp"
+    # A batch size that does not fit is a failed run, and the exit status says so.
+    xsp profile "$models/$name.pt" --framework torch --device cuda --levels model --counters none --no-peaks \
+      --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" --max-time "${XSP_GPU_SWEEP_SECONDS:-60}" -o "$file" \
+      >"$out/log/sweep_$name.txt" 2>&1
+    [ -e "$file" ] || { line FAILED "sweep $name" "$(grep -m1 error "$out/log/sweep_$name.txt" | cut -c1-150)"; continue; }
+    line ok "sweep $name" "$(value "$file" "SELECT string_agg(CASE WHEN r.status = 'ok'
+      THEN format('{}: {:.2f} ms {:.0f}/s', r.batch, ns / 1e6, 1e9 * r.batch / ns)
+      WHEN reason LIKE '%out of memory%' THEN format('{}: out of memory', r.batch)
+      ELSE format('{}: {}', r.batch, r.status) END, '; ' ORDER BY r.batch)
+      FROM run r LEFT JOIN (SELECT run_id, median(duration_ns) AS ns FROM span WHERE level = 2 AND iteration >= 0
+        GROUP BY run_id) USING (run_id)")"
+    # Whatever fails but for memory is a failure.
+    local others
+    others=$(value "$file" "SELECT string_agg(DISTINCT reason, '; ') FROM run
+      WHERE status = 'failed' AND reason NOT LIKE '%out of memory%'")
+    [ -z "${others// /}" ] || line FAILED "sweep $name, runs" "${others:0:150}"
+  done
+}
+
+# Packages: one without the hooks that tell layers apart; and what they compute, held against Python.
+stage_packages() {
+  if [ -e "$models/resnet50-plain.pt2" ]; then
+    profile resnet50-plain.pt2 resnet50-plain --counters none --max-time "$seconds"
+    local layers
+    layers=$(value "$out/resnet50-plain.xsp" "SELECT string_agg(DISTINCT name, ',') FROM span
+      WHERE level = 3 AND iteration >= 0 AND run_id = (SELECT max(run_id) FROM run WHERE levels LIKE '%kernel%')")
+    if [ "${layers// /}" = package ]; then line ok "a package without hooks" "one layer holds all kernels"
+    else line FAILED "a package without hooks" "its layers: ${layers:0:100}"; fi
+  else
+    line skipped "a package without hooks" "not exported"
+  fi
+  local name
+  for name in resnet50.pt2 resnet50-plain.pt2 bert-base.pt2 resnet50.pt bert-base.pt; do
+    [ -e "$models/$name" ] || { line skipped "results of $name" "not exported"; continue; }
+    local recipe=${name%%.*}
+    check "results of $name as in Python" "eager_$name" timeout -k 10 "$bound" python3 \
+      "$source_dir/tests/gpu/against_eager.py" "$tree" "$models/$name" "${recipe%-plain}"
+  done
+}
+
+# A model that calls operators of a library of its own.
+stage_operators() {
+  [ -e "$models/fasterrcnn.pt" ] || { line skipped "Faster R-CNN" "not exported"; return; }
+  local library short=(--framework torch --device cuda --no-peaks --counters none --max-time "$seconds")
+  fault "an operator that is missing is said" fault_operator 'needs the operator torchvision::.*--option library' \
+    "$tree/bin/xsp" profile "$models/fasterrcnn.pt" "${short[@]}" --levels model -o "$out/f6.xsp"
+  library=$(python3 -c 'import glob, importlib.util as u, os
+folder = u.find_spec("torchvision").submodule_search_locations[0]
+print((glob.glob(os.path.join(folder, "_C*.so")) + [""])[0])' 2>/dev/null)
+  [ -n "$library" ] || { line skipped "Faster R-CNN" "torchvision has no _C.so here"; return; }
+  profile fasterrcnn.pt fasterrcnn --counters none --max-time "$seconds" --option "library=$library"
+}
+
+# Two GPUs in one process: a model that computes on both, and a collector that sees both.
+stage_devices() {
+  local count
+  count=$(nvidia-smi -L | grep -c '^GPU')
+  [ "$count" -ge 2 ] || { line skipped "two GPUs in one process" "this machine has $count"; return; }
+  check "export a model for two GPUs" export_two python3 "$source_dir/tests/gpu/two_devices.py" "$models/two.pt"
+  profile two.pt two --counters none --max-time "$seconds"
+  local found
+  found=$(value "$out/two.xsp" "SELECT count(DISTINCT device) || ' devices, ' || min(kernels) || ' kernels at least, ' ||
+    sum(no_layer) || ' without layer' FROM (SELECT device, count(*) AS kernels, count(*) FILTER (layer_id IS NULL) AS
+    no_layer FROM span WHERE level = 6 AND type = 'kernel' AND iteration >= 0 GROUP BY device)")
+  case $found in
+    "2 devices, 0 "*) line FAILED "kernels of both devices" "$found" ;;
+    "2 devices, "*", 0 without layer "*) line ok "kernels of both devices" "$found" ;;
+    *) line FAILED "kernels of both devices" "$found" ;;
+  esac
+}
+
+# The allocator's events are those of three inferences, and cost the others nothing that can be seen.
+stage_memory() {
+  local file="$out/resnet50.pt.xsp"
+  [ -e "$file" ] || profile resnet50.pt resnet50.pt --counters none --max-time "$seconds"
+  local inferences
+  inferences=$(value "$file" "SELECT string_agg(DISTINCT n, ',') FROM (SELECT count(DISTINCT iteration) AS n FROM span s
+    JOIN run r USING (run_id) WHERE s.level = 5 AND s.type = 'memory' AND s.iteration >= 0 AND r.status = 'ok'
+    AND coalesce(r.counters, '') = '' GROUP BY run_id)")
+  if [ "${inferences// /}" = 3 ]; then line ok "allocations in three inferences" "of each run with the level api"
+  else line FAILED "allocations in three inferences" "found in: ${inferences:-none}"; fi
+  check "memory over time has rows" memory_rows bash -c "'$tree/bin/xsp' analyze memory_over_time '$file' --format csv |
+    awk 'END { print NR - 1, \"events\"; exit NR < 20 }'"
+  line ok "latency with and without events" "$(value "$file" "SELECT string_agg(format('{}: {:.0f} us in the three, {:.0f} later',
+    levels, three, later), '; ' ORDER BY run_id) FROM (SELECT run_id, levels,
+    median(duration_ns) FILTER (s.iteration < 3) / 1e3 AS three, median(duration_ns) FILTER (s.iteration >= 3) / 1e3 AS later
+    FROM span s JOIN run r USING (run_id) WHERE s.level = 2 AND s.iteration >= 0 AND r.status = 'ok'
+    AND coalesce(r.counters, '') = '' GROUP BY ALL)")"
 }
 
 stage_truth() {
@@ -163,7 +277,7 @@ stage_cost() {
     -ltorch_cpu -lc10 -Wl,-rpath,"$folder/lib" -Wl,--allow-shlib-undefined
   # Printed beside its budgets, not judged: how much a launch costs depends on the machine.
   python3 "$source_dir/bench/against_bare.py" --build "$tree" --bare "$out/bare_torch {model} cuda 1,3,224,224" \
-    --framework torch --device cuda --levels model --levels model,layer --levels model,api,kernel \
+    --framework torch --device cuda --levels model --levels model,layer --levels model,layer,api --levels model,api,kernel \
     --levels model,layer,api,kernel --rounds "${XSP_GPU_ROUNDS:-5}" --seconds 3 "$models/resnet50.pt" \
     >"$out/log/cost.txt" 2>&1 && line ok "cost against a bare program" "see log/cost.txt" ||
     line FAILED "cost against a bare program" "$(tail -n 1 "$out/log/cost.txt")"

@@ -1,10 +1,11 @@
 // make_files FOLDER: writes the TorchScript files beside this. Run by hand, when they are
 // to change:
 //
-//   g++ -std=c++20 tests/data/torch/make_files.cc -o make_files -ltorch_cpu -lc10 && ./make_files
-//   tests/data/torch
+//   g++ -std=c++20 tests/data/torch/{make_files,twice}.cc -o make_files -ltorch_cpu -lc10 &&
+//   ./make_files tests/data/torch
 #include <ATen/Functions.h>
 #include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/frontend/resolver.h>
 
 #include <string>
 
@@ -77,6 +78,23 @@ Module hungry() {
   return made;
 }
 
+struct OwnOperators : public torch::jit::NativeResolver {
+  std::shared_ptr<torch::jit::SugaredValue> resolveValue(
+      const std::string& name, torch::jit::GraphFunction& method,
+      const torch::jit::SourceRange& where) override {
+    if (name == "xsp_test") return std::make_shared<torch::jit::BuiltinModule>(name);
+    return NativeResolver::resolveValue(name, method, where);
+  }
+};
+
+// Calls an operator of a library of its own: twice.cc.
+Module custom() {
+  Module made = module("Custom");
+  made.define("def forward(self, x):\n  return torch.sin(xsp_test.twice(x))\n",
+              std::make_shared<OwnOperators>());
+  return made;
+}
+
 void save(const Module& module, const std::string& path, const std::string& signature) {
   torch::jit::ExtraFilesMap extra;
   if (!signature.empty()) extra["signature"] = signature;
@@ -94,5 +112,6 @@ int main(int argc, char** argv) {
   save(branching(), folder + "branching.pt", "input x float32 batch,4");
   save(failing(), folder + "failing.pt", "input x float32 batch,3");
   save(hungry(), folder + "hungry.pt", "input x float32 batch");
+  save(custom(), folder + "custom.pt", "input x float32 batch,4");
   return 0;
 }

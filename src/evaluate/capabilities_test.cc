@@ -91,6 +91,21 @@ TEST(Judge, AClockHeldDownOrMovedIsADoubtEach) {
   EXPECT_NE(doubts[1].find("between 1500 and 1980 MHz"), std::string::npos) << doubts[1];
 }
 
+TEST(Judge, ProcessorsThatOthersUsedAreADoubt) {
+  const double all_s = 10.0 * usable_processors();  // of ten seconds
+  const CpuTimes before{100, 5};
+  EXPECT_TRUE(doubts_about_load(before, CpuTimes{100 + all_s / 2, 5}, all_s / 2, 10).empty());
+  const auto foreign = doubts_about_load(before, CpuTimes{100 + all_s / 2, 5}, all_s / 4, 10);
+  ASSERT_EQ(foreign.size(), 1u);
+  EXPECT_NE(foreign[0].find("other programs used 25.0 %"), std::string::npos) << foreign[0];
+  const auto stolen = doubts_about_load(before, CpuTimes{100, 5 + all_s / 10}, 0, 10);
+  ASSERT_EQ(stolen.size(), 1u);
+  EXPECT_NE(stolen[0].find("10.0 %"), std::string::npos) << stolen[0];
+  // Counted too coarsely for less, and not at all on some systems.
+  EXPECT_TRUE(doubts_about_load(before, CpuTimes{100 + all_s, 5}, 0, 0.5).empty());
+  EXPECT_TRUE(doubts_about_load(std::nullopt, before, 0, 10).empty());
+}
+
 TEST(Judge, WhatTookNoTurnsHasNoOverhead) {
   std::vector<evaluate::Run> runs(3);
   for (size_t i = 0; i < runs.size(); ++i) {

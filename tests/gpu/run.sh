@@ -5,7 +5,7 @@
 #   tests/gpu/run.sh [--tree PREFIX --programs DIR] [--out DIR] [STAGE...]
 #
 #   --tree    an installed xsp (cmake --install); else the release preset is built and installed into DIR/tree
-#   --programs  the build's tests/gpu, which is not installed
+#   --programs  the build's tests/gpu, which is not installed; contract_test lies in the folder above it
 #   --out     where evaluations, logs and the table go: a new folder below the current one by default
 #   STAGE     build collector counters conformance models measure batches sweep packages operators devices memory
 #             truth cost faults; all of them by default

@@ -1,0 +1,101 @@
+// What the charts read from the rows of an analysis.
+import type { Analysis, Cell, Column, View } from '../../data/types';
+import { format, labelOfName } from '../../data/units';
+import { optionList } from '../rows';
+
+export interface Field {
+  index: number; // in the rows
+  name: string;
+  unit: string;
+  label: string;
+}
+
+export function fieldOf(columns: Column[], name: string | undefined): Field | null {
+  const index = columns.findIndex((one) => one.name === name);
+  const column = columns[index];
+  if (!column) return null;
+  return {
+    index,
+    name: column.name,
+    unit: column.unit,
+    label: labelOfName(column.name, column.unit),
+  };
+}
+
+// The columns that an option of a view lists.
+export function fieldsOf(analysis: Analysis, view: View, option: string): Field[] {
+  return optionList(view.options[option]).flatMap((name) => fieldOf(analysis.columns, name) ?? []);
+}
+
+export const numberAt = (row: Cell[] | undefined, field: Field | null): number | null => {
+  const cell = field ? row?.[field.index] : null;
+  return typeof cell === 'number' && Number.isFinite(cell) ? cell : null;
+};
+
+export const textAt = (row: Cell[] | undefined, field: Field | null): string => {
+  const cell = field ? row?.[field.index] : null;
+  return cell === null || cell === undefined ? '' : String(cell);
+};
+
+// All that a row says, in words and units: what is empty is left out.
+export function factsOf(columns: Column[], row: Cell[]): [label: string, text: string][] {
+  return columns.flatMap((column, index): [string, string][] => {
+    const unit = column.unit.startsWith('by:')
+      ? String(row[columns.findIndex((one) => one.name === column.unit.slice(3))] ?? 'number')
+      : column.unit;
+    const text = format(unit, row[index]);
+    return text === '' ? [] : [[labelOfName(column.name, column.unit), text]];
+  });
+}
+
+// "latency (ms)"
+export const axisTitle = (label: string, unit: string) => (unit ? `${label} (${unit})` : label);
+
+export interface Slice {
+  label: string;
+  value: number;
+  rows: number[]; // more than one: what the palette has no colour for
+}
+
+// The parts of a whole, the largest first; the smallest of them together, where there are more than `most`.
+export function slicesOf(
+  rows: Cell[][],
+  label: Field,
+  value: Field,
+  most: number,
+): { slices: Slice[]; total: number } {
+  const all = rows
+    .map((row, index) => ({
+      label: textAt(row, label),
+      value: numberAt(row, value) ?? 0,
+      rows: [index],
+    }))
+    .filter((slice) => slice.value > 0)
+    .sort((a, b) => b.value - a.value);
+  const total = all.reduce((sum, slice) => sum + slice.value, 0);
+  if (all.length <= most) return { slices: all, total };
+  const rest = all.slice(most - 1);
+  const other: Slice = {
+    label: `${rest.length} others`,
+    value: rest.reduce((sum, slice) => sum + slice.value, 0),
+    rows: rest.flatMap((slice) => slice.rows),
+  };
+  return { slices: [...all.slice(0, most - 1), other], total };
+}
+
+// Neighbouring rows that share a pixel: of each pixel, the row with the largest value.
+export function binned(values: (number | null)[], pixels: number): number[] {
+  const all = values.map((_, index) => index);
+  if (values.length <= pixels) return all;
+  const per = values.length / pixels;
+  const kept: number[] = [];
+  for (let pixel = 0; pixel < pixels; ++pixel) {
+    const from = Math.floor(pixel * per);
+    let best = from;
+    for (let at = from; at < Math.floor((pixel + 1) * per); ++at) {
+      if ((values[at] ?? -Infinity) > (values[best] ?? -Infinity)) best = at;
+    }
+    kept.push(best);
+  }
+  return kept;
+}

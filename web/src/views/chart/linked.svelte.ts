@@ -1,0 +1,42 @@
+// What a chart shares with every other view: the layer and the kernel that are chosen.
+import type { Analysis, Cell } from '../../data/types';
+import { place } from '../../state.svelte';
+import { choiceOf, isChoiceAbout, isChosen, labelOf, subjectOf } from '../subject';
+
+export class Linked {
+  readonly subject;
+  readonly canChoose: boolean;
+
+  constructor(
+    analysis: Analysis,
+    private readonly rows: Cell[][],
+  ) {
+    this.subject = subjectOf(analysis.needs, analysis.columns);
+    this.canChoose = this.subject.own !== null;
+  }
+
+  private get chosen() {
+    return { layer: place.layer, kernel: place.kernel };
+  }
+  // Does the choice tell the rows apart?
+  get isAbout(): boolean {
+    return isChoiceAbout(this.subject, this.rows, this.chosen);
+  }
+  isDimmed(row: Cell[] | undefined): boolean {
+    return this.isAbout && !(row && isChosen(this.subject, row, this.chosen));
+  }
+  isChosen(row: Cell[] | undefined): boolean {
+    return this.isAbout && row !== undefined && isChosen(this.subject, row, this.chosen);
+  }
+  title(row: Cell[] | undefined): string {
+    return (row && labelOf(this.subject, row)) ?? '';
+  }
+  choose(row: Cell[] | undefined) {
+    if (row) place.set(choiceOf(this.subject, row, this.chosen));
+  }
+  open(row: Cell[] | undefined) {
+    const own = this.subject.own;
+    const name = own && row?.[this.subject[own] as number];
+    if (own && typeof name === 'string') window.location.hash = place.href(own, name);
+  }
+}

@@ -1,0 +1,146 @@
+// The geometry of a roofline: log-log, flops per second over flops per byte. A memory's roof rises with the
+// intensity, the roof of a pipe is flat; they meet at the ideal intensity, left of which work is memory-bound.
+import type { Peak } from '../../data/types';
+import { format } from '../../data/units';
+
+export interface Ceiling {
+  name: string; // fp32, bf16_tensor; memory, l2
+  value: number; // flops or bytes per second
+}
+
+export interface Ceilings {
+  compute: Ceiling[]; // the highest first
+  memory: Ceiling[]; // the widest first
+  source: string; // measured, attribute, datasheet
+}
+
+const named = (peaks: Peak[], ending: string): Ceiling[] => {
+  const found = new Map<string, number>();
+  for (const peak of peaks) {
+    if (peak.name.endsWith(ending)) found.set(peak.name.slice(0, -ending.length), peak.value);
+  }
+  return [...found].map(([name, value]) => ({ name, value })).sort((a, b) => b.value - a.value);
+};
+
+// The ceilings of one device: from `source` where it has any, else from another. Of a memory there are several
+// kinds of access (memory_read, memory_copy): the one that bears its plain name counts; of fewer threads than
+// all, only those that the rows were held against.
+export function ceilingsOf(
+  peaks: Peak[],
+  device: string,
+  source: string,
+  heldAgainst: readonly number[] = [],
+): Ceilings {
+  const own = peaks.filter((peak) => peak.device === device);
+  const from = own.some((peak) => peak.source === source) ? source : (own[0]?.source ?? source);
+  const chosen = own.filter((peak) => peak.source === from);
+  const isHeld = (one: Ceiling) =>
+    heldAgainst.some((value) => Math.abs(value / one.value - 1) < 1e-6);
+  return {
+    source: from,
+    compute: named(chosen, '_flops_per_s').filter(
+      (one) => isHeld(one) || !one.name.endsWith('_thread'),
+    ),
+    memory: named(chosen, '_bytes_per_s').filter((one) => isHeld(one) || !one.name.includes('_')),
+  };
+}
+
+export const ideal = (flopsPerS: number, bytesPerS: number) => flopsPerS / bytesPerS;
+
+export const roofAt = (intensity: number, flopsPerS: number, bytesPerS: number) =>
+  Math.min(flopsPerS, intensity * bytesPerS);
+
+export const boundAt = (intensity: number, flopsPerS: number, bytesPerS: number) =>
+  intensity < ideal(flopsPerS, bytesPerS) ? 'memory' : 'compute';
+
+export interface Frame {
+  x: [number, number]; // flops per byte
+  y: [number, number]; // flops per second
+}
+
+// Rounds to half decades, so that points keep off the edges.
+const floorHalf = (value: number) => 10 ** (Math.floor(Math.log10(value) * 2) / 2);
+const ceilHalf = (value: number) => 10 ** (Math.ceil(Math.log10(value) * 2) / 2);
+
+// What is to be seen: all points, the ideal intensities of `roofs` with a decade around, and their tops. Points far
+// below everything else (a ten-millionth of the roof) are cut at eight decades.
+export function frameOf(points: { x: number; y: number }[], roofs: Ceilings): Frame {
+  const ideals = roofs.compute.flatMap((pipe) =>
+    roofs.memory.map((memory) => ideal(pipe.value, memory.value)),
+  );
+  const xs = [...points.map((point) => point.x), ...ideals.flatMap((one) => [one / 3, one * 3])];
+  const tops = roofs.compute.map((one) => one.value);
+  const ys = [...points.map((point) => point.y), ...tops.map((one) => one * 1.3)];
+  if (xs.length === 0 || ys.length === 0) return { x: [0.1, 1000], y: [1e9, 1e12] };
+  const x: [number, number] = [floorHalf(Math.min(...xs) / 1.2), ceilHalf(Math.max(...xs) * 1.2)];
+  const top = ceilHalf(Math.max(...ys));
+  const least = points.length ? Math.min(...points.map((point) => point.y)) / 1.5 : top / 1e4;
+  const bottom = Math.max(floorHalf(Math.min(least, top / 1e3)), top / 1e8);
+  return { x, y: [bottom, top] };
+}
+
+export interface Line {
+  name: string;
+  from: { x: number; y: number };
+  to: { x: number; y: number };
+}
+
+// A memory's roof: from the frame's edge up to the highest of the pipes.
+export function slanted(memory: Ceiling, top: number, frame: Frame): Line {
+  const left = Math.max(frame.x[0], frame.y[0] / memory.value);
+  const right = Math.min(frame.x[1], top / memory.value);
+  return {
+    name: memory.name,
+    from: { x: left, y: left * memory.value },
+    to: { x: right, y: right * memory.value },
+  };
+}
+
+// A pipe's roof: from where the widest memory meets it to the frame's edge.
+export function flat(pipe: Ceiling, widest: number | undefined, frame: Frame): Line {
+  const left = widest ? Math.max(frame.x[0], ideal(pipe.value, widest)) : frame.x[0];
+  return {
+    name: pipe.name,
+    from: { x: left, y: pipe.value },
+    to: { x: frame.x[1], y: pipe.value },
+  };
+}
+
+export interface RoofLabel {
+  y: number; // pixel
+  text: string;
+  isHeld: boolean;
+}
+
+const spelled = (name: string) => name.replaceAll('_', ' ');
+
+// Labels of flat roofs that would lie over one another become one: "bf16 tensor, fp16 tensor 967 Tflop/s".
+export function labelsOf(
+  pipes: { name: string; value: number; y: number; isHeld: boolean }[],
+  apart = 13,
+): RoofLabel[] {
+  const groups: (typeof pipes)[] = [];
+  for (const pipe of [...pipes].sort((a, b) => a.y - b.y)) {
+    const last = groups.at(-1);
+    const lowest = last?.[0];
+    if (last && lowest && pipe.y - lowest.y < apart) last.push(pipe);
+    else groups.push([pipe]);
+  }
+  return groups.map((group) => {
+    const held = group.filter((one) => one.isHeld);
+    const said = held.length ? held : group;
+    const first = said[0] as (typeof pipes)[number];
+    const names = said.map((one) => spelled(one.name)).join(', ');
+    return {
+      y: Math.min(...group.map((one) => one.y)),
+      text: `${names} ${format('flops_per_s', first.value)}`,
+      isHeld: held.length > 0,
+    };
+  });
+}
+
+// Radius of a point by its share of the time: its area says it, between the smallest that can be hit and a
+// size that hides little.
+export function radiusOf(share: number): number {
+  return 3 + 13 * Math.sqrt(Math.min(1, Math.max(0, share)));
+}

@@ -5,7 +5,7 @@
 -- Besides the latency, the five numbers of a box plot of single executions.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view bar x=index y=latency_ns
+-- @view bar x=index y=latency_ns colour=type
 -- @view box x=index min=min_ns q1=quartile1_ns median=median_ns q3=quartile3_ns max=max_ns
 -- @view table caption=batch columns=index,name,latency_ns,quartile1_ns,quartile3_ns,max_ns bar=latency_ns
 -- @view table top=100

@@ -4,7 +4,7 @@
 -- @question How much memory does each layer take, in the order of execution?
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view bar x=index y=memory_bytes
+-- @view bar x=index y=memory_bytes colour=type
 -- @view table caption=batch columns=index,name,type,memory_bytes,parameter_bytes bar=memory_bytes top=100
 -- @column batch count Inputs per inference.
 -- @column index count Position in the order of execution, from 0.

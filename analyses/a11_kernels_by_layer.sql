@@ -9,7 +9,7 @@
 -- @needs model,kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
--- @view bar x=index y=kernel_latency_ns
+-- @view bar x=index y=kernel_latency_ns colour=type
 -- @view table caption=batch,time_of columns=index,layer,type,latency_ns,kernels,kernel_latency_ns,model_share_pct
 -- @view table columns=flops,occupancy_pct,bound by=kernel_latency_ns top=20 bar=model_share_pct
 -- @column batch count Inputs per inference.

@@ -8,7 +8,6 @@
 -- @needs kernel,counters
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
--- @view bar x=index y=flops
 -- @view bars x=index y=flops,dram_read_bytes,dram_write_bytes
 -- @view table caption=batch columns=index,layer,type,flops,analytic_flops,dram_read_bytes,dram_write_bytes
 -- @view table columns=analytic_bytes,counted by=flops top=20

@@ -8,7 +8,8 @@
 -- @needs kernel,counters,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
--- @view scatter x=intensity_flops_per_byte y=arithmetic_flops_per_s label=layer
+-- @view roofline title=layers x=intensity_flops_per_byte y=arithmetic_flops_per_s label=layer
+-- @view roofline size=kernel_latency_ns colour=bound,type,pipe peak=peak_flops_per_s
 -- @view table caption=batch,peak_bytes_per_s columns=index,layer,type,kernel_latency_ns,intensity_flops_per_byte
 -- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct by=kernel_latency_ns top=20 bar=roof_pct
 -- @column batch count Inputs per inference.

@@ -8,7 +8,8 @@
 -- of arithmetic is the rate at which each kernel would run at the ceiling of its own pipe.
 -- @needs model,kernel,peak
 -- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
--- @view scatter x=intensity_flops_per_byte y=arithmetic_flops_per_s label=batch
+-- @view roofline title=batch_sizes x=intensity_flops_per_byte y=arithmetic_flops_per_s label=batch colour=bound
+-- @view roofline join=batch
 -- @view table columns=batch,model_latency_ns,kernel_latency_ns,gpu_share_pct,flops,uncounted_pct,occupancy_pct
 -- @view table columns=intensity_flops_per_byte,bound
 -- @column batch count Inputs per inference.

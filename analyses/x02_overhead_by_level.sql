@@ -8,6 +8,7 @@
 -- that of the differences' median, by order statistics; it takes six rounds. Events of the level layer are an
 -- inference's outermost layers together.
 -- @needs model,layer
+-- @view bar x=batch,added_level,event_level y=overhead_ns low=low_ns high=high_ns colour=added_level
 -- @view table columns=batch,added_level,event_level,without_ns,with_ns,overhead_ns,low_ns,high_ns,overhead_pct
 -- @column batch count Inputs per inference.
 -- @column added_level text The level that the second run recorded in addition.

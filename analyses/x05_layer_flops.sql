@@ -8,7 +8,7 @@
 -- listed with what is missing, and its share of the time tells what the totals leave out.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view bar x=index y=flops
+-- @view bar x=index y=flops colour=type
 -- @view table caption=batch columns=index,name,type,flops,bytes,flops_share_pct,time_share_pct,unknown
 -- @view table by=flops top=20 bar=flops_share_pct
 -- @column batch count Inputs per inference.

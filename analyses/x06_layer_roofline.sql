@@ -10,7 +10,8 @@
 -- them: a layer that has none there has no roof. 16-bit types are held against the tensor cores, others against fp32.
 -- @needs layer,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view scatter x=intensity_flops_per_byte y=attained_flops_per_s label=label
+-- @view roofline title=layers_by_shapes x=intensity_flops_per_byte y=attained_flops_per_s label=label
+-- @view roofline size=latency_ns colour=bound,type peak=peak_flops_per_s
 -- @view table caption=batch,peak_flops_per_s,peak_bytes_per_s
 -- @view table columns=index,label,type,latency_ns,intensity_flops_per_byte,attained_flops_per_s,bound,roof_pct
 -- @view table by=latency_ns top=20 bar=roof_pct

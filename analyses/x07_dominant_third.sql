@@ -7,7 +7,8 @@
 -- counted, the layers' kernels, their flops and their accesses to the device's memory stand beside them, and decide.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view stacked_bar x=third y=latency_pct,memory_pct,flops_pct,accesses_pct
+-- @view stacked_bar stack=third y=latency_pct,memory_pct,flops_pct,accesses_pct,kernel_latency_pct
+-- @view stacked_bar y=counted_flops_pct,counted_accesses_pct
 -- @view table caption=batch columns=third,layers,latency_ns,latency_pct,memory_pct,flops_pct,accesses_pct,dominates
 -- @column batch count Inputs per inference.
 -- @column third text beginning, middle or end.

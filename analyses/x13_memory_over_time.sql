@@ -8,7 +8,7 @@
 -- @needs memory
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param iteration integer - Which measured inference, from 0; by default the first that recorded any.
--- @view line x=time_ns y=allocated_bytes
+-- @view line x=time_ns y=allocated_bytes series=pool
 -- @view table caption=batch columns=pool,time_ns,event,layer,bytes,allocated_bytes,is_peak top=100
 -- @column batch count Inputs per inference.
 -- @column pool text Whose memory.

@@ -7,9 +7,10 @@
 -- of their own. Ceilings are shown as measured and as the device's attributes have them.
 -- @needs kernel,counters
 -- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view roofline title=pipes x=intensity_flops_per_byte y=arithmetic_flops_per_s label=pipe size=latency_ns
+-- @view roofline colour=pipe peak=peak_flops_per_s
 -- @view table caption=batch columns=pipe,kernels,latency_ns,latency_pct,flops,flops_pct,arithmetic_flops_per_s
 -- @view table columns=peak_flops_per_s,peak_pct,attribute_flops_per_s bar=flops_pct
--- @view scatter x=intensity_flops_per_byte y=arithmetic_flops_per_s label=pipe
 -- @column batch count Inputs per inference.
 -- @column pipe text fp32, bf16_tensor, ...; none: kernels without flops.
 -- @column kernels number Kernels in one inference which use it most.

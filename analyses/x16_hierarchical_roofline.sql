@@ -8,7 +8,8 @@
 -- @needs kernel,counters,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
--- @view scatter x=l2_flops_per_byte y=arithmetic_flops_per_s label=label
+-- @view roofline title=memory_levels x=dram_flops_per_byte,l2_flops_per_byte y=arithmetic_flops_per_s label=label
+-- @view roofline size=latency_ns colour=bound
 -- @view table caption=batch columns=label,latency_ns,arithmetic_flops_per_s,dram_flops_per_byte,l2_flops_per_byte
 -- @view table columns=dram_pct,l2_pct,compute_pct,bound by=latency_ns top=20
 -- @column batch count Inputs per inference.

@@ -5,6 +5,7 @@
 -- Libraries choose kernels by the shapes. Of each layer, the kernels it runs at each batch size, in the order of their
 -- launches; layers that run the same ones at every size are left out. Layers are matched by name.
 -- @needs kernel
+-- @view heat_map x=batch y=layer value=per_input_ns mark=switches
 -- @view table columns=index,layer,type,batch,switches,kernels,kernel_latency_ns,per_input_ns top=100
 -- @column index count Position of the layer in the order of execution, from 0.
 -- @column layer text What the framework calls the layer; empty: kernels in no layer.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Analysis, Evaluation } from '../../data/types';
-import { found, grouped, isSure } from './groups';
+import { found, grouped, measured } from './groups';
 
 const analysis = (id: string, ...needs: string[]) =>
   ({
@@ -45,9 +45,9 @@ it('knows by the runs what was measured', () => {
     peaks: [{}],
   } as unknown as Evaluation;
   const levels = ['model', 'layer', 'kernel'];
-  expect(isSure(analysis('a', 'layer', 'peak'), evaluation, levels)).toBe(true);
-  expect(isSure(analysis('a', 'kernel'), evaluation, levels)).toBe(false);
-  expect(isSure(analysis('a', 'layer', 'counters'), evaluation, levels)).toBe(false);
-  expect(isSure(analysis('a', 'memory'), evaluation, levels)).toBe(false);
-  expect(isSure(analysis('a'), evaluation, levels)).toBe(true);
+  expect(measured(analysis('a', 'layer', 'peak'), evaluation, levels)).toBe('yes');
+  expect(measured(analysis('a', 'kernel', 'memory'), evaluation, levels)).toBe('no');
+  expect(measured(analysis('a', 'layer', 'counters'), evaluation, levels)).toBe('no');
+  expect(measured(analysis('a', 'memory'), evaluation, levels)).toBe('perhaps');
+  expect(measured(analysis('a'), evaluation, levels)).toBe('yes');
 });

@@ -43,14 +43,20 @@ export function found(analyses: Analysis[], text: string): Analysis[] {
   });
 }
 
-// May the evaluation have what the analysis needs, by its runs? If not, or if that does not tell, the analysis
+// Has the evaluation what the analysis needs, by its runs? Where they do not tell, or it has not, the analysis
 // itself is asked: it knows the reason.
-export function isSure(analysis: Analysis, evaluation: Evaluation, levels: string[]): boolean {
+export function measured(
+  analysis: Analysis,
+  evaluation: Evaluation,
+  levels: string[],
+): 'yes' | 'no' | 'perhaps' {
   const recorded = new Set(evaluation.runs.flatMap((run) => run.levels.split(',')));
-  const counted = evaluation.runs.some((run) => run.counters);
-  return analysis.needs.every((need) => {
-    if (levels.includes(need)) return recorded.has(need);
-    if (need === 'peak') return evaluation.peaks.length > 0;
-    return need === 'counters' && counted;
-  });
+  const has = (need: string) => {
+    if (levels.includes(need)) return recorded.has(need) ? 'yes' : 'no';
+    if (need === 'peak') return evaluation.peaks.length > 0 ? 'yes' : 'no';
+    if (need === 'counters') return evaluation.runs.some((run) => run.counters) ? 'yes' : 'no';
+    return 'perhaps';
+  };
+  const answers = analysis.needs.map(has);
+  return answers.includes('no') ? 'no' : answers.includes('perhaps') ? 'perhaps' : 'yes';
 }

@@ -5,7 +5,12 @@ export const PALETTE = ['--c1', '--c2', '--c3', '--c4', '--c6', '--c7', '--c5'].
 );
 export const OTHER = 'var(--c8)';
 
-const known = new Map<string, string>();
+// What bounds a kernel or a layer has the colours of the regions of a roofline.
+const known = new Map<string, string>([
+  ['memory', 'var(--c1)'],
+  ['compute', 'var(--c2)'],
+  ['l2', 'var(--c3)'],
+]);
 
 // Colours for the values of one view, the weightiest first; what the palette has no colour for is `other`.
 export function coloursOf(values: Iterable<[value: string, weight: number]>): Map<string, string> {

@@ -10,6 +10,7 @@ import {
   radiusOf,
   roofAt,
   slanted,
+  weightedMedian,
 } from './roofline';
 
 // A V100 and the kernels of ResNet50 v1.5 on it, as XSP (arXiv 1908.06869) prints them: per batch size kernel
@@ -129,4 +130,16 @@ it('the area of a point grows with its share', () => {
   expect(radiusOf(0)).toBe(3);
   expect(radiusOf(1)).toBe(16);
   expect(radiusOf(0.25)).toBeCloseTo(9.5);
+  expect(radiusOf(0.1, 0.1)).toBe(16);
+});
+
+it('the middle goes by weight', () => {
+  expect(
+    weightedMedian([
+      [14, 1],
+      [104, 5],
+      [28, 1],
+    ]),
+  ).toBe(104);
+  expect(weightedMedian([])).toBeNull();
 });

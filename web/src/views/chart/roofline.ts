@@ -140,7 +140,18 @@ export function labelsOf(
 }
 
 // Radius of a point by its share of the time: its area says it, between the smallest that can be hit and a
-// size that hides little.
-export function radiusOf(share: number): number {
-  return 3 + 13 * Math.sqrt(Math.min(1, Math.max(0, share)));
+// size that hides little, which a share of `most` has.
+export function radiusOf(share: number, most = 1): number {
+  return 3 + 13 * Math.sqrt(Math.min(1, Math.max(0, share / most)));
+}
+
+// The value that half of the weight is at most.
+export function weightedMedian(values: [value: number, weight: number][]): number | null {
+  const total = values.reduce((sum, [, weight]) => sum + weight, 0);
+  let below = 0;
+  for (const [value, weight] of [...values].sort((a, b) => a[0] - b[0])) {
+    below += weight;
+    if (below >= total / 2) return value;
+  }
+  return null;
 }

@@ -6,9 +6,9 @@
 -- @needs kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param inferences integer 500 How many inferences to look at, at most, spread evenly.
--- @view table caption=batch columns=name,copies,bytes,duration_ns,bytes_per_s,overlapped_ns,overlap_pct
+-- @view table caption=batch columns=copy,copies,bytes,duration_ns,bytes_per_s,overlapped_ns,overlap_pct
 -- @column batch count Inputs per inference.
--- @column name text The kind: memcpy HtoD, memset, ...
+-- @column copy text The kind: memcpy HtoD, memset, ...
 -- @column copies number How many in one inference.
 -- @column bytes bytes Bytes in one inference; empty: not known.
 -- @column duration_ns ns Sum of their durations in one inference.
@@ -41,7 +41,7 @@ copy AS (
     coalesce(sum(greatest(0, least(c.end_ns, i.end_ns) - greatest(c.start_ns, i.start_ns))), 0) AS overlapped_ns
   FROM inside c LEFT JOIN island i ON i.iteration = c.iteration AND i.start_ns < c.end_ns AND i.end_ns > c.start_ns
   WHERE NOT c.is_kernel GROUP BY c.span_id, c.name)
-SELECT any_value(batch) AS batch, name, count(*) / any_value(inferences) AS copies,
+SELECT any_value(batch) AS batch, name AS copy, count(*) / any_value(inferences) AS copies,
   sum(bytes) / any_value(inferences) AS bytes, sum(duration_ns) / any_value(inferences) AS duration_ns,
   1e9 * sum(bytes) / nullif(sum(duration_ns) FILTER (bytes IS NOT NULL), 0) AS bytes_per_s,
   sum(overlapped_ns) / any_value(inferences) AS overlapped_ns, pct(sum(overlapped_ns), sum(duration_ns)) AS overlap_pct,

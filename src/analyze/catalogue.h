@@ -18,8 +18,14 @@
 //
 // A parameter has a name, a type (integer, double, text), a default (- is NULL) and a description;
 // the query reads it as $name. A column has a name, a unit and a description, in the order of the
-// result. A view says how to draw the result, for faces that draw: `table` is the terminal's. It
-// may take several lines; the lists of an option that is given again go on.
+// result. A view says how to draw the result, for faces that draw: `table` is the terminal's, the
+// page has those of web/src/views/kinds, where each says its options. Their values are columns, but
+// for `top` (a number) and `title` (a word). A view may take several lines; the lists of an option
+// that is given again go on.
+//
+// Which layer or kernel a row is about, faces tell by the columns' names: a text column `layer`
+// names the layer, `kernel` the kernel, and `name` what the deepest level in @needs has; `label` is
+// how that name is shown.
 //
 // Thread rule: everything here is constant after the first call and may be read by any thread.
 #ifndef XSP_ANALYZE_CATALOGUE_H_
@@ -49,7 +55,7 @@ struct Column {
 };
 
 struct View {
-  std::string kind;  // "table", "bar", "pie", "scatter", "box", "stacked_bar"
+  std::string kind;  // "table", "bar", "bars", "stacked_bar", "pie", "box", "line", "roofline", ...
   std::map<std::string, std::string> options;
 };
 

@@ -1,0 +1,100 @@
+#include "serve/api.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "serve/routes.h"
+
+namespace xsp::serve {
+namespace {
+
+TEST(ApiTest, EveryRouteIsInItsDocument) {
+  std::ifstream file(std::filesystem::path(XSP_SOURCE_DIR) / "docs" / "http_api.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  size_t routes = 0;
+  for (const auto* table : {&evaluation_routes(), &timeline_routes(), &compare_routes()}) {
+    for (const Route& route : *table) {
+      ++routes;
+      EXPECT_NE(text.str().find("| `" + std::string(route.pattern) + "` |"), std::string::npos)
+          << route.pattern;
+    }
+  }
+  size_t rows = 0;
+  for (size_t at = 0; (at = text.str().find("\n| `/", at)) != std::string::npos; ++at) ++rows;
+  EXPECT_EQ(rows, routes);
+}
+
+class AnswerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) / "api_answers";
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    auto library = Library::of_folder(folder_);
+    ASSERT_TRUE(library.ok());
+    library_ = std::move(library).value();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& model) {
+    auto database = store::Database::create(folder_ / "one.xsp");
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database->execute("INSERT INTO evaluation VALUES ('model', '" + model + "')").ok());
+    ASSERT_TRUE(database->finish().ok());
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<Library> library_;
+};
+
+TEST_F(AnswerTest, AreJsonWhateverIsAsked) {
+  Api api(*library_);
+  for (const char* target :
+       {"", "/", "/api/v1", "/api/v2/catalogue", "/api/v1/catalogue?x=%", "/api/v1/evaluations/%zz",
+        "/api/v1/evaluations/a", "/api/v1/evaluations/a/analyses/b", "/api/v1/compare/model",
+        "/api/v1/evaluations/a/timeline?run=-1"}) {
+    const Answer answer = api.answer(target);
+    EXPECT_GE(answer.status, 400) << target;
+    const auto body = nlohmann::json::parse(answer.body);
+    EXPECT_FALSE(body["error"].get<std::string>().empty()) << target;
+  }
+}
+
+TEST_F(AnswerTest, FollowTheFile) {
+  Api api(*library_);
+  const std::string target = "/api/v1/evaluations/one.xsp";
+  EXPECT_EQ(api.answer(target).status, 400);
+  write("first");
+  EXPECT_NE(api.answer(target).body.find("first"), std::string::npos);
+  EXPECT_NE(api.answer(target).body.find("first"), std::string::npos);
+  write("second, which is longer");
+  EXPECT_NE(api.answer(target).body.find("second"), std::string::npos);
+  std::filesystem::remove(folder_ / "one.xsp");
+  EXPECT_EQ(api.answer(target).status, 400);
+}
+
+TEST_F(AnswerTest, ParametersThatAnAnalysisDoesNotTakeAreRefused) {
+  write("tiny");
+  Api api(*library_);
+  const std::string analysis = "/api/v1/evaluations/one.xsp/analyses/";
+  EXPECT_EQ(api.answer(analysis + "audit").status, 200);
+  EXPECT_EQ(api.answer(analysis + "audit?nonsense=1").status, 400);
+  EXPECT_EQ(api.answer(analysis + "layer_information?batch=x").status, 400);
+  EXPECT_EQ(api.answer(analysis + "layer_information?batch=1&batch=2").status, 400);
+  EXPECT_EQ(api.answer(analysis + "nonsense").status, 404);
+}
+
+TEST(CellTest, WhatIsNoNumberIsNull) {
+  EXPECT_TRUE(cell_json(std::monostate{}).is_null());
+  EXPECT_TRUE(cell_json(0.0 / 0.0).is_null());
+  EXPECT_TRUE(cell_json(1.0 / 0.0).is_null());
+  EXPECT_EQ(cell_json(int64_t{5}), 5);
+}
+
+}  // namespace
+}  // namespace xsp::serve

@@ -46,7 +46,10 @@ Answer run(const Route& route, const Context& context) {
 // Empty: it is not to be kept.
 std::string key_of(std::string_view target, const Context& context) {
   std::vector<std::string> ids = context.request.all("e");
-  if (!context.parts.empty()) ids.push_back(context.parts[0]);
+  // What a comparison is about, its query says; its path has the table's name.
+  const bool is_comparison =
+      context.request.path.starts_with(std::string(kApiPrefix) + "/compare/");
+  if (!is_comparison && !context.parts.empty()) ids.push_back(context.parts[0]);
   if (ids.empty()) return {};
   std::string key(target);
   for (const std::string& id : ids) {

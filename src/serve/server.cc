@@ -154,6 +154,8 @@ Server::Server(Library& library, ServerOptions options)
   http.set_read_timeout(kPatience);
   http.set_write_timeout(kWritePatience);
   http.set_keep_alive_timeout(kPatience.count());
+  http.set_keep_alive_max_count(1000);
+  http.set_tcp_nodelay(true);  // an answer's end waits for no acknowledgement of its beginning
   http.set_payload_max_length(std::max<uint64_t>(kBody, state_->options.max_upload_bytes));
   // Not SO_REUSEPORT, which is the library's choice: a second server would take half the requests.
   http.set_socket_options([](socket_t socket) {

@@ -18,7 +18,7 @@ using store::Table;
 constexpr size_t kTileBytes = 400;  // of an answer, about, besides its items
 constexpr size_t kItemBytes = 48;
 constexpr size_t kSpanBytes = 3'000;
-constexpr size_t kSpans = 400;  // of one run: each is a few queries
+constexpr size_t kSpans = 300;  // of all runs: each is a few queries
 
 // Of each batch size the run whose deepest level is deepest, without counters: what the page shows
 // first (defaultRun in web/src/timeline/runs.ts).
@@ -32,8 +32,13 @@ constexpr const char* kDefaultRuns = R"(
 
 class Recording {
  public:
-  Recording(Database& database, const TimelineRun& run, std::string prefix, size_t budget)
-      : database_(database), run_(run), prefix_(std::move(prefix)), budget_(budget) {}
+  // `share`: how many runs share the bounds.
+  Recording(Database& database, const TimelineRun& run, std::string prefix, size_t share)
+      : database_(database),
+        run_(run),
+        prefix_(std::move(prefix)),
+        budget_(kRecordedTimelineBytes / share),
+        spans_(kSpans / share) {}
 
   Result<std::vector<std::string>> requests() {
     const std::string number = std::to_string(run_.run());
@@ -84,7 +89,7 @@ class Recording {
                             "CASE level WHEN 6 THEN 3.5 ELSE level END, start_ns LIMIT $limit",
                             {{"run", run_.run()},
                              {"iteration", iteration},
-                             {"limit", static_cast<int64_t>(kSpans)}}));
+                             {"limit", static_cast<int64_t>(spans_)}}));
     for (const auto& row : table.rows) {
       if (bytes_ > budget_ * 3 / 4) break;
       requests_.push_back(prefix_ + "/span?run=" + std::to_string(run_.run()) +
@@ -98,6 +103,7 @@ class Recording {
   const TimelineRun& run_;
   std::string prefix_;
   size_t budget_;
+  size_t spans_;
   size_t bytes_ = 0;
   std::vector<std::string> requests_;
   std::set<std::pair<int64_t, int64_t>> added_;
@@ -114,7 +120,7 @@ Result<std::vector<std::string>> timeline_requests(Library& library, const std::
   const std::string prefix = std::string(kApiPrefix) + "/evaluations/" + encode(id) + "/timeline";
   for (const auto& row : runs.rows) {
     XSP_TRY(const TimelineRun run, TimelineRun::load(database, int_of(row[0])));
-    Recording recording(database, run, prefix, kRecordedTimelineBytes / runs.rows.size());
+    Recording recording(database, run, prefix, runs.rows.size());
     XSP_TRY(const auto some, recording.requests());
     requests.insert(requests.end(), some.begin(), some.end());
   }

@@ -112,11 +112,14 @@ export class LanePainter {
             ? matching[name] === 1
             : lit === null || lit.has(items.span[i] as number);
         const shade = !shown ? DIM : many ? blockShade(items.busy[i] as number, stop - start) : 0;
-        const x = left + ((start > from ? start : from) - view.from) / nsPerPixel;
+        // What goes on in the next tile ends on a whole pixel, so that no line lies between them.
+        const whereX = left + ((start > from ? start : from) - view.from) / nsPerPixel;
+        const x = start >= from ? whereX : Math.floor(whereX);
         // A short one may reach beyond its tile; the next tile does not have it.
         const cut = stop < to || stop - start < length / 16 ? stop : to;
         // A line of background lies between neighbours.
-        const end = left + (cut - view.from) / nsPerPixel;
+        const whereEnd = left + (cut - view.from) / nsPerPixel;
+        const end = cut === stop ? whereEnd : Math.ceil(whereEnd);
         const width = end - x - (cut === stop && end - x > 1.5 ? 0.5 : 0);
         const whole = (stop - Math.max(start, view.from)) / nsPerPixel;
         // The name is written once: by the tile in which the span begins, or the first in view.

@@ -1,5 +1,5 @@
 // What lies around and above the lanes: overview, ruler, lane titles, iterations, selection, arrows, measuring.
-import { DIM, SHADES, type Palette } from './colours';
+import { SHADES, type Palette } from './colours';
 import { ROW, type Placed } from './layout';
 import type { TileStore } from './store';
 import type { Brief, SpanDetails, Timeline } from './types';
@@ -267,15 +267,16 @@ export function drawAbsent(
   const x = Math.max(xOf(frame, from), frame.left);
   const end = Math.min(xOf(frame, to), frame.width);
   if (end - x < 1) return;
-  context.fillStyle = palette.fill[DIM] as string;
-  context.fillRect(x, TOP, end - x, 3);
-  const text = 'finer detail is not in this report';
+  const y = frame.height - 19;
+  context.fillStyle = palette.warn;
+  context.fillRect(x, frame.height - 2, end - x, 2);
+  const text = 'finer detail is not in this report: xsp serve shows it';
   context.font = FONT;
   const width = context.measureText(text).width + 12;
   if (end - x < width + 8) return;
   context.fillStyle = palette.bg;
-  context.fillRect((x + end - width) / 2, TOP + 3, width, 16);
+  context.fillRect(end - width - 4, y, width, 16);
   context.fillStyle = palette.warn;
   context.textBaseline = 'middle';
-  context.fillText(text, (x + end - width) / 2 + 6, TOP + 11);
+  context.fillText(text, end - width + 2, y + 8);
 }

@@ -70,6 +70,8 @@ export class Stage {
   private readonly held = new Set<string>();
   private lastTick = 0;
   private readonly absent: (from: number, to: number) => void;
+  private absentFrom = Infinity;
+  private absentTo = -Infinity;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -99,7 +101,10 @@ export class Stage {
       matching: null,
       lit: null,
     };
-    this.absent = (from, to) => drawAbsent(this.context, this.frame, from, to, this.palette);
+    this.absent = (from, to) => {
+      this.absentFrom = Math.min(this.absentFrom, from);
+      this.absentTo = Math.max(this.absentTo, to);
+    };
     window.xspFrames = frames;
     this.store.begin();
     this.resize();
@@ -406,7 +411,11 @@ export class Stage {
     context.clip();
     const first = iterationAt(timeline.iterations.start_ns, this.view.from);
     drawIterations(context, frame, timeline, first, palette);
+    [this.absentFrom, this.absentTo] = [Infinity, -Infinity];
     this.painter.draw(context, scene, this.absent);
+    if (this.absentTo > this.absentFrom) {
+      drawAbsent(context, frame, this.absentFrom, this.absentTo, palette);
+    }
     if (this.selected) drawSelection(context, frame, this.placed, this.selected, palette);
     if (this.measuring) {
       const { from, to } = this.measuring;

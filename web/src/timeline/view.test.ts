@@ -11,6 +11,7 @@ import {
   clamp,
   durationText,
   iterationAt,
+  momentText,
   nextIteration,
   niceStep,
   reveal,
@@ -52,6 +53,7 @@ describe('the view', () => {
     expect(niceStep(0.7)).toBe(1);
     expect(tickText(1500, 500)).toBe('1.5 us');
     expect(tickText(0, 1000)).toBe('0 us');
+    expect(momentText(1192957505)).toBe('1,192.957505 ms');
     expect(durationText(0)).toBe('0 ns');
     expect(durationText(999)).toBe('999 ns');
     expect(durationText(1234567)).toBe('1.235 ms');

@@ -99,3 +99,9 @@ export function durationText(ns: number): string {
   const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.max(Math.abs(value), 1))));
   return `${factor === 1 ? Math.round(value) : value.toFixed(Math.min(digits, 3))} ${unit}`;
 }
+
+// A moment in a table, so that those of one view differ: milliseconds to the nanosecond.
+export function momentText(ns: number): string {
+  const [whole = '', rest = ''] = (ns / 1e6).toFixed(6).split('.');
+  return `${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${rest} ms`;
+}

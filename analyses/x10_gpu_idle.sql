@@ -11,7 +11,7 @@
 -- @needs kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param inferences integer 200 How many inferences to look at, at most, spread evenly.
--- @view pie label=cause value=duration_ns
+-- @view pie label=cause value=duration_ns of=share_pct
 -- @view table caption=batch,inferences columns=cause,duration_ns,share_pct,idle_share_pct bar=share_pct
 -- @column batch count Inputs per inference.
 -- @column inferences count Inferences that were looked at.

@@ -39,6 +39,18 @@ it('slices are in order, and the smallest ones are together', () => {
   ]);
 });
 
+it('what has no share is no part of the whole', () => {
+  const [label, value] = [fieldOf(columns, 'type'), fieldOf(columns, 'latency_ns')];
+  const share = { index: 2, name: 'share_pct', unit: 'pct', label: 'share' };
+  if (!label || !value) throw new Error('no such column');
+  const rows = [
+    ['busy', 6, 60],
+    ['idle', 4, 40],
+    ['slower when recorded', 5, null],
+  ];
+  expect(slicesOf(rows, label, value, 8, share).total).toBe(10);
+});
+
 it('of many bars each pixel shows the largest', () => {
   expect(binned([1, 9, null, 3], 2)).toEqual([1, 3]);
   expect(binned([1, 2], 5)).toEqual([0, 1]);

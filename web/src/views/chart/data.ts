@@ -63,14 +63,16 @@ export function slicesOf(
   label: Field,
   value: Field,
   most: number,
+  of: Field | null = null, // rows that are empty here are no part of the whole
 ): { slices: Slice[]; total: number } {
+  const isPart = ({ rows: [index = 0] }: Slice) => !of || numberAt(rows[index], of) !== null;
   const all = rows
     .map((row, index) => ({
       label: textAt(row, label),
       value: numberAt(row, value) ?? 0,
       rows: [index],
     }))
-    .filter((slice) => slice.value > 0)
+    .filter((slice) => slice.value > 0 && isPart(slice))
     .sort((a, b) => b.value - a.value);
   const total = all.reduce((sum, slice) => sum + slice.value, 0);
   if (all.length <= most) return { slices: all, total };

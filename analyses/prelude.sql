@@ -91,6 +91,10 @@ CREATE OR REPLACE TEMP MACRO interval_low(sorted) AS sorted[interval_rank(len(so
 CREATE OR REPLACE TEMP MACRO interval_high(sorted) AS
   sorted[len(sorted) + 1 - interval_rank(len(sorted))];
 CREATE OR REPLACE TEMP MACRO pct(part, whole) AS 100.0 * part / nullif(whole, 0);
+-- A time for people, where it stands in a sentence: "1.56 ms".
+CREATE OR REPLACE TEMP MACRO time_text(ns) AS CASE
+  WHEN ns >= 1e9 THEN printf('%.2f s', ns / 1e9) WHEN ns >= 1e6 THEN printf('%.2f ms', ns / 1e6)
+  WHEN ns >= 1e3 THEN printf('%.1f us', ns / 1e3) ELSE printf('%.0f ns', CAST(ns AS DOUBLE)) END;
 
 -- ---- The roofline ------------------------------------------------------------------------------------
 

@@ -47,7 +47,8 @@ const char* const kEvaluation = R"sql(
 INSERT INTO evaluation VALUES ('model', 'synthetic'), ('framework', 'bench'),
   ('device', 'cuda:0');
 CREATE TEMP TABLE plan AS SELECT * FROM (VALUES
-  (1, 'model', NULL, $n // 10 + 20, 0::BIGINT, 900000), (2, 'model,layer', NULL, $n // 10 + 20,
+  (1, 'model', NULL, ($n // 10 + 20)::BIGINT, 0::BIGINT, 900000),
+  (2, 'model,layer', NULL, $n // 10 + 20,
     0, 920000),
   (3, 'model,layer,api,kernel', NULL, $n, 0::BIGINT, 950000),
   (4, 'model', 'energy', 2000, 0, 900000)) t(run_id, levels, counters, n, base, duration);

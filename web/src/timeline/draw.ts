@@ -1,6 +1,7 @@
 // Draws the lanes: spans as rectangles by colour, names where they fit, series as steps. In the loop over the items
 // nothing is allocated: what is to be drawn is noted in buffers, and painted colour by colour.
 import { blockShade, colourOf, DIM, SHADES, type Palette } from './colours';
+import { Scale } from '../data/units';
 import { ROW, SERIES, type Placed } from './layout';
 import type { Piece, TileStore } from './store';
 import { firstFrom, tileLength, tileRange, zoomFor, type LaneItems } from './tiles';
@@ -246,7 +247,8 @@ export class LanePainter {
     const { view, left, palette } = scene;
     const perNs = (scene.width - left) / (view.to - view.from);
     const bottom = top + SERIES - 1;
-    const scale = (SERIES - 6) / this.scaleOf(scene, placed);
+    const most = this.scaleOf(scene, placed);
+    const scale = (SERIES - 6) / most;
     context.fillStyle = palette.fill[(placed.lane.level - 1) * SHADES + DIM] as string;
     context.strokeStyle = palette.fill[(placed.lane.level - 1) * SHADES] as string;
     context.lineWidth = 1.25;
@@ -287,5 +289,22 @@ export class LanePainter {
       }
       context.stroke();
     }
+    // What its height stands for: the greatest value of the run.
+    context.font = FONT;
+    context.textBaseline = 'middle';
+    context.fillStyle = palette.muted;
+    context.fillText(this.mostText(placed, most), left + 6, bottom - 9);
+  }
+
+  private readonly mosts = new Map<number, { most: number; text: string }>(); // by lane
+  private mostText(placed: Placed, most: number): string {
+    let known = this.mosts.get(placed.lane.lane);
+    if (known?.most !== most) {
+      const scale = new Scale(placed.lane.unit === 'bytes' ? 'bytes' : 'number', [most]);
+      const unit = scale.label || placed.lane.unit;
+      known = { most, text: `at most ${scale.text(most)} ${unit}` };
+      this.mosts.set(placed.lane.lane, known);
+    }
+    return known.text;
   }
 }

@@ -208,12 +208,10 @@ export function facts(comparison: Comparison): Fact[] {
   });
 }
 
-// What an evaluation is, in a few words: those facts that people call it by and that differ.
-const TELLING = ['model', 'framework', 'framework_version', 'device', 'gpu.0.name', 'machine.cpu'];
+// What an evaluation is, in a few words: those facts that people call it by.
 export function inWords(all: Fact[], evaluation: number): string {
   const of = (key: string) => all.find((fact) => fact.key === key)?.values[evaluation] ?? null;
   const framework = [of('framework'), of('framework_version')].filter(Boolean).join(' ');
   const device = of('gpu.0.name') ?? of('machine.cpu') ?? of('device');
   return [of('model'), framework, device].filter(Boolean).join(' · ');
 }
-export const isTelling = (fact: Fact) => TELLING.includes(fact.key);

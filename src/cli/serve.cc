@@ -31,11 +31,11 @@ Result<std::string> find_token(const Options& options, const std::string& host) 
   if (!options.token_file.empty()) {
     std::ifstream file(options.token_file);
     if (!(file >> token)) return usage(options.token_file + ": holds no token: write one word");
-  } else if (const char* given = std::getenv("XSP_TOKEN")) {
-    token = given;
-  } else if (!serve::is_loopback(host) || options.upload) {
-    return serve::make_token();
+    return token;
   }
+  // One that is set to nothing would let everybody in.
+  if (const char* given = std::getenv("XSP_TOKEN")) token = given;
+  if (token.empty() && (!serve::is_loopback(host) || options.upload)) return serve::make_token();
   return token;
 }
 

@@ -1,7 +1,9 @@
 #include "serve/server.h"
 
 #define CPPHTTPLIB_ZLIB_SUPPORT
+#include <arpa/inet.h>
 #include <httplib.h>
+#include <netinet/in.h>
 #include <sys/random.h>
 
 #include <atomic>
@@ -69,7 +71,13 @@ const char* text_of_status(int status) {
 }  // namespace
 
 bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  in_addr v4{};
+  in6_addr v6{};
+  const std::string text(host);
+  // Only of an address do the first digits say where it is: 127.evil.example is a name like others.
+  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  if (inet_pton(AF_INET6, text.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6) != 0;
+  return host == "localhost";
 }
 
 Result<std::string> make_token() {

@@ -176,8 +176,19 @@ TEST_F(ServerTest, AnswersOnTheLoopbackToItsOwnNamesAlone) {
   EXPECT_EQ(status_of(get("/api/v1/catalogue", "Host: evil.example\r\nConnection: close\r\n")),
             421);
   EXPECT_EQ(status_of(get("/", "Host: evil.example:7777\r\nConnection: close\r\n")), 421);
+  EXPECT_EQ(status_of(get("/", "Host: 127.evil.example:7777\r\nConnection: close\r\n")), 421);
   EXPECT_EQ(status_of(get("/", "Host: localhost:7777\r\nConnection: close\r\n")), 200);
   EXPECT_EQ(status_of(get("/", "Host: [::1]:7777\r\nConnection: close\r\n")), 200);
+}
+
+TEST(LoopbackTest, IsAnAddressAndNoNameThatLooksLikeOne) {
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) {
+    EXPECT_TRUE(is_loopback(host)) << host;
+  }
+  for (const char* host : {"127.evil.example", "127.0.0.1.evil.example", "127.", "0.0.0.0",
+                           "::", "10.0.0.1", "localhost.evil.example", ""}) {
+    EXPECT_FALSE(is_loopback(host)) << host;
+  }
 }
 
 TEST_F(ServerTest, AsksForTheToken) {

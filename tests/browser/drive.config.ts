@@ -1,0 +1,11 @@
+// No tests: what drives the page for pictures.sh, beside a server that it starts.
+import { defineConfig } from '@playwright/test';
+import tests from './playwright.config';
+
+export default defineConfig({
+  ...tests,
+  globalSetup: [],
+  testMatch: '*.drive.ts',
+  workers: 1,
+  timeout: 180_000,
+});

@@ -255,29 +255,34 @@ class Aligner {
     }
   }
 
-  // May the counterpart of this set's layers on `side` hold more than they do?
-  bool may_hold_more(int side, size_t set) {
-    std::vector<size_t> members[2];
-    for (int s = 0; s < 2; ++s) {
-      for (size_t i = 0; i < sides_[s].size(); ++i) {
-        if (sets_.find(node(s, i)) == set) members[s].push_back(i);
-      }
-    }
+  using Members = std::array<std::vector<size_t>, 2>;  // layers of a set, by side
+
+  // May the counterpart of these layers of `side` hold more than they do?
+  bool may_hold_more(const Members& members, size_t side) const {
     const size_t lead = members[side].front();
     for (const size_t j : members[1 - side]) {
-      const AlignedLayer& other = layer(1 - side, j);
+      const AlignedLayer& other = sides_[1 - side][j];
       if (other.stands_for.size() > members[side].size()) return true;
-      if (other.stands_for.empty() && other.type != layer(side, lead).type) return true;
+      if (other.stands_for.empty() && other.type != sides_[side][lead].type) return true;
     }
     return false;
   }
 
   void join_fused() {
-    for (int side = 0; side < 2; ++side) {
+    std::map<size_t, Members> members;  // by set
+    for (size_t side = 0; side < 2; ++side) {
+      for (size_t i = 0; i < sides_[side].size(); ++i) {
+        members[sets_.find(node(static_cast<int>(side), i))][side].push_back(i);
+      }
+    }
+    for (size_t side = 0; side < 2; ++side) {
+      const int s = static_cast<int>(side);
       for (size_t i = 1; i < sides_[side].size(); ++i) {
-        if (is_paired(side, i) || !is_fusable_[node(side, i)] || !is_paired(side, i - 1)) continue;
-        const size_t set = sets_.find(node(side, i - 1));
-        if (may_hold_more(side, set)) sets_.join(set, node(side, i));
+        if (is_paired(s, i) || !is_fusable_[node(s, i)] || !is_paired(s, i - 1)) continue;
+        const size_t set = sets_.find(node(s, i - 1));
+        if (!may_hold_more(members[set], side)) continue;
+        sets_.join(set, node(s, i));
+        members[set][side].push_back(i);
       }
     }
   }

@@ -1,4 +1,4 @@
-// No tests: what drives the page for pictures.sh, beside a server that it starts.
+// No tests: what drives the page for pictures.sh and measure.sh, beside a server that they start.
 import { defineConfig } from '@playwright/test';
 import tests from './playwright.config';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { segmentsOf, summed } from './levels';
+import { below, modelOf, nsOf, restOf, segmentsOf } from './levels';
 
 const parts = (...values: number[]) => values.map((value, at) => ({ name: `p${at}`, value }));
 
@@ -25,17 +25,35 @@ describe('segmentsOf', () => {
   });
 });
 
-describe('summed', () => {
-  it('adds parts of one name', () => {
-    expect(
-      summed([
-        { name: 'Conv', value: 2 },
-        { name: 'Relu', value: 1 },
-        { name: 'Conv', value: 3 },
-      ]),
-    ).toEqual([
-      { name: 'Conv', value: 5, detail: '2 of them' },
-      { name: 'Relu', value: 1 },
+const row = (level: string, parent: string | null, name: string, ns: number, isRest = false) => ({
+  level,
+  parent,
+  name,
+  share_ns: ns,
+  is_rest: isRest,
+  detail: '',
+});
+const rows = [
+  row('model', null, 'small', 10),
+  row('layer type', 'small', 'Conv', 7),
+  row('layer type', 'small', 'between layers', 3, true),
+  row('layer', 'Conv', 'conv1', 4),
+  row('layer', 'Conv', 'conv2', 3),
+];
+
+describe('below', () => {
+  it('has the parts of one row', () => {
+    expect(below(rows, 'layer', 'Conv').map((one) => one.name)).toEqual(['conv1', 'conv2']);
+    expect(below(rows, 'layer', 'Gemm')).toEqual([]);
+  });
+  it('tells what the parts leave', () => {
+    const types = below(rows, 'layer type', 'small');
+    expect(restOf(types)).toBe('between layers');
+    expect(restOf(below(rows, 'layer', 'Conv'))).toBe('');
+    const segments = segmentsOf(nsOf(modelOf(rows)), types, restOf(types));
+    expect(segments.map((one) => [one.name, one.kind, one.value])).toEqual([
+      ['Conv', 'part', 7],
+      ['between layers', 'rest', 3],
     ]);
   });
 });

@@ -1,4 +1,6 @@
 // What the bars of the overview are divided into: parts of a whole, the largest first, the rest by name.
+import { number, text, type Row } from '../../data/records';
+
 export interface Part {
   name: string;
   value: number;
@@ -13,8 +15,15 @@ export interface Segment extends Part {
 // At most `most` parts are shown on their own; smaller ones are put together. What they leave of the whole is
 // called `rest`. Where they exceed it (kernels that overlap, layers that run slower when recorded) the bar is as
 // long as they are.
-export function segmentsOf(whole: number, parts: Part[], rest: string, most = 7): Segment[] {
-  const sorted = parts.filter((part) => part.value > 0).sort((a, b) => b.value - a.value);
+export function segmentsOf(
+  whole: number,
+  parts: (Part & { isRest?: boolean })[],
+  rest: string,
+  most = 7,
+): Segment[] {
+  const sorted = parts
+    .filter((part) => part.value > 0 && !part.isRest)
+    .sort((a, b) => b.value - a.value);
   const shown = sorted.length > most ? sorted.slice(0, most - 1) : sorted;
   const others = sorted.slice(shown.length);
   const sum = sorted.reduce((total, part) => total + part.value, 0);
@@ -35,16 +44,21 @@ export function segmentsOf(whole: number, parts: Part[], rest: string, most = 7)
   return segments;
 }
 
-// Parts of the same name together.
-export function summed(parts: Part[]): Part[] {
-  const sums = new Map<string, { value: number; count: number }>();
-  for (const { name, value } of parts) {
-    const known = sums.get(name) ?? { value: 0, count: 0 };
-    sums.set(name, { value: known.value + value, count: known.count + 1 });
-  }
-  return [...sums].map(([name, { value, count }]) => ({
-    name,
-    value,
-    ...(count > 1 ? { detail: `${count} of them` } : {}),
-  }));
+// Rows of time_by_level: what is below a row, with the share of the model's latency that each stands for.
+export function below(rows: Row[], level: string, parent: string): (Part & { isRest: boolean })[] {
+  return rows
+    .filter((row) => row['level'] === level && row['parent'] === parent)
+    .map((row) => ({
+      name: text(row['name']),
+      value: number(row['share_ns']) ?? 0,
+      detail: text(row['detail']),
+      isRest: row['is_rest'] === true,
+    }));
 }
+
+export const modelOf = (rows: Row[]) => rows.find((row) => row['level'] === 'model');
+export const nsOf = (row: Row | undefined) => number(row?.['share_ns']) ?? 0;
+
+// The name of the part that is what the others leave; empty where they leave nothing.
+export const restOf = (parts: { name: string; isRest: boolean }[]) =>
+  parts.find((part) => part.isRest)?.name ?? '';

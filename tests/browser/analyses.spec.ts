@@ -18,7 +18,7 @@ for (const place of [live, report]) {
             return;
           }
           await expect(main.getByRole('table').or(main.getByRole('grid')).first()).toBeVisible();
-          const charts = one.views.filter((view: { kind: string }) => view.kind !== 'table').length;
+          const charts = one.views.filter((view) => view.kind !== 'table').length;
           if (charts > 0) await expect(main.getByRole('figure')).not.toHaveCount(0);
         });
       }

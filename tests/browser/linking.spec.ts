@@ -46,7 +46,7 @@ test('what is saved as CSV is what the API answers', async ({ page }) => {
   const rows = await ask(page, `/evaluations/${id}/analyses/layer_information`);
   const lines = text.trim().split(/\r?\n/);
   expect(lines).toHaveLength(rows.rows.length + 1);
-  expect(lines[0]).toBe(rows.columns.map((one: { name: string }) => one.name).join(','));
+  expect(lines[0]).toBe(rows.columns.map((one) => one.name).join(','));
 });
 
 test('an address shows what its sender saw', async ({ page, context }) => {

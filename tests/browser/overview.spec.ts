@@ -12,8 +12,8 @@ for (const place of [live, report]) {
   test(`the overview tells what the analyses tell, ${place.name}`, async ({ page }) => {
     await page.goto(place.open(`#/overview${query(place.ids.gpu)}`));
     const rows = await ask(page, `/evaluations/${encodeURIComponent(live.ids.gpu)}/analyses/a1`);
-    const column = rows.columns.findIndex((one: { name: string }) => one.name === 'latency_ns');
-    const latency = `${(rows.rows[0][column] / 1e6).toFixed(3)} ms`;
+    const column = rows.columns.findIndex((one) => one.name === 'latency_ns');
+    const latency = `${(Number(rows.rows[0]?.[column]) / 1e6).toFixed(3)} ms`;
     await expect(page.getByRole('region', { name: 'Latency' })).toContainText(latency);
     await expect(page.getByRole('region', { name: 'GPU' })).toContainText('waits');
     await expect(page.getByRole('region', { name: 'Bound by' })).toContainText('memory');

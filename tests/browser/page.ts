@@ -1,5 +1,6 @@
 // What every test begins with: a page that may ask nobody but its server, and say nothing bad on the console.
 import { expect, test as base, type Page } from '@playwright/test';
+import type { Catalogue, Rows } from '../../web/src/data/types';
 import { build } from './setup';
 
 export const GPU = 'gpu/h200_resnet50.xsp';
@@ -44,7 +45,10 @@ export const test = base.extend<{ page: Page }>({
   },
 });
 
-export async function ask(page: Page, path: string): Promise<any> {
+// What the server itself answers, of which the page must show the same.
+export async function ask(page: Page, path: '/catalogue'): Promise<Catalogue>;
+export async function ask(page: Page, path: `/evaluations/${string}`): Promise<Rows>;
+export async function ask(page: Page, path: string): Promise<unknown> {
   const response = await page.request.get(`${server()}api/v1${path}`);
   expect(response.ok()).toBe(true);
   return response.json();

@@ -7,6 +7,10 @@ export const build = `${root}build/browser/`;
 export const samples = `${build}samples/`;
 const xsp = `${root}build/release/bin/xsp`;
 
+// What it says on its error stream is in the error.
+const run = (...words: string[]) =>
+  execFileSync(xsp, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+
 // The GPU's was recorded on an H200; the CPU's is measured here, once.
 function makeSamples() {
   mkdirSync(`${samples}gpu`, { recursive: true });
@@ -16,7 +20,7 @@ function makeSamples() {
   const isOld = existsSync(cpu) && statSync(cpu).mtimeMs < statSync(xsp).mtimeMs;
   if (!existsSync(cpu) || isOld) {
     const levels = ['--levels', 'model,layer', '--batch', '1,2', '--max-time', '8'];
-    execFileSync(xsp, ['profile', 'mobilenet_v2', ...levels, '-o', cpu], { stdio: 'ignore' });
+    run('profile', 'mobilenet_v2', ...levels, '-o', cpu);
   }
   writeFileSync(`${samples}broken.xsp`, 'this is no database');
 }
@@ -25,8 +29,7 @@ export default async function setup() {
   rmSync(`${build}failures`, { recursive: true, force: true });
   makeSamples();
   const gpu = `${samples}gpu/h200_resnet50.xsp`;
-  execFileSync(xsp, ['report', gpu, '-o', `${build}gpu.html`], { stdio: 'ignore' });
-  execFileSync(xsp, ['report', `${samples}cpu.xsp`, gpu, '-o', `${build}both.html`], { stdio: 'ignore' });
+  run('report', `${samples}cpu.xsp`, gpu, '-o', `${build}both.html`);
   const server = spawn(xsp, ['serve', samples, '--listen', '127.0.0.1:0']);
   const address = await new Promise<string>((found, failed) => {
     let said = '';

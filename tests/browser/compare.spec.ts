@@ -1,0 +1,61 @@
+// Evaluations side by side, live and in a report.
+import { ask, expect, live, report, test, type Place } from './page';
+
+const both = (place: Place) =>
+  place.open(
+    `#/compare?e=${encodeURIComponent(place.ids.cpu)}&e=${encodeURIComponent(place.ids.gpu)}`,
+  );
+
+test('two that are ticked in the list are compared', async ({ page }) => {
+  await page.goto(live.open('#/home'));
+  await page.getByRole('checkbox', { name: `Compare ${live.ids.cpu}` }).check();
+  await expect(page.getByText('Tick two to six')).toBeVisible();
+  await page.getByRole('checkbox', { name: `Compare ${live.ids.gpu}` }).check();
+  await page.getByRole('link', { name: 'Compare 2 evaluations' }).click();
+  await expect(page.getByRole('heading', { name: 'Compare', level: 1 })).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Model' }).getByRole('table')).toBeVisible();
+});
+
+for (const place of [live, report]) {
+  test(`the model, what differs, layers and kernels, ${place.name}`, async ({ page }) => {
+    await page.goto(both(place));
+    const model = page.getByRole('region', { name: 'Model' });
+    for (const kind of ['cpu', 'gpu'] as const) {
+      const id = encodeURIComponent(live.ids[kind]);
+      const rows = await ask(page, `/evaluations/${id}/analyses/a1`);
+      const at = rows.columns.findIndex((one) => one.name === 'latency_ns');
+      // Under each other in one unit: the digits are the analysis's.
+      const latency = Number(rows.rows[0]?.[at]) / 1e6;
+      await expect(model).toContainText(latency.toFixed(1));
+    }
+    const differs = page.getByRole('region', { name: 'What differs' });
+    await expect(differs).toContainText('onnxruntime');
+    await expect(differs).toContainText('torch');
+    await expect(differs).toContainText('NVIDIA H200');
+    const layers = page.getByRole('region', { name: 'Layers' });
+    await expect(layers.getByRole('row', { name: /^all \d+/ })).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Kernels' })).toContainText(/not measured|no /);
+  });
+}
+
+test('the reference is changed, and one is taken away', async ({ page }) => {
+  await page.goto(both(live));
+  await page.getByRole('button', { name: 'Swap A and B' }).click();
+  await expect(page.getByRole('listitem').filter({ hasText: 'reference' })).toContainText('h200');
+  await page.getByRole('button', { name: /^Remove cpu/ }).click();
+  await expect(page.getByText('Add one to five evaluations')).toBeVisible();
+});
+
+test('a layer that is chosen filters, and the filter goes along', async ({ page }) => {
+  await page.goto(both(live));
+  const layers = page.getByRole('region', { name: 'Layers' });
+  const first = layers.getByRole('rowheader').getByRole('button').first();
+  const name = await first.innerText();
+  await first.click();
+  await expect(first).toHaveAttribute('aria-pressed', 'true');
+  const chip = page.getByRole('group', { name: 'Filters' });
+  await expect(chip).toBeVisible();
+  expect(name.length).toBeGreaterThan(0);
+  await chip.getByRole('button', { name: 'Clear the layer' }).click();
+  await expect(first).toHaveAttribute('aria-pressed', 'false');
+});

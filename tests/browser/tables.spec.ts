@@ -1,0 +1,59 @@
+// Tables: sorted, filtered, by pointer and keys.
+import type { Locator } from '@playwright/test';
+import { ask, expect, live, query, test } from './page';
+
+const table = (page: { getByRole: Locator['getByRole'] }) =>
+  page.getByRole('region', { name: 'Table' });
+
+test.beforeEach(async ({ page }) => {
+  await page.goto(live.open(`#/analysis/layer_information${query(live.ids.gpu)}`));
+  await expect(table(page)).toBeVisible();
+});
+
+test('a click on a heading sorts, the greatest first; another turns it round', async ({ page }) => {
+  const rows = await ask(page, `/evaluations/${encodeURIComponent(live.ids.gpu)}/analyses/a2`);
+  const time = rows.columns.findIndex((one) => one.name === 'latency_ns');
+  const name = rows.columns.findIndex((one) => one.name === 'name');
+  const sorted = [...rows.rows].sort((a, b) => Number(b[time]) - Number(a[time]));
+  const heading = table(page)
+    .getByRole('columnheader', { name: /^latency/ })
+    .first();
+  const first = table(page).getByRole('row').nth(1);
+
+  await heading.getByRole('button').click();
+  if ((await heading.getAttribute('aria-sort')) === 'ascending')
+    await heading.getByRole('button').click();
+  await expect(heading).toHaveAttribute('aria-sort', 'descending');
+  await expect(first).toContainText(String(sorted[0]?.[name]));
+  await heading.getByRole('button').click();
+  await expect(heading).toHaveAttribute('aria-sort', 'ascending');
+  await expect(first).toContainText(String(sorted.at(-1)?.[name]));
+});
+
+test('words and ranges filter; what is left is counted, and saved', async ({ page }) => {
+  const rows = await ask(page, `/evaluations/${encodeURIComponent(live.ids.gpu)}/analyses/a2`);
+  const name = rows.columns.findIndex((one) => one.name === 'name');
+  const left = rows.rows.filter((row) => String(row[name]).includes('layer1.0')).length;
+  const filter = table(page).getByRole('searchbox', { name: /^Filter the rows/ });
+  await filter.fill('layer1.0');
+  await expect(table(page)).toContainText(`${left} of ${rows.rows.length} rows`);
+  const saving = page.waitForEvent('download');
+  await table(page).getByRole('button', { name: 'CSV' }).click();
+  const stream = await (await saving).createReadStream();
+  let text = '';
+  for await (const piece of stream) text += String(piece);
+  expect(text.trim().split(/\r?\n/)).toHaveLength(left + 1);
+  await filter.fill('latency>1000s');
+  await expect(table(page)).toContainText('No row fits the filter.');
+  await filter.fill('');
+  await expect(table(page)).toContainText(`${rows.rows.length} rows`);
+});
+
+test('arrow keys move, Enter chooses the layer', async ({ page }) => {
+  const body = table(page).getByRole('group', { name: /^Rows/ });
+  await body.focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('group', { name: 'Filters' })).toContainText('layer');
+});

@@ -1,0 +1,203 @@
+// The timeline: moving, finding, selecting, measuring, by pointer and by keys; and the link to what is seen.
+import type { Page } from '@playwright/test';
+import { expect, live, query, report, test, type Place } from './page';
+
+const stage = (page: Page) => page.locator('canvas[data-loading]');
+const details = (page: Page) => page.getByRole('region', { name: 'Selected span' });
+const search = (page: Page) => page.getByRole('searchbox', { name: /^Search by name/ });
+
+// At rest: all tiles are there, and the address tells what is in view.
+async function rest(page: Page): Promise<{ from: number; to: number }> {
+  await expect(stage(page)).toHaveAttribute('data-loading', '0');
+  await expect(page).toHaveURL(/from=-?\d+&to=\d+/);
+  const address = new URLSearchParams(page.url().split('?').at(-1));
+  return { from: Number(address.get('from')), to: Number(address.get('to')) };
+}
+async function open(page: Page, place: Place, kind: 'gpu' | 'cpu') {
+  await page.goto(place.open(`#/timeline${query(place.ids[kind])}`));
+  return rest(page);
+}
+// Until the view is another one, which then stands still.
+async function moved(page: Page, before: { from: number; to: number }) {
+  await expect.poll(async () => JSON.stringify(await rest(page))).not.toBe(JSON.stringify(before));
+  let last = await rest(page);
+  await expect
+    .poll(async () => {
+      const now = await rest(page);
+      const isStill = now.from === last.from && now.to === last.to;
+      last = now;
+      return isStill;
+    })
+    .toBe(true);
+  return last;
+}
+const width = (view: { from: number; to: number }) => view.to - view.from;
+
+for (const place of [live, report]) {
+  for (const kind of ['gpu', 'cpu'] as const) {
+    test(`the median inference is drawn, ${kind}, ${place.name}`, async ({ page }) => {
+      await open(page, place, kind);
+      await expect(stage(page)).toHaveAccessibleName(/In view: .* to .*\. Lanes: .*[Ll]ayer/);
+      const colours = await stage(page).evaluate((canvas: HTMLCanvasElement) => {
+        const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
+          0,
+          0,
+          canvas.width,
+          canvas.height,
+        );
+        return new Set(new Uint32Array(data.buffer)).size;
+      });
+      expect(colours).toBeGreaterThan(20);
+      await page.getByRole('button', { name: 'table' }).click();
+      const rows = page.getByRole('table', { name: /^Spans in view of/ }).getByRole('row');
+      expect(await rows.count()).toBeGreaterThan(20);
+    });
+  }
+}
+
+test('buttons, keys and the wheel zoom; the pointer stays where it is', async ({ page }) => {
+  const first = await open(page, live, 'gpu');
+  await page.getByRole('button', { name: 'Zoom in' }).click();
+  const closer = await moved(page, first);
+  expect(width(closer)).toBeLessThan(width(first));
+  await page.getByRole('button', { name: 'Zoom out' }).click();
+  const back = await moved(page, closer);
+  expect(width(back)).toBeGreaterThan(width(closer));
+
+  await stage(page).focus();
+  await page.keyboard.down('w');
+  await page.waitForTimeout(150);
+  await page.keyboard.up('w');
+  const byKey = await moved(page, back);
+  expect(width(byKey)).toBeLessThan(width(back));
+
+  // A tenth from the right end: it is nearly there still.
+  const box = (await stage(page).boundingBox()) as { x: number; y: number; width: number };
+  await page.mouse.move(box.x + box.width - 100, box.y + 120);
+  await page.mouse.wheel(0, -200);
+  const byWheel = await moved(page, byKey);
+  expect(width(byWheel)).toBeLessThan(width(byKey));
+  expect(byKey.to - byWheel.to).toBeLessThan(byWheel.from - byKey.from);
+});
+
+test('dragging and keys pan; the whole run and the median inference are a button away', async ({
+  page,
+}) => {
+  const first = await open(page, live, 'gpu');
+  const box = (await stage(page).boundingBox()) as { x: number; y: number; width: number };
+  await page.mouse.move(box.x + 800, box.y + 150);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 600, box.y + 150, { steps: 5 });
+  await page.mouse.up();
+  const dragged = await moved(page, first);
+  expect(dragged.from).toBeGreaterThan(first.from);
+  expect(Math.abs(width(dragged) - width(first))).toBeLessThan(3);
+
+  await stage(page).focus();
+  await page.keyboard.down('a');
+  await page.waitForTimeout(150);
+  await page.keyboard.up('a');
+  const byKey = await moved(page, dragged);
+  expect(byKey.from).toBeLessThan(dragged.from);
+
+  await page.getByRole('button', { name: 'whole run' }).click();
+  const whole = await moved(page, byKey);
+  expect(width(whole)).toBeGreaterThan(2 * width(first));
+  await page.keyboard.press('m');
+  expect(await moved(page, whole)).toEqual(first);
+});
+
+test('a search goes from match to match, and tells of each who called it', async ({ page }) => {
+  await open(page, live, 'gpu');
+  await page.keyboard.press('/');
+  await expect(search(page)).toBeFocused();
+  await page.keyboard.type('layer1.0.conv1');
+  await page.keyboard.press('Enter');
+  await expect(details(page).getByRole('heading', { level: 2 })).toHaveText('layer1.0.conv1');
+  const found = page.getByText(/^\d[\d,]* of [1-9][\d,]*$/);
+  const first = await found.innerText();
+  await expect(details(page)).toContainText('Ancestors');
+  await page.getByRole('button', { name: 'Next match' }).click();
+  await expect(found).not.toHaveText(first);
+  await search(page).fill('no layer has this name');
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('no match', { exact: true })).toBeVisible();
+});
+
+test('from a layer to its kernel, to its launch, and up to the model', async ({ page }) => {
+  await open(page, live, 'gpu');
+  await page.getByRole('button', { name: 'table' }).click();
+  const kernels = page
+    .getByLabel('lane')
+    .getByRole('option')
+    .filter({ hasText: /stream/ })
+    .first();
+  await page.getByLabel('lane').selectOption({ label: await kernels.innerText() });
+  const rows = page.getByRole('table', { name: /^Spans in view of/ });
+  await rows
+    .getByRole('row', { name: /kernel/ })
+    .getByRole('button')
+    .first()
+    .click();
+  await expect(details(page)).toContainText('From the launch to the execution');
+  await expect(details(page).getByRole('link', { name: 'All about this kernel' })).toBeVisible();
+  const kernel = await details(page).getByRole('heading', { level: 2 }).innerText();
+
+  await stage(page).focus();
+  await page.keyboard.press('ArrowUp');
+  await expect(details(page).getByRole('heading', { level: 2 })).not.toHaveText(kernel);
+  await expect(details(page)).toContainText('Children');
+  await details(page)
+    .getByRole('link', { name: /^All about this layer/ })
+    .or(details(page).getByText('api', { exact: true }))
+    .first()
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await expect(details(page)).toHaveCount(0);
+});
+
+test('a link shows the same view with the same span', async ({ page, context }) => {
+  await open(page, live, 'gpu');
+  await search(page).fill('layer2.0.conv2');
+  await page.keyboard.press('Enter');
+  await expect(details(page)).toBeVisible();
+  await details(page).getByRole('button', { name: 'Fit' }).click();
+  await expect(page).toHaveURL(/span=\d+/);
+  await page.waitForTimeout(600);
+  const view = await rest(page);
+  const other = await context.newPage();
+  await other.goto(page.url());
+  expect(await rest(other)).toEqual(view);
+  await expect(details(other).getByRole('heading', { level: 2 })).toHaveText('layer2.0.conv2');
+});
+
+test('two points are measured between', async ({ page }) => {
+  await open(page, live, 'gpu');
+  const box = (await stage(page).boundingBox()) as { x: number; y: number };
+  await page.keyboard.down('Shift');
+  await page.mouse.move(box.x + 500, box.y + 150);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 900, box.y + 150, { steps: 5 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  const measured = page.getByRole('region', { name: 'Measured' });
+  await expect(measured.getByRole('heading')).toHaveText(/^\d[\d.]* [mµn]?s$/);
+  await expect(measured).toContainText(/[1-9]\d* spans?, busy/);
+  await page.keyboard.press('Escape');
+  await expect(measured).toHaveCount(0);
+});
+
+test('the keys are told', async ({ page }) => {
+  await open(page, live, 'cpu');
+  await page.keyboard.press('?');
+  await expect(page.getByText('zoom in and out')).toBeVisible();
+  await page.keyboard.press('?');
+  await expect(page.getByText('zoom in and out')).toHaveCount(0);
+});
+
+test('a layer is found from its page', async ({ page }) => {
+  await page.goto(live.open(`#/layer/layer1.0.conv1${query(live.ids.gpu)}`));
+  await page.getByRole('link', { name: 'in the timeline' }).click();
+  await rest(page);
+  await expect(search(page)).toHaveValue('layer1.0.conv1');
+});

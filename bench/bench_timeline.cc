@@ -126,7 +126,8 @@ INSERT INTO audit_fact SELECT run_id, 'spans', count(*) FROM span GROUP BY run_i
 void make(const fs::path& path, int64_t spans) {
   Database database = taken(Database::create(path));
   std::string sql = kEvaluation;
-  const std::string count = std::to_string(spans / kSpansOfInference);
+  // As BIGINT: times are computed from it.
+  const std::string count = std::to_string(spans / kSpansOfInference) + "::BIGINT";
   for (size_t at = 0; (at = sql.find("$n", at)) != std::string::npos;) sql.replace(at, 2, count);
   taken(database.execute(sql));
   taken(database.finish());

@@ -8,7 +8,8 @@ const pages: [string, string][] = [
   ['analysis', '#/analysis/layer_information'],
   ['roofline', '#/analysis/kernel_roofline'],
   ['timeline', '#/timeline'],
-  ['layer', '#/layer/conv1'],
+  ['layer', '#/layer/conv1%2F_convolution'],
+  ['compare', '#/compare'],
 ];
 
 for (const theme of ['light', 'dark'] as const) {

@@ -10,7 +10,7 @@ async function firstLayer(page: Page): Promise<{ name: string; label: string; ty
   const id = encodeURIComponent(live.ids.gpu);
   const rows = await ask(page, `/evaluations/${id}/analyses/layer_information`);
   const of = (name: string) =>
-    rows.rows[0][rows.columns.findIndex((one: { name: string }) => one.name === name)];
+    String(rows.rows[0]?.[rows.columns.findIndex((one) => one.name === name)]);
   return { name: of('name'), label: of('label'), type: of('type') };
 }
 

@@ -33,7 +33,8 @@ test('the page of a layer has its rows of every analysis, over batch sizes', asy
   await page.goto(live.open(`#/layer/${encodeURIComponent(name)}${query(live.ids.gpu)}`));
   await expect(page.getByRole('heading', { name, level: 1 })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Layer information' })).toBeVisible();
-  await expect(page.getByRole('heading', { name: 'Kernels by layer' })).toBeVisible();
+  const kernels = page.getByRole('heading', { name: /^Kernels by layer/i });
+  await expect(kernels).toBeVisible({ timeout: 30_000 });
   await expect(page.getByText(type, { exact: true }).first()).toBeVisible();
 });
 

@@ -139,12 +139,12 @@ test('a search goes from match to match, and tells of each who called it', async
 test('from a layer to its kernel, to its launch, and up to the model', async ({ page }) => {
   await open(page, live, 'gpu');
   await page.getByRole('button', { name: 'table' }).click();
-  const kernels = page
-    .getByLabel('lane')
+  const lane = page.getByRole('combobox', { name: /^lane/ });
+  const kernels = lane
     .getByRole('option')
     .filter({ hasText: /stream/ })
     .first();
-  await page.getByLabel('lane').selectOption({ label: await kernels.innerText() });
+  await lane.selectOption({ label: await kernels.innerText() });
   const rows = page.getByRole('table', { name: /^Spans in view of/ });
   await rows
     .getByRole('row', { name: /kernel/ })

@@ -19,6 +19,9 @@ int status_of(Code code) {
       return 400;
     case Code::kNotAvailable:
       return 404;
+    case Code::kOutOfMemory:
+    case Code::kInterrupted:
+      return 503;
     default:
       return 500;
   }

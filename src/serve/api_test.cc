@@ -68,14 +68,14 @@ TEST_F(AnswerTest, AreJsonWhateverIsAsked) {
 TEST_F(AnswerTest, FollowTheFile) {
   Api api(*library_);
   const std::string target = "/api/v1/evaluations/one.xsp";
-  EXPECT_EQ(api.answer(target).status, 400);
+  EXPECT_EQ(api.answer(target).status, 404);
   write("first");
   EXPECT_NE(api.answer(target).body.find("first"), std::string::npos);
   EXPECT_NE(api.answer(target).body.find("first"), std::string::npos);
   write("second, which is longer");
   EXPECT_NE(api.answer(target).body.find("second"), std::string::npos);
   std::filesystem::remove(folder_ / "one.xsp");
-  EXPECT_EQ(api.answer(target).status, 400);
+  EXPECT_EQ(api.answer(target).status, 404);
 }
 
 TEST_F(AnswerTest, ParametersThatAnAnalysisDoesNotTakeAreRefused) {

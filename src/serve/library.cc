@@ -54,7 +54,7 @@ struct Library::Open {
   Stamp stamp;
   fs::path path;
   Entry entry;
-  std::mutex mutex;  // its holder's
+  std::timed_mutex mutex;  // its holder's
   // None: closed for others, or unreadable. Changed by the holder, or where there is none, and with
   // `watched` locked.
   std::unique_ptr<store::Database> database;
@@ -192,11 +192,13 @@ Result<Held> Library::hold(const std::string& id) {
   const auto now = files();
   const auto found = now.find(id);
   if (found == now.end()) {
-    return usage("evaluation '" + id + "': unknown: see /api/v1/evaluations");
+    return not_available("evaluation '" + id + "': unknown: see /api/v1/evaluations");
   }
   XSP_TRY(std::shared_ptr<Open> one, open(id, found->second));
   if (!one->entry.reason.empty()) return failed(one->entry.reason);
-  Held held(std::move(one));
+  std::unique_lock turn(one->mutex, kTurn);
+  if (!turn) return Error{Code::kInterrupted, "evaluation '" + id + "': busy: ask again later"};
+  Held held(std::move(one), std::move(turn));
   if (held.open_->database == nullptr) {  // it was closed for others
     XSP_TRY(store::Database database, store::Database::open(held.open_->path));
     const std::lock_guard watched(held.open_->watched);
@@ -214,7 +216,8 @@ std::string Library::version(const std::string& id) const {
          std::to_string(stamp.modified.time_since_epoch().count());
 }
 
-Held::Held(std::shared_ptr<Library::Open> open) : open_(std::move(open)), lock_(open_->mutex) {
+Held::Held(std::shared_ptr<Library::Open> open, std::unique_lock<std::timed_mutex> turn)
+    : open_(std::move(open)), lock_(std::move(turn)) {
   const std::lock_guard watched(open_->watched);
   open_->held_since = Library::Open::Clock::now();
 }

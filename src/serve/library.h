@@ -49,6 +49,7 @@ class Library {
   static constexpr int kDepth = 4;
   static constexpr size_t kFiles = 1000;
   static constexpr size_t kOpen = 16;
+  static constexpr std::chrono::seconds kTurn{20};  // those who wait keep a thread each
 
   // Breaks queries off that take longer; by default none is. Before any other thread comes.
   void limit_queries(std::chrono::milliseconds limit);
@@ -57,7 +58,8 @@ class Library {
 
   // Newest first.
   std::vector<Entry> entries();
-  // Waits until nobody else holds it. Unknown id: Code::kUsage.
+  // Waits until nobody else holds it, kTurn at most: Code::kInterrupted. Unknown id:
+  // Code::kNotAvailable.
   Result<Held> hold(const std::string& id);
   // Tells one state of the file from another; empty: there is no such evaluation.
   std::string version(const std::string& id) const;
@@ -92,9 +94,9 @@ class Held {
 
  private:
   friend class Library;
-  explicit Held(std::shared_ptr<Library::Open> open);
+  Held(std::shared_ptr<Library::Open> open, std::unique_lock<std::timed_mutex> turn);
   std::shared_ptr<Library::Open> open_;
-  std::unique_lock<std::mutex> lock_;
+  std::unique_lock<std::timed_mutex> lock_;
 };
 
 }  // namespace xsp::serve

@@ -265,7 +265,7 @@ TEST_F(ServerTest, FilesThatChangeVanishOrBreakAreToldAsTheyAre) {
   EXPECT_NE(list.find("\"status\":\"unreadable\""), std::string::npos);
   EXPECT_EQ(status_of(get("/api/v1/evaluations/broken.xsp")), 500);
   fs::remove(path);
-  EXPECT_EQ(status_of(get("/api/v1/evaluations/deep%2Fa%20b.xsp")), 400);
+  EXPECT_EQ(status_of(get("/api/v1/evaluations/deep%2Fa%20b.xsp")), 404);
   make(path);
   EXPECT_EQ(status_of(get("/api/v1/evaluations/deep%2Fa%20b.xsp")), 200);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds xsp and profiles a real ResNet-50 with ONNX Runtime on this machine's CPU, at the levels model
-# and layer. Leaves build/release/bin/xsp and resnet50.xsp.
+# and layer. Leaves build/release/bin/xsp, resnet50.xsp and its page, resnet50.html.
 set -euo pipefail
 cd "$(dirname "$0")"
 xsp=build/release/bin/xsp
@@ -12,3 +12,4 @@ echo "building xsp (log: build/release.log)" >&2
   { tail -n 30 build/release.log >&2; echo "error: the build failed: see build/release.log" >&2; exit 1; }
 
 "$xsp" profile resnet50 --levels model,layer --max-time 60 -o resnet50.xsp
+"$xsp" report resnet50.xsp -o resnet50.html

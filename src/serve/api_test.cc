@@ -32,7 +32,9 @@ TEST(ApiTest, EveryRouteIsInItsDocument) {
 class AnswerTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) / "api_answers";
+    // Of this test alone: others run at the same time.
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = std::filesystem::path(testing::TempDir()) / ("api_answers_" + name);
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     auto library = Library::of_folder(folder_);

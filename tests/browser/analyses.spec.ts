@@ -19,7 +19,10 @@ for (const place of [live, report]) {
           }
           await expect(main.getByRole('table').or(main.getByRole('grid')).first()).toBeVisible();
           const charts = one.views.filter((view) => view.kind !== 'table').length;
-          if (charts > 0) await expect(main.getByRole('figure')).not.toHaveCount(0);
+          const drawn = main
+            .getByRole('figure')
+            .or(main.getByText(/^No chart of .+: no row has it/));
+          if (charts > 0) await expect(drawn).not.toHaveCount(0);
         });
       }
     });

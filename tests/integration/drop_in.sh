@@ -11,6 +11,7 @@ fail() { echo "drop_in: $1" >&2; exit 1; }
 
 (cd "$source" && git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$scratch" 2>/dev/null) || true
 cd "$scratch"
+ln -s "$(readlink -f "$source/web/node_modules")" web/node_modules
 before=$(find . -type f | sort | xargs sha256sum)
 
 cat >analyses/dropped_in.sql <<'SQL'
@@ -38,6 +39,9 @@ doctor=$("$xsp" doctor --format json)
 "$xsp" profile fake:layers=2 --framework dropped_in --max-time 5 -o dropped.xsp >/dev/null ||
   fail "the adapter cannot be profiled with"
 "$xsp" analyze dropped_in dropped.xsp --format csv | grep -x '[1-9][0-9]*' >/dev/null || fail "the analysis gives no count"
+"$xsp" report dropped.xsp -o dropped.html >/dev/null || fail "no report is written"
+sed -n 's/.*application\/gzip+base64">\([^<]*\)<.*/\1/p' dropped.html | base64 -d | gunzip |
+  grep '/evaluations/[^"]*/analyses/dropped_in' >/dev/null || fail "the page lacks the analysis"
 
 [ "$before" = "$(sha256sum --quiet -c <<<"$before" >/dev/null && echo "$before")" ] ||
   fail "a file that was there before has changed"

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Column } from '../../data/types';
-import { binned, factsOf, fieldOf, slicesOf } from './data';
+import type { Analysis, Column, View } from '../../data/types';
+import { binned, emptyField, factsOf, fieldOf, slicesOf } from './data';
 
 const columns: Column[] = [
   { name: 'type', unit: 'text', description: '' },
@@ -54,4 +54,18 @@ it('what has no share is no part of the whole', () => {
 it('of many bars each pixel shows the largest', () => {
   expect(binned([1, 9, null, 3], 2)).toEqual([1, 3]);
   expect(binned([1, 2], 5)).toEqual([0, 1]);
+});
+
+it('a chart whose values are all unknown is not drawn', () => {
+  const analysis = { columns } as Analysis;
+  const view: View = { kind: 'bar', options: { x: 'type', y: 'latency_ns' } };
+  expect(emptyField(analysis, view, [['a', null]])?.label).toBe('latency');
+  expect(
+    emptyField(analysis, view, [
+      ['a', null],
+      ['b', 0],
+    ]),
+  ).toBeNull();
+  expect(emptyField(analysis, view, [])).toBeNull();
+  expect(emptyField(analysis, { kind: 'table', options: {} }, [['a', null]])).toBeNull();
 });

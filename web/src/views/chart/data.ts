@@ -37,6 +37,13 @@ export const textAt = (row: Cell[] | undefined, field: Field | null): string => 
   return cell === null || cell === undefined ? '' : String(cell);
 };
 
+// The column whose values a view would draw, if no row has one: there is nothing to draw then.
+export function emptyField(analysis: Analysis, view: View, rows: Cell[][]): Field | null {
+  const drawn = ['y', 'value', 'median'].flatMap((option) => fieldsOf(analysis, view, option));
+  const isKnown = drawn.some((field) => rows.some((row) => numberAt(row, field) !== null));
+  return (rows.length > 0 && !isKnown && drawn[0]) || null;
+}
+
 // All that a row says, in words and units: what is empty is left out.
 export function factsOf(columns: Column[], row: Cell[]): [label: string, text: string][] {
   return columns.flatMap((column, index): [string, string][] => {

@@ -37,7 +37,8 @@ threads() {
   build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
 
-step dependencies tools/deps.sh || exit 1
+step dependencies tools/deps.sh
+[ ${#failed[@]} = 0 ] || exit 1
 step style python3 tools/tidy.py
 step "style of the style's rules" python3 tools/tidy.py --self-test
 step format format

@@ -9,6 +9,7 @@ const pages: [string, string][] = [
   ['roofline', '#/analysis/kernel_roofline'],
   ['timeline', '#/timeline'],
   ['layer', '#/layer/conv1%2F_convolution'],
+  ['kernel', '#/kernel/implicit_convolve_sgemm'],
   ['compare', '#/compare'],
 ];
 

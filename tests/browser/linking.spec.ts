@@ -28,16 +28,6 @@ test('a layer chosen goes along, until it is cleared', async ({ page }) => {
   expect(page.url()).not.toContain('layer=');
 });
 
-test('the page of a layer has its rows of every analysis, over batch sizes', async ({ page }) => {
-  const { name, type } = await firstLayer(page);
-  await page.goto(live.open(`#/layer/${encodeURIComponent(name)}${query(live.ids.gpu)}`));
-  await expect(page.getByRole('heading', { name, level: 1 })).toBeVisible();
-  await expect(page.getByRole('heading', { name: 'Layer information' })).toBeVisible();
-  const kernels = page.getByRole('heading', { name: /^Kernels by layer/i });
-  await expect(kernels).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText(type, { exact: true }).first()).toBeVisible();
-});
-
 test('what is saved as CSV is what the API answers', async ({ page }) => {
   await page.goto(layers());
   const saving = page.waitForEvent('download');

@@ -35,11 +35,12 @@ class Place {
     const text = this.query.get('batch');
     return text === null ? undefined : Number(text);
   }
+  // What every view filters by: what a page is about, or else what is chosen.
   get layer(): string | undefined {
-    return this.query.get('layer') ?? undefined;
+    return this.page === 'layer' ? this.subject : (this.query.get('layer') ?? undefined);
   }
   get kernel(): string | undefined {
-    return this.query.get('kernel') ?? undefined;
+    return this.page === 'kernel' ? this.subject : (this.query.get('kernel') ?? undefined);
   }
 
   // The address of a page; what `changes` sets to null or undefined is left out.

@@ -3,7 +3,7 @@ import type { Cell, Rows } from './types';
 
 export type Row = Record<string, Cell>;
 
-export const recordsOf = (rows: Rows): Row[] =>
+export const recordsOf = (rows: Pick<Rows, 'rows'> & { columns: { name: string }[] }): Row[] =>
   rows.rows.map((row) =>
     Object.fromEntries(rows.columns.map(({ name }, at) => [name, row[at] ?? null])),
   );

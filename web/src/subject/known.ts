@@ -1,5 +1,6 @@
 // Everything that is known of one layer or one kernel: the rows about it of every analysis, over the batch sizes.
 import { analysis as ask, catalogue, evaluation } from '../data/source';
+import { recordsOf, type Row } from '../data/records';
 import type { Analysis, Cell, Rows } from '../data/types';
 import { subjectOf } from '../views/subject';
 
@@ -7,7 +8,8 @@ export type Kind = 'layer' | 'kernel';
 
 export interface Known {
   analysis: Analysis;
-  rows: Cell[][];
+  rows: Cell[][]; // those about it
+  answers: Rows[]; // all rows, an answer for each batch size
 }
 
 // The rows that name it, of answers for one batch size each.
@@ -17,24 +19,53 @@ export function rowsAbout(analysis: Analysis, answers: Rows[], kind: Kind, name:
   return answers.flatMap((answer) => answer.rows.filter((row) => row[column] === name));
 }
 
-// One analysis after the other, as the answers come: `onknown` is called with each that has rows about it.
+// One analysis after the other, those of `first` first: `onknown` is called with each that has rows about it, `onlost`
+// with what could not be asked for. An analysis that fails does not keep the others.
 export async function collect(
   id: string,
   kind: Kind,
   name: string,
+  first: readonly string[],
   isWanted: () => boolean,
   onknown: (known: Known) => void,
+  onlost: (title: string, reason: string) => void,
 ): Promise<void> {
   const [{ analyses }, about] = await Promise.all([catalogue(), evaluation(id)]);
-  for (const one of analyses) {
+  const place = (one: Analysis) => {
+    const at = first.indexOf(one.name);
+    return at < 0 ? first.length : at;
+  };
+  for (const one of [...analyses].sort((a, b) => place(a) - place(b))) {
     if (!isWanted()) return;
     if (subjectOf(one.needs, one.columns)[kind] === null) continue;
     const takesBatch = one.params.some((param) => param.name === 'batch');
     const batches = takesBatch ? about.batches : [undefined];
-    const answers = await Promise.all(batches.map((batch) => ask(id, one.name, { batch })));
-    const rows = rowsAbout(one, answers, kind, name);
-    if (rows.length > 0 && isWanted()) onknown({ analysis: one, rows });
+    try {
+      const answers = await Promise.all(batches.map((batch) => ask(id, one.name, { batch })));
+      const rows = rowsAbout(one, answers, kind, name);
+      if (rows.length > 0 && isWanted()) onknown({ analysis: one, rows, answers });
+    } catch (error) {
+      if (isWanted()) onlost(one.title, (error as Error).message);
+    }
   }
+}
+
+// The rows about it of one analysis at one batch size.
+export function recordsAt(known: readonly Known[], name: string, batch: number): Row[] {
+  const one = known.find(({ analysis }) => analysis.name === name);
+  if (!one) return [];
+  const all = recordsOf({ columns: one.analysis.columns, rows: one.rows });
+  return all.filter((row) => row['batch'] === batch);
+}
+
+// Where it stands among all rows of that analysis at that batch size by a column, the largest first, from 1.
+export function rankOf(known: readonly Known[], name: string, batch: number, column: string) {
+  const one = known.find(({ analysis }) => analysis.name === name);
+  const own = recordsAt(known, name, batch)[0]?.[column];
+  if (!one || typeof own !== 'number') return null;
+  const all = one.answers.flatMap(recordsOf).filter((row) => row['batch'] === batch);
+  const larger = all.filter((row) => typeof row[column] === 'number' && row[column] > own);
+  return { rank: larger.length + 1, of: all.length };
 }
 
 // The one before and the one after, in the order of execution, of the rows of layer_information or

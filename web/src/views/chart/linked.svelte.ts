@@ -31,8 +31,10 @@ export class Linked {
   title(row: Cell[] | undefined): string {
     return (row && labelOf(this.subject, row)) ?? '';
   }
+  // On the page of a layer or a kernel, another one's page is what can be chosen.
   choose(row: Cell[] | undefined) {
-    if (row) place.set(choiceOf(this.subject, row, this.chosen));
+    if (this.subject.own === place.page) this.open(row);
+    else if (row) place.set(choiceOf(this.subject, row, this.chosen));
   }
   open(row: Cell[] | undefined) {
     const own = this.subject.own;

@@ -1,10 +1,13 @@
 #include "serve/server.h"
 
 #define CPPHTTPLIB_ZLIB_SUPPORT
+#define CPPHTTPLIB_USE_POLL
+#define CPPHTTPLIB_LISTEN_BACKLOG 512
 #include <arpa/inet.h>
 #include <httplib.h>
 #include <netinet/in.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <nlohmann/json.hpp>
@@ -19,12 +22,8 @@
 namespace xsp::serve {
 namespace {
 
-// What a request may take. A client that is slower than kPatience between two pieces is left.
-constexpr size_t kThreads = 32;
-constexpr size_t kQueue = 256;
-constexpr size_t kBody = 4096;  // of requests that upload nothing
-constexpr std::chrono::seconds kPatience{3};
-constexpr std::chrono::seconds kWritePatience{20};
+constexpr size_t kUploads = 4;  // at a time: each keeps a thread
+constexpr const char* kUploadPath = "/api/v1/evaluations";
 constexpr std::chrono::seconds kQuery{60};
 
 constexpr const char* kPolicy =
@@ -93,9 +92,65 @@ Result<std::string> make_token() {
   return token;
 }
 
+namespace {
+
+// A request as the library that parses it reads it, and writes its answer.
+class RequestStream final : public httplib::Stream {
+ public:
+  explicit RequestStream(Exchange& exchange) : exchange_(exchange) {}
+  bool is_readable() const override { return true; }
+  bool is_writable() const override { return true; }
+  ssize_t read(char* to, size_t size) override { return exchange_.read(to, size); }
+  ssize_t write(const char* bytes, size_t size) override {
+    exchange_.write({bytes, size});
+    return static_cast<ssize_t>(size);
+  }
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return INVALID_SOCKET; }
+
+ private:
+  Exchange& exchange_;
+};
+
+bool has_body(const httplib::Request& request) {
+  return request.has_header("Transfer-Encoding") ||
+         (request.has_header("Content-Length") &&
+          request.get_header_value("Content-Length") != "0");
+}
+
+// The library parses requests and writes answers. Its sockets' threads are not used: one that waits
+// for its client would be lost to others.
+class HttpServer final : public httplib::Server {
+ public:
+  int listener() const { return svr_sock_; }
+  // True: the connection may be used again.
+  bool answer(Exchange& exchange) {
+    RequestStream stream(exchange);
+    bool is_last = false;
+    bool is_whole = false;
+    const bool is_answered =
+        process_request(stream, "", 0, "", 0, false, is_last, [&](httplib::Request& request) {
+          request.ranges.clear();
+          is_whole = request.method == "GET" && !has_body(request);
+          if (is_whole) return;
+          // Whether all of its body is read or not, what follows is nobody's request.
+          request.headers.erase("Connection");
+          request.set_header("Connection", "close");
+          if (request.method == "POST") exchange.expect_body();
+        });
+    return is_answered && is_whole && !is_last;
+  }
+};
+
+}  // namespace
+
 struct Server::State {
   State(Library& given_library, ServerOptions given)
-      : library(given_library), api(given_library), options(std::move(given)) {}
+      : library(given_library),
+        api(given_library),
+        options(std::move(given)),
+        connections(options.limits, [this](Exchange& exchange) { return http.answer(exchange); }) {}
 
   // Before anything else is looked at.
   bool is_refused(const httplib::Request& request, httplib::Response& response) const;
@@ -105,7 +160,9 @@ struct Server::State {
   Library& library;
   Api api;
   ServerOptions options;
-  httplib::Server http;
+  HttpServer http;
+  std::atomic<size_t> uploads{0};
+  Connections connections;
 };
 
 bool Server::State::is_refused(const httplib::Request& request, httplib::Response& response) const {
@@ -114,17 +171,40 @@ bool Server::State::is_refused(const httplib::Request& request, httplib::Respons
     refuse(response, 421, "host: not this machine's own name: open http://127.0.0.1 instead");
     return true;
   }
-  if (options.token.empty() || !request.path.starts_with("/api/")) return false;
-  const std::string given = request.get_header_value("Authorization");
-  if (is_equal(given, "Bearer " + options.token)) return false;
-  refuse(response, 401, "token: missing or wrong: open the address that xsp serve printed");
-  return true;
+  if (!options.token.empty() && request.path.starts_with("/api/") &&
+      !is_equal(request.get_header_value("Authorization"), "Bearer " + options.token)) {
+    refuse(response, 401, "token: missing or wrong: open the address that xsp serve printed");
+    return true;
+  }
+  // Before a body is read: what no upload brings would go to memory.
+  const bool is_read = request.method == "GET" || request.method == "HEAD";
+  if (!is_read && (request.method != "POST" || request.path != kUploadPath)) {
+    response.set_header("Allow", "GET, HEAD");
+    refuse(response, 405, "request: its method is not one of GET and HEAD");
+    return true;
+  }
+  if ((is_read && has_body(request)) || request.is_multipart_form_data()) {
+    refuse(response, 400,
+           is_read ? "request: it has a body, and takes none"
+                   : "upload: a form: send the file's bytes alone");
+    return true;
+  }
+  return false;
 }
 
 void Server::State::receive(const httplib::Request& request, httplib::Response& response,
                             const httplib::ContentReader& reader) {
   if (options.max_upload_bytes == 0 || options.token.empty()) {
     return refuse(response, 403, "upload: off: start xsp serve with --upload and a token");
+  }
+  struct Turn {
+    std::atomic<size_t>& count;
+    const bool is_mine = ++count <= kUploads;
+    ~Turn() { --count; }
+  } turn{uploads};
+  if (!turn.is_mine) {
+    response.set_header("Retry-After", "10");
+    return refuse(response, 429, "upload: others are under way: ask again later");
   }
   auto upload =
       Upload::begin(library.folder(), request.get_param_value("name"), options.max_upload_bytes);
@@ -158,13 +238,7 @@ Server::Server(Library& library, ServerOptions options)
     : state_(std::make_unique<State>(library, std::move(options))) {
   library.limit_queries(kQuery);
   httplib::Server& http = state_->http;
-  http.new_task_queue = [] { return new httplib::ThreadPool(kThreads, kQueue); };
-  http.set_read_timeout(kPatience);
-  http.set_write_timeout(kWritePatience);
-  http.set_keep_alive_timeout(kPatience.count());
-  http.set_keep_alive_max_count(1000);
-  http.set_tcp_nodelay(true);  // an answer's end waits for no acknowledgement of its beginning
-  http.set_payload_max_length(std::max<uint64_t>(kBody, state_->options.max_upload_bytes));
+  http.set_payload_max_length(state_->options.max_upload_bytes);
   // Not SO_REUSEPORT, which is the library's choice: a second server would take half the requests.
   http.set_socket_options([](socket_t socket) {
     const int yes = 1;
@@ -182,6 +256,14 @@ Server::Server(Library& library, ServerOptions options)
   http.set_error_handler([](const httplib::Request&, httplib::Response& response) {
     if (response.body.empty()) refuse(response, response.status, text_of_status(response.status));
   });
+  const std::string idle = std::to_string(state_->options.limits.idle / std::chrono::seconds(1));
+  http.set_post_routing_handler([idle](const httplib::Request& request, auto& response) {
+    // The library's own says how it would have waited.
+    if (response.headers.erase("Keep-Alive") == 0) return;
+    const bool is_understood = request.local_port >= 0;
+    response.set_header(is_understood ? "Keep-Alive" : "Connection",
+                        is_understood ? "timeout=" + idle : "close");
+  });
   http.Get("/", [this](const httplib::Request&, httplib::Response& response) {
     const std::string& page = state_->options.page;
     response.set_content(page.empty() ? std::string(embedded_page()) : page,
@@ -192,13 +274,15 @@ Server::Server(Library& library, ServerOptions options)
     response.status = answer.status;
     response.set_content(std::move(answer.body), "application/json");
   });
-  http.Post(
-      "/api/v1/evaluations",
-      [this](const httplib::Request& request, httplib::Response& response,
-             const httplib::ContentReader& reader) { state_->receive(request, response, reader); });
+  http.Post(kUploadPath, [this](const httplib::Request& request, httplib::Response& response,
+                                const httplib::ContentReader& reader) {
+    state_->receive(request, response, reader);
+  });
 }
 
-Server::~Server() = default;
+Server::~Server() {
+  if (state_->http.listener() != INVALID_SOCKET) ::close(state_->http.listener());
+}
 
 Result<std::string> Server::listen() {
   const ServerOptions& options = state_->options;
@@ -218,11 +302,8 @@ Result<std::string> Server::listen() {
   return "http://" + host + ":" + std::to_string(port) + "/" + token;
 }
 
-Status Server::run() {
-  if (!state_->http.listen_after_bind()) return failed("server: it stopped listening");
-  return Ok{};
-}
+Status Server::run() { return state_->connections.run(state_->http.listener()); }
 
-void Server::stop() { state_->http.stop(); }
+void Server::stop() { state_->connections.stop(); }
 
 }  // namespace xsp::serve

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "serve/connections.h"
 #include "serve/library.h"
 
 namespace xsp::serve {
@@ -24,6 +25,7 @@ struct ServerOptions {
   std::string page;   // another page than the one compiled in: its text; empty: that one
   std::string token;  // empty: none is asked for
   uint64_t max_upload_bytes = 0;  // 0: uploads are refused; they need a token
+  Limits limits;
 };
 
 // Is this name or address one of this machine's own, that no other machine reaches?

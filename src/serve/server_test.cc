@@ -1,99 +1,15 @@
 // The server over a real socket, by a client that sends whatever it likes.
 #include "serve/server.h"
 
-#include <arpa/inet.h>
-#include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
-#include "store/database.h"
+#include "serve/testing.h"
 
 namespace xsp::serve {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kHost = "Host: 127.0.0.1\r\nConnection: close\r\n";
-
-class ServerTest : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ =
-        fs::path(testing::TempDir()) /
-        ("serve_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_ / "deep");
-    make(folder_ / "deep" / "a b.xsp");
-  }
-  void TearDown() override {
-    if (server_) server_->stop();
-    if (running_.joinable()) running_.join();
-    server_.reset();
-    fs::remove_all(folder_);
-  }
-
-  static void make(const fs::path& path) {
-    auto database = store::Database::create(path);
-    ASSERT_TRUE(database.ok()) << database.error().text;
-    ASSERT_TRUE(database->execute("INSERT INTO evaluation VALUES ('model', 'tiny')").ok());
-    ASSERT_TRUE(database->finish().ok());
-  }
-
-  void start(ServerOptions options = {}) {
-    options.port = 0;
-    auto library = Library::of_folder(folder_);
-    ASSERT_TRUE(library.ok());
-    library_ = std::move(library).value();
-    server_ = std::make_unique<Server>(*library_, options);
-    const auto address = server_->listen();
-    ASSERT_TRUE(address.ok()) << address.error().text;
-    const std::string text = address.value();
-    std::from_chars(text.data() + text.rfind(':') + 1, text.data() + text.size(), port_);
-    running_ = std::thread([this] { EXPECT_TRUE(server_->run().ok()); });
-  }
-
-  int connect() const {
-    const int client = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port_);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-    return client;
-  }
-  // What the server answers to these bytes, until it closes.
-  std::string say(const std::string& bytes) const {
-    const int client = connect();
-    EXPECT_EQ(send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-    std::string answer;
-    char piece[4096];
-    for (ssize_t got; (got = recv(client, piece, sizeof piece, 0)) > 0;) {
-      answer.append(piece, static_cast<size_t>(got));
-    }
-    close(client);
-    return answer;
-  }
-  std::string get(const std::string& target, const std::string& headers = kHost) const {
-    return say("GET " + target + " HTTP/1.1\r\n" + headers + "\r\n");
-  }
-  static int status_of(const std::string& answer) {
-    int status = 0;
-    if (answer.size() > 12) std::from_chars(answer.data() + 9, answer.data() + 12, status);
-    return status;
-  }
-
-  fs::path folder_;
-  std::unique_ptr<Library> library_;
-  std::unique_ptr<Server> server_;
-  std::thread running_;
-  uint16_t port_ = 0;
-};
 
 TEST_F(ServerTest, SendsThePageAndTheAnswers) {
   start();
@@ -148,27 +64,11 @@ TEST_F(ServerTest, OutlivesWhatIsNoRequest) {
     // The server may leave before all of it is said.
     (void)!send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     shutdown(client, SHUT_WR);
-    std::string answer;
-    char piece[4096];
-    for (ssize_t got; (got = recv(client, piece, sizeof piece, 0)) > 0;) {
-      answer.append(piece, static_cast<size_t>(got));
-    }
-    close(client);
+    const std::string answer = hear(client);
     EXPECT_NE(status_of(answer), 200) << bytes.substr(0, 60);
   }
   EXPECT_EQ(status_of(get("/api/v1/catalogue")), 200);
   EXPECT_TRUE(fs::exists(folder_ / "deep" / "a b.xsp"));
-}
-
-TEST_F(ServerTest, SlowClientsDoNotKeepOthersWaiting) {
-  start();
-  std::vector<int> slow;
-  for (int i = 0; i < 20; ++i) {
-    slow.push_back(connect());
-    EXPECT_EQ(send(slow.back(), "GET / HT", 8, MSG_NOSIGNAL), 8);
-  }
-  EXPECT_EQ(status_of(get("/api/v1/catalogue")), 200);
-  for (const int client : slow) close(client);
 }
 
 TEST_F(ServerTest, AnswersOnTheLoopbackToItsOwnNamesAlone) {

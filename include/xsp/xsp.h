@@ -86,6 +86,9 @@ XSP_API int xsp_start(const xsp_options* options);
 XSP_API int xsp_stop(void);
 /* Drain what has been emitted so far into the file; returns when it is written. */
 XSP_API void xsp_flush(void);
+/* As xsp_flush, where the calling thread may itself be what holds the library's lock, as in a
+ * handler that ends the process: gives up after that time. 0, or ETIMEDOUT. */
+XSP_API int xsp_flush_within(uint32_t milliseconds);
 /* Switch levels at run time; a span already begun is still recorded. */
 XSP_API void xsp_set_levels(uint32_t levels);
 

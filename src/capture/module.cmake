@@ -23,6 +23,16 @@ set_target_properties(xsp_annotate PROPERTIES OUTPUT_NAME xsp LINKER_LANGUAGE C)
 target_link_options(xsp_annotate PRIVATE -Wl,-z,nodelete)
 install(TARGETS xsp_annotate DESTINATION lib)
 
+# libxsp-attach.so: what `xsp run` puts into the processes of a command. As bare as libxsp.so.
+file(GLOB attach CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/attach/*.cc")
+add_library(xsp_attach SHARED ${attach} "${CMAKE_SOURCE_DIR}/src/base/log.cc")
+target_compile_options(xsp_attach PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
+target_link_libraries(xsp_attach PRIVATE xsp_flags xsp_annotate Threads::Threads ${CMAKE_DL_LIBS})
+target_include_directories(xsp_attach PRIVATE "${CMAKE_SOURCE_DIR}/src")
+set_target_properties(xsp_attach PROPERTIES OUTPUT_NAME xsp-attach LINKER_LANGUAGE C
+  BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+install(TARGETS xsp_attach DESTINATION lib)
+
 target_link_libraries(xsp_capture PUBLIC xsp_annotate)
 
 # They run under ThreadSanitizer, and without any sanitizer, too.

@@ -16,6 +16,7 @@ constexpr const char* kTeaching =
     "\n"
     "  xsp models build resnet50 -o resnet50.onnx    a real topology, without a download\n"
     "  xsp profile resnet50.onnx                     measure it; writes resnet50.xsp\n"
+    "  xsp run -- python infer.py                    watch any program, unchanged\n"
     "  xsp analyze layer_information resnet50.xsp    where does the time go?\n"
     "  xsp analyze --list                            what else can be asked\n"
     "  xsp query resnet50.xsp \"FROM run\"             any SQL: the file is a DuckDB database\n"
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
   add_models(app, exit_status);
   add_query(app, exit_status);
   add_report(app, exit_status);
+  add_run(app, exit_status);
   add_serve(app, exit_status);
   if (argc < 2) {
     const Status written = write_stdout(kTeaching);

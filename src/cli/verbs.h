@@ -18,6 +18,7 @@ void add_models(CLI::App& app, int& exit_status);
 void add_profile(CLI::App& app, int& exit_status);
 void add_query(CLI::App& app, int& exit_status);
 void add_report(CLI::App& app, int& exit_status);
+void add_run(CLI::App& app, int& exit_status);
 void add_serve(CLI::App& app, int& exit_status);
 
 // Prints "error: ..." on standard error as one line; returns the exit status that goes with it.

@@ -41,8 +41,10 @@ Result<Installation> this_installation() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) return failed("/proc/self/exe: cannot be read: is /proc mounted?");
   const fs::path folder = program.parent_path();
-  const fs::path plugins = folder.parent_path() / "lib/xsp";
-  return Installation{folder / "xsp-worker", plugins / "adapters", plugins / "collectors"};
+  const fs::path libraries = folder.parent_path() / "lib";
+  const fs::path own = libraries / "xsp";
+  return Installation{folder / "xsp-worker", own / "adapters", own / "collectors",
+                      libraries / "libxsp-attach.so", own / "python"};
 }
 
 std::vector<std::string> framework_names(const Installation& installation) {

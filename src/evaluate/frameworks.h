@@ -17,6 +17,8 @@ struct Installation {
   std::filesystem::path worker;      // bin/xsp-worker
   std::filesystem::path adapters;    // lib/xsp/adapters
   std::filesystem::path collectors;  // lib/xsp/collectors
+  std::filesystem::path attach;      // lib/libxsp-attach.so
+  std::filesystem::path python;      // lib/xsp/python
 };
 Result<Installation> this_installation();
 

@@ -17,6 +17,9 @@ namespace {
 constexpr const char* kIterationKey =
     "iteration";  // of a model span; see capture/worker_protocol.h
 
+// Correlation ids are unique within a process; so many of them are left to each.
+constexpr int64_t kCorrelationsOfATrace = int64_t{1} << 40;
+
 Value optional_text(const std::string& text) {
   return text.empty() ? Value(std::monostate()) : Value(make_utf8(text));
 }
@@ -85,7 +88,8 @@ Status insert_run(Database& database, const RunInfo& run) {
   return Ok{};
 }
 
-Status insert_sites(Database& database, int32_t run_id, const trace::Reader& reader) {
+Status insert_sites(Database& database, int32_t run_id, const trace::Reader& reader,
+                    const Part& part) {
   Database::State& state = database.state();
   XSP_TRY(FactAppender attributes,
           FactAppender::open(state.connection.get(), state.name, "site_attribute"));
@@ -95,11 +99,13 @@ Status insert_sites(Database& database, int32_t run_id, const trace::Reader& rea
   for (const trace::Site& site : reader.sites()) {
     for (const auto& [key, value] : site.attributes) {
       keys.push_back(make_utf8(key));
-      XSP_CHECK_OK(attributes.add(run_id, site.id, borrow_text(keys.back()), make_utf8(value)));
+      XSP_CHECK_OK(attributes.add(run_id, part.first_site + int64_t{site.id},
+                                  borrow_text(keys.back()), make_utf8(value)));
     }
     for (const auto& [key, value] : site.counters) {
       keys.push_back(make_utf8(key));
-      XSP_CHECK_OK(counters.add(run_id, site.id, borrow_text(keys.back()), value));
+      XSP_CHECK_OK(counters.add(run_id, part.first_site + int64_t{site.id},
+                                borrow_text(keys.back()), value));
     }
   }
   XSP_CHECK_OK(attributes.close());
@@ -108,15 +114,33 @@ Status insert_sites(Database& database, int32_t run_id, const trace::Reader& rea
 
 using Losses = std::map<std::pair<std::string, std::string>, uint64_t>;
 
-Losses find_losses(const trace::Reader& reader, const correlate::Facts& facts) {
+// What all traces of a run together tell of it.
+struct Whole {
+  Part next;  // where the numbers of the next trace begin
   Losses losses;
+  correlate::Facts facts;
+  bool is_complete = true;
+
+  void add(const trace::Reader& reader, const correlate::Facts& of_trace);
+};
+
+void Whole::add(const trace::Reader& reader, const correlate::Facts& one) {
   for (const trace::Loss& loss : reader.losses()) {
     losses[{make_utf8(loss.source), make_utf8(loss.cause)}] += loss.count;
   }
   // What shows only when a chunk is decoded.
-  if (facts.damaged_chunks > 0) losses[{"trace", "unreadable chunk"}] += facts.damaged_chunks;
-  if (facts.unknown_site > 0) losses[{"trace", "span of an unknown site"}] += facts.unknown_site;
-  return losses;
+  if (one.damaged_chunks > 0) losses[{"trace", "unreadable chunk"}] += one.damaged_chunks;
+  if (one.unknown_site > 0) losses[{"trace", "span of an unknown site"}] += one.unknown_site;
+  is_complete = is_complete && reader.is_complete();
+  using Count = uint64_t correlate::Facts::*;
+  for (const Count count :
+       {&correlate::Facts::spans, &correlate::Facts::open_spans, &correlate::Facts::roots,
+        &correlate::Facts::unattributed, &correlate::Facts::ambiguous, &correlate::Facts::clipped,
+        &correlate::Facts::overlapping, &correlate::Facts::launches, &correlate::Facts::executions,
+        &correlate::Facts::executions_unmatched, &correlate::Facts::launches_unmatched}) {
+    facts.*count += one.*count;
+  }
+  facts.clipped_max_ns = std::max(facts.clipped_max_ns, one.clipped_max_ns);
 }
 
 Status insert_losses(Database& database, int32_t run_id, const Losses& losses) {
@@ -130,12 +154,12 @@ Status insert_losses(Database& database, int32_t run_id, const Losses& losses) {
   return Ok{};
 }
 
-Status insert_facts(Database& database, int32_t run_id, bool is_complete,
-                    const correlate::Facts& facts) {
+Status insert_facts(Database& database, int32_t run_id, const Whole& whole) {
+  const correlate::Facts& facts = whole.facts;
   const std::pair<const char*, uint64_t> rows[] = {
       {"spans", facts.spans},
       {"open_spans", facts.open_spans},
-      {"trace_complete", is_complete ? 1 : 0},
+      {"trace_complete", whole.is_complete ? 1 : 0},
       {"roots", facts.roots},
       {"unattributed", facts.unattributed},
       {"ambiguous", facts.ambiguous},
@@ -161,39 +185,73 @@ uint32_t find_key(const trace::Reader& reader, const char* name) {
   return found == keys.end() ? 0 : static_cast<uint32_t>(found - keys.begin());
 }
 
+// Moves `next` on, behind the trace's numbers.
 Status insert_spans(Database& database, const RunInfo& run, const trace::Reader& reader,
-                    correlate::Correlation* correlation) {
-  SpanSource source(run, reader, correlation);
+                    correlate::Correlation* correlation, Part* next) {
+  SpanSource source(run, reader, *next, correlation);
   XSP_CHECK_OK(SpanSource::attach(&database.state(), &source));
   const Status status = database.execute("INSERT INTO span SELECT * FROM xsp_spans()");
   SpanSource::detach(&database.state());
   if (source.error()) return *source.error();
+  next->first_span = std::max(next->first_span, source.last_span());
+  uint32_t last_site = 0;
+  for (const trace::Site& site : reader.sites()) last_site = std::max(last_site, site.id);
+  next->first_site += static_cast<int32_t>(last_site);
+  next->first_correlation += kCorrelationsOfATrace;
   return status;
 }
 
 // `values` is a connection of its own: DuckDB reads the spans while their values are appended.
-Result<IngestReport> ingest_trace(Database& database, duckdb_connection values, const RunInfo& run,
-                                  const trace::Reader& reader) {
-  XSP_CHECK_OK(insert_run(database, run));
-  XSP_CHECK_OK(insert_sites(database, run.run_id, reader));
-  XSP_TRY(ValueWriter writer, ValueWriter::open(values, database.state().name, run.run_id, reader));
+Status ingest_trace(Database& database, duckdb_connection values, const RunInfo& run,
+                    const trace::Reader& reader, Whole* whole) {
+  XSP_CHECK_OK(insert_sites(database, run.run_id, reader, whole->next));
+  XSP_TRY(ValueWriter writer,
+          ValueWriter::open(values, database.state().name, run.run_id, reader, whole->next));
   correlate::Options options;
   options.iteration_key = find_key(reader, kIterationKey);
   const correlate::ReaderSource source(reader);
   XSP_TRY(correlate::Correlation correlation,
           correlate::Correlation::begin(source, options, &writer));
-  XSP_CHECK_OK(insert_spans(database, run, reader, &correlation));
+  XSP_CHECK_OK(insert_spans(database, run, reader, &correlation, &whole->next));
   XSP_CHECK_OK(writer.close());
-  const correlate::Facts facts = correlation.facts();
-  const Losses losses = find_losses(reader, facts);
-  XSP_CHECK_OK(insert_losses(database, run.run_id, losses));
-  XSP_CHECK_OK(insert_facts(database, run.run_id, reader.is_complete(), facts));
+  whole->add(reader, correlation.facts());
+  return Ok{};
+}
+
+Result<IngestReport> ingest_traces(Database& database, duckdb_connection values, const RunInfo& run,
+                                   const std::vector<std::filesystem::path>& traces) {
+  XSP_CHECK_OK(insert_run(database, run));
+  Whole whole;
+  for (const std::filesystem::path& trace : traces) {
+    XSP_TRY(const trace::Reader reader, trace::Reader::open(trace));
+    XSP_CHECK_OK(ingest_trace(database, values, run, reader, &whole));
+  }
+  XSP_CHECK_OK(insert_losses(database, run.run_id, whole.losses));
+  XSP_CHECK_OK(insert_facts(database, run.run_id, whole));
   IngestReport report;
-  report.spans = facts.spans;
-  report.unattributed = facts.unattributed;
-  report.ambiguous = facts.ambiguous;
-  for (const auto& [what, count] : losses) report.lost += count;
+  report.spans = whole.facts.spans;
+  report.unattributed = whole.facts.unattributed;
+  report.ambiguous = whole.facts.ambiguous;
+  for (const auto& [what, count] : whole.losses) report.lost += count;
   return report;
+}
+
+// The parents of the spans that stand for processes: they are in other traces.
+Status join_processes(Database& database, int32_t run_id) {
+  XSP_CHECK_OK(database.query(
+      "WITH process AS (SELECT span_id, process, start_ns, start_ns + duration_ns AS end_ns "
+      "  FROM span WHERE run_id = $run AND level = 1 AND type = 'process'), "
+      "child AS (SELECT span_id, start_ns, try_cast(value AS INTEGER) AS parent "
+      "  FROM process JOIN span_attribute USING (span_id) "
+      "  WHERE run_id = $run AND key = 'parent_process'), "
+      "found AS (SELECT child.span_id, arg_max(process.span_id, process.start_ns) AS parent_id "
+      "  FROM child JOIN process ON process.process = child.parent "
+      "    AND child.start_ns BETWEEN process.start_ns AND process.end_ns "
+      "    AND process.span_id <> child.span_id GROUP BY ALL) "
+      "UPDATE span SET parent_id = found.parent_id FROM found "
+      "WHERE span.run_id = $run AND span.span_id = found.span_id",
+      {{"run", int64_t{run_id}}}));
+  return Ok{};
 }
 
 Status execute(duckdb_connection connection, const std::string& name, const char* sql) {
@@ -206,7 +264,11 @@ Status execute(duckdb_connection connection, const std::string& name, const char
 
 Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::filesystem::path& trace) {
-  XSP_TRY(const trace::Reader reader, trace::Reader::open(trace));
+  return ingest(database, run, std::vector<std::filesystem::path>{trace});
+}
+
+Result<IngestReport> ingest(Database& database, const RunInfo& run,
+                            const std::vector<std::filesystem::path>& traces) {
   Database::State& state = database.state();
   Connection values;
   if (!state.database || duckdb_connect(state.database.get(), values.out()) != DuckDBSuccess) {
@@ -214,7 +276,7 @@ Result<IngestReport> ingest(Database& database, const RunInfo& run,
   }
   XSP_CHECK_OK(execute(values.get(), state.name, "BEGIN TRANSACTION"));
   XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
-  Result<IngestReport> report = ingest_trace(database, values.get(), run, reader);
+  Result<IngestReport> report = ingest_traces(database, values.get(), run, traces);
   if (!report.ok()) {
     // The first error is the one to tell; the values go with their connection.
     (void)database.execute("ROLLBACK").ok();
@@ -222,6 +284,7 @@ Result<IngestReport> ingest(Database& database, const RunInfo& run,
   }
   XSP_CHECK_OK(database.execute("COMMIT"));
   XSP_CHECK_OK(execute(values.get(), state.name, "COMMIT"));
+  if (traces.size() > 1) XSP_CHECK_OK(join_processes(database, run.run_id));
   return report;
 }
 

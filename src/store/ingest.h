@@ -1,4 +1,5 @@
-// Ingest: one run's .xtrace into an .xsp file: decode, parents, ancestors, append.
+// Ingest: a run's .xtrace files, one of each process, into an .xsp file: decode, parents,
+// ancestors, append.
 #ifndef XSP_STORE_INGEST_H_
 #define XSP_STORE_INGEST_H_
 
@@ -57,6 +58,11 @@ struct IngestReport {
 // of it otherwise. Memory is bounded whatever the trace's length.
 Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::filesystem::path& trace);
+// The same of a run of several processes, each with its trace, in the order of their starts. The
+// span that stands for a process (type `process`, attribute `parent_process`: the parent's id) has
+// as parent that which stands for the parent, if it was running then.
+Result<IngestReport> ingest(Database& database, const RunInfo& run,
+                            const std::vector<std::filesystem::path>& traces);
 // Writes a run that has no trace: one that failed before it began.
 Status record_run(Database& database, const RunInfo& run);
 

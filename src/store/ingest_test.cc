@@ -21,10 +21,10 @@ class IngestTest : public testing::Test {
   fs::path path(const std::string& name = "a.xtrace") const { return folder_.path() / name; }
 
   // Records what `work` emits, in this process.
-  void record(const std::function<void()>& work) {
+  void record(const std::function<void()>& work, const std::string& file = "a.xtrace") {
     xsp_options options = {};
     options.struct_size = sizeof options;
-    const std::string name = path().string();
+    const std::string name = path(file).string();
     options.path = name.c_str();
     ASSERT_EQ(xsp_start(&options), 0);
     work();
@@ -298,6 +298,60 @@ TEST_F(IngestTest, ARunWithoutATraceIsARow) {
   ASSERT_TRUE(record_run(*database_, run).ok());
   EXPECT_EQ(one("SELECT status || ' ' || reason FROM run"),
             Value(std::string("failed the worker died: signal 9: give it more memory")));
+}
+
+// A process that starts at `start_ns` of UNIX time, and says whose child it is.
+void be_process(const char* name, int64_t start_ns, int64_t duration_ns, int64_t parent) {
+  const xsp_value value = {xsp_intern_key("parent_process"), XSP_VALUE_INT, {.as_int = parent}};
+  xsp_complete_span span = {};
+  span.struct_size = sizeof span;
+  span.site_id = xsp_new_site(XSP_LEVEL_APPLICATION, name, "process");
+  span.start_ns = start_ns;
+  span.duration_ns = duration_ns;
+  span.values = &value;
+  span.value_count = 1;
+  xsp_emit(&span);
+}
+
+TEST_F(IngestTest, TheTracesOfARunsProcessesShareItsNumbersAndFindTheirParents) {
+  const int64_t now = xsp_now_ns();
+  // All of them carry this process's id: which one is the parent is told by the time.
+  record([&] { be_process("first", now, 1000, -1); }, "a.xtrace");
+  record(
+      [&] {
+        be_process("second", now + 2000, 1000, -1);
+        infer();
+      },
+      "b.xtrace");
+  record(
+      [&] {
+        be_process("child", now + 2100, 100, getpid());
+        infer();
+      },
+      "c.xtrace");
+  const auto report =
+      ingest(*database_, sample_run(),
+             std::vector<fs::path>{path("a.xtrace"), path("b.xtrace"), path("c.xtrace")});
+  ASSERT_TRUE(report.ok()) << report.error().text;
+  EXPECT_EQ(one("SELECT count(*) FROM span"), Value(static_cast<int64_t>(report->spans)));
+  EXPECT_EQ(fact("spans"), Value(static_cast<int64_t>(report->spans)));
+  EXPECT_EQ(one("SELECT count(DISTINCT span_id) = count(*) FROM span"), Value(true));
+  EXPECT_EQ(one("SELECT p.name FROM span s JOIN span p ON p.span_id = s.parent_id "
+                "WHERE s.name = 'child'"),
+            Value(std::string("second")));
+  EXPECT_EQ(one("SELECT count(*) FROM span WHERE name IN ('first', 'second') "
+                "AND parent_id IS NOT NULL"),
+            Value(int64_t{0}));
+  // Facts of sites and of spans are those of their own process.
+  EXPECT_EQ(one("SELECT count(*) FROM attribute JOIN span USING (span_id) "
+                "WHERE key = 'input_shapes' AND name <> 'conv1'"),
+            Value(int64_t{0}));
+  EXPECT_EQ(one("SELECT count(*) FROM attribute JOIN span USING (span_id) "
+                "WHERE key = 'input_shapes' AND name = 'conv1'"),
+            Value(int64_t{12}));
+  EXPECT_EQ(one("SELECT count(*) FROM span s JOIN span p ON p.span_id = s.parent_id "
+                "WHERE s.name = 'conv1' AND p.level = 2 AND s.model_id = p.span_id"),
+            Value(int64_t{12}));
 }
 
 }  // namespace

@@ -108,17 +108,18 @@ class ColumnWriter {
 // ---------------------------------------------------------------------------------------
 
 Result<ValueWriter> ValueWriter::open(duckdb_connection connection, const std::string& name,
-                                      int run_id, const trace::Reader& reader) {
+                                      int run_id, const trace::Reader& reader, const Part& part) {
   XSP_TRY(FactAppender attributes, FactAppender::open(connection, name, "span_attribute"));
   XSP_TRY(FactAppender counters, FactAppender::open(connection, name, "span_counter"));
   ValueWriter writer(std::move(attributes), std::move(counters));
   writer.run_id_ = run_id;
+  writer.first_span_ = part.first_span;
   for (const std::string& key : reader.keys()) writer.keys_.emplace_back(key);
   return writer;
 }
 
 Status ValueWriter::value(uint64_t span_id, const trace::SpanValue& value) {
-  const auto id = static_cast<int64_t>(span_id);
+  const int64_t id = first_span_ + static_cast<int64_t>(span_id);
   if (value.key >= keys_.size()) return Ok{};
   const duckdb_string_t key = keys_[value.key].get();
   switch (value.kind) {
@@ -141,11 +142,12 @@ Status ValueWriter::close() {
 // ---- Spans
 // ----------------------------------------------------------------------------------------
 
-SpanSource::SpanSource(const RunInfo& run, const trace::Reader& reader,
+SpanSource::SpanSource(const RunInfo& run, const trace::Reader& reader, const Part& part,
                        correlate::Correlation* correlation)
     : run_id_(run.run_id),
       warmup_iterations_(run.warmup_iterations),
       process_(to_int32(reader.process_id())),
+      part_(part),
       correlation_(correlation),
       row_places_(duckdb_vector_size()) {
   for (const trace::Site& site : reader.sites()) {
@@ -219,7 +221,7 @@ Status SpanSource::fill(duckdb_data_chunk chunk) {
   return Ok{};
 }
 
-void SpanSource::write_ids(Spans spans, size_t at, duckdb_data_chunk chunk) const {
+void SpanSource::write_ids(Spans spans, size_t at, duckdb_data_chunk chunk) {
   ColumnWriter<int32_t> run(chunk, kRunId, at);
   ColumnWriter<int64_t> id(chunk, kSpanId, at);
   ColumnWriter<int64_t> parent(chunk, kParentId, at);
@@ -229,11 +231,16 @@ void SpanSource::write_ids(Spans spans, size_t at, duckdb_data_chunk chunk) cons
   for (size_t i = 0; i < spans.size(); ++i) {
     const correlate::Span& span = spans[i];
     run.set(i, run_id_);
-    id.set(i, static_cast<int64_t>(span.id));
-    parent.set(i, static_cast<int64_t>(span.parent_id), span.parent_id == 0);
-    model.set(i, static_cast<int64_t>(span.model_id), span.model_id == 0);
-    layer.set(i, static_cast<int64_t>(span.layer_id), span.layer_id == 0);
-    correlation.set(i, static_cast<int64_t>(span.correlation_id), span.correlation_id == 0);
+    const auto in_run = [first = part_.first_span](uint64_t one) {
+      return first + static_cast<int64_t>(one);
+    };
+    last_span_ = std::max(last_span_, in_run(span.id));
+    id.set(i, in_run(span.id));
+    parent.set(i, in_run(span.parent_id), span.parent_id == 0);
+    model.set(i, in_run(span.model_id), span.model_id == 0);
+    layer.set(i, in_run(span.layer_id), span.layer_id == 0);
+    correlation.set(i, part_.first_correlation + static_cast<int64_t>(span.correlation_id),
+                    span.correlation_id == 0);
   }
 }
 
@@ -266,7 +273,7 @@ void SpanSource::write_places(Spans spans, size_t at, duckdb_data_chunk chunk) c
     thread.set(i, static_cast<int32_t>(span.thread));
     device.set(i, static_cast<int32_t>(span.device) - 1, span.device == 0);
     stream.set(i, static_cast<int32_t>(span.stream) - 1, span.stream == 0);
-    site.set(i, static_cast<int32_t>(span.site));
+    site.set(i, part_.first_site + static_cast<int32_t>(span.site));
   }
 }
 

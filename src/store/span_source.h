@@ -21,11 +21,18 @@
 
 namespace xsp::store {
 
+// Where a trace's numbers begin in its run, of whose processes it is one.
+struct Part {
+  int64_t first_span = 0;  // added to the ids of spans
+  int32_t first_site = 0;
+  int64_t first_correlation = 0;
+};
+
 // Writes the attributes and counters of spans.
 class ValueWriter final : public correlate::ValueSink {
  public:
   static Result<ValueWriter> open(duckdb_connection connection, const std::string& name, int run_id,
-                                  const trace::Reader& reader);
+                                  const trace::Reader& reader, const Part& part);
 
   Status value(uint64_t span_id, const trace::SpanValue& value) override;
   // Nothing can be written after it.
@@ -36,6 +43,7 @@ class ValueWriter final : public correlate::ValueSink {
       : attributes_(std::move(attributes)), counters_(std::move(counters)) {}
 
   int32_t run_id_ = 0;
+  int64_t first_span_ = 0;
   std::vector<BorrowedText> keys_;  // by index of Reader::keys()
   FactAppender attributes_;
   FactAppender counters_;
@@ -43,13 +51,16 @@ class ValueWriter final : public correlate::ValueSink {
 
 class SpanSource {
  public:
-  SpanSource(const RunInfo& run, const trace::Reader& reader, correlate::Correlation* correlation);
+  SpanSource(const RunInfo& run, const trace::Reader& reader, const Part& part,
+             correlate::Correlation* correlation);
 
   // Makes xsp_spans() known to the database, which then gives the spans of `source`. The function
   // is not part of the file.
   static Status attach(Database::State* database, SpanSource* source);
   static void detach(Database::State* database) { database->span_source = nullptr; }
 
+  // The greatest id of a span that was given, with its part's first_span.
+  int64_t last_span() const { return last_span_; }
   // Why reading the spans failed, if it did.
   const std::optional<Error>& error() const { return error_; }
 
@@ -66,7 +77,7 @@ class SpanSource {
   static void init(duckdb_init_info info);
   static void give(duckdb_function_info info, duckdb_data_chunk chunk);
   Status fill(duckdb_data_chunk chunk);
-  void write_ids(Spans spans, size_t at, duckdb_data_chunk chunk) const;
+  void write_ids(Spans spans, size_t at, duckdb_data_chunk chunk);
   void write_order(Spans spans, size_t at, duckdb_data_chunk chunk) const;
   void write_places(Spans spans, size_t at, duckdb_data_chunk chunk) const;
   void write_times(Spans spans, size_t at, duckdb_data_chunk chunk) const;
@@ -76,12 +87,14 @@ class SpanSource {
   const int32_t run_id_;
   const int32_t warmup_iterations_;
   const int32_t process_;
+  const Part part_;
   correlate::Correlation* const correlation_;
   std::vector<SiteTexts> sites_;  // by id
   Spans pending_;
   uint64_t chunk_ = 0;
   uint32_t places_ = 0;               // of the chunk's dictionary that are taken
   std::vector<uint32_t> row_places_;  // of the chunk's rows
+  int64_t last_span_ = 0;
   std::optional<Error> error_;
 };
 

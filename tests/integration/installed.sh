@@ -25,6 +25,10 @@ grep -q '"onnxruntime"' doctor.json || fail "doctor does not list onnxruntime"
 run profile "$source/tests/data/onnx/tiny.onnx" --max-time 5 --no-peaks -o tiny.xsp >/dev/null 2>log ||
   fail "a model cannot be profiled: $(tail -n 1 log)"
 run analyze layer_information tiny.xsp --format csv | grep ',' >/dev/null || fail "the layers are not there"
+run run -o run.xsp -- /usr/bin/python3 -c 'import xsp
+with xsp.span("own"): pass' 2>log || fail "a program cannot be watched: $(tail -n 1 log)"
+[ "$(run query run.xsp "SELECT name FROM span WHERE type IS NULL" --format csv | tail -n 1)" = own ] ||
+  fail "the program's own span is not in the evaluation"
 
 (cd "$build" && cpack -G TGZ --config CPackConfig.cmake -B "$scratch/pack" >/dev/null) || fail "cpack failed"
 tar -tzf "$scratch"/pack/xsp-*.tar.gz | grep '/bin/xsp$' >/dev/null || fail "the tarball has no bin/xsp"

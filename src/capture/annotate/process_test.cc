@@ -116,6 +116,47 @@ TEST(Process, KilledAtAnyMoment) {
   munmap(shared, sizeof(Progress));
 }
 
+std::atomic<int> flushes_given_up{0};
+
+void flush_in_handler(int) {
+  const int error = xsp_flush_within(1);
+  if (error == ETIMEDOUT) flushes_given_up.fetch_add(1);
+}
+
+// It may have interrupted the very thread that holds the lock, which then never lets go.
+TEST(Process, AFlushInAHandlerGivesUp) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer lets a handler run only where a thread waits";
+#endif
+  Scratch scratch;
+  ASSERT_EQ(start(scratch.path()), 0);
+  emit_nested(1);
+  EXPECT_EQ(xsp_flush_within(1000), 0);
+  EXPECT_EQ(count_spans(open_trace(scratch.path())), 2u);
+  struct sigaction before = {};
+  struct sigaction action = {};
+  action.sa_handler = flush_in_handler;
+  sigaction(SIGUSR1, &action, &before);
+  const pthread_t main_thread = pthread_self();
+  std::atomic<bool> is_over{false};
+  std::thread sender([&] {
+    // A thread that does little else is in the lock most of the time.
+    for (int i = 0; i < 3000 && flushes_given_up == 0; ++i) {
+      pthread_kill(main_thread, SIGUSR1);
+      usleep(200);
+    }
+    is_over = true;
+  });
+  while (!is_over) {
+    emit_nested(1);
+    xsp_flush();
+  }
+  sender.join();
+  sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_GT(flushes_given_up, 0);
+  ASSERT_EQ(xsp_stop(), 0);
+}
+
 TEST(Process, EndsWithoutStopping) {
   Scratch scratch;
   const pid_t child = fork();

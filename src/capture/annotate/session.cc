@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/keep_errno.h"
@@ -309,6 +310,23 @@ void flush() {
   prepare();
   Locked locked(&session.lock);
   if (session.state == State::kRecording) drain_all();
+}
+
+int flush_within(uint32_t milliseconds) {
+  KeepErrno keep_errno;
+  prepare();
+  timespec limit = {};
+  clock_gettime(CLOCK_REALTIME, &limit);
+  const int64_t ns = limit.tv_nsec + int64_t{milliseconds} * 1'000'000;
+  limit.tv_sec += ns / 1'000'000'000;
+  limit.tv_nsec = ns % 1'000'000'000;
+  session.waiting.fetch_add(1, std::memory_order_relaxed);
+  const int error = pthread_mutex_timedlock(&session.lock, &limit);
+  session.waiting.fetch_sub(1, std::memory_order_relaxed);
+  if (error != 0) return error;
+  if (session.state == State::kRecording) drain_all();
+  pthread_mutex_unlock(&session.lock);
+  return 0;
 }
 
 void set_levels(uint32_t levels) {

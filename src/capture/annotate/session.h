@@ -79,6 +79,7 @@ extern Session session;
 int start(const xsp_options& options);
 int stop();
 void flush();
+int flush_within(uint32_t milliseconds);
 void set_levels(uint32_t levels);
 void count_loss(const char* source, const char* cause, uint64_t count);
 void get_counts(xsp_counts* counts);

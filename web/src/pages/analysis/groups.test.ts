@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Analysis, Evaluation } from '../../data/types';
-import { measured } from '../../data/measured';
-import { found, grouped } from './groups';
+import { found, grouped, measured } from './groups';
 
 const analysis = (id: string, ...needs: string[]) =>
   ({

@@ -1,0 +1,27 @@
+# xsp_python(): the Python package, as it lies in an installed tree: build/PRESET/lib/xsp/python. Its sources
+# are links, so that an edit needs no build. Without Python's headers there is none, and `xsp run` sees
+# no modules.
+function(xsp_python)
+  set(folder "${CMAKE_BINARY_DIR}/lib/xsp/python")
+  find_package(Python3 3.8 QUIET COMPONENTS Interpreter Development.Module)
+  if(NOT Python3_Development.Module_FOUND)
+    message(STATUS "python: skipped: Python's headers were not found: install python3-dev")
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}/python"
+    "${CMAKE_SOURCE_DIR}/python/*/*.py")
+  foreach(source ${sources})
+    get_filename_component(part "${source}" DIRECTORY)
+    file(MAKE_DIRECTORY "${folder}/${part}")
+    file(CREATE_LINK "${CMAKE_SOURCE_DIR}/python/${source}" "${folder}/${source}" SYMBOLIC)
+    install(FILES "${CMAKE_SOURCE_DIR}/python/${source}" DESTINATION "lib/xsp/python/${part}")
+  endforeach()
+  # Of the stable ABI: whichever Python's headers they were, it serves every Python from 3.8 on.
+  add_library(xsp_python_native MODULE "${CMAKE_SOURCE_DIR}/python/xsp/_native.c")
+  target_include_directories(xsp_python_native SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
+  target_link_libraries(xsp_python_native PRIVATE xsp_flags xsp_annotate)
+  set_target_properties(xsp_python_native PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so
+    LIBRARY_OUTPUT_DIRECTORY "${folder}/xsp"
+    BUILD_RPATH "$ORIGIN/../../.." INSTALL_RPATH "$ORIGIN/../../..")
+  install(TARGETS xsp_python_native DESTINATION lib/xsp/python/xsp)
+endfunction()

@@ -1,0 +1,61 @@
+"""What `xsp run` does in a Python process: watches for frameworks that are imported.
+
+Each framework has a module of its own here; its `install` is called once the framework's own
+import has ended. Nothing of theirs is imported by us.
+"""
+
+import importlib
+import importlib.abc
+import sys
+
+_WATCHED = {"torch": "xsp._torch"}
+
+
+class _Loader(importlib.abc.Loader):
+    """The module's own loader; what it loads is told of afterwards."""
+
+    def __init__(self, loader, watcher):
+        self._loader = loader
+        self._watcher = watcher
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        _tell(self._watcher, module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds nothing by itself: asks the others, and wraps what they find."""
+
+    def find_spec(self, name, path=None, target=None):
+        watcher = _WATCHED.get(name)
+        if watcher is None:
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = _Loader(spec.loader, watcher)
+                return spec
+        return None
+
+
+def _tell(watcher, module):
+    # Whatever goes wrong with watching, the program goes on as it would alone.
+    try:
+        importlib.import_module(watcher).install(module)
+    except Exception as error:
+        print(f"xsp: {module.__name__} is not watched: {error}", file=sys.stderr)
+
+
+def install():
+    """Watches for what this process imports from now on."""
+    sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,15 @@
+// The span that stands for this process, for those who see its end come (ends.cc).
+#ifndef XSP_CAPTURE_ATTACH_ATTACH_H_
+#define XSP_CAPTURE_ATTACH_ATTACH_H_
+
+namespace xsp::capture {
+
+// The process ends, or becomes another program: its span ends, and all that it recorded is written.
+// May be called again, and from a child of vfork, where it does nothing.
+void end_process();
+// It did not become another program: what follows is a span of its own.
+void exec_failed();
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_ATTACH_ATTACH_H_

@@ -1,0 +1,285 @@
+#include "evaluate/attach.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "capture/attach/run_folder.h"
+#include "evaluate/machine.h"
+#include "evaluate/plan.h"
+#include "evaluate/scratch.h"
+#include "store/database.h"
+#include "store/ingest.h"
+#include "xsp/xsp.h"
+
+namespace xsp::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What can be recorded of a program that xsp did not write, as bits.
+constexpr uint32_t kAttachedLevels = XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION) |
+                                     XSP_LEVEL_BIT(XSP_LEVEL_MODEL) |
+                                     XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
+
+// The levels of each run of the command. Processes are told apart whatever else is asked for.
+std::vector<uint32_t> runs_of(const AttachRequest& request) {
+  const uint32_t levels = (request.levels & kAttachedLevels) | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
+  std::vector<uint32_t> runs;
+  for (uint32_t level = XSP_LEVEL_MODEL; request.is_leveled && level <= XSP_LEVEL_KERNEL; ++level) {
+    const uint32_t up_to = XSP_LEVEL_BIT(level + 1) - 1;
+    if ((levels & XSP_LEVEL_BIT(level)) != 0) runs.push_back(levels & up_to);
+  }
+  if (runs.empty()) runs.push_back(levels);
+  return runs;
+}
+
+std::map<std::string, std::string> facts_of(const AttachRequest& request) {
+  std::map<std::string, std::string> facts = request.facts;
+  for (uint32_t level = XSP_LEVEL_MODEL; level <= XSP_LEVEL_KERNEL; ++level) {
+    if ((request.levels & ~kAttachedLevels & XSP_LEVEL_BIT(level)) == 0) continue;
+    facts["not_measured." + std::string(level_name(level))] =
+        "xsp run does not record it yet: xsp profile does";
+  }
+  facts.merge(Machine().facts());
+  return facts;
+}
+
+// ---- The environment ----------------------------------------------------------------------------
+
+std::string environment_of(const char* name) {
+  const char* value = ::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// In front of what is there, if anything is.
+void prepend(const char* name, const std::string& what) {
+  const std::string before = environment_of(name);
+  ::setenv(name, before.empty() ? what.c_str() : (what + ":" + before).c_str(), 1);
+}
+
+// Of this process, which the command inherits.
+void set_environment(const Installation& installation, const fs::path& scratch) {
+  std::error_code error;
+  fs::path library = installation.attach;
+  if (library.string().find_first_of(" :") != std::string::npos) {
+    // LD_PRELOAD separates its libraries by these: by way of a link. What it needs is looked for
+    // beside it.
+    for (const char* name : {"libxsp.so", "libxsp-attach.so"}) {
+      fs::create_symlink(installation.attach.parent_path() / name, scratch / name, error);
+    }
+    library = scratch / library.filename();
+  }
+  prepend("LD_PRELOAD", library.string());
+  if (fs::exists(installation.python / "start", error)) {
+    prepend("PYTHONPATH", (installation.python / "start").string());
+  }
+}
+
+// ---- The command --------------------------------------------------------------------------------
+
+// Signals that somebody sends to us are meant for the command.
+constexpr std::array kPassedOn = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
+// Signals of the terminal, which it sends to the command as well.
+constexpr std::array kIgnored = {SIGINT, SIGQUIT};
+
+volatile sig_atomic_t command_pid = 0;
+
+extern "C" void pass_on(int number) {
+  const int saved = errno;
+  if (command_pid > 0) ::kill(static_cast<pid_t>(command_pid), number);
+  errno = saved;
+}
+
+// For as long as it lives, this process's own answer to signals; the command's is what it was.
+class Signals {
+ public:
+  Signals() {
+    size_t at = 0;
+    for (const int number : kPassedOn) set(number, pass_on, &before_[at++]);
+    for (const int number : kIgnored) set(number, SIG_IGN, &before_[at++]);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() {
+    restore();
+    command_pid = 0;
+  }
+  void restore() const {
+    size_t at = 0;
+    for (const int number : kPassedOn) ::sigaction(number, &before_[at++], nullptr);
+    for (const int number : kIgnored) ::sigaction(number, &before_[at++], nullptr);
+  }
+
+ private:
+  static void set(int number, void (*handler)(int), struct sigaction* before) {
+    struct sigaction action = {};
+    action.sa_handler = handler;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(number, &action, before);
+  }
+  std::array<struct sigaction, kPassedOn.size() + kIgnored.size()> before_ = {};
+};
+
+// Runs it to its end; what waitpid gives.
+Result<int> run_command(const fs::path& program, const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const Signals signals;
+  int failure[2];
+  if (::pipe2(failure, O_CLOEXEC) != 0) return failed("pipe: " + std::string(std::strerror(errno)));
+  const pid_t child = ::fork();
+  if (child < 0) {
+    return failed(command[0] + ": cannot be started: " + std::string(std::strerror(errno)));
+  }
+  if (child == 0) {
+    signals.restore();
+    ::execv(program.c_str(), argv.data());
+    const int why = errno;
+    [[maybe_unused]] const ssize_t written = ::write(failure[1], &why, sizeof why);
+    ::_exit(127);
+  }
+  command_pid = child;
+  ::close(failure[1]);
+  int why = 0;
+  const bool has_failed = ::read(failure[0], &why, sizeof why) == sizeof why;
+  ::close(failure[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!has_failed) return status;
+  return not_available(command[0] + ": cannot be run: " + std::strerror(why));
+}
+
+// ---- What it left -------------------------------------------------------------------------------
+
+// In the order in which the processes started: their names begin with the time.
+std::vector<fs::path> traces_in(const fs::path& folder) {
+  std::vector<fs::path> traces;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const bool is_trace = it->path().extension() == ".xtrace";
+    if (is_trace && it->file_size(error) > 0) traces.push_back(it->path());
+  }
+  std::sort(traces.begin(), traces.end());
+  return traces;
+}
+
+Status write_facts(store::Database& database, const std::map<std::string, std::string>& facts) {
+  for (const auto& [key, value] : facts) {
+    XSP_CHECK_OK(database.query("INSERT INTO evaluation VALUES ($key, $value)",
+                                {{"key", key}, {"value", value}}));
+  }
+  return Ok{};
+}
+
+// What the spans tell of their run.
+Status complete_run(store::Database& database) {
+  return database.execute(
+      "UPDATE run SET iterations = (SELECT count(DISTINCT iteration) FROM span "
+      "  WHERE span.run_id = run.run_id AND level = 2), "
+      "framework = (SELECT max(value) FROM site_attribute WHERE key = 'framework'), "
+      "framework_version = (SELECT max(value) FROM site_attribute "
+      "  WHERE key = 'framework_version')");
+}
+
+std::string note_of(const AttachRequest& request, const std::string& why) {
+  return "nothing was recorded of " + request.command[0] + ": " + why;
+}
+
+Status ingest_run(store::Database& database, int run_id, uint32_t levels,
+                  const std::vector<fs::path>& traces, AttachOutcome* outcome) {
+  store::RunInfo run;
+  run.run_id = run_id;
+  run.levels = levels_text(levels);
+  run.device = "cpu";
+  run.stopped_by = "end";
+  XSP_TRY(const store::IngestReport report, store::ingest(database, run, traces));
+  outcome->processes += traces.size();
+  outcome->spans += report.spans;
+  outcome->lost += report.lost;
+  return Ok{};
+}
+
+}  // namespace
+
+Result<fs::path> find_program(const std::string& name) {
+  const auto refuse = [&name](const std::string& why) {
+    return not_available(name + ": cannot be run: " + why);
+  };
+  if (name.find('/') != std::string::npos) {
+    if (::access(name.c_str(), F_OK) != 0) return refuse("there is no such file");
+    if (::access(name.c_str(), X_OK) != 0) return refuse("it may not be executed");
+    return fs::path(name);
+  }
+  std::istringstream folders(environment_of("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path path = fs::path(folder.empty() ? "." : folder) / name;
+    std::error_code error;
+    if (fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return refuse("there is no such program in PATH");
+}
+
+std::string why_not_attachable(const fs::path& program) {
+  std::ifstream file(program, std::ios::binary);
+  Elf64_Ehdr header = {};
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  const bool is_elf = file.gcount() >= SELFMAG && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+  if (!is_elf) return "";  // a script: its interpreter decides
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
+    return "it is for another kind of processor";
+  }
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment = {};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
+    file.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (!file) return "";
+    if (segment.p_type == PT_INTERP) return "";
+  }
+  return "it is linked statically";
+}
+
+Result<AttachOutcome> attach(const AttachRequest& request, const Installation& installation,
+                             int* wait_status) {
+  XSP_TRY(const fs::path program, find_program(request.command[0]));
+  XSP_TRY(store::Database database, store::Database::create(request.output));
+  XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
+  set_environment(installation, scratch->path());
+  AttachOutcome outcome;
+  const std::vector<uint32_t> runs = runs_of(request);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const fs::path folder = scratch->path() / std::to_string(i);
+    fs::create_directory(folder);
+    ::setenv(capture::kRunFolderVariable, folder.c_str(), 1);
+    ::setenv("XSP_LEVELS", levels_text(runs[i]).c_str(), 1);
+    XSP_TRY(*wait_status, run_command(program, request.command));
+    const std::vector<fs::path> traces = traces_in(folder);
+    if (!traces.empty()) {
+      XSP_CHECK_OK(ingest_run(database, static_cast<int>(i) + 1, runs[i], traces, &outcome));
+    }
+    if (*wait_status != 0) break;
+  }
+  if (outcome.processes == 0) {
+    const std::string why = why_not_attachable(program);
+    outcome.notes.push_back(note_of(
+        request, why.empty() ? "it started without the environment that xsp gave it" : why));
+    return outcome;
+  }
+  XSP_CHECK_OK(complete_run(database));
+  XSP_CHECK_OK(write_facts(database, facts_of(request)));
+  XSP_CHECK_OK(database.finish());
+  return outcome;
+}
+
+}  // namespace xsp::evaluate

@@ -1,0 +1,54 @@
+// Attach: a command is run as it is, and what its processes record becomes an evaluation.
+//
+// The command keeps the terminal, the standard streams, its signals and its exit status. Into each
+// of its processes, and theirs, libxsp-attach.so is put (see capture/attach), which writes a trace
+// per process into a folder of ours; when the command has ended, they become one run of one .xsp
+// file. Python programs get the Python package put before their modules (see python/).
+//
+// Thread rule: everything happens on the calling thread, which must be the only one.
+#ifndef XSP_EVALUATE_ATTACH_H_
+#define XSP_EVALUATE_ATTACH_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "evaluate/frameworks.h"
+
+namespace xsp::evaluate {
+
+struct AttachRequest {
+  std::vector<std::string> command;  // the program, found as the shell finds it, and its arguments
+  uint32_t levels = 0;               // bits; those that cannot be recorded are noted in the facts
+  // Run the command once for each level from the model down, with that level as the deepest, so
+  // that no number comes from a run that recorded more.
+  bool is_leveled = false;
+  std::filesystem::path output;
+  std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
+};
+
+struct AttachOutcome {
+  uint64_t processes = 0;
+  uint64_t spans = 0;
+  uint64_t lost = 0;
+  std::vector<std::string> notes;  // what could not be recorded, and why
+};
+
+// Where the program of a command is. Fails in one line if it is not there or may not be run.
+Result<std::filesystem::path> find_program(const std::string& name);
+// Why nothing can be put into this program ("it is linked statically"); empty: it can.
+std::string why_not_attachable(const std::filesystem::path& program);
+
+// Fails before the command is run, if it cannot be, or the output cannot be written; or afterwards,
+// if what was recorded cannot be read or written. `wait_status` is set, as waitpid gives it, as
+// soon as the command has ended; where it is run several times it is the last one's, and the first
+// that is not 0 is the last.
+Result<AttachOutcome> attach(const AttachRequest& request, const Installation& installation,
+                             int* wait_status);
+
+}  // namespace xsp::evaluate
+
+#endif  // XSP_EVALUATE_ATTACH_H_

@@ -28,17 +28,38 @@ test('a layer chosen goes along, until it is cleared', async ({ page }) => {
   expect(page.url()).not.toContain('layer=');
 });
 
-test('what is saved as CSV is what the API answers', async ({ page }) => {
-  await page.goto(layers());
-  const saving = page.waitForEvent('download');
-  await page.getByRole('button', { name: /CSV/ }).first().click();
-  const text = readFileSync(await (await saving).path(), 'utf8');
-  const id = encodeURIComponent(live.ids.gpu);
-  const rows = await ask(page, `/evaluations/${id}/analyses/layer_information`);
-  const lines = text.trim().split(/\r?\n/);
-  expect(lines).toHaveLength(rows.rows.length + 1);
-  expect(lines[0]).toBe(rows.columns.map((one) => one.name).join(','));
-});
+// RFC 4180, read anew: what a spreadsheet would see.
+function cells(text: string): string[][] {
+  const lines: string[][] = [[]];
+  for (const [, quoted, plain, end] of text.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g,
+  )) {
+    if (quoted === undefined && plain === '' && end === '') break;
+    lines.at(-1)?.push(quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'));
+    if (end === '\r\n') lines.push([]);
+  }
+  return lines.filter((line) => line.length > 0);
+}
+
+for (const analysis of ['layer_information', 'kernel_information', 'layer_flops']) {
+  test(`what is saved as CSV is what the API answers, every cell of ${analysis}`, async ({
+    page,
+  }) => {
+    await page.goto(live.open(`#/analysis/${analysis}${query(live.ids.gpu)}`));
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).first().click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe(`${analysis}.csv`);
+    const [head, ...lines] = cells(readFileSync(await saved.path(), 'utf8'));
+    const id = encodeURIComponent(live.ids.gpu);
+    const rows = await ask(page, `/evaluations/${id}/analyses/${analysis}`);
+    expect(head).toEqual(rows.columns.map((one) => one.name));
+    const texts = rows.rows.map((row) => row.map((cell) => (cell === null ? '' : String(cell))));
+    // In the order of the table, which the analysis may want sorted.
+    const sorted = (some: string[][]) => some.map((line) => JSON.stringify(line)).sort();
+    expect(sorted(lines)).toEqual(sorted(texts));
+  });
+}
 
 test('an address shows what its sender saw', async ({ page, context }) => {
   const { name, label } = await firstLayer(page);

@@ -56,10 +56,35 @@ test('the theme is chosen and remembered', async ({ page }) => {
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
 });
 
-test('a phone shows the overview without scrolling sideways', async ({ page }) => {
-  await page.setViewportSize({ width: 390, height: 844 });
-  await page.goto(live.open(`#/overview${query(live.ids.gpu)}`));
-  await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  expect(wide).toBeLessThanOrEqual(390);
+for (const place of [live, report]) {
+  test(`a phone shows the overview without scrolling sideways, ${place.name}`, async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(place.open(`#/overview${query(place.ids.gpu)}`));
+    await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');
+    await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide).toBeLessThanOrEqual(390);
+    // One tile under the other, each as wide as the phone.
+    const boxes = await page
+      .getByRole('region')
+      .evaluateAll((all) =>
+        all.map((one) => one.getBoundingClientRect()).map(({ left, width }) => [left, width]),
+      );
+    expect(boxes.length).toBeGreaterThan(6);
+    expect(new Set(boxes.map((box) => box.join(' '))).size).toBe(1);
+  });
+}
+
+test('a report from disk needs no network, and asks nobody', async ({ page, context }) => {
+  await context.setOffline(true);
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
+  for (const hash of ['overview', 'timeline', 'analysis/kernel_roofline', 'compare']) {
+    await page.goto(report.open(`#/${hash}${query(report.ids.gpu)}`));
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(/\w/);
+    await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
+  }
+  await expect(page.getByRole('alert')).toHaveCount(0);
+  expect(asked.filter((url) => !/^(file|data|blob):/.test(url))).toEqual([]);
+  expect(asked.filter((url) => url.startsWith('file:'))).toHaveLength(1);
 });

@@ -15,6 +15,9 @@ for (const place of [live, report]) {
     const column = rows.columns.findIndex((one) => one.name === 'latency_ns');
     const latency = `${(Number(rows.rows[0]?.[column]) / 1e6).toFixed(3)} ms`;
     await expect(page.getByRole('region', { name: 'Latency' })).toContainText(latency);
+    const course = page.getByRole('region', { name: 'Latency' }).getByRole('img');
+    await expect(course).toHaveAccessibleName(/at batch 1, .* at batch 4/);
+    await expect(page.getByRole('main')).toContainText('on cuda:0 · NVIDIA H200 · Intel');
     await expect(page.getByRole('region', { name: 'GPU' })).toContainText('waits');
     await expect(page.getByRole('region', { name: 'Bound by' })).toContainText('memory');
     await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');

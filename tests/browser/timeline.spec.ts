@@ -1,6 +1,6 @@
 // The timeline: moving, finding, selecting, measuring, by pointer and by keys; and the link to what is seen.
 import type { Page } from '@playwright/test';
-import { expect, live, query, report, test, type Place } from './page';
+import { ask, expect, live, query, report, test, type Place } from './page';
 
 const stage = (page: Page) => page.locator('canvas[data-loading]');
 const details = (page: Page) => page.getByRole('region', { name: 'Selected span' });
@@ -212,4 +212,45 @@ test('a layer is found from its page', async ({ page }) => {
   await expect(search(page)).toHaveValue('layer1/0/conv1/_convolution');
   const selected = details(page).getByRole('heading', { level: 2 });
   await expect(selected).toHaveText('layer1/0/conv1/_convolution');
+});
+
+test('a long name is broken behind what joins its words; all of it is a click away', async ({
+  page,
+}) => {
+  const id = encodeURIComponent(live.ids.gpu);
+  const kernels = await ask(page, `/evaluations/${id}/analyses/kernels_by_name`);
+  const names = kernels.rows.map((row) =>
+    String(row[kernels.columns.findIndex((one) => one.name === 'name')]),
+  );
+  const long = names.find((name) => name.length > 150) as string;
+  await page.goto(
+    live.open(
+      `#/timeline${query(live.ids.gpu, `&find=${encodeURIComponent(long.slice(0, 150))}`)}`,
+    ),
+  );
+  const heading = details(page).getByRole('heading', { level: 2 });
+  await expect(heading).toContainText(long.slice(0, 100));
+  await details(page).getByText('full name').click();
+  await expect(details(page).getByRole('button', { name: 'Copy' })).toBeVisible();
+  await expect(details(page).locator('code')).toContainText(long.slice(0, 150));
+});
+
+test('what could not be found stays said while tiles come', async ({ page }) => {
+  await page.goto(report.open(`#/timeline${query(report.ids.gpu, '&span=999999999')}`));
+  const said = page.getByRole('status').filter({ hasText: 'not in this report' });
+  await expect(said).toBeVisible();
+  for (const name of ['whole run', 'Zoom in', 'median iteration']) {
+    await page.getByRole('button', { name }).click();
+    await isLoaded(page);
+    await expect(said).toBeVisible();
+  }
+});
+
+test('a double click opens a layer, and says nothing on the console', async ({ page }) => {
+  await page.goto(live.open(`#/analysis/layer_information${query(live.ids.gpu)}`));
+  const row = page.getByRole('region', { name: 'Table' }).getByRole('row').nth(2);
+  const name = await row.getByRole('link').getAttribute('href');
+  await row.getByRole('cell').nth(3).dblclick();
+  await expect(page).toHaveURL(new RegExp((name ?? '').split('?')[0]?.slice(2) ?? '-'));
+  await expect(page.getByRole('region', { name: 'Share' })).toBeVisible();
 });

@@ -50,12 +50,30 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-// Layers have the colour of their type; what is not a kernel among what a device executed is told from kernels;
-// all else has its level's.
-export function colourOf(level: number, type: string): number {
-  if (level === 3 && type) return LEVELS + (hashOf(type) % CATEGORIES);
-  if (level === 6 && type && type !== 'kernel') return LEVELS + CATEGORIES - 1;
-  return Math.min(Math.max(level, 1), LEVELS) - 1;
+// Layers have the colour of their type, and as long as there are colours no two types the same; what is not a kernel
+// among what a device executed is told from kernels; all else has its level's.
+export class Colours {
+  private readonly types = new Map<string, number>();
+  private readonly used = new Array<number>(CATEGORIES).fill(0);
+
+  of(level: number, type: string): number {
+    if (level === 3 && type) return LEVELS + this.category(type);
+    if (level === 6 && type && type !== 'kernel') return LEVELS + CATEGORIES - 1;
+    return Math.min(Math.max(level, 1), LEVELS) - 1;
+  }
+
+  // The one that its name says, so that it has the same in most models; where another type has that, the next that
+  // the fewest have.
+  private category(type: string): number {
+    const known = this.types.get(type);
+    if (known !== undefined) return known;
+    const least = Math.min(...this.used);
+    let category = hashOf(type) % CATEGORIES;
+    while ((this.used[category] as number) > least) category = (category + 1) % CATEGORIES;
+    this.used[category] = least + 1;
+    this.types.set(type, category);
+    return category;
+  }
 }
 
 export const blockShade = (busy: number, length: number): number => {

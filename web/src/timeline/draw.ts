@@ -1,6 +1,6 @@
 // Draws the lanes: spans as rectangles by colour, names where they fit, series as steps. In the loop over the items
 // nothing is allocated: what is to be drawn is noted in buffers, and painted colour by colour.
-import { blockShade, colourOf, DIM, SHADES, type Palette } from './colours';
+import { blockShade, Colours, DIM, SHADES, type Palette } from './colours';
 import { Scale } from '../data/units';
 import { ROW, SERIES, type Placed } from './layout';
 import type { Piece, TileStore } from './store';
@@ -37,6 +37,7 @@ export class LanePainter {
   private labelW = new Float32Array(this.size);
   private count = 0;
   private readonly head = new Int32Array(14 * SHADES);
+  private readonly ofTypes = new Colours();
   private readonly colours = new Map<number, number>(); // by level and type
   private readonly widths: number[] = []; // of whole names, by text
   private readonly cuts = new Map<number, string>(); // names cut short, by text and length
@@ -135,7 +136,7 @@ export class LanePainter {
     const key = type * 8 + level;
     let colour = this.colours.get(key);
     if (colour === undefined) {
-      colour = colourOf(level, scene.store.texts.all[type] ?? '');
+      colour = this.ofTypes.of(level, scene.store.texts.all[type] ?? '');
       this.colours.set(key, colour);
     }
     return colour;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../data/types';
-import { blockShade, colourOf, contrast, mix, parseColour, textOn, type Rgb } from './colours';
+import { blockShade, Colours, contrast, mix, parseColour, textOn, type Rgb } from './colours';
 import { step } from './found';
 import { keyAction } from './keys';
 import { laneAt, layOut, ROW, scrollTo, SERIES } from './layout';
@@ -136,11 +136,20 @@ describe('colours', () => {
     }
   });
   it('tell types of layers apart, and copies from kernels', () => {
-    expect(colourOf(3, 'Conv')).toBe(colourOf(3, 'Conv'));
-    expect(colourOf(3, 'Conv')).toBeGreaterThanOrEqual(6);
-    expect(colourOf(6, 'kernel')).toBe(5);
-    expect(colourOf(6, 'copy')).not.toBe(5);
-    expect(colourOf(2, '')).toBe(1);
+    const colours = new Colours();
+    expect(colours.of(3, 'Conv')).toBe(new Colours().of(3, 'Conv'));
+    expect(colours.of(3, 'Conv')).toBeGreaterThanOrEqual(6);
+    expect(colours.of(6, 'kernel')).toBe(5);
+    expect(colours.of(6, 'copy')).not.toBe(5);
+    expect(colours.of(2, '')).toBe(1);
+  });
+  it('are not the same for two types, as long as there are any', () => {
+    const types = ['Conv', 'Relu', 'Add', 'Gemm', 'MaxPool', 'Concat', 'Softmax', 'Reshape'];
+    const colours = new Colours();
+    const given = types.map((type) => colours.of(3, type));
+    expect(new Set(given).size).toBe(types.length);
+    expect(types.map((type) => colours.of(3, type))).toEqual(given);
+    expect(colours.of(3, 'LayerNorm')).toBeGreaterThanOrEqual(6);
   });
   it('of a block say how busy it is', () => {
     expect([blockShade(1, 10), blockShade(5, 10), blockShade(9, 10)]).toEqual([1, 2, 3]);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Analysis, Evaluation } from '../../data/types';
-import { found, grouped, measured } from './groups';
+import { measured } from '../../data/measured';
+import { found, grouped } from './groups';
 
 const analysis = (id: string, ...needs: string[]) =>
   ({

@@ -224,9 +224,13 @@ TEST(Process, ForksWhileThreadsEmit) {
   ASSERT_EQ(start(scratch.path()), 0);
   std::atomic<bool> quit{false};
   std::atomic<uint64_t> emitted{0};
+  std::atomic<int> started{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&] {
+      emit_nested(100);
+      ++started;
+      emitted += 200;
       while (!quit) {
         emit_nested(100);
         emitted += 200;
@@ -234,6 +238,8 @@ TEST(Process, ForksWhileThreadsEmit) {
       }
     });
   }
+  // A thread that starts takes memory, and AddressSanitizer's lock may be held while we fork.
+  while (started < 2) usleep(100);
   for (int i = 0; i < 15; ++i) {
     const int status = in_child([&] {
       emit_nested(3);

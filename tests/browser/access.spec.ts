@@ -1,7 +1,7 @@
 // Everybody can read it: axe finds nothing serious, in either theme; the keyboard reaches all.
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
-import { expect, live, query, report, test } from './page';
+import { expect, live, query, report, settled, test } from './page';
 
 // Of those of the recorded evaluation, one whose name says all.
 const kernel =
@@ -41,7 +41,7 @@ for (const [name, hash] of pages.filter(([one]) => one !== 'home')) {
   test(`${name}, in a report`, async ({ page }) => {
     await page.goto(report.open(hash + query(report.ids.gpu)));
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/\w/);
-    await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
+    await settled(page);
     expect(await seriousOf(page)).toEqual([]);
   });
 }

@@ -1,4 +1,4 @@
-import { ask, expect, live, query, report, test } from './page';
+import { ask, expect, live, query, report, settled, test } from './page';
 
 test('the list tells what each file is, and which cannot be read', async ({ page }) => {
   await page.goto(live.open('#/home'));
@@ -64,7 +64,7 @@ for (const place of [live, report]) {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(place.open(`#/overview${query(place.ids.gpu)}`));
     await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');
-    await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
+    await settled(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(wide).toBeLessThanOrEqual(390);
     // One tile under the other, each as wide as the phone.
@@ -85,7 +85,7 @@ test('a report from disk needs no network, and asks nobody', async ({ page, cont
   for (const hash of ['overview', 'timeline', 'analysis/kernel_roofline', 'compare']) {
     await page.goto(report.open(`#/${hash}${query(report.ids.gpu)}`));
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/\w/);
-    await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
+    await settled(page);
   }
   await expect(page.getByRole('alert')).toHaveCount(0);
   expect(asked.filter((url) => !/^(file|data|blob):/.test(url))).toEqual([]);

@@ -54,5 +54,9 @@ export async function ask(page: Page, path: string): Promise<unknown> {
   return response.json();
 }
 
+// Every answer that the page asked for is there. Many of them, on a machine that does much else, take their time.
+export const settled = (page: Page) =>
+  expect(page.locator('[aria-busy=true]')).toHaveCount(0, { timeout: 45_000 });
+
 export const query = (id: string, more = '') => `?e=${encodeURIComponent(id)}${more}`;
 export { expect } from '@playwright/test';

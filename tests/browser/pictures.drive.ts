@@ -1,7 +1,7 @@
 // The pictures of docs/img, from the pages that a user sees. See pictures.sh.
 import { statSync } from 'node:fs';
 import type { Page } from '@playwright/test';
-import { expect, query, test } from './page';
+import { expect, query, settled, test } from './page';
 
 const images = new URL('../../docs/img/', import.meta.url).pathname;
 const gpu = 'h200_resnet50.xsp';
@@ -23,8 +23,9 @@ test.use({ colorScheme: 'light' });
 test('overview', async ({ page }) => {
   await open(page, `#/overview${query(gpu, '&batch=1')}`);
   await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');
-  await expect(page.getByRole('region', { name: 'Findings' }).getByRole('table')).toBeVisible();
-  await take(page, 'overview', 900);
+  await expect(page.getByRole('region', { name: 'Findings' }).getByRole('listitem')).toHaveCount(5);
+  await settled(page);
+  await take(page, 'overview', 965);
 });
 
 test('timeline', async ({ page }) => {
@@ -43,7 +44,17 @@ test('timeline', async ({ page }) => {
 test('roofline', async ({ page }) => {
   await open(page, `#/analysis/kernel_roofline${query(gpu, '&batch=1')}`);
   await expect(page.getByRole('main').getByRole('figure').first()).toBeVisible();
+  await settled(page);
   await take(page, 'roofline', 765);
+});
+
+test('layer', async ({ page }) => {
+  await open(page, `#/layer/layer1%2F0%2Fconv2%2F_convolution${query(gpu, '&batch=1')}`);
+  await expect(page.getByRole('region', { name: 'Roofline' }).locator('circle.ring')).toBeVisible({
+    timeout: 60_000,
+  });
+  await settled(page);
+  await take(page, 'layer', 835);
 });
 
 test('compare', async ({ page }) => {

@@ -1,5 +1,5 @@
 // What comes later moves nothing that one reads already; and what is printed is black on white, with every row.
-import { expect, live, query, test } from './page';
+import { expect, live, query, settled, test } from './page';
 
 const pages: [string, string][] = [
   ['overview', '#/overview'],
@@ -26,7 +26,7 @@ for (const [name, hash] of pages) {
     await page.goto(live.open(hash + query(live.ids.gpu)));
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/\w/);
     await page.waitForLoadState('networkidle');
-    await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
+    await settled(page);
     const shifted = await page.evaluate(() => (window as unknown as { shifted: number }).shifted);
     expect(shifted).toBeLessThan(0.1);
   });

@@ -183,14 +183,16 @@ Status write_facts(store::Database& database, const std::map<std::string, std::s
   return Ok{};
 }
 
-// What the spans tell of their run.
-Status complete_run(store::Database& database) {
+// What the spans tell of their runs.
+Status complete_runs(store::Database& database) {
   return database.execute(
       "UPDATE run SET iterations = (SELECT count(DISTINCT iteration) FROM span "
       "  WHERE span.run_id = run.run_id AND level = 2), "
       "framework = (SELECT max(value) FROM site_attribute WHERE key = 'framework'), "
       "framework_version = (SELECT max(value) FROM site_attribute "
-      "  WHERE key = 'framework_version')");
+      "  WHERE key = 'framework_version'); "
+      "INSERT INTO evaluation SELECT key, max(value) FROM site_attribute "
+      "  WHERE key IN ('framework', 'framework_version') GROUP BY key");
 }
 
 std::string note_of(const AttachRequest& request, const std::string& why) {
@@ -276,7 +278,7 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
         request, why.empty() ? "it started without the environment that xsp gave it" : why));
     return outcome;
   }
-  XSP_CHECK_OK(complete_run(database));
+  XSP_CHECK_OK(complete_runs(database));
   XSP_CHECK_OK(write_facts(database, facts_of(request)));
   XSP_CHECK_OK(database.finish());
   return outcome;

@@ -156,6 +156,7 @@ TEST_F(RunTest, EveryModuleOfPyTorchIsALayerUnderItsModel) {
     EXPECT_EQ(layers[i]["iterations"], 12);
   }
   EXPECT_EQ(scalar("t.xsp", "SELECT framework FROM run"), "torch");
+  EXPECT_EQ(scalar("t.xsp", "SELECT value FROM evaluation WHERE key = 'framework'"), "torch");
   // Under the process.
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT count(*) FROM span m JOIN span p ON p.span_id = m.parent_id "

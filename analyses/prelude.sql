@@ -1,5 +1,5 @@
--- What the analyses share: temporary macros and views, loaded before each of them; nothing of it is written
--- to the file. The formulae and their units are defined here, once.
+-- What the analyses share: temporary macros, views and tables, loaded before each of them; nothing of it is
+-- written to the file. The formulae and their units are defined here, once.
 
 -- ---- Levels and runs ---------------------------------------------------------------------------------
 
@@ -18,8 +18,9 @@ CREATE OR REPLACE TEMP MACRO has_counters(counters) AS coalesce(counters, 'none'
 -- The run that a level's own numbers come from, for each batch size: the one in which that level was the
 -- deepest; without counters rather than with; the longest, where there are several. Runs that count on the
 -- device replay their kernels: no time is quoted from them. A model without a batch dimension has batch 1.
--- Iterations from end_iteration on are not whole: their process died in one of them.
-CREATE OR REPLACE TEMP VIEW measured_run AS
+-- Iterations from end_iteration on are not whole: their process died in one of them. A table, as every analysis
+-- asks it several times: a view would look through the spans each time, and be planned each time.
+CREATE OR REPLACE TEMP TABLE measured_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, levels, iterations,
     framework, framework_version, device, threads,
     coalesce(open_iteration, 2147483647) AS end_iteration
@@ -41,7 +42,7 @@ CREATE OR REPLACE TEMP MACRO chosen_end(wanted_level, wanted_batch) AS
 -- Where the layers of each batch size come from: the layer run. Where a CUDA graph is replayed no layer runs on the
 -- host but in the warm-up, and that run has none: then from the kernel run, which knows when each layer's kernels
 -- ran. Their time is that of the device, from the first kernel's start to the last one's end.
-CREATE OR REPLACE TEMP VIEW layer_run AS
+CREATE OR REPLACE TEMP TABLE layer_run AS
   SELECT batch, run_id, end_iteration, level = 6 AS on_device FROM measured_run r
   WHERE level IN (3, 6) AND EXISTS (
     SELECT 1 FROM span s WHERE s.run_id = r.run_id AND s.level = 3 AND s.iteration >= 0

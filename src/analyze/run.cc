@@ -126,8 +126,8 @@ Status check_batch(Database& database, const Analysis& analysis,
 }  // namespace
 
 Status load_prelude(Database& database) {
-  // A session keeps them.
-  if (database.query("SELECT kernel_batches()").ok()) return Ok{};
+  // A session keeps them, and the tables among them are true as long as nothing else changes.
+  if (database.reads_only() && database.query("SELECT kernel_batches()").ok()) return Ok{};
   std::vector<EmbeddedSql> preludes;
   for (const EmbeddedSql& file : embedded_sql()) {
     if (is_prelude(file.name)) preludes.push_back(file);

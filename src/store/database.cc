@@ -277,6 +277,8 @@ Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 Database::~Database() = default;
 
+bool Database::reads_only() const { return state_->reads_only; }
+
 Result<Database> Database::open(const fs::path& path) {
   XSP_CHECK_OK(check_file(path));
   auto state = std::make_unique<State>();

@@ -58,6 +58,8 @@ class Database {
   Result<Table> query(std::string_view sql, const std::map<std::string, Value>& parameters = {});
   // Runs statements for their effect.
   Status execute(std::string_view sql);
+  // Was it opened for reading? Then nothing in it changes.
+  bool reads_only() const;
   // Makes the statement that runs, if any, fail soon. Any thread may call it.
   void interrupt();
   // Makes what was written durable and moves it to the path given to create(). Nothing can be

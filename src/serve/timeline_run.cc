@@ -47,32 +47,30 @@ auto place_of(const TimelineLane& lane) {
 
 }  // namespace
 
-Status TimelineRun::load_extent(Database& database) {
+Status TimelineRun::load_lanes(Database& database) {
   XSP_TRY(const Table known,
           database.query("SELECT 1 FROM run WHERE run_id = $run", {{"run", run_}}));
   if (known.rows.empty()) {
     return not_available("run " + std::to_string(run_) + ": not in this evaluation");
   }
+  // Grouped by plain columns first, of which DuckDB knows how few values they have.
   XSP_TRY(const Table table, database.query(R"(
-      SELECT count(*), coalesce(min(start_ns), 0), coalesce(max(start_ns + duration_ns), 0)
-      FROM span WHERE run_id = $run)",
+      WITH place AS (
+        SELECT level, process, thread, device, stream, max(depth) AS depth, count(*) AS spans,
+          min(start_ns) AS start_ns, max(start_ns + duration_ns) AS end_ns
+        FROM span WHERE run_id = $run GROUP BY level, process, thread, device, stream)
+      SELECT level, CASE WHEN stream IS NULL THEN process END AS process_of_lane,
+        CASE WHEN stream IS NULL THEN thread END AS thread_of_lane, device, stream,
+        max(depth) + 1, sum(spans) AS all_spans, min(start_ns), max(end_ns)
+      FROM place GROUP BY level, process_of_lane, thread_of_lane, device, stream
+      ORDER BY all_spans DESC)",
                                             {{"run", run_}}));
-  spans_ = int_of(table.rows[0][0]);
-  base_ns_ = int_of(table.rows[0][1]);
-  duration_ns_ = std::max<int64_t>(int_of(table.rows[0][2]) - base_ns_, 0);
-  axis_bits_ = bits_of(duration_ns_);
-  if (axis_bits_ > 62) return corrupt("run " + std::to_string(run_) + ": its times are not times");
-  return Ok{};
-}
-
-Status TimelineRun::load_lanes(Database& database) {
-  XSP_TRY(const Table table, database.query(R"(
-      SELECT level, CASE WHEN stream IS NULL THEN process END AS process,
-        CASE WHEN stream IS NULL THEN thread END AS thread, device, stream,
-        max(depth) + 1 AS lane_rows, count(*) AS spans
-      FROM span WHERE run_id = $run GROUP BY ALL ORDER BY spans DESC)",
-                                            {{"run", run_}}));
+  int64_t end_ns = 0;
   for (const Row& row : table.rows) {
+    const bool is_first = &row == &table.rows.front();
+    base_ns_ = is_first ? int_of(row[7]) : std::min(base_ns_, int_of(row[7]));
+    end_ns = is_first ? int_of(row[8]) : std::max(end_ns, int_of(row[8]));
+    spans_ += int_of(row[6]);
     if (lanes_.size() == kMaxLanes) {
       ++lanes_left_out_;
       spans_left_out_ += int_of(row[6]);
@@ -92,6 +90,9 @@ Status TimelineRun::load_lanes(Database& database) {
   }
   std::sort(lanes_.begin(), lanes_.end(),
             [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
+  duration_ns_ = std::max<int64_t>(end_ns - base_ns_, 0);
+  axis_bits_ = bits_of(duration_ns_);
+  if (axis_bits_ > 62) return corrupt("run " + std::to_string(run_) + ": its times are not times");
   return Ok{};
 }
 
@@ -106,50 +107,54 @@ void TimelineRun::choose_cells() {
 }
 
 Status TimelineRun::load_iterations(Database& database) {
+  constexpr int64_t kListed = 0;
+  constexpr int64_t kNearest = 1;
+  XSP_CHECK_OK(analyze::load_prelude(database));
   XSP_TRY(const Table table, database.query(R"(
-      WITH inference AS (
-        SELECT iteration, start_ns - $base AS start_ns, duration_ns,
-          row_number() OVER (ORDER BY start_ns, span_id) - 1 AS place, count(*) OVER () AS total
-        FROM span WHERE run_id = $run AND level = 2 AND depth = 0)
-      SELECT iteration, start_ns, duration_ns, total FROM inference
-      WHERE place % (1 + (total - 1) // $limit) = 0 ORDER BY place)",
+      WITH inference AS MATERIALIZED (
+        SELECT iteration, start_ns - $base AS start_ns, duration_ns, span_id,
+          iteration >= 0 AND NOT is_open AS is_measured
+        FROM span WHERE run_id = $run AND level = 2 AND depth = 0),
+      placed AS (
+        SELECT *, row_number() OVER (ORDER BY start_ns, span_id) - 1 AS place,
+          count(*) OVER () AS total
+        FROM inference),
+      nearest AS (
+        SELECT iteration, start_ns, duration_ns FROM inference WHERE is_measured
+        ORDER BY abs(duration_ns - (SELECT quantile_disc(duration_ns, 0.5) FROM inference
+                                    WHERE is_measured)), iteration
+        LIMIT 1)
+      SELECT 0 AS kind, iteration, start_ns, duration_ns, total, NULL::DOUBLE AS latency_ns
+      FROM placed WHERE place % (1 + (total - 1) // $limit) = 0
+      UNION ALL SELECT 1, iteration, start_ns, duration_ns, NULL, NULL FROM nearest
+      UNION ALL SELECT 2, NULL, NULL, NULL, NULL, trimmed_mean(list_sort(list(duration_ns)))
+      FROM inference WHERE is_measured
+      ORDER BY kind, start_ns, iteration)",
                                             {{"run", run_},
                                              {"base", base_ns_},
                                              {"limit", static_cast<int64_t>(kMaxIterations)}}));
   for (const Row& row : table.rows) {
-    iterations_.total = int_of(row[3]);
-    iterations_.iteration.push_back(int_of(row[0]));
-    iterations_.start_ns.push_back(int_of(row[1]));
-    iterations_.duration_ns.push_back(int_of(row[2]));
+    const int64_t kind = int_of(row[0]);
+    if (kind == kListed) {
+      iterations_.total = int_of(row[4]);
+      iterations_.iteration.push_back(int_of(row[1]));
+      iterations_.start_ns.push_back(int_of(row[2]));
+      iterations_.duration_ns.push_back(int_of(row[3]));
+    } else if (kind == kNearest) {
+      iterations_.representative = int_of(row[1]);
+      iterations_.representative_start_ns = int_of(row[2]);
+      iterations_.representative_duration_ns = int_of(row[3]);
+    } else {
+      latency_ns_ = maybe_double(row[5]);
+    }
   }
   const auto limit = static_cast<int64_t>(kMaxIterations);
   iterations_.every = 1 + std::max<int64_t>(iterations_.total - 1, 0) / limit;
-  XSP_TRY(const Table nearest, database.query(R"(
-      WITH inference AS (
-        SELECT iteration, start_ns - $base AS start_ns, duration_ns FROM span
-        WHERE run_id = $run AND level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open)
-      SELECT iteration, start_ns, duration_ns FROM inference
-      ORDER BY abs(duration_ns - (SELECT quantile_disc(duration_ns, 0.5) FROM inference)), iteration
-      LIMIT 1)",
-                                              {{"run", run_}, {"base", base_ns_}}));
-  for (const Row& row : nearest.rows) {
-    iterations_.representative = int_of(row[0]);
-    iterations_.representative_start_ns = int_of(row[1]);
-    iterations_.representative_duration_ns = int_of(row[2]);
-  }
-  return Ok{};
-}
-
-Status TimelineRun::load_latency(Database& database) {
-  XSP_CHECK_OK(analyze::load_prelude(database));
-  XSP_TRY(const Table table, database.query(R"(
-      SELECT (SELECT trimmed_mean(list_sort(list(duration_ns))) FROM span
-              WHERE run_id = $run AND level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open),
-        (SELECT trimmed_mean(sorted) FROM model_latency
-         WHERE batch = (SELECT coalesce(batch, 1) FROM run WHERE run_id = $run)))",
+  XSP_TRY(const Table alone, database.query(R"(
+      SELECT trimmed_mean(sorted) FROM model_latency
+      WHERE batch = (SELECT coalesce(batch, 1) FROM run WHERE run_id = $run))",
                                             {{"run", run_}}));
-  latency_ns_ = maybe_double(table.rows[0][0]);
-  undisturbed_ns_ = maybe_double(table.rows[0][1]);
+  for (const Row& row : alone.rows) undisturbed_ns_ = maybe_double(row[0]);
   return Ok{};
 }
 
@@ -195,10 +200,15 @@ Status TimelineRun::read_items(Database& database, int64_t from_ns, int64_t to_n
   return Ok{};
 }
 
-Status TimelineRun::load_summary(Database& database) {
-  const int64_t cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
-  XSP_CHECK_OK(read_items(database, 0, axis_ns(), cell_ns, cell_ns, &summary_));
-  return load_long_spans(database);
+Result<const TimelineItems*> TimelineRun::summary(Database& database) const {
+  const std::lock_guard lock(summary_->mutex);
+  if (!summary_->is_known) {
+    const int64_t cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
+    summary_->items = {};  // of a reading that was broken off
+    XSP_CHECK_OK(read_items(database, 0, axis_ns(), cell_ns, cell_ns, &summary_->items));
+    summary_->is_known = true;
+  }
+  return &summary_->items;
 }
 
 Status TimelineRun::load_long_spans(Database& database) {
@@ -225,8 +235,8 @@ Status TimelineRun::load_long_spans(Database& database) {
     item.busy_ns = int_of(row[7]);
     item.end_ns = item.start_ns + item.busy_ns;
     item.span_id = int_of(row[8]);
-    item.name = summary_.texts.number(text_of(row[9]));
-    item.type = summary_.texts.number(text_of(row[10]));
+    item.name = long_texts_.number(text_of(row[9]));
+    item.type = long_texts_.number(text_of(row[10]));
     long_.push_back(item);
   }
   if (!table.rows.empty()) {
@@ -239,12 +249,10 @@ Status TimelineRun::load_long_spans(Database& database) {
 Result<TimelineRun> TimelineRun::load(Database& database, int64_t run) {
   TimelineRun loaded;
   loaded.run_ = run;
-  XSP_CHECK_OK(loaded.load_extent(database));
   XSP_CHECK_OK(loaded.load_lanes(database));
   loaded.choose_cells();
   XSP_CHECK_OK(loaded.load_iterations(database));
-  XSP_CHECK_OK(loaded.load_latency(database));
-  XSP_CHECK_OK(loaded.load_summary(database));
+  XSP_CHECK_OK(loaded.load_long_spans(database));
   XSP_CHECK_OK(loaded.load_series(database));
   return loaded;
 }
@@ -291,7 +299,10 @@ Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t
     XSP_CHECK_OK(read_items(database, wanted.start_ns - summary_cell_ns, wanted.end_ns(),
                             wanted.cell_ns, summary_cell_ns, &fine));
   }
-  const TimelineItems& shorter = zoom > summary_zoom_ ? fine : summary_;
+  const TimelineItems* shorter = &fine;
+  if (zoom <= summary_zoom_) {
+    XSP_TRY(shorter, summary(database));
+  }
   TimelineTile result;
   std::vector<TimelineItem> all;
   const auto take = [&](const TimelineItem& item, const TextTable& texts) {
@@ -300,8 +311,8 @@ Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t
     all.back().name = result.items.texts.number(texts.text(item.name));
     all.back().type = result.items.texts.number(texts.text(item.type));
   };
-  for (const TimelineItem& item : shorter.items) take(item, shorter.texts);
-  for (const TimelineItem& item : long_) take(item, summary_.texts);
+  for (const TimelineItem& item : shorter->items) take(item, shorter->texts);
+  for (const TimelineItem& item : long_) take(item, long_texts_);
   sort_items(&all);
   result.items.items = fold(all, wanted);
   result.is_complete = std::none_of(result.items.items.begin(), result.items.items.end(),
@@ -313,9 +324,14 @@ Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t
 }
 
 size_t TimelineRun::bytes() const {
-  size_t bytes =
-      sizeof *this + (summary_.items.capacity() + long_.capacity()) * sizeof(TimelineItem);
-  bytes += summary_.texts.bytes() + lanes_.size() * (sizeof(TimelineLane) + 64);
+  size_t bytes = sizeof *this + sizeof *summary_ + long_.capacity() * sizeof(TimelineItem);
+  bytes += long_texts_.bytes() + lanes_.size() * (sizeof(TimelineLane) + 64);
+  // One that is being read is counted when it is asked for again.
+  const std::unique_lock lock(summary_->mutex, std::try_to_lock);
+  if (lock) {
+    bytes += summary_->items.items.capacity() * sizeof(TimelineItem);
+    bytes += summary_->items.texts.bytes();
+  }
   bytes += iterations_.iteration.size() * 3 * sizeof(int64_t);
   for (const Series& series : series_) bytes += series.points.capacity() * sizeof(TimelinePoint);
   return bytes;

@@ -1,16 +1,19 @@
 // One run of an evaluation as the timeline shows it: its lanes, its iterations, its tiles.
 //
 // The time axis is the smallest power of two of nanoseconds that holds the run; zoom level Z cuts
-// it into 2^Z tiles, each into `cells` cells. A summary, made by one GROUP BY when the run is
-// first looked at, answers the coarse zoom levels from memory; the finer ones are one GROUP BY over
-// the rows of their time, which the order of the rows (that of their ends) makes short.
+// it into 2^Z tiles, each into `cells` cells. The coarse zoom levels are answered from memory, by a
+// summary of all spans, one GROUP BY that waits for the first tile that needs it: who looks at one
+// inference of many does not. The finer ones are one GROUP BY over the rows of their time, which
+// the order of the rows (that of their ends) makes short.
 //
-// Thread rule: constant once it is loaded; tile() uses the Database, which is its caller's for that
+// Thread rule: any number of threads; tile() uses the Database, which is its caller's for that
 // time.
 #ifndef XSP_SERVE_TIMELINE_RUN_H_
 #define XSP_SERVE_TIMELINE_RUN_H_
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -104,14 +107,13 @@ class TimelineRun {
   Result<TimelineTile> tile(store::Database& database, int64_t zoom, int64_t tile) const;
 
  private:
-  Status load_extent(store::Database& database);
   Status load_lanes(store::Database& database);
   Status load_iterations(store::Database& database);
-  Status load_latency(store::Database& database);
   Status load_series(store::Database& database);
-  Status load_summary(store::Database& database);
   Status load_long_spans(store::Database& database);
   void choose_cells();
+  // Of all spans; read when it is first asked for, and kept.
+  Result<const TimelineItems*> summary(store::Database& database) const;
   TimelineTile::Series cut(size_t series, const TimelineWindow& window, bool* is_complete) const;
 
   // Reads the spans that start in [from_ns, to_ns) and are shorter than below_ns: those shorter
@@ -132,8 +134,14 @@ class TimelineRun {
   TimelineIterations iterations_;
   std::optional<double> latency_ns_;
   std::optional<double> undisturbed_ns_;
-  TimelineItems summary_;
-  std::vector<TimelineItem> long_;  // spans at least a cell of the summary long; summary_'s texts
+  struct Summary {
+    std::mutex mutex;
+    bool is_known = false;
+    TimelineItems items;
+  };
+  std::unique_ptr<Summary> summary_ = std::make_unique<Summary>();
+  std::vector<TimelineItem> long_;  // spans at least a cell of the summary long
+  TextTable long_texts_;
   struct Series {
     uint16_t lane = 0;
     int64_t resolution_ns = 1;

@@ -17,22 +17,26 @@ using store::Table;
 // Of the samples of a device each value holds for the sample's own time; of an allocator from its
 // event on. What is drawn of each, and in which unit.
 constexpr const char* kPoints = R"(
-    WITH event AS (
-      SELECT span_id, site_id, start_ns - $base AS time_ns, duration_ns, device, level
-      FROM span WHERE run_id = $run
+    WITH counted AS (
+      SELECT span_id, name, value FROM span_counter WHERE run_id = $run
+        AND name IN ('allocated_bytes', 'power_w', 'sm_clock_mhz', 'temperature_c')),
+    event AS (
+      SELECT span_id, site_id, start_ns - $base AS time_ns, duration_ns, device,
+        level = 1 AS is_sample
+      FROM span WHERE run_id = $run AND EXISTS (FROM counted)
         AND (type = 'memory' OR (level = 1 AND name = 'sample' AND device IS NOT NULL))),
-    pool AS (
-      SELECT span_id, any_value(value) AS pool FROM (
-        SELECT span_id, value FROM span_attribute WHERE run_id = $run AND key = 'pool'
-        UNION ALL
-        SELECT span_id, value FROM event JOIN site_attribute USING (site_id)
-        WHERE run_id = $run AND key = 'pool') GROUP BY span_id),
-    point AS (
-      SELECT e.device, c.name, CASE WHEN e.level = 1 THEN '' ELSE coalesce(pool, '') END AS pool,
-        e.level = 1 AS is_sample, time_ns, e.duration_ns, value, span_id
-      FROM event e JOIN span_counter c USING (span_id) LEFT JOIN pool USING (span_id)
-      WHERE c.run_id = $run AND ((e.level > 1 AND c.name = 'allocated_bytes')
-        OR (e.level = 1 AND c.name IN ('power_w', 'sm_clock_mhz', 'temperature_c')))),
+    of_span AS (
+      SELECT span_id, any_value(value) AS pool FROM span_attribute
+      WHERE run_id = $run AND key = 'pool' GROUP BY span_id),
+    of_site AS (
+      SELECT site_id, any_value(value) AS pool FROM site_attribute
+      WHERE run_id = $run AND key = 'pool' GROUP BY site_id),
+    point AS MATERIALIZED (
+      SELECT e.device, c.name, is_sample, time_ns, e.duration_ns, value, span_id,
+        CASE WHEN is_sample THEN '' ELSE coalesce(of_span.pool, of_site.pool, '') END AS pool
+      FROM event e JOIN counted c USING (span_id) LEFT JOIN of_span USING (span_id)
+        LEFT JOIN of_site USING (site_id)
+      WHERE is_sample = (c.name <> 'allocated_bytes')),
     resolution AS (SELECT greatest(1, CASE WHEN count(*) > $limit THEN $coarse END) AS cell FROM
       point)
     SELECT name, pool, any_value(device), is_sample, any_value(cell), min(time_ns),

@@ -116,6 +116,18 @@ TEST_F(TimelineTest, EveryZoomCountsEverySpanOnce) {
   }
 }
 
+TEST_F(TimelineTest, TheSummaryWaitsForTheFirstCoarseTile) {
+  const TimelineRun run = load(7);
+  const size_t before = run.bytes();
+  tile(run, run.max_zoom(), 0);
+  EXPECT_EQ(run.bytes(), before);
+  tile(run, 0, 0);
+  const size_t after = run.bytes();
+  EXPECT_GT(after, before);
+  tile(run, 1, 0);
+  EXPECT_EQ(run.bytes(), after);
+}
+
 TEST_F(TimelineTest, ATileIsBoundedAndInOrder) {
   const TimelineRun run = load(7);
   int64_t rows = 0;

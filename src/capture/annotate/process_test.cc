@@ -238,7 +238,6 @@ TEST(Process, ForksWhileThreadsEmit) {
       }
     });
   }
-  // A thread that starts takes memory, and AddressSanitizer's lock may be held while we fork.
   while (started < 2) usleep(100);
   for (int i = 0; i < 15; ++i) {
     const int status = in_child([&] {

@@ -146,9 +146,31 @@ inline std::string all_losses(const trace::Reader& reader) {
   return text;
 }
 
+// Is any other thread of this process running?
+inline bool has_running_thread() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (entry.path().filename() == std::to_string(gettid())) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const size_t state = stat.rfind(')') + 2;
+    if (state < stat.size() && stat[state] != 'S') return true;
+  }
+  return false;
+}
+
+// To be called before a fork: AddressSanitizer's allocator has locks that a fork copies as they
+// are, and a thread that starts or ends may hold one.
+inline void settle() {
+#ifdef XSP_SANITIZED
+  for (int i = 0; i < 1000 && has_running_thread(); ++i) usleep(1000);
+#endif
+}
+
 // Runs `body` in a child process, which ends as the body's result says, without running the
 // parent's tests' destructors. Returns what waitpid() says of it.
 inline int in_child(const std::function<int()>& body) {
+  settle();
   const pid_t child = fork();
   if (child == 0) _exit(body());
   int status = 0;

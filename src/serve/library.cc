@@ -132,6 +132,13 @@ Result<std::unique_ptr<Library>> Library::of_files(const std::vector<fs::path>& 
   return library;
 }
 
+std::unique_ptr<Library> Library::again() const {
+  std::unique_ptr<Library> library(new Library);
+  library->folder_ = folder_;
+  library->files_ = files_;
+  return library;
+}
+
 std::map<std::string, fs::path> Library::files() const {
   if (folder_.empty()) return files_;
   std::map<std::string, fs::path> found;

@@ -44,6 +44,8 @@ class Library {
   static Result<std::unique_ptr<Library>> of_folder(const std::filesystem::path& folder);
   // These files; their ids are their names, or their paths where names are the same.
   static Result<std::unique_ptr<Library>> of_files(const std::vector<std::filesystem::path>& files);
+  // Another of the same files, whose evaluations other threads may hold meanwhile.
+  std::unique_ptr<Library> again() const;
   ~Library();
 
   static constexpr int kDepth = 4;

@@ -2,7 +2,12 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +20,7 @@ namespace xsp::serve {
 namespace {
 
 constexpr std::string_view kMarker = "<!--xsp:recorded-->";
+constexpr const char* kBatch = "?batch=";
 
 std::string base64(std::string_view bytes) {
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -52,36 +58,114 @@ Result<std::string> gzip(const std::string& text) {
   return bytes;
 }
 
-// Every analysis as it stands, and at each batch size where it takes one.
-void add_analyses(const Entry& entry, std::vector<std::string>& requests) {
+// Every analysis as it stands, and at each batch size where it takes one: those next to it.
+void add_analyses(const Entry& entry, std::vector<Recorded>* requests) {
   for (const analyze::Analysis& one : analyze::catalogue().value()) {
     const std::string request =
         std::string(kApiPrefix) + "/evaluations/" + encode(entry.id) + "/analyses/" + one.name;
-    requests.push_back(request);
+    requests->push_back({request, ""});
     for (const analyze::Param& param : one.params) {
       if (param.name != "batch") continue;
       for (const int batch : entry.batches) {
-        requests.push_back(request + "?batch=" + std::to_string(batch));
+        requests->push_back({request + kBatch + std::to_string(batch), ""});
       }
     }
   }
 }
 
-Result<std::vector<std::string>> requests_of(Library& library) {
+Result<std::vector<Recorded>> requests_of(Library& library) {
   if (!analyze::catalogue().ok()) return analyze::catalogue().error();
   const std::string prefix(kApiPrefix);
-  std::vector<std::string> requests = {prefix + "/catalogue", prefix + "/evaluations"};
+  std::vector<Recorded> requests = {{prefix + "/catalogue", ""}, {prefix + "/evaluations", ""}};
   const std::vector<Entry> entries = library.entries();
   for (const Entry& entry : entries) {
     if (!entry.reason.empty()) return failed(entry.reason);
-    requests.push_back(prefix + "/evaluations/" + encode(entry.id));
-    add_analyses(entry, requests);
-    XSP_TRY(const std::vector<std::string> timeline, timeline_requests(library, entry.id));
-    requests.insert(requests.end(), timeline.begin(), timeline.end());
+    requests.push_back({prefix + "/evaluations/" + encode(entry.id), ""});
+    add_analyses(entry, &requests);
+    XSP_TRY(auto timeline, timeline_requests(library, entry.id));
+    std::move(timeline.begin(), timeline.end(), std::back_inserter(requests));
   }
-  for (std::string& one : compare_requests(entries)) requests.push_back(std::move(one));
+  for (std::string& one : compare_requests(entries)) requests.push_back({std::move(one), ""});
   return requests;
 }
+
+// An analysis that takes a batch size takes by default the smallest: the answer at that one, out of
+// the answer without it. Empty: its rows do not say that they are of this one alone.
+std::string at_batch(const std::string& answer, int64_t batch) {
+  nlohmann::json known = nlohmann::json::parse(answer);
+  const auto& columns = known["columns"];
+  const auto column = std::find_if(columns.begin(), columns.end(),
+                                   [](const auto& one) { return one["name"] == "batch"; });
+  const auto& rows = known["rows"];
+  if (column == columns.end() || rows.empty() || known["total_rows"] != rows.size()) return {};
+  const auto place = static_cast<size_t>(column - columns.begin());
+  for (const auto& row : rows) {
+    if (row[place] != batch) return {};
+  }
+  known["parameters"]["batch"] = std::to_string(batch);
+  return known.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Answers the requests that have no answer yet. Several at a time: each thread has files of its
+// own.
+class Recorder {
+ public:
+  Recorder(std::vector<Recorded>* all, const Progress& progress) : all_(*all), progress_(progress) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      // The same analysis at a batch size: belongs to the one without.
+      const bool is_same =
+          !begins_.empty() && all_[i].request.starts_with(all_[begins_.back()].request + kBatch);
+      if (!is_same) begins_.push_back(i);
+    }
+  }
+
+  void run(Library& library) {
+    const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kThreads);
+    std::vector<std::thread> others;
+    for (size_t i = 1; i < threads; ++i) {
+      others.emplace_back([this, own = library.again()] { work(*own); });
+    }
+    work(library);
+    for (std::thread& one : others) one.join();
+  }
+
+ private:
+  static constexpr size_t kThreads = 4;
+
+  void work(Library& library) {
+    Api api(library, kReportRows);
+    for (size_t next = next_++; next < begins_.size(); next = next_++) {
+      const size_t begin = begins_[next];
+      const size_t end = next + 1 < begins_.size() ? begins_[next + 1] : all_.size();
+      for (size_t i = begin; i < end; ++i) {
+        if (i > begin) fill_from(all_[begin], &all_[i]);
+        if (all_[i].answer.empty()) fill(api, &all_[i]);
+        const std::lock_guard lock(mutex_);
+        progress_(++done_, all_.size());
+      }
+    }
+  }
+
+  static void fill_from(const Recorded& whole, Recorded* one) {
+    const size_t at = whole.request.size() + std::string_view(kBatch).size();
+    if (!whole.answer.empty()) {
+      one->answer = at_batch(whole.answer, std::stoll(one->request.substr(at)));
+    }
+  }
+
+  static void fill(Api& api, Recorded* one) {
+    Answer answer = api.answer(one->request);
+    // What has none, the page says not to be here.
+    if (answer.status == 200) one->answer = std::move(answer.body);
+  }
+
+  std::vector<Recorded>& all_;
+  const Progress& progress_;
+  std::vector<size_t> begins_;
+  std::atomic<size_t> next_ = 0;
+  std::mutex mutex_;
+  size_t done_ = 0;
+};
 
 }  // namespace
 
@@ -90,15 +174,13 @@ Result<std::string> make_report(Library& library, std::string_view page, const P
   if (marker == std::string_view::npos) {
     return failed("page: it has no place for a report's answers: build it anew from web/");
   }
-  XSP_TRY(const std::vector<std::string> requests, requests_of(library));
-  Api api(library, kReportRows);
+  XSP_TRY(std::vector<Recorded> requests, requests_of(library));
+  Recorder(&requests, progress).run(library);
   std::string answers = "{";
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const Answer answer = api.answer(requests[i]);
-    progress(i + 1, requests.size());
-    if (answer.status != 200) continue;  // the page says that it is not here
-    answers += (answers.size() > 1 ? "," : "") + nlohmann::json(requests[i]).dump() + ":";
-    answers += answer.body;
+  for (const Recorded& one : requests) {
+    if (one.answer.empty()) continue;
+    answers += (answers.size() > 1 ? "," : "") + nlohmann::json(one.request).dump() + ":";
+    answers += one.answer;
   }
   answers += "}";
   XSP_TRY(const std::string packed, gzip(answers));

@@ -18,7 +18,7 @@ namespace xsp::serve {
 // Rows of one answer that a report keeps; total_rows tells how many there are.
 inline constexpr size_t kReportRows = 5'000;
 
-// How far it is: answers recorded, of how many.
+// How far it is: answers recorded, of how many. Called from several threads, by one at a time.
 using Progress = std::function<void(size_t done, size_t all)>;
 
 // The whole file's text. Fails if an evaluation of the library cannot be read.

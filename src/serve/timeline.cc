@@ -64,7 +64,7 @@ Result<Asked> ask(const Context& context) {
   }
   XSP_TRY(const int64_t run, context.request.integer("run", 0, 0, INT32_MAX));
   XSP_TRY(Held held, context.library.hold(context.parts[0]));
-  XSP_TRY(auto loaded, runs().get(held, run));
+  XSP_TRY(auto loaded, timeline_of(held, run));
   return Asked{std::move(held), std::move(loaded)};
 }
 
@@ -151,25 +151,6 @@ json series_json(const TimelineTile::Series& series) {
   return columns;
 }
 
-json tile_json(const TimelineTile& tile, std::optional<int64_t> lane) {
-  json lanes = json::array();
-  const auto& items = tile.items.items;
-  for (size_t begin = 0; begin < items.size();) {
-    size_t end = begin;
-    while (end < items.size() && items[end].lane == items[begin].lane) ++end;
-    if (!lane || items[begin].lane == *lane) lanes.push_back(columns_json(tile, begin, end));
-    begin = end;
-  }
-  json series = json::array();
-  for (const auto& one : tile.series) {
-    if (!one.points.empty() && (!lane || one.lane == *lane)) series.push_back(series_json(one));
-  }
-  return {{"complete", tile.is_complete},
-          {"texts", tile.items.texts.all()},
-          {"lanes", std::move(lanes)},
-          {"series", std::move(series)}};
-}
-
 Result<json> get_tile(const Context& context) {
   XSP_TRY(Asked asked, ask(context));
   const Request& request = context.request;
@@ -182,10 +163,7 @@ Result<json> get_tile(const Context& context) {
     XSP_TRY(lane, request.integer("lane", 0, 0, last));
   }
   XSP_TRY(const TimelineTile tile, run.tile(asked.held.database(), zoom, number));
-  json answer = tile_json(tile, lane);
-  answer["zoom"] = zoom;
-  answer["tile"] = number;
-  return answer;
+  return tile_json(tile, zoom, number, lane);
 }
 
 Result<json> get_span(const Context& context) {
@@ -209,6 +187,32 @@ Result<json> get_matches(const Context& context) {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<const TimelineRun>> timeline_of(Held& held, int64_t run) {
+  return runs().get(held, run);
+}
+
+json tile_json(const TimelineTile& tile, int64_t zoom, int64_t number,
+               std::optional<int64_t> lane) {
+  json lanes = json::array();
+  const auto& items = tile.items.items;
+  for (size_t begin = 0; begin < items.size();) {
+    size_t end = begin;
+    while (end < items.size() && items[end].lane == items[begin].lane) ++end;
+    if (!lane || items[begin].lane == *lane) lanes.push_back(columns_json(tile, begin, end));
+    begin = end;
+  }
+  json series = json::array();
+  for (const auto& one : tile.series) {
+    if (!one.points.empty() && (!lane || one.lane == *lane)) series.push_back(series_json(one));
+  }
+  return {{"zoom", zoom},
+          {"tile", number},
+          {"complete", tile.is_complete},
+          {"texts", tile.items.texts.all()},
+          {"lanes", std::move(lanes)},
+          {"series", std::move(series)}};
+}
 
 const std::vector<Route>& timeline_routes() {
   static const std::vector<Route> routes = {

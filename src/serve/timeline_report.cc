@@ -1,6 +1,7 @@
 // What a report records of the timeline.
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 using store::Database;
 using store::Table;
 
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // as the Api
 constexpr size_t kTileBytes = 400;  // of an answer, about, besides its items
 constexpr size_t kItemBytes = 48;
 constexpr size_t kSpanBytes = 3'000;
@@ -40,9 +42,9 @@ class Recording {
         budget_(kRecordedTimelineBytes / share),
         spans_(kSpans / share) {}
 
-  Result<std::vector<std::string>> requests() {
+  Result<std::vector<Recorded>> requests() {
     const std::string number = std::to_string(run_.run());
-    requests_.push_back(prefix_ + "?run=" + number);
+    requests_.push_back({prefix_ + "?run=" + number, ""});
     const TimelineIterations& found = run_.iterations();
     const int64_t from = found.representative_start_ns;
     const int64_t to = from + found.representative_duration_ns;
@@ -68,8 +70,10 @@ class Recording {
       }
       XSP_TRY(const TimelineTile tile, run_.tile(database_, zoom, number));
       if (added_.insert({zoom, number}).second) {
-        requests_.push_back(prefix_ + "/tile?run=" + std::to_string(run_.run()) +
-                            "&tile=" + std::to_string(number) + "&zoom=" + std::to_string(zoom));
+        requests_.push_back(
+            {prefix_ + "/tile?run=" + std::to_string(run_.run()) +
+                 "&tile=" + std::to_string(number) + "&zoom=" + std::to_string(zoom),
+             tile_json(tile, zoom, number, std::nullopt).dump(-1, ' ', false, kReplace)});
         bytes_ += kTileBytes + tile.items.items.size() * kItemBytes;
         for (const std::string& text : tile.items.texts.all()) bytes_ += text.size();
         for (const auto& series : tile.series) bytes_ += series.points.size() * kItemBytes;
@@ -92,8 +96,9 @@ class Recording {
                              {"limit", static_cast<int64_t>(spans_)}}));
     for (const auto& row : table.rows) {
       if (bytes_ > budget_ * 3 / 4) break;
-      requests_.push_back(prefix_ + "/span?run=" + std::to_string(run_.run()) +
-                          "&span=" + std::to_string(int_of(row[0])));
+      requests_.push_back({prefix_ + "/span?run=" + std::to_string(run_.run()) +
+                               "&span=" + std::to_string(int_of(row[0])),
+                           ""});
       bytes_ += kSpanBytes;
     }
     return Ok{};
@@ -105,24 +110,24 @@ class Recording {
   size_t budget_;
   size_t spans_;
   size_t bytes_ = 0;
-  std::vector<std::string> requests_;
+  std::vector<Recorded> requests_;
   std::set<std::pair<int64_t, int64_t>> added_;
 };
 
 }  // namespace
 
-Result<std::vector<std::string>> timeline_requests(Library& library, const std::string& id) {
+Result<std::vector<Recorded>> timeline_requests(Library& library, const std::string& id) {
   XSP_TRY(Held held, library.hold(id));
   Database& database = held.database();
   XSP_CHECK_OK(analyze::load_prelude(database));
   XSP_TRY(const Table runs, database.query(kDefaultRuns));
-  std::vector<std::string> requests;
+  std::vector<Recorded> requests;
   const std::string prefix = std::string(kApiPrefix) + "/evaluations/" + encode(id) + "/timeline";
   for (const auto& row : runs.rows) {
-    XSP_TRY(const TimelineRun run, TimelineRun::load(database, int_of(row[0])));
-    Recording recording(database, run, prefix, runs.rows.size());
-    XSP_TRY(const auto some, recording.requests());
-    requests.insert(requests.end(), some.begin(), some.end());
+    XSP_TRY(const auto run, timeline_of(held, int_of(row[0])));
+    Recording recording(database, *run, prefix, runs.rows.size());
+    XSP_TRY(auto some, recording.requests());
+    std::move(some.begin(), some.end(), std::back_inserter(requests));
   }
   return requests;
 }

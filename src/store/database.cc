@@ -279,7 +279,7 @@ Database::~Database() = default;
 
 bool Database::reads_only() const { return state_->reads_only; }
 
-Result<Database> Database::open(const fs::path& path) {
+Result<Database> Database::open(const fs::path& path, const ReadLimits& limits) {
   XSP_CHECK_OK(check_file(path));
   auto state = std::make_unique<State>();
   state->name = path.string();
@@ -288,6 +288,12 @@ Result<Database> Database::open(const fs::path& path) {
   settings.push_back({"access_mode", "READ_ONLY"});
   settings.push_back({"enable_external_access", "false"});
   settings.push_back({"lock_configuration", "true"});
+  const auto kib = [](uint64_t bytes) { return std::to_string(bytes >> 10) + "KiB"; };
+  if (limits.memory_bytes != 0) {
+    settings.push_back({"memory_limit", kib(limits.memory_bytes)});
+    settings.push_back({"max_temp_directory_size", kib(limits.memory_bytes * 4)});
+  }
+  if (limits.threads != 0) settings.push_back({"threads", std::to_string(limits.threads)});
   // An absolute path: DuckDB would take "name:rest" for a kind of database.
   XSP_CHECK_OK(connect(state.get(), fs::absolute(path).string(), settings));
   Database database(std::move(state));

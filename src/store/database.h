@@ -35,11 +35,17 @@ struct Table {
 // the table evaluation.
 inline constexpr int kFormat = 1;
 
+// What a database that is read may take; 0: what the machine has.
+struct ReadLimits {
+  uint64_t memory_bytes = 0;  // queries that need more spill to files, of four times as much
+  int threads = 0;
+};
+
 class Database {
  public:
   // Opens an existing .xsp file for reading. Refuses, in one line: a missing file, one that is not
   // a DuckDB database, one without xsp's tables, one written by a newer xsp.
-  static Result<Database> open(const std::filesystem::path& path);
+  static Result<Database> open(const std::filesystem::path& path, const ReadLimits& limits = {});
   // Creates a new .xsp file with the schema, for writing. It is written as PATH.partial beside it,
   // and replaces what is at PATH only when it is complete: see finish(). Without finish() it is
   // removed with the Database; one that a killed process left is removed by the next create().

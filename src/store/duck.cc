@@ -74,6 +74,13 @@ Error query_error(std::string_view name, std::string_view message) {
     return corrupt(file + ": damaged: " + condense(without_prefix(message, "IO Error: ")) +
                    ": restore it from a copy, or measure again");
   }
+  if (contains(message, "Out of Memory Error")) {
+    return Error{Code::kOutOfMemory,
+                 "SQL on " + file + ": needs more memory than it may take: " + "ask for less"};
+  }
+  if (contains(message, "INTERRUPT Error")) {
+    return Error{Code::kInterrupted, "SQL on " + file + ": broken off: it took too long"};
+  }
   if (contains(message, "file system operations are disabled") ||
       contains(message, "external extensions is disabled") ||
       contains(message, "configuration has been locked") ||

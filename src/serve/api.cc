@@ -1,5 +1,7 @@
 #include "serve/api.h"
 
+#include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/guard.h"
@@ -9,8 +11,8 @@ namespace xsp::serve {
 namespace {
 
 Answer refuse(int status, const std::string& text) {
-  return {status, nlohmann::json{{"error", text}}.dump(-1, ' ', false,
-                                                       nlohmann::json::error_handler_t::replace)};
+  const nlohmann::json body{{"error", text}};
+  return {status, body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), {}};
 }
 
 int status_of(Code code) {
@@ -37,9 +39,6 @@ Answer run(const Route& route, const Context& context) {
     }
     answer.body = result->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   });
-  if (!thrown && answer.status == 500 && answer.body.find("INTERRUPT") != std::string::npos) {
-    return refuse(503, "answer: it takes too long: ask for less, or use xsp analyze");
-  }
   if (!thrown) return answer;
   return thrown->out_of_memory ? refuse(503, "answer: out of memory: ask for less")
                                : refuse(500, "answer: " + thrown->text);
@@ -48,6 +47,8 @@ Answer run(const Route& route, const Context& context) {
 // What tells this answer from others, as long as the evaluations that it is about stay as they are.
 // Empty: it is not to be kept.
 std::string key_of(std::string_view target, const Context& context) {
+  // The catalogue is compiled in; whatever its query says, there is one.
+  if (context.request.path == std::string(kApiPrefix) + "/catalogue") return "catalogue";
   std::vector<std::string> ids = context.request.all("e");
   // What a comparison is about, its query says; its path has the table's name.
   const bool is_comparison =
@@ -65,27 +66,62 @@ std::string key_of(std::string_view target, const Context& context) {
 
 }  // namespace
 
-std::optional<std::string> AnswerCache::find(const std::string& key) {
+std::optional<Answer> AnswerCache::find(const std::string& key) {
   const std::lock_guard lock(mutex_);
   const auto found = kept_.find(key);
   if (found == kept_.end()) return std::nullopt;
   used_.splice(used_.begin(), used_, found->second.used);
-  return found->second.body;
+  return found->second.answer;
 }
 
-void AnswerCache::keep(const std::string& key, const std::string& body) {
-  if (body.size() > kBytes / 8) return;
+bool AnswerCache::claim(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  if (kept_.count(key) != 0) return;
+  return claimed_.insert(key).second;
+}
+
+void AnswerCache::wait(const std::string& key, std::chrono::milliseconds most) {
+  std::unique_lock lock(mutex_);
+  released_.wait_for(lock, most, [&] { return claimed_.count(key) == 0; });
+}
+
+void AnswerCache::release(const std::string& key, Answer& answer) {
+  const std::lock_guard lock(mutex_);
+  claimed_.erase(key);
+  released_.notify_all();
+  if (answer.status != 200) return;
+  char tag[20];
+  std::snprintf(tag, sizeof tag, "%016zx", std::hash<std::string>()(answer.body));
+  answer.tag = tag;
+  if (answer.body.size() > kBytes / 8 || kept_.count(key) != 0) return;
   used_.push_front(key);
-  kept_[key] = {body, used_.begin()};
-  bytes_ += key.size() + body.size();
+  kept_[key] = {answer, used_.begin()};
+  bytes_ += key.size() + answer.body.size();
   while (bytes_ > kBytes) {
     const auto oldest = kept_.find(used_.back());
-    bytes_ -= oldest->first.size() + oldest->second.body.size();
+    bytes_ -= oldest->first.size() + oldest->second.answer.body.size();
     kept_.erase(oldest);
     used_.pop_back();
   }
+}
+
+Answer Api::find_or_run(const Route& route, const Context& context, const std::string& key) {
+  if (key.empty()) return run(route, context);
+  const auto until = std::chrono::steady_clock::now() + Library::kTurn;
+  for (;;) {
+    if (auto known = cache_.find(key)) return std::move(*known);
+    if (cache_.claim(key)) break;
+    // Many who ask for one thing at once have it found once.
+    const Library::Wait wait(library_);
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || !wait.ok()) {
+      return refuse(503, "answer: it is being found for others: ask again later");
+    }
+    cache_.wait(key, left);
+  }
+  Answer answer = run(route, context);
+  cache_.release(key, answer);
+  return answer;
 }
 
 Answer Api::answer(std::string_view target) {
@@ -104,13 +140,7 @@ Answer Api::answer(std::string_view target) {
         if (!decoded.ok()) return refuse(400, decoded.error().text);
         context.parts.push_back(std::move(decoded).value());
       }
-      const std::string key = key_of(target, context);
-      if (!key.empty()) {
-        if (auto known = cache_.find(key)) return {200, std::move(*known)};
-      }
-      Answer answer = run(route, context);
-      if (!key.empty() && answer.status == 200) cache_.keep(key, answer.body);
-      return answer;
+      return find_or_run(route, context, key_of(target, context));
     }
   }
   return refuse(404, "path: unknown: see docs/http_api.md");

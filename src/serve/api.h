@@ -8,10 +8,13 @@
 #ifndef XSP_SERVE_API_H_
 #define XSP_SERVE_API_H_
 
+#include <chrono>
+#include <condition_variable>
 #include <list>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -23,6 +26,7 @@ namespace xsp::serve {
 struct Answer {
   int status = 200;
   std::string body;  // JSON
+  std::string tag;   // tells this body from others; empty: it was not kept
 };
 
 // Answers that were given lately, until their evaluations change. Any number of threads.
@@ -30,19 +34,29 @@ class AnswerCache {
  public:
   static constexpr size_t kBytes = 64 << 20;
 
-  std::optional<std::string> find(const std::string& key);
-  void keep(const std::string& key, const std::string& body);
+  std::optional<Answer> find(const std::string& key);
+  // Is it the caller who is to find the answer, and then to call release()? Else somebody else is
+  // about to: after wait() either it is kept, or nobody is.
+  bool claim(const std::string& key);
+  void wait(const std::string& key, std::chrono::milliseconds most);
+  // Keeps the answer if it is one.
+  void release(const std::string& key, Answer& answer);
 
  private:
   struct Kept {
-    std::string body;
+    Answer answer;
     std::list<std::string>::iterator used;
   };
   std::mutex mutex_;
+  std::set<std::string> claimed_;
+  std::condition_variable released_;
   std::map<std::string, Kept> kept_;
   std::list<std::string> used_;  // keys, the latest first
   size_t bytes_ = 0;
 };
+
+struct Context;
+struct Route;
 
 class Api {
  public:
@@ -55,6 +69,8 @@ class Api {
   Answer answer(std::string_view target);
 
  private:
+  Answer find_or_run(const Route& route, const Context& context, const std::string& key);
+
   Library& library_;
   size_t row_limit_;
   AnswerCache cache_;

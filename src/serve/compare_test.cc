@@ -129,7 +129,7 @@ TEST_F(CompareRoute, RequestsInEitherOrderEnd) {
 }
 
 TEST_F(CompareRoute, WhatAReportRecordsIsAnswered) {
-  const std::vector<Entry> entries = library_->entries();
+  const std::vector<Entry> entries = library_->list().entries;
   const std::vector<std::string> requests = compare_requests(entries);
   // Each of the two as the reference: model, facts, and two tables at the smallest and at each of
   // the two batch sizes.

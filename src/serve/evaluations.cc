@@ -70,8 +70,10 @@ Result<json> get_catalogue(const Context&) {
 
 Result<json> get_evaluations(const Context& context) {
   json list = json::array();
-  for (const Entry& entry : context.library.entries()) list.push_back(entry_json(entry));
-  return json{{"evaluations", list}};
+  const Listing listing = context.library.list();
+  for (const Entry& entry : listing.entries) list.push_back(entry_json(entry));
+  return json{{"evaluations", list},
+              {"left_out", listing.left_out ? json(*listing.left_out) : json()}};
 }
 
 // Rows as objects, for what is small and has fixed columns.

@@ -1,5 +1,7 @@
 #include "serve/library.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <optional>
 #include <system_error>
@@ -13,17 +15,21 @@ namespace fs = std::filesystem;
 // What of a file must stay the same for what was read of it to hold.
 struct Stamp {
   uintmax_t size = 0;
-  fs::file_time_type modified;
+  int64_t modified_ns = 0;
+  uint64_t inode = 0;  // another file that took its place may look the same
   bool operator==(const Stamp&) const = default;
 };
 
 Stamp stamp_of(const fs::path& path) {
-  std::error_code error;
-  Stamp stamp;
-  stamp.size = fs::file_size(path, error);
-  if (error) stamp.size = 0;
-  stamp.modified = fs::last_write_time(path, error);
-  return stamp;
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return {};
+  return {static_cast<uintmax_t>(facts.st_size),
+          int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec, facts.st_ino};
+}
+
+bool is_of_type(const fs::path& path, mode_t type) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IFMT) == type;
 }
 
 void read_facts(store::Database& database, Entry& entry) {
@@ -48,20 +54,35 @@ void read_facts(store::Database& database, Entry& entry) {
 
 }  // namespace
 
-struct Library::Open {
-  using Clock = std::chrono::steady_clock;
+// A database that may be open.
+class Library::Slot {
+ public:
+  explicit Slot(std::atomic<size_t>& count) : count_(count) {}
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  ~Slot() { --count_; }
 
+ private:
+  std::atomic<size_t>& count_;
+};
+
+struct Library::Open {
   Stamp stamp;
   fs::path path;
-  Entry entry;
   std::timed_mutex mutex;  // its holder's
-  // None: closed for others, or unreadable. Changed by the holder, or where there is none, and with
-  // `watched` locked.
+  // What follows is changed by the holder, or where there is none, and with `watched` locked.
+  std::mutex watched;
+  Entry entry;
+  bool is_read = false;        // all of `entry` is known
+  std::unique_ptr<Slot> slot;  // goes after the database
   std::unique_ptr<store::Database> database;
-  std::mutex watched;  // of what follows, and of the database's life
   std::optional<Clock::time_point> held_since;
   Clock::time_point last_used = Clock::now();
 };
+
+Library::Wait::Wait(Library& library)
+    : library_(library), is_ok_(++library.waiting_ <= Library::kWaiting) {}
+Library::Wait::~Wait() { --library_.waiting_; }
 
 Library::~Library() {
   {
@@ -76,35 +97,58 @@ void Library::limit_queries(std::chrono::milliseconds limit) {
   watch_ = std::thread([this, limit] { watch(limit); });
 }
 
+void Library::limit_memory(uint64_t bytes) {
+  // One that has next to nothing answers nothing.
+  limits_.memory_bytes = std::max<uint64_t>(bytes / kOpen, uint64_t{32} << 20);
+  limits_.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U));
+}
+
 void Library::watch(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   while (!ending_.wait_for(lock, limit / 8, [this] { return is_ending_; })) {
     for (const auto& [id, one] : open_) {
       const std::lock_guard watched(one->watched);
-      if (one->held_since && one->database && Open::Clock::now() - *one->held_since > limit) {
+      if (one->held_since && one->database && Clock::now() - *one->held_since > limit) {
         one->database->interrupt();
       }
     }
   }
 }
 
-// With mutex_ locked: closes those that nobody holds, the longest unused first, down to kOpen.
-void Library::close_idle() {
-  std::vector<std::pair<Open::Clock::time_point, Open*>> idle;
-  size_t open = 0;
-  for (const auto& [id, one] : open_) {
-    const std::lock_guard watched(one->watched);
-    open += one->database != nullptr;
-    if (one->database && !one->held_since) idle.emplace_back(one->last_used, one.get());
+// Closes the database that nobody has held for the longest; false: somebody holds each.
+bool Library::close_idle() {
+  std::vector<std::pair<Clock::time_point, std::shared_ptr<Open>>> idle;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, one] : open_) {
+      const std::lock_guard watched(one->watched);
+      if (one->database && !one->held_since) idle.emplace_back(one->last_used, one);
+    }
   }
   std::sort(idle.begin(), idle.end());
   for (const auto& [used, one] : idle) {
-    if (open <= kOpen) break;
     const std::unique_lock holder(one->mutex, std::try_to_lock);
     if (!holder) continue;
     const std::lock_guard watched(one->watched);
+    if (!one->database) continue;
     one->database.reset();
-    --open;
+    one->slot.reset();
+    return true;
+  }
+  return false;
+}
+
+Result<std::unique_ptr<Library::Slot>> Library::take_slot(Clock::time_point until) {
+  std::optional<Wait> wait;
+  for (;;) {
+    if (++slots_ <= kOpen) return std::make_unique<Slot>(slots_);
+    --slots_;
+    if (close_idle()) continue;
+    if (!wait) wait.emplace(*this);
+    if (!wait->ok() || Clock::now() >= until) {
+      return Error{Code::kInterrupted, "evaluations: too many are in use: ask again later"};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
@@ -139,101 +183,181 @@ std::unique_ptr<Library> Library::again() const {
   return library;
 }
 
-std::map<std::string, fs::path> Library::files() const {
+std::map<std::string, fs::path> Library::files(std::optional<size_t>& left_out) const {
+  left_out = 0;
   if (folder_.empty()) return files_;
-  std::map<std::string, fs::path> found;
+  struct File {
+    fs::file_time_type modified;
+    fs::path path;
+  };
+  std::vector<File> found;
+  size_t visited = 0;
   std::error_code error;
   fs::recursive_directory_iterator at(folder_, fs::directory_options::skip_permission_denied,
                                       error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    if (found.size() >= kFiles) break;
+    if (++visited > kVisited) left_out.reset();
+    if (!left_out) break;
     if (at.depth() >= kDepth - 1) at.disable_recursion_pending();
     std::error_code ignored;
     if (at->path().extension() != ".xsp" || !at->is_regular_file(ignored)) continue;
     if (at->is_symlink(ignored)) continue;  // it could lead out of the folder
-    found[at->path().lexically_relative(folder_).generic_string()] = at->path();
+    found.push_back({at->last_write_time(ignored), at->path()});
   }
-  return found;
+  if (found.size() > kFiles) {
+    if (left_out) left_out = found.size() - kFiles;
+    std::nth_element(found.begin(), found.begin() + kFiles, found.end(),
+                     [](const File& a, const File& b) { return a.modified > b.modified; });
+    found.resize(kFiles);
+  }
+  std::map<std::string, fs::path> files;
+  for (File& one : found) {
+    files[one.path.lexically_relative(folder_).generic_string()] = std::move(one.path);
+  }
+  return files;
 }
 
-Result<std::shared_ptr<Library::Open>> Library::open(const std::string& id, const fs::path& path) {
-  const std::lock_guard lock(mutex_);
+std::optional<fs::path> Library::find(const std::string& id) const {
+  if (folder_.empty()) {
+    const auto known = files_.find(id);
+    if (known == files_.end()) return std::nullopt;
+    return known->second;
+  }
+  // As files() would have it: no link, nothing that leads up, no deeper than it goes.
+  if (!id.ends_with(".xsp") || id.find('\0') != std::string::npos) return std::nullopt;
+  fs::path path = folder_;
+  int depth = 0;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = id.find('/', begin);
+    const std::string part = id.substr(begin, end == std::string::npos ? end : end - begin);
+    if (part.empty() || part == "." || part == ".." || ++depth > kDepth) return std::nullopt;
+    path /= part;
+    if (!is_of_type(path, end == std::string::npos ? S_IFREG : S_IFDIR)) return std::nullopt;
+  }
+  return path;
+}
+
+std::shared_ptr<Library::Open> Library::know(const std::string& id, const fs::path& path) {
   const Stamp stamp = stamp_of(path);
-  close_idle();
-  const auto known = open_.find(id);
-  if (known != open_.end() && known->second->stamp == stamp) return known->second;
-  auto fresh = std::make_shared<Open>();
-  fresh->stamp = stamp;
-  fresh->path = path;
-  fresh->entry.id = id;
-  fresh->entry.size_bytes = stamp.size;
-  fresh->entry.modified = stamp.modified;
-  auto database = store::Database::open(path);
-  if (database.ok()) {
-    fresh->database = std::make_unique<store::Database>(std::move(database).value());
-    read_facts(*fresh->database, fresh->entry);
+  std::shared_ptr<Open> old;  // goes after the lock: it closes a file
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Open>& one = open_[id];
+  if (one && one->stamp == stamp) return one;
+  old = std::exchange(one, std::make_shared<Open>());
+  one->stamp = stamp;
+  one->path = path;
+  one->entry.id = id;
+  one->entry.size_bytes = stamp.size;
+  std::error_code ignored;
+  one->entry.modified = fs::last_write_time(path, ignored);
+  return one;
+}
+
+// Its holder's: opens the database, and what the list says of it is known.
+Status Library::read(Open& one, Clock::time_point until) {
+  if (one.database) return Ok{};
+  if (one.is_read && !one.entry.reason.empty()) return failed(one.entry.reason);
+  XSP_TRY(std::unique_ptr<Slot> slot, take_slot(until));
+  auto opened = store::Database::open(one.path, limits_);
+  std::unique_ptr<store::Database> database;
+  if (opened.ok()) {
+    database = std::make_unique<store::Database>(std::move(opened).value());
+    {
+      const std::lock_guard watched(one.watched);  // from here on it is broken off if it is slow
+      one.slot = std::move(slot);
+      one.database = std::move(database);
+    }
+    if (one.is_read) return Ok{};
+  }
+  Entry entry = one.entry;
+  entry.reason.clear();
+  if (opened.ok()) {
+    read_facts(*one.database, entry);
   } else {
-    fresh->entry.reason = database.error().text;
+    entry.reason = opened.error().text;
   }
-  open_[id] = fresh;
-  return fresh;
+  const std::lock_guard watched(one.watched);
+  one.entry = std::move(entry);
+  // What the file is to blame for stays until it changes.
+  one.is_read = opened.ok() || opened.error().code == Code::kCorrupt;
+  if (one.entry.reason.empty()) return Ok{};
+  one.database.reset();
+  one.slot.reset();
+  return failed(one.entry.reason);
 }
 
-std::vector<Entry> Library::entries() {
-  std::vector<Entry> entries;
-  const auto now = files();
-  for (const auto& [id, path] : now) {
-    auto one = open(id, path);
-    if (one.ok()) entries.push_back((*one)->entry);
+Result<Held> Library::take(std::shared_ptr<Open> one, Clock::time_point until) {
+  std::unique_lock turn(one->mutex, std::try_to_lock);
+  if (!turn) {
+    const Wait wait(*this);
+    if (!wait.ok() || !turn.try_lock_until(until)) {
+      return Error{Code::kInterrupted,
+                   "evaluation '" + one->entry.id + "': in use by others: ask again later"};
+    }
   }
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(open_, [&](const auto& one) { return now.count(one.first) == 0; });
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.modified > b.modified; });
-  return entries;
-}
-
-Result<Held> Library::hold(const std::string& id) {
-  const auto now = files();
-  const auto found = now.find(id);
-  if (found == now.end()) {
-    return not_available("evaluation '" + id + "': unknown: see /api/v1/evaluations");
-  }
-  XSP_TRY(std::shared_ptr<Open> one, open(id, found->second));
-  if (!one->entry.reason.empty()) return failed(one->entry.reason);
-  std::unique_lock turn(one->mutex, kTurn);
-  if (!turn) return Error{Code::kInterrupted, "evaluation '" + id + "': busy: ask again later"};
   Held held(std::move(one), std::move(turn));
-  if (held.open_->database == nullptr) {  // it was closed for others
-    XSP_TRY(store::Database database, store::Database::open(held.open_->path));
-    const std::lock_guard watched(held.open_->watched);
-    held.open_->database = std::make_unique<store::Database>(std::move(database));
-  }
+  XSP_CHECK_OK(read(*held.open_, until));
   return held;
 }
 
+Result<Held> Library::hold(const std::string& id) {
+  const auto path = find(id);
+  if (!path) return not_available("evaluation '" + id + "': unknown: see /api/v1/evaluations");
+  return take(know(id, *path), Clock::now() + kTurn);
+}
+
+Listing Library::list() {
+  Listing listing;
+  const auto now = files(listing.left_out);
+  const auto until = Clock::now() + kTurn;
+  for (const auto& [id, path] : now) {
+    const std::shared_ptr<Open> one = know(id, path);
+    const auto copy = [&one](bool is_final) -> std::optional<Entry> {
+      const std::lock_guard watched(one->watched);
+      if (!is_final && !one->is_read) return std::nullopt;
+      return one->entry;
+    };
+    auto entry = copy(false);
+    if (!entry) {
+      const auto held = take(one, until);
+      entry = copy(true);
+      if (!held.ok()) entry->reason = held.error().text;
+    }
+    listing.entries.push_back(std::move(*entry));
+  }
+  std::vector<std::shared_ptr<Open>> gone;  // closed after the lock
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto one = open_.begin(); one != open_.end();) {
+      const bool is_gone = now.count(one->first) == 0;
+      if (is_gone) gone.push_back(std::move(one->second));
+      one = is_gone ? open_.erase(one) : std::next(one);
+    }
+  }
+  std::sort(listing.entries.begin(), listing.entries.end(),
+            [](const Entry& a, const Entry& b) { return a.modified > b.modified; });
+  return listing;
+}
+
 std::string Library::version(const std::string& id) const {
-  const auto now = files();
-  const auto found = now.find(id);
-  if (found == now.end()) return {};
-  const Stamp stamp = stamp_of(found->second);
-  return std::to_string(stamp.size) + "-" +
-         std::to_string(stamp.modified.time_since_epoch().count());
+  const auto path = find(id);
+  if (!path) return {};
+  const Stamp stamp = stamp_of(*path);
+  return std::to_string(stamp.size) + "-" + std::to_string(stamp.modified_ns) + "-" +
+         std::to_string(stamp.inode);
 }
 
 Held::Held(std::shared_ptr<Library::Open> open, std::unique_lock<std::timed_mutex> turn)
     : open_(std::move(open)), lock_(std::move(turn)) {
   const std::lock_guard watched(open_->watched);
-  open_->held_since = Library::Open::Clock::now();
+  open_->held_since = Library::Clock::now();
 }
 
 Held::~Held() {
   if (!open_) return;
   const std::lock_guard watched(open_->watched);
   open_->held_since.reset();
-  open_->last_used = Library::Open::Clock::now();
+  open_->last_used = Library::Clock::now();
 }
 
 store::Database& Held::database() { return *open_->database; }

@@ -1,7 +1,7 @@
 // Library: the .xsp files of a folder, or a list of them, by name; opened once, and kept open.
 //
-// At most kOpen databases are open at a time. A query that takes longer than the limit is broken
-// off.
+// At most kOpen databases are open at a time, and share the memory that queries may take. A query
+// that takes longer than the limit is broken off.
 //
 // An evaluation's id is its path in the folder, with '/' between its parts, or the name of a file
 // of the list. Files may appear, vanish, change or be half-written at any time: each question looks
@@ -11,12 +11,14 @@
 #ifndef XSP_SERVE_LIBRARY_H_
 #define XSP_SERVE_LIBRARY_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,11 +38,19 @@ struct Entry {
   std::vector<int> batches;                  // measured, ascending
 };
 
+// What a folder holds, newest first.
+struct Listing {
+  std::vector<Entry> entries;
+  // .xsp files that are too many to be listed; nothing: the folder is too large to be looked
+  // through, so there may be more.
+  std::optional<size_t> left_out = 0;
+};
+
 class Held;
 
 class Library {
  public:
-  // Every .xsp file below `folder`, to a depth of kDepth folders, kFiles at most.
+  // Every .xsp file below `folder`, to a depth of kDepth folders; listed are the newest kFiles.
   static Result<std::unique_ptr<Library>> of_folder(const std::filesystem::path& folder);
   // These files; their ids are their names, or their paths where names are the same.
   static Result<std::unique_ptr<Library>> of_files(const std::vector<std::filesystem::path>& files);
@@ -50,36 +60,64 @@ class Library {
 
   static constexpr int kDepth = 4;
   static constexpr size_t kFiles = 1000;
+  static constexpr size_t kVisited = 100'000;  // files and folders of any kind
   static constexpr size_t kOpen = 16;
-  static constexpr std::chrono::seconds kTurn{20};  // those who wait keep a thread each
+  static constexpr size_t kWaiting = 24;  // that wait for others' evaluations: each keeps a thread
+  static constexpr std::chrono::seconds kTurn{20};  // that they wait
 
   // Breaks queries off that take longer; by default none is. Before any other thread comes.
   void limit_queries(std::chrono::milliseconds limit);
+  // What all queries together may take of memory, and each of processors; by default what the
+  // machine has. Before any other thread comes.
+  void limit_memory(uint64_t bytes);
   // The folder; empty for a list.
   const std::filesystem::path& folder() const { return folder_; }
 
-  // Newest first.
-  std::vector<Entry> entries();
-  // Waits until nobody else holds it, kTurn at most: Code::kInterrupted. Unknown id:
-  // Code::kNotAvailable.
+  // One that is not known yet is opened for it, unless others have it for longer than kTurn.
+  Listing list();
+  // Waits until nobody else holds it, kTurn at most: Code::kInterrupted, at once if too many wait
+  // already. Unknown id: Code::kNotAvailable.
   Result<Held> hold(const std::string& id);
+
+  // Leave to wait for what others do, while it lives.
+  class Wait {
+   public:
+    explicit Wait(Library& library);
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    ~Wait();
+    bool ok() const { return is_ok_; }
+
+   private:
+    Library& library_;
+    bool is_ok_;
+  };
   // Tells one state of the file from another; empty: there is no such evaluation.
   std::string version(const std::string& id) const;
 
  private:
   struct Open;
+  class Slot;
   friend class Held;
+  using Clock = std::chrono::steady_clock;
   Library() = default;
-  // Every id with its file, as of now.
-  std::map<std::string, std::filesystem::path> files() const;
-  Result<std::shared_ptr<Open>> open(const std::string& id, const std::filesystem::path& path);
+
+  // The file of that id, as of now; nothing: there is none, or it is no place of the folder.
+  std::optional<std::filesystem::path> find(const std::string& id) const;
+  std::map<std::string, std::filesystem::path> files(std::optional<size_t>& left_out) const;
+  std::shared_ptr<Open> know(const std::string& id, const std::filesystem::path& path);
+  Result<Held> take(std::shared_ptr<Open> one, Clock::time_point until);
+  Status read(Open& one, Clock::time_point until);
+  Result<std::unique_ptr<Slot>> take_slot(Clock::time_point until);
+  bool close_idle();
+  void watch(std::chrono::milliseconds limit);
 
   std::filesystem::path folder_;                        // empty: the list
   std::map<std::string, std::filesystem::path> files_;  // of the list
-  void watch(std::chrono::milliseconds limit);
-  void close_idle();
-
-  mutable std::mutex mutex_;  // of what follows
+  store::ReadLimits limits_;                            // of each database
+  std::atomic<size_t> waiting_{0};
+  std::atomic<size_t> slots_{0};  // that are taken
+  mutable std::mutex mutex_;      // of what follows; nobody opens or closes a file with it
   std::map<std::string, std::shared_ptr<Open>> open_;
   bool is_ending_ = false;
   std::condition_variable ending_;

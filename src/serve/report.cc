@@ -77,7 +77,7 @@ Result<std::vector<Recorded>> requests_of(Library& library) {
   if (!analyze::catalogue().ok()) return analyze::catalogue().error();
   const std::string prefix(kApiPrefix);
   std::vector<Recorded> requests = {{prefix + "/catalogue", ""}, {prefix + "/evaluations", ""}};
-  const std::vector<Entry> entries = library.entries();
+  const std::vector<Entry> entries = library.list().entries;
   for (const Entry& entry : entries) {
     if (!entry.reason.empty()) return failed(entry.reason);
     requests.push_back({prefix + "/evaluations/" + encode(entry.id), ""});

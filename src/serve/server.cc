@@ -5,11 +5,14 @@
 #define CPPHTTPLIB_LISTEN_BACKLOG 512
 #include <arpa/inet.h>
 #include <httplib.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -94,6 +97,33 @@ Result<std::string> make_token() {
 
 namespace {
 
+// Why nobody can listen there, and what to do. Tried anew: the library does not say.
+std::string why_not(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (code != 0) return std::string(gai_strerror(code)) + ": give an address of this machine";
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  const int trial = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  setsockopt(trial, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  const bool is_free = ::bind(trial, found->ai_addr, found->ai_addrlen) == 0;
+  const int reason = is_free ? EADDRINUSE : errno;
+  ::close(trial);
+  switch (reason) {
+    case EADDRINUSE:
+      return "the port is in use: choose another with --listen, or port 0 for any that is free";
+    case EADDRNOTAVAIL:
+      return "no address of this machine: give one, such as 127.0.0.1 or 0.0.0.0";
+    case EACCES:
+      return "a port below 1024 is not yours: choose another with --listen";
+    default:
+      return std::string(std::strerror(reason)) + ": choose another with --listen";
+  }
+}
+
 // A request as the library that parses it reads it, and writes its answer.
 class RequestStream final : public httplib::Stream {
  public:
@@ -154,6 +184,7 @@ struct Server::State {
 
   // Before anything else is looked at.
   bool is_refused(const httplib::Request& request, httplib::Response& response) const;
+  void answer(const httplib::Request& request, httplib::Response& response);
   void receive(const httplib::Request& request, httplib::Response& response,
                const httplib::ContentReader& reader);
 
@@ -190,6 +221,24 @@ bool Server::State::is_refused(const httplib::Request& request, httplib::Respons
     return true;
   }
   return false;
+}
+
+void Server::State::answer(const httplib::Request& request, httplib::Response& response) {
+  Answer answer = api.answer(request.target);
+  response.status = answer.status;
+  if (answer.status == 503) response.set_header("Retry-After", "1");
+  if (!answer.tag.empty()) {
+    // Weak: it is the same whether it is compressed or not.
+    const std::string tag = "W/\"" + answer.tag + "\"";
+    response.set_header("ETag", tag);
+    response.headers.erase("Cache-Control");
+    response.set_header("Cache-Control", "private, no-cache");  // kept, and asked about each time
+    if (request.get_header_value("If-None-Match").find(tag) != std::string::npos) {
+      response.status = 304;
+      return;
+    }
+  }
+  response.set_content(std::move(answer.body), "application/json");
 }
 
 void Server::State::receive(const httplib::Request& request, httplib::Response& response,
@@ -237,6 +286,7 @@ void Server::State::receive(const httplib::Request& request, httplib::Response& 
 Server::Server(Library& library, ServerOptions options)
     : state_(std::make_unique<State>(library, std::move(options))) {
   library.limit_queries(kQuery);
+  library.limit_memory(state_->options.memory_bytes);
   httplib::Server& http = state_->http;
   http.set_payload_max_length(state_->options.max_upload_bytes);
   // Not SO_REUSEPORT, which is the library's choice: a second server would take half the requests.
@@ -270,9 +320,7 @@ Server::Server(Library& library, ServerOptions options)
                          "text/html; charset=utf-8");
   });
   http.Get("/api/.*", [this](const httplib::Request& request, httplib::Response& response) {
-    Answer answer = state_->api.answer(request.target);
-    response.status = answer.status;
-    response.set_content(std::move(answer.body), "application/json");
+    state_->answer(request, response);
   });
   http.Post(kUploadPath, [this](const httplib::Request& request, httplib::Response& response,
                                 const httplib::ContentReader& reader) {
@@ -294,7 +342,7 @@ Result<std::string> Server::listen() {
   }
   if (port < 0) {
     return failed(options.host + ":" + std::to_string(options.port) +
-                  ": cannot listen there: is it in use? choose another with --listen");
+                  ": cannot listen there: " + why_not(options.host, options.port));
   }
   const bool is_v6 = options.host.find(':') != std::string::npos;
   const std::string host = is_v6 ? "[" + options.host + "]" : options.host;

@@ -24,7 +24,8 @@ struct ServerOptions {
   int port = 7777;    // 0: any that is free
   std::string page;   // another page than the one compiled in: its text; empty: that one
   std::string token;  // empty: none is asked for
-  uint64_t max_upload_bytes = 0;  // 0: uploads are refused; they need a token
+  uint64_t max_upload_bytes = 0;              // 0: uploads are refused; they need a token
+  uint64_t memory_bytes = uint64_t{4} << 30;  // of all queries; see Library::limit_memory()
   Limits limits;
 };
 

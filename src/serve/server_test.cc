@@ -27,6 +27,22 @@ TEST_F(ServerTest, SendsThePageAndTheAnswers) {
   EXPECT_NE(rows.find("\"not_measured\""), std::string::npos) << rows;
 }
 
+TEST_F(ServerTest, WhatTheClientHasIsNotSentAgain) {
+  start();
+  for (const char* target : {"/api/v1/catalogue", "/api/v1/evaluations/deep%2Fa%20b.xsp"}) {
+    const std::string first = get(target);
+    const size_t at = first.find("ETag: ");
+    ASSERT_NE(at, std::string::npos) << first;
+    const std::string tag = first.substr(at + 6, first.find("\r\n", at) - at - 6);
+    const std::string same = get(target, std::string(kHost) + "If-None-Match: " + tag + "\r\n");
+    EXPECT_EQ(status_of(same), 304);
+    EXPECT_TRUE(same.ends_with("\r\n\r\n")) << "an answer without a body";
+    const std::string other = get(target, std::string(kHost) + "If-None-Match: W/\"0\"\r\n");
+    EXPECT_EQ(status_of(other), 200);
+  }
+  EXPECT_EQ(get("/api/v1/none").find("ETag"), std::string::npos);
+}
+
 TEST_F(ServerTest, RefusesWhatLeadsOutOfTheFolder) {
   const fs::path outside = folder_.string() + "_outside.xsp";
   make(outside);
@@ -79,6 +95,21 @@ TEST_F(ServerTest, AnswersOnTheLoopbackToItsOwnNamesAlone) {
   EXPECT_EQ(status_of(get("/", "Host: 127.evil.example:7777\r\nConnection: close\r\n")), 421);
   EXPECT_EQ(status_of(get("/", "Host: localhost:7777\r\nConnection: close\r\n")), 200);
   EXPECT_EQ(status_of(get("/", "Host: [::1]:7777\r\nConnection: close\r\n")), 200);
+}
+
+TEST_F(ServerTest, SaysWhyItCannotListen) {
+  start();
+  ServerOptions options;
+  options.port = port_;
+  const auto first = Library::of_folder(folder_).value();
+  const auto second = Library::of_folder(folder_).value();
+  const auto taken = Server(*first, options).listen();
+  ASSERT_FALSE(taken.ok());
+  EXPECT_NE(taken.error().text.find("the port is in use"), std::string::npos);
+  options.host = "192.0.2.1";  // reserved for documents: nobody's
+  const auto other = Server(*second, options).listen();
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().text.find("no address of this machine"), std::string::npos);
 }
 
 TEST(LoopbackTest, IsAnAddressAndNoNameThatLooksLikeOne) {

@@ -1,5 +1,5 @@
 // Where answers come from: the server that sent this page or, in a report, the answers recorded in it.
-import type { Catalogue, Evaluation, EvaluationEntry, Rows } from './types';
+import type { Catalogue, Evaluation, EvaluationList, Rows } from './types';
 
 export const API = '/api/v1';
 
@@ -96,7 +96,7 @@ export const getOnce = <T>(route: string, query: Query, signal: AbortSignal): Pr
 const of = (evaluation: string) => `/evaluations/${encodeURIComponent(evaluation)}`;
 
 export const catalogue = () => get<Catalogue>('/catalogue');
-export const evaluations = () => get<{ evaluations: EvaluationEntry[] }>('/evaluations');
+export const evaluations = () => get<EvaluationList>('/evaluations');
 export const evaluation = (id: string) => get<Evaluation>(of(id));
 export const analysis = (id: string, name: string, parameters: Query = {}) =>
   get<Rows>(`${of(id)}/analyses/${name}`, parameters);

@@ -46,6 +46,11 @@ export interface EvaluationEntry {
   batches: number[];
 }
 
+export interface EvaluationList {
+  evaluations: EvaluationEntry[];
+  left_out: number | null; // that are too many to be listed; null: more than could be looked for
+}
+
 export interface Run {
   run_id: number;
   levels: string;

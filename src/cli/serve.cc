@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cli/verbs.h"
+#include "evaluate/machine.h"
 #include "serve/server.h"
 
 namespace xsp::cli {
@@ -23,6 +24,7 @@ struct Options {
   std::string token_file;
   bool upload = false;
   uint64_t max_upload = uint64_t{1} << 30;
+  uint64_t memory = 0;  // 0: a quarter of what is available
 };
 
 // Of the file, or of the environment; one that is made up where others can reach the server.
@@ -48,6 +50,9 @@ Status parse_listen(const std::string& text, serve::ServerOptions& options) {
     return usage("--listen '" + text + "': not HOST:PORT: give one, such as 127.0.0.1:7777");
   }
   options.host = text.substr(0, colon);
+  if (options.host.empty()) {
+    return usage("--listen '" + text + "': no host: give 127.0.0.1, or 0.0.0.0 for others");
+  }
   if (options.host.starts_with('[') && options.host.ends_with(']')) {
     options.host = options.host.substr(1, options.host.size() - 2);
   }
@@ -64,6 +69,12 @@ Status serve_folder(const Options& options) {
   }
   XSP_TRY(chosen.token, find_token(options, chosen.host));
   if (options.upload) chosen.max_upload_bytes = options.max_upload;
+  const auto available = evaluate::Machine().available_memory_bytes();
+  if (options.memory != 0) {
+    chosen.memory_bytes = options.memory;
+  } else if (available) {
+    chosen.memory_bytes = *available / 4;
+  }
   XSP_TRY(auto library, serve::Library::of_folder(options.folder));
   // The signals are waited for by a thread of their own: a handler may do next to nothing.
   sigset_t signals;
@@ -91,23 +102,35 @@ Status serve_folder(const Options& options) {
 void add_serve(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("serve", "Show every .xsp file of a folder in the browser");
-  verb->add_option("DIR", options->folder, "The folder; by default the current one")->type_name("");
+  verb->add_option("DIR", options->folder, "The folder with .xsp files; by default this one")
+      ->type_name("");
   verb->add_option("--listen", options->listen, "Where to listen; port 0: any that is free")
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  verb->add_option("--page", options->page, "Serve this page, for those who work on it (see web/)")
-      ->type_name("FILE");
   verb->add_option("--token-file", options->token_file,
-                   "A file with the token that requests must have; or set XSP_TOKEN")
+                   "The token that requests must have, in a file; or set XSP_TOKEN")
       ->type_name("FILE");
+  verb->add_option("--memory", options->memory,
+                   "What queries may take, such as 4GB; by default a quarter of what is free")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false));
   verb->add_flag("--upload", options->upload,
                  "Let those who have the token add evaluations to the folder");
   verb->add_option("--max-upload", options->max_upload, "The largest of them, such as 500MB")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false));
+  verb->add_option("--page", options->page, "Another page than xsp's own, for those who work on it")
+      ->type_name("FILE");
   verb->footer(
-      "It listens on this machine alone. Elsewhere, or with --upload, it asks for a token: the\n"
-      "address that it prints has it. Its API: docs/http_api.md.\n"
+      "Open the address that it prints. New files appear as they come; it only reads them.\n"
+      "\n"
+      "It listens on this machine alone. Elsewhere, or with --upload, it asks for a token; the\n"
+      "address that it prints has it. Nothing is encrypted: beyond a network that you trust, go\n"
+      "through ssh. From your own machine to one where it runs:\n"
+      "  ssh -L 7777:127.0.0.1:7777 MACHINE xsp serve results\n"
+      "\n"
+      "The page's data are for your programs, too: docs/http_api.md.\n"
+      "  curl -s http://127.0.0.1:7777/api/v1/evaluations\n"
       "\n"
       "Examples:\n"
       "  xsp serve                               the current folder, at http://127.0.0.1:7777/\n"

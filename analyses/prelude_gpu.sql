@@ -233,7 +233,8 @@ CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
     SELECT layer AS name, min(ordinal) AS first, sum(per_inference) AS kernels, sum(latency_ns) AS kernel_ns,
       sum(flops) AS flops, sum(dram_read_bytes) AS dram_read_bytes, sum(dram_write_bytes) AS dram_write_bytes,
       sum(dram_bytes) AS dram_bytes, weighted_mean(occupancy_pct, latency_ns) AS occupancy_pct,
-      max_by(pipe, flops) AS pipe, mixed_peak(flops, peak_flops) AS peak_flops, max(peak_bytes) AS peak_bytes,
+      first(pipe ORDER BY flops DESC, pipe DESC) FILTER (flops IS NOT NULL) AS pipe,
+      mixed_peak(flops, peak_flops) AS peak_flops, max(peak_bytes) AS peak_bytes,
       sum(latency_ns) FILTER (counted IS NOT NULL) AS uncounted_ns, min(counted) AS uncounted_why
     FROM kernel_facts([chosen_batch(6, wanted_batch)], wanted_source) GROUP BY layer),
   seen AS (SELECT DISTINCT name FROM site_names([chosen_run(6, wanted_batch)], 3)),

@@ -81,7 +81,11 @@ missed AS (
   WHERE counted_flops > 0 AND tensor_flops = 0 AND precision <> 'fp64'
     AND regexp_matches(lower(type), 'conv|linear|gemm|matmul|mm$|attention')),
 elementwise AS (
-  SELECT count(*) AS layers, sum(ns) AS ns, mode(type) AS most FROM cost JOIN operator_cost USING (operator)
+  SELECT count(*) AS layers, sum(ns) AS ns,
+    -- The commonest type; of several, the first by name (mode() takes any).
+    list_sort(list_transform(map_entries(histogram(type)), lambda one: {'less': -one.value, 'type': one.key}))[1].type
+      AS most
+  FROM cost JOIN operator_cost USING (operator)
   WHERE ns > 0 AND (rule = 'output' OR regexp_matches(lower(operator), '^(relu6?|clip|hardtanh|clamp)_?$'))
     AND NOT regexp_matches(lower(operator), 'softmax|layer_?norm|instance|group|skip|rms|simplified|rotary|cumsum')),
 memory_bound AS (

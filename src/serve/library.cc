@@ -180,6 +180,7 @@ std::unique_ptr<Library> Library::again() const {
   std::unique_ptr<Library> library(new Library);
   library->folder_ = folder_;
   library->files_ = files_;
+  library->limits_ = limits_;
   return library;
 }
 

@@ -51,7 +51,7 @@ test('a layer is what the bars and boxes show, the others are dimmed', async ({ 
   await expect(bars).toHaveCount(all);
   const opacities = () =>
     bars.evaluateAll((some) => some.map((one) => one.getAttribute('opacity')));
-  expect((await opacities()).filter((one) => one === '1')).toHaveLength(1);
+  await expect.poll(async () => (await opacities()).filter((one) => one === '1').length).toBe(1);
   const boxes = page.getByRole('figure').nth(1).locator('svg g[opacity]');
   await expect(boxes).toHaveCount(all);
   const bright = await boxes.evaluateAll(

@@ -37,6 +37,7 @@ test('a point says what it is, is chosen by a click, opened by a double click', 
   await open(page);
   // The longest is the largest: its area is its share of the time.
   const largest = page.locator('circle.point').first();
+  await expect(largest).toBeVisible();
   const radii = await page
     .locator('circle.point')
     .evaluateAll((all) => all.map((one) => Number(one.getAttribute('r'))));

@@ -60,7 +60,7 @@ for (const place of [live, report]) {
       expect(colours).toBeGreaterThan(20);
       await page.getByRole('button', { name: 'table' }).click();
       const rows = page.getByRole('table', { name: /^Spans in view of/ }).getByRole('row');
-      expect(await rows.count()).toBeGreaterThan(20);
+      await expect.poll(() => rows.count()).toBeGreaterThan(20);
     });
   }
 }

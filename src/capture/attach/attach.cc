@@ -24,6 +24,9 @@
 namespace xsp::capture {
 namespace {
 
+// Its pages are taken at once, by every process, most of which are short: a tenth of a second at a
+// span every 3 us, which is more than Python emits, and the ring is drained many times meanwhile.
+constexpr uint32_t kRingBytes = 1u << 20;
 constexpr uint32_t kLockWaitMs = 1000;
 constexpr size_t kCommandBytesMax = 4000;  // a text of the trace has room for 4096
 
@@ -92,6 +95,7 @@ void start_recording(const char* folder) {
   xsp_options options = {};
   options.struct_size = sizeof options;
   options.path = path;
+  options.ring_bytes = kRingBytes;
   const int error = xsp_start(&options);
   if (error != 0) {
     // A program that starts its own recording is recorded there.
@@ -128,12 +132,21 @@ void emit_forked() {
   xsp_emit(&span);
 }
 
+bool has_recorded() {
+  xsp_counts counts = {};
+  counts.struct_size = sizeof counts;
+  xsp_get_counts(&counts);
+  return counts.recorded != 0;
+}
+
 }  // namespace
 
-void end_process() {
+void end_process(bool is_exec) {
   // A child of vfork shares this memory, and must leave it alone.
   if (!attached.is_recording || attached.process != getpid()) return;
   KeepErrno keep_errno;
+  // Most children of a fork go on to exec at once: they leave no file.
+  if (is_exec && attached.span.start == 0 && !has_recorded()) return;
   attached.is_recording = false;
   // A signal's handler that ends the process may have interrupted a thread that holds our lock.
   if (xsp_flush_within(kLockWaitMs) != 0) return;
@@ -162,4 +175,4 @@ __attribute__((constructor)) static void attach() {
   c::start_recording(folder);
 }
 
-__attribute__((destructor)) static void detach() { c::end_process(); }
+__attribute__((destructor)) static void detach() { c::end_process(false); }

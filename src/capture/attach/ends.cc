@@ -66,7 +66,7 @@ bool gather(const char* first, va_list* rest, char** out) {
 
 template <typename Call>
 int exec_with(Call call) {
-  xsp::capture::end_process();
+  xsp::capture::end_process(true);
   const int result = call();
   xsp::capture::exec_failed();
   return result;
@@ -125,13 +125,13 @@ XSP_API int execle(const char* path, const char* argument, ...) noexcept {
 }
 
 XSP_API void _exit(int status) {
-  xsp::capture::end_process();
+  xsp::capture::end_process(false);
   next().exit(status);
   __builtin_unreachable();
 }
 
 XSP_API void _Exit(int status) noexcept {
-  xsp::capture::end_process();
+  xsp::capture::end_process(false);
   next().exit(status);
   __builtin_unreachable();
 }

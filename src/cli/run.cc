@@ -73,10 +73,8 @@ Result<int> run(const Options& options) {
   request.is_leveled = options.is_leveled;
   const std::string subject = subject_of(options.command);
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
-  request.facts = {{"model", subject},
-                   {"command", joined(options.command)},
-                   {"device", "cpu"},
-                   {"xsp_version", XSP_VERSION}};
+  request.facts = {
+      {"model", subject}, {"command", joined(options.command)}, {"xsp_version", XSP_VERSION}};
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
   int wait_status = -1;
   const auto outcome = evaluate::attach(request, installation, &wait_status);

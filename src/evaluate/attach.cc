@@ -46,7 +46,7 @@ std::vector<uint32_t> runs_of(const AttachRequest& request) {
 std::map<std::string, std::string> facts_of(const AttachRequest& request) {
   std::map<std::string, std::string> facts = request.facts;
   for (uint32_t level = XSP_LEVEL_MODEL; level <= XSP_LEVEL_KERNEL; ++level) {
-    if ((request.levels & ~kAttachedLevels & XSP_LEVEL_BIT(level)) == 0) continue;
+    if ((kAttachedLevels & XSP_LEVEL_BIT(level)) != 0) continue;
     facts["not_measured." + std::string(level_name(level))] =
         "xsp run does not record it yet: xsp profile does";
   }
@@ -204,7 +204,6 @@ Status ingest_run(store::Database& database, int run_id, uint32_t levels,
   store::RunInfo run;
   run.run_id = run_id;
   run.levels = levels_text(levels);
-  run.device = "cpu";
   run.stopped_by = "end";
   XSP_TRY(const store::IngestReport report, store::ingest(database, run, traces));
   outcome->processes += traces.size();

@@ -47,6 +47,8 @@
 namespace xsp::trace {
 namespace {
 
+constexpr int kFirstFd = 500;
+
 // Writing beyond RLIMIT_FSIZE raises SIGXFSZ, whose default is death: hold it back, and take it
 // away.
 class NoFileSizeSignal {
@@ -97,10 +99,16 @@ size_t block_area_bytes() {
 }
 
 int Writer::open(const char* path, const FileHeader& header, uint64_t limit_bytes) {
-  const int fd = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+  int fd = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
   if (fd < 0) return errno;
+  // Programs use the low numbers as if they were alone: a shell's `exec 3<file`.
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kFirstFd);
+  if (high >= 0) {
+    ::close(fd);
+    fd = high;
+  }
   fd_ = fd;
-  struct stat status;
+  struct stat status = {};
   int error = 0;
   if (fstat(fd, &status) != 0) {
     error = errno;
@@ -111,6 +119,8 @@ int Writer::open(const char* path, const FileHeader& header, uint64_t limit_byte
   } else if (ftruncate(fd, 0) != 0) {
     error = errno;
   }
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
   alignas(8) uint8_t page[kPageBytes] = {};
   FileHeader complete = header;
   complete.crc = crc32c(&complete, offsetof(FileHeader, crc));
@@ -142,8 +152,20 @@ int Writer::open(const char* path, const FileHeader& header, uint64_t limit_byte
   return error;
 }
 
+bool Writer::is_ours() const {
+  struct stat status;
+  return fd_ >= 0 && fstat(fd_, &status) == 0 && status.st_dev == device_ &&
+         status.st_ino == inode_;
+}
+
+void Writer::cut() {
+  if (!is_ours()) return;
+  [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(end_));
+}
+
 int Writer::write_at(const void* bytes, size_t size, uint64_t offset) {
   if (limit_ != 0 && offset + size > limit_) return EFBIG;
+  if (!is_ours()) return EBADF;
   NoFileSizeSignal guard;
   const uint8_t* from = static_cast<const uint8_t*>(bytes);
   while (size > 0) {
@@ -168,7 +190,7 @@ int Writer::append(ChunkType type, uint8_t* buffer, size_t payload_bytes) {
   const int error = write_at(buffer, size, end_);
   if (error != 0) {
     // A reader must not take the torn rest for a chunk. If even this fails, its checksum says so.
-    [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(end_));
+    cut();
     return error;
   }
   end_ += size;
@@ -186,7 +208,7 @@ int Writer::append_lane(void* page, const LaneBlock& block, uint64_t* offset, bo
   int error = write_at(&block, sizeof block, at);
   if (error == 0) error = write_at(&header, sizeof header, end_);
   if (error != 0) {
-    [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(end_));
+    cut();
     return error;
   }
   end_ = at + kPageBytes;
@@ -207,7 +229,7 @@ int Writer::write_session() { return is_mapped_ ? 0 : write_page(page_, 0); }
 
 void Writer::close() {
   if (page_ != nullptr) munmap(page_, kPageBytes);
-  if (fd_ >= 0) ::close(fd_);
+  if (is_ours()) ::close(fd_);
   page_ = nullptr;
   session_ = nullptr;
   fd_ = -1;

@@ -5,6 +5,8 @@
 #ifndef XSP_TRACE_WRITER_H_
 #define XSP_TRACE_WRITER_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -41,8 +43,14 @@ class Writer {
 
  private:
   int write_at(const void* bytes, size_t size, uint64_t offset);
+  // A program that closes all descriptors closes ours, and its next file may get the number: that
+  // file is neither written to nor closed here, and writing fails with EBADF.
+  bool is_ours() const;
+  void cut();  // back to end_, after a write that failed
 
   int fd_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   SessionBlock* session_ = nullptr;
   uint8_t* page_ = nullptr;
   bool is_mapped_ = false;

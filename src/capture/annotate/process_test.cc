@@ -1,4 +1,5 @@
 // Processes and threads that end, fork, and are killed.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -155,6 +156,36 @@ TEST(Process, AFlushInAHandlerGivesUp) {
   sigaction(SIGUSR1, &before, nullptr);
   EXPECT_GT(flushes_given_up, 0);
   ASSERT_EQ(xsp_stop(), 0);
+}
+
+// The descriptor of a file of this process; -1: it has none.
+int descriptor_of(const std::string& path) {
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    if (fs::read_symlink(entry.path(), error) == path) return std::stoi(entry.path().filename());
+  }
+  return -1;
+}
+
+TEST(Process, AFileThatTakesTheTracesDescriptorIsLeftAlone) {
+  Scratch scratch;
+  ASSERT_EQ(start(scratch.path()), 0);
+  emit_nested(10);
+  xsp_flush();
+  const int ours = descriptor_of(scratch.path());
+  EXPECT_GE(ours, 500) << "programs use the low ones";
+  const std::string other = scratch.path("other");
+  const int theirs = open(other.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(dup2(theirs, ours), ours);
+  emit_nested(10);
+  xsp_flush();
+  EXPECT_NE(xsp_stop(), 0);
+  EXPECT_EQ(fs::file_size(other), 0u);
+  EXPECT_EQ(fcntl(ours, F_GETFD), 0) << "it is closed, or another's";
+  close(ours);
+  close(theirs);
+  // What was written before is good.
+  EXPECT_EQ(count_spans(open_trace(scratch.path())), 20u);
 }
 
 TEST(Process, EndsWithoutStopping) {

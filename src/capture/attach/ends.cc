@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr int kArgumentsMax = 4096;  // of the forms of exec that list them
+constexpr int kArgumentsMax = 1024;  // of the forms of exec that list them; they lie on the stack
 
 // The C library's own. Looked up before main(): later, in a child of fork, the loader's lock may be
 // held by a thread that is not there.

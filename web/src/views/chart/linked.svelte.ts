@@ -31,6 +31,14 @@ export class Linked {
   title(row: Cell[] | undefined): string {
     return (row && labelOf(this.subject, row)) ?? '';
   }
+  // What a Scrub does with its points, each of which stands for a row.
+  picks(rowAt: (index: number) => Cell[] | undefined) {
+    if (!this.canChoose) return {};
+    return {
+      onchoose: (index: number) => this.choose(rowAt(index)),
+      onopen: (index: number) => this.open(rowAt(index)),
+    };
+  }
   // On the page of a layer or a kernel, another one's page is what can be chosen.
   choose(row: Cell[] | undefined) {
     if (this.subject.own === place.page) this.open(row);

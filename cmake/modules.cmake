@@ -69,7 +69,8 @@ endfunction()
 
 # xsp_plugins(FOLDER): each FOLDER/NAME.cc, and FOLDER/NAME/*.cc if there are any, become
 # lib/xsp/FOLDER/NAME.so. FOLDER/NAME.cmake, if there, is included after the target exists; it may find
-# libraries, or set XSP_SKIP to the reason why the plugin cannot be built here.
+# libraries, or set XSP_SKIP to the reason why the plugin cannot be built here. FOLDER/NAME.get says how
+# `xsp doctor --install NAME` gets its framework.
 function(xsp_plugins folder)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.cc")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -94,6 +95,16 @@ function(xsp_plugins folder)
       set_property(GLOBAL APPEND PROPERTY xsp_plugins ${target})
     endif()
   endforeach()
+endfunction()
+
+# xsp_frameworks(FOLDER): the tables FOLDER/NAME.get, and what reads them, where the program finds both.
+function(xsp_frameworks folder)
+  file(GLOB tables CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.get")
+  set(script "${CMAKE_SOURCE_DIR}/tools/get_framework.sh")
+  file(COPY ${tables} "${script}" DESTINATION "${CMAKE_BINARY_DIR}/lib/xsp/${folder}")
+  install(FILES ${tables} DESTINATION lib/xsp/${folder})
+  install(PROGRAMS "${script}" DESTINATION lib/xsp/${folder})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${tables} "${script}")
 endfunction()
 
 # xsp_catalogue(): the text of every analyses/*.sql, compiled into the analyze module.

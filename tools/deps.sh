@@ -9,6 +9,7 @@
 # and unpacked below ${XDG_CACHE_HOME:-~/.cache}/xsp/deps, where CMake looks for it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+tools="$PWD/tools"
 
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/xsp"
 deps="$cache/deps"
@@ -52,11 +53,7 @@ install_debian_packages() {
 
 # fetch_SOURCE PACKAGE VERSION: leaves exactly one archive in the current folder.
 fetch_npm() { npm pack --ignore-scripts --silent "$1@$2"; }
-fetch_pip() {
-  python3 -m pip download --no-deps --only-binary=:all: --implementation cp --python-version 311 \
-    --abi cp311 --abi none --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
-    --platform manylinux2014_x86_64 "$1==$2"
-}
+fetch_pip() { "$tools/get_framework.sh" --wheel "$1" "$2"; }
 # From the next Debian release's archive, without adding it to the system: runs `apt-get OPTIONS "$@"` on it.
 trixie() {
   local apt; apt=$(mktemp -d)
@@ -135,3 +132,8 @@ install_web_packages() {
   ln -sfn ../../web/node_modules tests/browser/node_modules
 }
 install_web_packages
+
+# The frameworks that the tests of their adapters run, where users have them as well.
+if [ "${1:-}" != --build ]; then
+  for name in $(tools/get_framework.sh --list); do tools/get_framework.sh "$name"; done
+fi

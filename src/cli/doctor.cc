@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -359,19 +361,33 @@ Status doctor(const OutputOptions& options) {
   return write_stdout(render(sheet_of(findings), options, terminal));
 }
 
+// Becomes the program that fetches the framework which an adapter runs.
+Status install(const std::string& framework) {
+  XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
+  const fs::path script = installation.adapters / "get_framework.sh";
+  ::execl(script.c_str(), script.c_str(), framework.c_str(), nullptr);
+  return failed(script.string() + ": cannot be run: " + std::strerror(errno) + ": reinstall xsp");
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<OutputOptions>();
+  auto framework = std::make_shared<std::string>();
   CLI::App* verb =
       app.add_subcommand("doctor", "What can be measured here, and if not, why not and what to do");
   add_output_options(*verb, *options, false);
+  verb->add_option("--install", *framework,
+                   "Fetch the framework that this adapter runs, in the version that xsp is tested "
+                   "with, to ~/.cache/xsp/frameworks: tensorflow, ...")
+      ->type_name("NAME");
   verb->footer(
       "Examples:\n"
       "  xsp doctor\n"
+      "  xsp doctor --install tensorflow\n"
       "  xsp doctor --format json | jq '.[] | select(.status != \"available\")'");
-  verb->callback([options, &exit_status] {
-    const Status status = doctor(*options);
+  verb->callback([options, framework, &exit_status] {
+    const Status status = framework->empty() ? doctor(*options) : install(*framework);
     exit_status = status.ok() ? 0 : report(status.error());
   });
 }

@@ -46,5 +46,14 @@ TEST_F(DoctorTest, PeopleGetItWithoutShortening) {
   EXPECT_EQ(finished.out.find("\x1b"), std::string::npos);  // no terminal, no colours
 }
 
+TEST_F(DoctorTest, WhatCannotBeInstalledIsSaid) {
+  const Finished finished = run({"doctor", "--install", "abacus"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err.rfind("error: abacus: there is no such framework to install: choose", 0),
+            0u)
+      << finished.err;
+  EXPECT_NE(finished.err.find("tensorflow"), std::string::npos) << finished.err;
+}
+
 }  // namespace
 }  // namespace xsp::integration

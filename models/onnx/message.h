@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/onnx/graph.h"
-#include "models/onnx/wire.h"
+#include "models/wire.h"
 
 namespace xsp::models {
 

@@ -5,7 +5,7 @@
 
 #include "models/onnx/fields.h"
 #include "models/onnx/message.h"
-#include "models/onnx/wire.h"
+#include "models/wire.h"
 
 namespace xsp::models {
 namespace {

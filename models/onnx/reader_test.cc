@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "models/onnx/fields.h"
-#include "models/onnx/wire.h"
+#include "models/wire.h"
 
 namespace xsp::models {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/onnx/fields.h"
-#include "models/onnx/wire.h"
+#include "models/wire.h"
 
 namespace xsp::models {
 namespace {

@@ -1,14 +1,15 @@
-// Protocol buffers' wire format, as far as ONNX needs it. A message is a row of fields:
+// Protocol buffers' wire format, as far as the formats of models and profiles need it. A message is
+// a row of fields:
 //
-//   field   = key value              key = varint(number << 3 | type)
-//   type 0  : varint                 7 bits per byte, lowest first, high bit: more follow; <= 10
-//   bytes type 1  : 8 bytes, type 5: 4 bytes, little-endian type 2  : varint length, then that many
-//   bytes: text, a message, or packed numbers
+//   field   = key value    key = varint(number << 3 | type)
+//   type 0  : varint       7 bits per byte, lowest first, high bit: more follow; <= 10 bytes
+//   type 1  : 8 bytes, type 5: 4 bytes, little-endian
+//   type 2  : varint length, then that many bytes: text, a message, or packed numbers
 //
 // Reading never copies what is not asked for: a field's body is a range of the source, and a
 // weight of 400 MB is skipped by a seek.
-#ifndef XSP_MODELS_ONNX_WIRE_H_
-#define XSP_MODELS_ONNX_WIRE_H_
+#ifndef XSP_MODELS_WIRE_H_
+#define XSP_MODELS_WIRE_H_
 
 #include <cstdint>
 #include <memory>
@@ -90,4 +91,4 @@ void put_header(std::string* out, uint32_t number, uint64_t length);
 
 }  // namespace xsp::models::wire
 
-#endif  // XSP_MODELS_ONNX_WIRE_H_
+#endif  // XSP_MODELS_WIRE_H_

@@ -1,4 +1,4 @@
-#include "models/onnx/wire.h"
+#include "models/wire.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

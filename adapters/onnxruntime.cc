@@ -22,7 +22,7 @@
 #include "adapters/onnxruntime/library.h"
 #include "adapters/onnxruntime/profile.h"
 #include "adapters/onnxruntime/session.h"
-#include "xsp/plugin.hpp"
+#include "xsp/adapter.hpp"
 
 namespace {
 
@@ -190,30 +190,6 @@ xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* coun
   return XSP_OK;
 }
 
-// Why a tensor is not one for this input; empty: it is.
-std::string mismatch(const Signature& signature, const xsp_tensor& tensor) {
-  if (tensor.dtype != signature.dtype) {
-    return std::string("its type is ") + xsp::dtype_name(signature.dtype) + ", not " +
-           xsp::dtype_name(tensor.dtype);
-  }
-  if (tensor.rank != signature.dimensions.size()) {
-    return "it has " + std::to_string(signature.dimensions.size()) + " dimensions, not " +
-           std::to_string(tensor.rank);
-  }
-  size_t bytes = xsp::dtype_bytes(tensor.dtype);
-  for (uint32_t d = 0; d < tensor.rank; ++d) {
-    const int64_t wanted = signature.dimensions[d];
-    if (tensor.dimensions[d] < 0 || (wanted >= 0 && tensor.dimensions[d] != wanted)) {
-      return "dimension " + std::to_string(d) + " is " + std::to_string(wanted) + ", not " +
-             std::to_string(tensor.dimensions[d]);
-    }
-    if (__builtin_mul_overflow(bytes, static_cast<size_t>(tensor.dimensions[d]), &bytes)) {
-      return "its shape is impossible";
-    }
-  }
-  return bytes == tensor.data_bytes ? "" : "its values are not as many as its shape says";
-}
-
 xsp_status bad_input(xsp_model* model, const char* name, const std::string& why) {
   return fail(model->host, XSP_BAD_INPUT,
               std::string("input '") + name + "': " + why + ": see the model's signature");
@@ -254,7 +230,7 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
       if (index == model->inputs.size()) {
         return bad_input(model, tensor.name, "the model has no such input");
       }
-      const std::string why = mismatch(model->inputs[index], tensor);
+      const std::string why = xsp::mismatch(model->input_infos[index], tensor);
       if (!why.empty()) return bad_input(model, tensor.name, why);
       const xsp_status status = set_input(model, index, tensor);
       if (status != XSP_OK) return status;

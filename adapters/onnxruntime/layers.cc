@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "adapters/onnxruntime/text.h"
 #include "models/onnx/provenance.h"
 #include "models/onnx/reader.h"
-#include "xsp/plugin.hpp"
+#include "xsp/adapter.hpp"
 
 namespace xsp::ort {
 namespace {

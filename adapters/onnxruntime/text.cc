@@ -1,9 +1,8 @@
 #include "adapters/onnxruntime/text.h"
 
 #include <cctype>
-#include <cstdio>
 
-#include "xsp/plugin.hpp"
+#include "xsp/adapter.hpp"
 
 namespace xsp::ort {
 namespace {
@@ -39,15 +38,7 @@ size_t after_location(std::string_view text, size_t at) {
 }  // namespace
 
 std::string condensed(std::string_view message) {
-  std::string text;
-  for (const char c : message) {
-    const bool is_space = std::isspace(static_cast<unsigned char>(c)) != 0;
-    if (!is_space) {
-      text += c;
-    } else if (!text.empty() && text.back() != ' ') {
-      text += ' ';
-    }
-  }
+  std::string text = one_line(message, message.size());
   // ".../core/graph/model.cc:181 signature message"
   for (const std::string_view extension : {".cc:", ".h:"}) {
     for (size_t at = text.find(extension); at != std::string::npos; at = text.find(extension)) {
@@ -66,43 +57,7 @@ std::string condensed(std::string_view message) {
     }
     text.erase(at, after_location(text, at) - at);
   }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
-  if (text.size() > kMessageMax) text = text.substr(0, kMessageMax) + "...";
-  return text;
-}
-
-std::string json_string(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : valid_utf8(text)) {
-    if (c == '"' || c == '\\') {
-      json += '\\';
-      json += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
-      json += escaped;
-    } else {
-      json += c;
-    }
-  }
-  return json + '"';
-}
-
-std::string json_strings(const std::vector<std::string>& texts) {
-  std::string json = "[";
-  for (const std::string& text : texts) json += (json.size() == 1 ? "" : ",") + json_string(text);
-  return json + "]";
-}
-
-std::string json_shapes(const std::vector<std::vector<int64_t>>& shapes) {
-  std::string json = "[";
-  for (const auto& shape : shapes) {
-    json += json.size() == 1 ? "[" : ",[";
-    for (size_t i = 0; i < shape.size(); ++i)
-      json += (i == 0 ? "" : ",") + std::to_string(shape[i]);
-    json += "]";
-  }
-  return json + "]";
+  return one_line(text, kMessageMax);
 }
 
 }  // namespace xsp::ort

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "xsp/adapter.hpp"
+
 namespace xsp::ort {
 namespace {
 

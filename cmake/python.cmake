@@ -17,7 +17,8 @@ function(xsp_python)
     install(FILES "${CMAKE_SOURCE_DIR}/python/${source}" DESTINATION "lib/xsp/python/${part}")
   endforeach()
   # Of the stable ABI: whichever Python's headers they were, it serves every Python from 3.8 on.
-  add_library(xsp_python_native MODULE "${CMAKE_SOURCE_DIR}/python/xsp/_native.c")
+  file(GLOB native_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/xsp/*.c")
+  add_library(xsp_python_native MODULE ${native_sources})
   target_include_directories(xsp_python_native SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
   target_link_libraries(xsp_python_native PRIVATE xsp_flags xsp_annotate)
   set_target_properties(xsp_python_native PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so

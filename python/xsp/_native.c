@@ -10,53 +10,115 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "calls.h"
+#include "modules.h"
+#include "observer.h"
 #include "xsp/xsp.h"
 
-#define DEPTH_MAX 1024
-
-typedef struct Stack {
-  uint32_t depth; /* may exceed DEPTH_MAX: those beyond are not recorded */
-  xsp_span spans[DEPTH_MAX];
-} Stack;
-static __thread Stack stack;
-
 static uint32_t iteration_key;
+static uint32_t batch_key;
 static int64_t iterations; /* of the outermost modules; the interpreter's lock guards it */
+static PyObject* name_modules;
 
-static xsp_span* push(uint32_t level, uint32_t site_id) {
-  const uint32_t at = stack.depth++;
-  if (at >= DEPTH_MAX) return NULL;
-  xsp_site site = {NULL, NULL, level, site_id};
-  stack.spans[at] = site_id == 0 ? (xsp_span){0, 0, 0, 0} : xsp_begin(&site);
-  return &stack.spans[at];
+/* What enter() answers. */
+enum { NOT_RECORDED = 0, RECORDED = 1, IS_MODEL = 2 };
+
+static long enter_module(const Module* module, int is_inner) {
+  const uint32_t level = is_inner ? XSP_LEVEL_LAYER : XSP_LEVEL_MODEL;
+  const uint32_t site = is_inner ? module->layer_site : module->model_site;
+  Call* call = xsp_call_open(level, site, module->owner);
+  if (call == NULL) return NOT_RECORDED;
+  if (is_inner) return RECORDED;
+  xsp_span_int(&call->span, iteration_key, iterations++);
+  return call->span.start != 0 ? IS_MODEL : RECORDED;
 }
 
-static PyObject* begin_module(PyObject* self, PyObject* args) {
+static PyObject* enter(PyObject* self, PyObject* object) {
   (void)self;
-  unsigned int model_site = 0;
-  unsigned int layer_site = 0;
-  if (!PyArg_ParseTuple(args, "II", &model_site, &layer_site)) return NULL;
-  if (stack.depth != 0) {
-    push(XSP_LEVEL_LAYER, layer_site);
-  } else {
-    if (iteration_key == 0) iteration_key = xsp_intern_key("iteration");
-    xsp_span* span = push(XSP_LEVEL_MODEL, model_site);
-    xsp_span_int(span, iteration_key, iterations++);
+  const Call* around = xsp_call_innermost();
+  const int is_inner = around != NULL && around->is_inner;
+  if (!is_inner) xsp_observer_follow();
+  const uint32_t wanted = is_inner
+                              ? XSP_LEVEL_BIT(XSP_LEVEL_LAYER)
+                              : XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
+  if ((__atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) & wanted) == 0) {
+    return PyLong_FromLong(NOT_RECORDED);
+  }
+  const Module* module = xsp_module_find(object);
+  if (module == NULL) {
+    PyObject* done = PyObject_CallFunctionObjArgs(name_modules, object, NULL);
+    if (done == NULL) {
+      /* Whatever is odd about it: the program calls it as it would alone. */
+      PyErr_Clear();
+      return PyLong_FromLong(NOT_RECORDED);
+    }
+    Py_DECREF(done);
+    module = xsp_module_find(object);
+    if (module == NULL) return PyLong_FromLong(NOT_RECORDED);
+  }
+  return PyLong_FromLong(enter_module(module, is_inner));
+}
+
+static PyObject* leave(PyObject* self, PyObject* unused) {
+  (void)self;
+  (void)unused;
+  xsp_call_close(xsp_call_innermost());
+  Py_RETURN_NONE;
+}
+
+static PyObject* set_batch(PyObject* self, PyObject* args) {
+  (void)self;
+  long long batch = 0;
+  if (!PyArg_ParseTuple(args, "L", &batch)) return NULL;
+  Call* call = xsp_call_innermost();
+  if (call != NULL && call->level == XSP_LEVEL_MODEL) {
+    xsp_span_int(&call->span, batch_key, batch);
   }
   Py_RETURN_NONE;
 }
 
-static PyObject* end(PyObject* self, PyObject* unused) {
+static PyObject* know_module(PyObject* self, PyObject* args) {
   (void)self;
-  (void)unused;
-  if (stack.depth > 0 && --stack.depth < DEPTH_MAX) xsp_end(&stack.spans[stack.depth]);
+  PyObject* object = NULL;
+  const char* path = NULL;
+  const char* type = NULL;
+  if (!PyArg_ParseTuple(args, "Oss", &object, &path, &type)) return NULL;
+  const char* name = *path != '\0' ? path : type;
+  Module module = {object, xsp_intern_site(XSP_LEVEL_MODEL, name, type),
+                   xsp_new_site(XSP_LEVEL_LAYER, name, type),
+                   xsp_owner_new(path, type, XSP_PHASE_FORWARD)};
+  xsp_site_attribute(module.layer_site, "phase", xsp_phase_name(XSP_PHASE_FORWARD));
+  if (xsp_module_add(module) != 0) return PyErr_NoMemory();
+  return Py_BuildValue("II", module.model_site, module.layer_site);
+}
+
+static PyObject* is_known(PyObject* self, PyObject* object) {
+  (void)self;
+  return PyBool_FromLong(xsp_module_find(object) != NULL);
+}
+
+static PyObject* forget_module(PyObject* self, PyObject* address) {
+  (void)self;
+  xsp_module_remove(PyLong_AsVoidPtr(address));
+  if (PyErr_Occurred()) return NULL;
   Py_RETURN_NONE;
 }
 
-static PyObject* depth(PyObject* self, PyObject* unused) {
+static PyObject* name_with(PyObject* self, PyObject* function) {
   (void)self;
-  (void)unused;
-  return PyLong_FromUnsignedLong(stack.depth);
+  Py_INCREF(function);
+  Py_XDECREF(name_modules);
+  name_modules = function;
+  Py_RETURN_NONE;
+}
+
+static PyObject* observe(PyObject* self, PyObject* args) {
+  (void)self;
+  const char* library = NULL;
+  if (!PyArg_ParseTuple(args, "|z", &library)) return NULL;
+  const char* why = library != NULL ? xsp_observer_prepare(library) : xsp_observer_check();
+  if (why == NULL) Py_RETURN_NONE;
+  return PyUnicode_FromString(why);
 }
 
 static PyObject* now_ns(PyObject* self, PyObject* unused) {
@@ -118,11 +180,21 @@ static PyObject* is_recorded(PyObject* self, PyObject* args) {
 }
 
 static PyMethodDef methods[] = {
-    {"begin_module", begin_module, METH_VARARGS,
-     "begin_module(model_site, layer_site): a module is called; the outermost one of its thread\n"
-     "is the model, and counts an iteration."},
-    {"end", end, METH_NOARGS, "end(): the innermost call that was begun on this thread ends."},
-    {"depth", depth, METH_NOARGS, "depth() -> calls that are open on this thread."},
+    {"enter", enter, METH_O,
+     "enter(module) -> 0: not recorded; 1: leave() is to be called; 2: likewise, and it is the\n"
+     "outermost of its thread, the model: set_batch may be called."},
+    {"leave", leave, METH_NOARGS, "leave(): the innermost call that is open on this thread ends."},
+    {"set_batch", set_batch, METH_VARARGS, "set_batch(n): of the model that was just entered."},
+    {"know_module", know_module, METH_VARARGS,
+     "know_module(module, path, type) -> its sites as the model and as a layer."},
+    {"is_known", is_known, METH_O, "is_known(module) -> bool"},
+    {"forget_module", forget_module, METH_O, "forget_module(address): it is no more."},
+    {"name_with", name_with, METH_O,
+     "name_with(function): what is called with a module that is not known yet."},
+    {"observe", observe, METH_VARARGS,
+     "observe(library): looks at the operators that this thread calls now, to understand what\n"
+     "libtorch_cpu tells of them. observe(): understands it, and observes operators from now on.\n"
+     "Both return None, or why it cannot be done."},
     {"now_ns", now_ns, METH_NOARGS, "now_ns() -> the trace's clock, as UNIX time."},
     {"emit", emit, METH_VARARGS, "emit(site, start_ns): a span from then until now."},
     {"site", site, METH_VARARGS,
@@ -142,4 +214,8 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT,
                                     NULL,
                                     NULL};
 
-PyMODINIT_FUNC PyInit__native(void) { return PyModule_Create(&module); }
+PyMODINIT_FUNC PyInit__native(void) {
+  iteration_key = xsp_intern_key("iteration");
+  batch_key = xsp_intern_key("batch");
+  return PyModule_Create(&module);
+}

@@ -1,62 +1,151 @@
-"""PyTorch: every call of a torch.nn.Module is a span.
+"""PyTorch: calls of modules and operators are spans.
 
-The outermost call on a thread is the model (level model, an iteration each), those inside it are
-layers: named by their path in the outermost module, typed by their class. The call itself is
-wrapped, `torch.nn.Module.__call__`, as hooks would send every module down PyTorch's slower path.
+The outermost call of a torch.nn.Module on a thread is the model (level model, an iteration each),
+those inside it are layers: named by their path in the outermost module, typed by their class. The
+call itself is wrapped, `torch.nn.Module.__call__`, as hooks would send every module down PyTorch's
+slower path. Operators are layers inside their module; torch's own observers tell of them (see
+observer.h).
 
 While torch.compile traces a model the wrapper stands aside, and what was compiled runs as one span:
 its modules are not there any more.
 """
 
+import os
+import re
+import sys
 import weakref
 
-from . import LAYER, MODEL, _native
+from . import _native
 
-# By id of the module: the sites of its calls as the model and as a layer, and what forgets it.
-_known = {}
+# Releases of torch whose observers are as observer.c has them; of a later one its header tells.
+_OLDEST, _NEWEST = (1, 13), (2, 15)
+_OBSERVER = (
+    "private: StartCallback start_; EndCallback end_; double sampling_prob_ = 1.0; "
+    "std::array<bool, static_cast<size_t>(RecordScope::NUM_SCOPES)> scopes_ = {}; "
+    "bool needs_inputs_ = false; bool needs_outputs_ = false; bool needs_ids_ = false; };"
+)
 
-
-def _forget(key):
-    return lambda _: _known.pop(key, None)
-
-
-def _sites_of(module, path):
-    name = path or type(module).__name__
-    kind = type(module).__name__
-    layer = _native.site(LAYER, name, kind, True)
-    own = sum(p.numel() * p.element_size() for p in module._parameters.values() if p is not None)
-    _native.site_counter(layer, "parameter_bytes", own)
-    return _native.site(MODEL, name, kind), layer
+_references = {}  # by a module's address: what tells us of its end
 
 
-def _name_all(root, version):
-    """Names the modules of a module that nobody has named yet."""
-    for path, module in root.named_modules():
-        key = id(module)
-        if key in _known:
-            continue
-        model, layer = _sites_of(module, path)
-        _native.site_attribute(model, "framework", "torch")
-        _native.site_attribute(model, "framework_version", version)
-        _known[key] = (model, layer, weakref.ref(module, _forget(key)))
-    return _known[id(root)]
+def _forget(address):
+    def forget(_):
+        _references.pop(address, None)
+        _native.forget_module(address)
+
+    return forget
 
 
-def install(torch):
-    """Wraps the calls of this torch's modules."""
+def _namer(version):
+    def name_all(root):
+        """Names the modules of a module that nobody has named yet."""
+        for path, module in root.named_modules():
+            if _native.is_known(module):
+                continue
+            model, layer = _native.know_module(module, path, type(module).__name__)
+            address = id(module)
+            _references[address] = weakref.ref(module, _forget(address))
+            own = (p for p in module._parameters.values() if p is not None)
+            _native.site_counter(
+                layer, "parameter_bytes", sum(p.numel() * p.element_size() for p in own)
+            )
+            _native.site_attribute(model, "framework", "torch")
+            _native.site_attribute(model, "framework_version", version)
+
+    return name_all
+
+
+def _first_dimension(value):
+    shape = getattr(value, "shape", None)
+    if shape is not None and len(shape) > 0:
+        return int(shape[0])
+    return None
+
+
+def _note_batch(args, kwargs):
+    """The first dimension of the first tensor among the arguments, in lists and dicts as well."""
+    waiting = [*args, *kwargs.values()]
+    for value in waiting:
+        batch = _first_dimension(value)
+        if batch is not None:
+            _native.set_batch(batch)
+            return
+        if isinstance(value, (list, tuple)):
+            waiting.extend(value[:8])
+        elif isinstance(value, dict):
+            waiting.extend(list(value.values())[:8])
+        if len(waiting) > 64:
+            return
+
+
+def _wrap_modules(torch):
     call = torch.nn.Module.__call__
     is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
-    version = str(torch.__version__)
-    begin, end, known = _native.begin_module, _native.end, _known
+    is_traced = torch._C._get_tracing_state
+    enter, leave = _native.enter, _native.leave
 
     def __call__(self, *args, **kwargs):
         if is_compiling():
             return call(self, *args, **kwargs)
-        sites = known.get(id(self)) or _name_all(self, version)
-        begin(sites[0], sites[1])
+        entered = enter(self)
+        if not entered:
+            return call(self, *args, **kwargs)
         try:
+            if entered == 2 and not is_traced():
+                _note_batch(args, kwargs)
             return call(self, *args, **kwargs)
         finally:
-            end()
+            leave()
 
     torch.nn.Module.__call__ = __call__
+
+
+def _library_of():
+    """The libtorch_cpu that this process has loaded."""
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            path = line.rstrip("\n").split(" ", 5)[-1].strip()
+            if os.path.basename(path).startswith("libtorch_cpu.so"):
+                return path
+    return None
+
+
+def _is_as_known(torch):
+    version = tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2])
+    if version <= _NEWEST:
+        return version >= _OLDEST
+    header = os.path.join(os.path.dirname(torch.__file__), "include/ATen/record_function.h")
+    try:
+        with open(header) as lines:
+            return _OBSERVER in " ".join(lines.read().split())
+    except OSError:
+        return False
+
+
+def _observe_operators(torch):
+    """Why the operators cannot be observed, or None."""
+    if not _is_as_known(torch):
+        return "how its observers are called is not known of this release"
+    library = _library_of()
+    if library is None:
+        return "its library was not found"
+    why = _native.observe(library)
+    if why is not None:
+        return why
+    try:
+        with torch.enable_grad():
+            value = torch.ones(1, device="cpu", requires_grad=True)
+            for _ in range(3):
+                value = torch.exp(value)
+    finally:
+        why = _native.observe()
+    return why
+
+
+def install(torch):
+    """Wraps the calls of this torch's modules, and observes its operators."""
+    _native.name_with(_namer(str(torch.__version__)))
+    _wrap_modules(torch)
+    why = _observe_operators(torch)
+    if why is not None:
+        sys.stderr.write(f"xsp: operators of torch {torch.__version__} are not recorded: {why}\n")

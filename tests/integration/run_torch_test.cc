@@ -1,0 +1,138 @@
+// xsp run: what PyTorch does in a program that it watches.
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+constexpr const char* kPython = "/usr/bin/python3";
+
+class RunTorchTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
+    if (std::system("/usr/bin/python3 -c 'import torch' 2>/dev/null") != 0) {
+      GTEST_SKIP() << kPython << " has no torch";
+    }
+  }
+  // Runs a program and returns what it printed.
+  std::string watch(const std::string& program,
+                    const std::vector<std::string>& options = {}) const {
+    std::ofstream(folder / "program.py") << program;
+    std::vector<std::string> arguments = {"run", "-o", "t.xsp"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.insert(arguments.end(), {"--", kPython, "program.py"});
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return finished.out;
+  }
+};
+
+constexpr const char* kTraining =
+    "import json, torch\n"
+    "torch.manual_seed(0)\n"
+    "class Net(torch.nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.conv = torch.nn.Conv2d(3, 8, 3)\n"
+    "        self.head = torch.nn.Linear(288, 5)\n"
+    "    def forward(self, x):\n"
+    "        return self.head(self.conv(x).relu().flatten(1))\n"
+    "net = Net()\n"
+    "optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)\n"
+    "images = torch.utils.data.TensorDataset(torch.rand(12, 3, 8, 8), torch.arange(12) % 5)\n"
+    "batches = torch.utils.data.DataLoader(images, batch_size=4)\n"
+    "def train():\n"
+    "    for x, y in batches:\n"
+    "        optimizer.zero_grad()\n"
+    "        loss = torch.nn.functional.cross_entropy(net(x), y)\n"
+    "        loss.backward()\n"
+    "        optimizer.step()\n";
+
+TEST_F(RunTorchTest, OperatorsAreLayersInsideTheirModule) {
+  watch(
+      "import torch\n"
+      "net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU())\n"
+      "for _ in range(5): net(torch.ones(3, 4))\n");
+  const auto inside =
+      query("t.xsp",
+            "SELECT s.name, s.type, p.name AS parent, count(*) AS calls FROM span s "
+            "JOIN span p ON p.span_id = s.parent_id "
+            "WHERE s.type IN ('aten::linear', 'aten::addmm', 'aten::relu') "
+            "GROUP BY ALL ORDER BY s.name");
+  ASSERT_EQ(inside.size(), 3u) << inside;
+  const char* const kNames[] = {"0/addmm", "0/linear", "1/relu"};
+  const char* const kParents[] = {"0/linear", "0", "1"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(inside[i]["name"], kNames[i]);
+    EXPECT_EQ(inside[i]["parent"], kParents[i]);
+    EXPECT_EQ(inside[i]["calls"], 5);
+  }
+  EXPECT_EQ(scalar("t.xsp", "SELECT value FROM audit_fact WHERE name = 'unattributed'"), 0);
+  // The operators of the program itself belong to no model.
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT count(*) FROM span WHERE name = 'aten::ones' AND model_id IS NULL "
+                   "AND depth = 0"),
+            5);
+}
+
+TEST_F(RunTorchTest, ABackwardPassBelongsToTheModulesOfItsForwardPass) {
+  watch(std::string(kTraining) + "train()\n");
+  const auto nodes = query("t.xsp",
+                           "SELECT s.type, m.name AS module, m.type AS class, count(*) AS calls "
+                           "FROM span s JOIN span m ON m.span_id = s.parent_id "
+                           "JOIN attribute a ON a.span_id = m.span_id AND a.key = 'phase' "
+                           "WHERE a.value = 'backward' AND m.type IN ('Conv2d', 'Linear', 'Net') "
+                           "GROUP BY ALL ORDER BY s.type");
+  ASSERT_EQ(nodes.size(), 5u) << nodes;
+  const char* const kNodes[] = {"AddmmBackward0", "ConvolutionBackward0", "ReluBackward0",
+                                "ReshapeAliasBackward0", "TBackward0"};
+  const char* const kModules[] = {"head", "conv", "Net", "Net", "head"};
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(nodes[i]["type"], kNodes[i]);
+    EXPECT_EQ(nodes[i]["module"], kModules[i]);
+    EXPECT_EQ(nodes[i]["calls"], 3);
+  }
+  // And what a node calls, to the node's module.
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT list(DISTINCT name)::VARCHAR FROM span "
+                   "WHERE type = 'aten::convolution_backward'"),
+            "[conv/convolution_backward]");
+}
+
+TEST_F(RunTorchTest, OperatorsAreCountedAsTorchsOwnProfilerCountsThem) {
+  const std::string out = watch(std::string(kTraining) +
+                                "import xsp\n"
+                                "train()\n"
+                                "with xsp.span('measured'): train()\n"
+                                "with torch.profiler.profile() as profiler: train()\n"
+                                "counts = {}\n"
+                                "for event in profiler.events():\n"
+                                "    counts[event.name] = counts.get(event.name, 0) + 1\n"
+                                "print(json.dumps(counts))\n");
+  const auto expected = nlohmann::json::parse(out);
+  const auto counted =
+      query("t.xsp",
+            "SELECT s.type, count(*) AS calls FROM span s JOIN span m ON m.name = 'measured' "
+            "WHERE s.level = 3 AND s.start_ns BETWEEN m.start_ns AND m.start_ns + m.duration_ns "
+            "AND s.type NOT IN ('Conv2d', 'Linear', 'Net') GROUP BY s.type");
+  EXPECT_GT(expected.size(), 50u);
+  EXPECT_EQ(counted.size(), expected.size());
+  for (const auto& row : counted) {
+    const std::string type = row["type"];
+    EXPECT_EQ(row["calls"], expected.value(type, 0)) << type;
+  }
+}
+
+TEST_F(RunTorchTest, ALevelThatIsNotAskedForIsNotRecorded) {
+  watch(std::string(kTraining) + "train()\n", {"--levels", "model"});
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2"), 3);
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 3"), 0);
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -47,17 +47,24 @@ std::string joined(const std::vector<std::string>& names) {
 xsp_status load(const xsp_host* host) {
   State& s = state();
   std::string why;
-  if (s.driver == nullptr) s.driver = Driver::open(&why);
+  if (s.driver == nullptr) s.driver = Driver::load(&why);
   if (s.driver == nullptr) return fail(host, XSP_NOT_AVAILABLE, why);
   if (s.cupti == nullptr) s.cupti = Library::open(&why);
   if (s.cupti == nullptr) return fail(host, XSP_NOT_AVAILABLE, why);
   return XSP_OK;
 }
 
+xsp_status initialize(const xsp_host* host) {
+  const xsp_status loaded = load(host);
+  if (loaded != XSP_OK) return loaded;
+  std::string why;
+  return state().driver->initialize(&why) ? XSP_OK : fail(host, XSP_NOT_AVAILABLE, why);
+}
+
 xsp_status probe(const xsp_host* host, xsp_collector_probe* out) {
   return guarded(host, [&] {
     State& s = state();
-    const xsp_status loaded = load(host);
+    const xsp_status loaded = initialize(host);
     if (loaded != XSP_OK) return loaded;
     const std::string why = obstacle(host, *s.cupti);
     if (!why.empty()) return fail(host, XSP_NOT_AVAILABLE, why);
@@ -72,12 +79,13 @@ xsp_status probe(const xsp_host* host, xsp_collector_probe* out) {
 xsp_status start(const xsp_host* host, const xsp_collect_options* given) {
   return guarded(host, [&] {
     State& s = state();
+    // No call of the driver: it may be this very moment that the program initialises it.
     const xsp_status loaded = load(host);
     if (loaded != XSP_OK) return loaded;
     const xsp_collect_options options = whole(given);
     s.is_counting = options.counter_count > 0;
     if (s.is_counting) return start_counting(host, *s.cupti, options);
-    s.tracing = std::make_unique<Tracing>(*s.cupti, *s.driver, options.levels);
+    s.tracing = std::make_unique<Tracing>(*s.cupti, *s.driver, options.levels, options.flush_ms);
     const xsp_status started = s.tracing->start(host);
     if (started != XSP_OK) s.tracing.reset();
     return started;
@@ -102,7 +110,7 @@ xsp_status stop() {
 xsp_status names_of_counters(const xsp_host* host, const char** names) {
   return guarded(host, [&] {
     State& s = state();
-    const xsp_status loaded = load(host);
+    const xsp_status loaded = initialize(host);
     if (loaded != XSP_OK) return loaded;
     std::string absent;
     s.names = joined(counter_names(*s.cupti, &absent));
@@ -113,7 +121,7 @@ xsp_status names_of_counters(const xsp_host* host, const char** names) {
 
 xsp_status describe(const xsp_host* host, const char*, const xsp_device_report* report) {
   return guarded(host, [&] {
-    const xsp_status loaded = load(host);
+    const xsp_status loaded = initialize(host);
     if (loaded != XSP_OK) return loaded;
     report->fact(report->context, "cupti_version", version_text(state().cupti->version()).c_str());
     report->fact(report->context, "cupti_library", state().cupti->path().c_str());

@@ -25,6 +25,16 @@ if(XSP_TESTS)
   xsp_fake_cuda(fake_driver driver.cc fake_cuda libcuda.so.1)
   xsp_fake_cuda(fake_cupti_old cupti.cc fake_cuda_old libcupti.so.11)
   target_compile_definitions(fake_cupti_old PRIVATE FAKE_OLD)
+  # A program that uses them, for the tests of `xsp run`.
+  add_executable(fake_cuda_program "${CMAKE_SOURCE_DIR}/collectors/cupti/fake/program.cc")
+  target_include_directories(fake_cuda_program SYSTEM PRIVATE ${cuda_headers})
+  target_include_directories(fake_cuda_program PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(fake_cuda_program PRIVATE xsp_flags xsp_annotate ${CMAKE_DL_LIBS})
+  target_compile_definitions(fake_cuda_program PRIVATE
+    XSP_FAKE_CUDA_DIR="${CMAKE_BINARY_DIR}/tests/fake_cuda")
+  set_target_properties(fake_cuda_program PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/fake_cuda")
+  add_dependencies(fake_cuda_program fake_cupti fake_driver)
 
   file(GLOB cupti_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/*_test.cc")
   list(FILTER cupti_tests EXCLUDE REGEX "/counting_")  # these load the real CUPTI

@@ -9,8 +9,11 @@
 
 namespace xsp::cupti {
 
-Buffers::Buffers(Consume consume, size_t buffers_max)
-    : consume_(std::move(consume)), buffers_max_(buffers_max) {
+Buffers::Buffers(Consume consume, Flushing flushing, size_t buffers_max)
+    : consume_(std::move(consume)),
+      flushing_(std::move(flushing)),
+      next_flush_(std::chrono::steady_clock::now() + flushing_.period),
+      buffers_max_(buffers_max) {
   ready_.reserve(buffers_max_);
   {
     std::unique_lock lock(mutex_);
@@ -85,6 +88,16 @@ void Buffers::refill(std::unique_lock<std::mutex>* lock) {
   }
 }
 
+void Buffers::wait(std::unique_lock<std::mutex>* lock) {
+  if (flushing_.period.count() == 0) return changed_.wait(*lock);
+  if (changed_.wait_until(*lock, next_flush_) == std::cv_status::no_timeout || is_stopping_) return;
+  // It hands buffers back from within.
+  lock->unlock();
+  flushing_.flush();
+  lock->lock();
+  next_flush_ = std::chrono::steady_clock::now() + flushing_.period;
+}
+
 void Buffers::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -102,7 +115,7 @@ void Buffers::work() {
     if (is_stopping_) return;
     refill(&lock);
     if (!filled_.empty() || is_stopping_) continue;
-    if (!wants_more()) changed_.wait(lock);
+    if (!wants_more()) wait(&lock);
   }
 }
 

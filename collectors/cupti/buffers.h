@@ -7,6 +7,7 @@
 #ifndef XSP_COLLECTORS_CUPTI_BUFFERS_H_
 #define XSP_COLLECTORS_CUPTI_BUFFERS_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -18,16 +19,22 @@
 
 namespace xsp::cupti {
 
+// Has CUPTI hand back its buffers now and then, full or not; never if the period is 0.
+struct Flushing {
+  std::chrono::milliseconds period{0};
+  std::function<void()> flush;
+};
+
 class Buffers {
  public:
   static constexpr size_t kBytes = 4u << 20;  // of each: 20,000 kernels, or 80,000 calls
   static constexpr size_t kReady = 4;         // kept ready
-  static constexpr size_t kMax = 64;
+  static constexpr size_t kMax = 40;
 
   // What is called with the records of each buffer, on the thread that empties them.
   using Consume = std::function<void(uint8_t* bytes, size_t size)>;
 
-  explicit Buffers(Consume consume, size_t buffers_max = kMax);
+  explicit Buffers(Consume consume, Flushing flushing = {}, size_t buffers_max = kMax);
   ~Buffers();
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
@@ -49,10 +56,14 @@ class Buffers {
   // Call it with the lock held. Null if there is no memory.
   uint8_t* allocate();
   bool wants_more() const;
+  // Until something changes, or it is time to flush, which it then does.
+  void wait(std::unique_lock<std::mutex>* lock);
   // Allocates until enough are ready, without the lock for the longest part of it.
   void refill(std::unique_lock<std::mutex>* lock);
 
   const Consume consume_;
+  const Flushing flushing_;
+  std::chrono::steady_clock::time_point next_flush_;
   const size_t buffers_max_;
   std::mutex mutex_;
   std::condition_variable changed_;

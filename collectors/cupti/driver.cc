@@ -2,38 +2,49 @@
 
 #include <dlfcn.h>
 
+#include <utility>
+
 namespace xsp::cupti {
 
 std::unique_ptr<Driver> Driver::open(std::string* why) {
+  std::unique_ptr<Driver> driver = load(why);
+  return driver != nullptr && driver->initialize(why) ? std::move(driver) : nullptr;
+}
+
+std::unique_ptr<Driver> Driver::load(std::string* why) {
   void* handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     *why = "CUDA: no driver (" + std::string(dlerror()) + "): install NVIDIA's driver for a GPU";
     return nullptr;
   }
   auto driver = std::make_unique<Driver>();
-  const auto init = reinterpret_cast<decltype(&::cuInit)>(dlsym(handle, "cuInit"));
-  const auto count =
+  driver->init_ = reinterpret_cast<decltype(&::cuInit)>(dlsym(handle, "cuInit"));
+  driver->count_ =
       reinterpret_cast<decltype(&::cuDeviceGetCount)>(dlsym(handle, "cuDeviceGetCount"));
   driver->get_ = reinterpret_cast<decltype(&::cuDeviceGet)>(dlsym(handle, "cuDeviceGet"));
   driver->attribute_ =
       reinterpret_cast<decltype(&::cuDeviceGetAttribute)>(dlsym(handle, "cuDeviceGetAttribute"));
-  if (init == nullptr || count == nullptr || driver->get_ == nullptr ||
+  if (driver->init_ == nullptr || driver->count_ == nullptr || driver->get_ == nullptr ||
       driver->attribute_ == nullptr) {
     *why = "CUDA: libcuda.so.1 lacks functions: install a newer driver";
     return nullptr;
   }
-  CUresult result = init(0);
-  if (result == CUDA_SUCCESS) result = count(&driver->device_count_);
-  if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && driver->device_count_ == 0)) {
+  return driver;
+}
+
+bool Driver::initialize(std::string* why) {
+  CUresult result = init_(0);
+  if (result == CUDA_SUCCESS) result = count_(&device_count_);
+  if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && device_count_ == 0)) {
     *why = "CUDA: the driver finds no GPU: see `nvidia-smi` and CUDA_VISIBLE_DEVICES";
-    return nullptr;
+    return false;
   }
   if (result != CUDA_SUCCESS) {
     *why =
         "CUDA: the driver does not start: error " + std::to_string(result) + ": see `nvidia-smi`";
-    return nullptr;
+    return false;
   }
-  return driver;
+  return true;
 }
 
 DeviceLimits Driver::limits(uint32_t device) const {

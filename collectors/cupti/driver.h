@@ -16,6 +16,10 @@ class Driver {
  public:
   // Loads and initialises the driver. Null and a line in *why if there is none, or no device.
   static std::unique_ptr<Driver> open(std::string* why);
+  // Loads it alone: in the midst of its initialisation by the program it must not be called.
+  static std::unique_ptr<Driver> load(std::string* why);
+  // False and a line in *why if there is no device, or the driver fails.
+  bool initialize(std::string* why);
 
   int device_count() const { return device_count_; }
   // The limits of a multiprocessor of the device; zeros if they cannot be had.
@@ -23,6 +27,8 @@ class Driver {
 
  private:
   int device_count_ = 0;
+  decltype(&::cuInit) init_ = nullptr;
+  decltype(&::cuDeviceGetCount) count_ = nullptr;
   decltype(&::cuDeviceGet) get_ = nullptr;
   decltype(&::cuDeviceGetAttribute) attribute_ = nullptr;
 };

@@ -343,7 +343,7 @@ TEST(Memory, ATotalIsNeverBelowZero) {
 
 TEST(Buffers, AreBoundedAndServeAgain) {
   std::atomic<size_t> consumed{0};
-  Buffers buffers([&](uint8_t* bytes, size_t size) { consumed += bytes[size - 1]; }, 3);
+  Buffers buffers([&](uint8_t* bytes, size_t size) { consumed += bytes[size - 1]; }, {}, 3);
   std::vector<uint8_t*> taken;
   while (taken.size() < 3) {
     if (uint8_t* buffer = buffers.take()) taken.push_back(buffer);

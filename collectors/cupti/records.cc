@@ -6,8 +6,9 @@ namespace xsp::cupti {
 namespace {
 
 constexpr const char* kSource = "cupti";
-// The trace's ring holds more than so many spans; then they are written before more are emitted.
-constexpr size_t kSpansPerFlush = 16384;
+// The smallest ring of a trace (1 MiB) holds more than so many spans; then they are written before
+// more are emitted.
+constexpr size_t kSpansPerFlush = 8192;
 constexpr size_t kWaitingMax = 4096;
 
 // Fields that are read lie in the same place in the records of every version since CUDA 11.1.

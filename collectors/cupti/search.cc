@@ -131,7 +131,12 @@ std::string clients_among(const std::vector<std::string>& files, const char* inj
 }
 
 std::string other_clients() {
-  return clients_among(mapped_files(), std::getenv("CUDA_INJECTION64_PATH"));
+  // Of `xsp run`'s own library, which may have called another one first.
+  const char* other = std::getenv("XSP_OTHER_CUDA_INJECTION");
+  const bool is_ours =
+      environment("CUDA_INJECTION64_PATH").find("libxsp-attach") != std::string::npos;
+  const char* injection = is_ours ? other : std::getenv("CUDA_INJECTION64_PATH");
+  return clients_among(mapped_files(), injection);
 }
 
 }  // namespace xsp::cupti

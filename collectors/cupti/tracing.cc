@@ -84,9 +84,10 @@ std::string obstacle(const xsp_host* host, const Library& library) {
   return "";
 }
 
-Tracing::Tracing(const Library& library, const Driver& driver, uint32_t levels)
+Tracing::Tracing(const Library& library, const Driver& driver, uint32_t levels, uint32_t flush_ms)
     : library_(library),
       levels_(levels),
+      flush_ms_(flush_ms),
       runtime_(library, CUPTI_CB_DOMAIN_RUNTIME_API),
       driver_calls_(library, CUPTI_CB_DOMAIN_DRIVER_API),
       records_(
@@ -104,7 +105,9 @@ xsp_status Tracing::start(const xsp_host* host) {
                    "their launch: use CUDA 13.1 Update 1 or newer");
   }
   buffers_ = std::make_unique<Buffers>(
-      [this](uint8_t* bytes, size_t size) { records_.consume(bytes, size); });
+      [this](uint8_t* bytes, size_t size) { records_.consume(bytes, size); },
+      Flushing{std::chrono::milliseconds(flush_ms_),
+               [&call] { (void)call.cuptiActivityFlushAll(0); }});
   current_functions = &call;
   current_buffers = buffers_.get();
   is_started_ = true;

@@ -23,8 +23,8 @@ std::string obstacle(const xsp_host* host, const Library& library);
 
 class Tracing {
  public:
-  // Both outlive this.
-  Tracing(const Library& library, const Driver& driver, uint32_t levels);
+  // Both outlive this. What is complete is emitted every flush_ms, unless that is 0.
+  Tracing(const Library& library, const Driver& driver, uint32_t levels, uint32_t flush_ms);
   ~Tracing();
   Tracing(const Tracing&) = delete;
   Tracing& operator=(const Tracing&) = delete;
@@ -49,6 +49,7 @@ class Tracing {
 
   const Library& library_;
   const uint32_t levels_;
+  const uint32_t flush_ms_;
   GraphNotes notes_;
   Calls runtime_;
   Calls driver_calls_;

@@ -223,7 +223,10 @@ XSP_API xsp_layer_mark xsp_open_layer(void);
  *     XSP_API extern const xsp_collector xsp_collector_entry;
  *
  * The worker loads it only for runs that ask for one of its levels or counters, before the adapter
- * opens the model, so that it sees every thread that the framework makes. */
+ * opens the model, so that it sees every thread that the framework makes. Into the processes of
+ * `xsp run` come those that emit one of the levels asked for, without begin and end: with the
+ * process, or where they watch a device, when it is first used, in the midst of its
+ * initialisation. */
 
 typedef struct xsp_collector_probe {
   size_t struct_size;
@@ -249,6 +252,8 @@ typedef struct xsp_collect_options {
   uint32_t replay;    /* xsp_replay */
   uint32_t reuse;     /* 1: counters of a kernel may be those of an equal one counted before, which
                          the collector then says in a note */
+  uint32_t flush_ms;  /* emit what is complete that often, so that a crash loses no more; 0: when it
+                         suits the collector */
 } xsp_collect_options;
 
 /* How a collector counts, which decides how the inferences are run that it counts. */

@@ -74,7 +74,7 @@ Status Collectors::start_one(const std::string& path, const WorkerOptions& optio
   if (wanted.empty() && own_levels == 0) return Ok{};
   const xsp_collect_options collect{
       sizeof collect,         own_levels,     wanted.data(), wanted.size(),
-      options.device.c_str(), options.replay, options.reuse};
+      options.device.c_str(), options.replay, options.reuse, 0};
   if (collector.start(host, &collect) != XSP_OK) return not_available(why);
   running_.push_back(collector);
   return Ok{};

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "capture/attach/run_folder.h"
+#include "evaluate/attach_collectors.h"
 #include "evaluate/machine.h"
 #include "evaluate/plan.h"
 #include "evaluate/scratch.h"
@@ -26,14 +27,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What can be recorded of a program that xsp did not write, as bits.
+// What can be recorded of a program that xsp did not write, as bits; collectors add theirs.
 constexpr uint32_t kAttachedLevels = XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION) |
                                      XSP_LEVEL_BIT(XSP_LEVEL_MODEL) |
                                      XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
 
 // The levels of each run of the command. Processes are told apart whatever else is asked for.
-std::vector<uint32_t> runs_of(const AttachRequest& request) {
-  const uint32_t levels = (request.levels & kAttachedLevels) | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
+std::vector<uint32_t> runs_of(const AttachRequest& request, uint32_t of_collectors) {
+  const uint32_t possible = kAttachedLevels | of_collectors;
+  const uint32_t levels = (request.levels & possible) | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
   std::vector<uint32_t> runs;
   for (uint32_t level = XSP_LEVEL_MODEL; request.is_leveled && level <= XSP_LEVEL_KERNEL; ++level) {
     const uint32_t up_to = XSP_LEVEL_BIT(level + 1) - 1;
@@ -45,11 +47,6 @@ std::vector<uint32_t> runs_of(const AttachRequest& request) {
 
 std::map<std::string, std::string> facts_of(const AttachRequest& request) {
   std::map<std::string, std::string> facts = request.facts;
-  for (uint32_t level = XSP_LEVEL_MODEL; level <= XSP_LEVEL_KERNEL; ++level) {
-    if ((kAttachedLevels & XSP_LEVEL_BIT(level)) != 0) continue;
-    facts["not_measured." + std::string(level_name(level))] =
-        "xsp run does not record it yet: xsp profile does";
-  }
   facts.merge(Machine().facts());
   return facts;
 }
@@ -258,7 +255,9 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
   set_environment(installation, scratch->path());
   AttachOutcome outcome;
-  const std::vector<uint32_t> runs = runs_of(request);
+  const AttachedCollectors collectors(installation, request.levels);
+  collectors.set_environment(scratch->path());
+  const std::vector<uint32_t> runs = runs_of(request, collectors.levels());
   for (size_t i = 0; i < runs.size(); ++i) {
     const fs::path folder = scratch->path() / std::to_string(i);
     fs::create_directory(folder);
@@ -270,6 +269,11 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
       XSP_CHECK_OK(ingest_run(database, static_cast<int>(i) + 1, runs[i], traces, &outcome));
     }
     if (*wait_status != 0) break;
+    // Deeper runs of a command that never uses a device would record nothing more.
+    if (i + 1 < runs.size() && collectors.watch_devices_alone(runs[i + 1] & ~runs[i])) {
+      XSP_TRY(const bool uses_cuda, has_used_cuda(database));
+      if (!uses_cuda) break;
+    }
   }
   if (outcome.processes == 0) {
     const std::string why = why_not_attachable(program);
@@ -278,7 +282,9 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
     return outcome;
   }
   XSP_CHECK_OK(complete_runs(database));
-  XSP_CHECK_OK(write_facts(database, facts_of(request)));
+  std::map<std::string, std::string> facts = facts_of(request);
+  XSP_CHECK_OK(collectors.complete(database, &facts));
+  XSP_CHECK_OK(write_facts(database, facts));
   XSP_CHECK_OK(database.finish());
   return outcome;
 }

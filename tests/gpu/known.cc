@@ -94,6 +94,7 @@ xsp_status start(const Parts& parts, const std::vector<const char*>& counters, u
                                     counters.size(),
                                     "cuda:0",
                                     replay,
+                                    0,
                                     0};
   return parts.collector->start(&parts.host, &options);
 }

@@ -2,7 +2,8 @@
 //
 // It comes by LD_PRELOAD and records from before main() to the end, into a file of its own in the
 // folder that $XSP_RUN names. The whole process is one span of the level application. What else is
-// recorded comes from others, through xsp.h: the program itself, the Python package, collectors.
+// recorded comes from others, through xsp.h: the program itself, the Python package, collectors
+// (collectors.h), which are loaded when the process first uses what they watch (cuda.cc).
 //
 // Like libxsp.so it needs the C library alone, throws and aborts nothing, and leaves errno as it
 // was. In processes that `xsp run` did not start, $XSP_RUN is not set, and it does nothing.
@@ -18,6 +19,7 @@
 
 #include "base/keep_errno.h"
 #include "base/log.h"
+#include "capture/attach/collectors.h"
 #include "capture/attach/run_folder.h"
 #include "xsp/xsp.h"
 
@@ -32,6 +34,7 @@ constexpr size_t kCommandBytesMax = 4000;  // a text of the trace has room for 4
 
 struct Attached {
   bool is_recording = false;
+  bool uses_cuda = false;
   pid_t process = 0;  // that `span` is of
   uint32_t site = 0;
   int64_t start_ns = 0;
@@ -80,6 +83,8 @@ void begin_process() {
 
 // Only this thread lives on. Nothing is emitted: a child that goes on to exec leaves no file.
 void after_fork_in_child() {
+  forget_collectors();
+  attached.uses_cuda = false;  // what the parent has of it is of no use here
   attached.span = {};
   begin_process();
 }
@@ -114,6 +119,8 @@ void start_recording(const char* folder) {
   attached.span = xsp_begin(&site);
   xsp_span_int(&attached.span, attached.parent_key, getppid());
   xsp_flush();
+  start_collectors(kHostKind, attached.site);
+  if (attached.uses_cuda) start_collectors(kCudaKind, attached.site);
 }
 
 // The span of a process that a fork made: it was begun without a record.
@@ -147,6 +154,7 @@ void end_process(bool is_exec) {
   KeepErrno keep_errno;
   // Most children of a fork go on to exec at once: they leave no file.
   if (is_exec && attached.span.start == 0 && !has_recorded()) return;
+  stop_collectors();
   attached.is_recording = false;
   // A signal's handler that ends the process may have interrupted a thread that holds our lock.
   if (xsp_flush_within(kLockWaitMs) != 0) return;
@@ -157,6 +165,15 @@ void end_process(bool is_exec) {
     emit_forked();
   }
   xsp_stop();
+}
+
+void begin_cuda() {
+  if (!attached.is_recording || attached.process != getpid()) return;
+  attached.uses_cuda = true;
+  xsp_site_attribute(attached.site, kUsesCudaKey, "yes");
+  start_collectors(kCudaKind, attached.site);
+  // Before what CUDA does at the end: handlers are called in the opposite order.
+  atexit(stop_collectors);
 }
 
 void exec_failed() {

@@ -11,6 +11,19 @@ inline constexpr const char* kRunFolderVariable = "XSP_RUN";
 inline constexpr const char* kProcessType = "process";
 inline constexpr const char* kParentProcessKey = "parent_process";
 
+// The collectors to load, KIND=PATH, separated by ':'. KIND is what they watch: "cuda", or "host".
+inline constexpr const char* kCollectorsVariable = "XSP_COLLECTORS";
+inline constexpr const char* kHostKind = "host";
+inline constexpr const char* kCudaKind = "cuda";
+// The library that $CUDA_INJECTION64_PATH named before ours was put there: it is called first.
+inline constexpr const char* kOtherInjectionVariable = "XSP_OTHER_CUDA_INJECTION";
+// Attributes of a process's site: that it used CUDA ("yes"), and what became of a collector: its
+// name is appended to the key, the value is kRecorded or why it did not record, in one line.
+inline constexpr const char* kUsesCudaKey = "uses_cuda";
+inline constexpr const char* kCollectorKey = "collector.";
+inline constexpr const char* kCollectorNoteKey = "collector_note.";
+inline constexpr const char* kRecorded = "recorded";
+
 }  // namespace xsp::capture
 
 #endif  // XSP_CAPTURE_ATTACH_RUN_FOLDER_H_

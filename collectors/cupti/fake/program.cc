@@ -1,0 +1,114 @@
+// A program that uses CUDA, as far as `xsp run` can tell: it initialises the fake driver, which
+// calls the library that $CUDA_INJECTION64_PATH names as the real one does, and launches kernels,
+// whose records the fake CUPTI plays.
+//
+//   program [WORD...]     one after another:
+//     launch              a kernel, by cudaLaunchKernel, inside a span "step" of the level layer
+//     fork                a child that does nothing with CUDA, and ends by exit
+//     wait                until everything that is flushed now and then has been
+//     close               every descriptor but the standard ones
+//     crash kill _exit exec exit1    ends so; exec becomes `true`
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collectors/cupti/fake/control.h"
+#include "xsp/xsp.h"
+
+namespace {
+
+namespace fake = xsp::cupti::fake;
+
+fake::Control* control = nullptr;
+uint32_t correlation = 0;
+
+void* load(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) fprintf(stderr, "%s\n", dlerror());
+  return library;
+}
+
+// As the driver does in cuInit.
+void initialize() {
+  load(XSP_FAKE_CUDA_DIR "/libcuda.so.1");
+  void* cupti = load(XSP_FAKE_CUDA_DIR "/libcupti.so.13");
+  control = reinterpret_cast<fake::Control* (*)()>(dlsym(cupti, "fake_cupti_control"))();
+  const char* path = getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr) return;
+  void* library = load(path);
+  if (library == nullptr) return;
+  reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"))();
+}
+
+bool is_recorded(CUpti_ActivityKind kind) { return control->kinds.count(kind) != 0; }
+
+void launch() {
+  if (control == nullptr) initialize();
+  static xsp_site step = XSP_SITE(XSP_LEVEL_LAYER, "step");
+  xsp_span span = xsp_begin(&step);
+  const uint64_t start = control->now_ns();
+  usleep(20);
+  const uint64_t end = control->now_ns();
+  ++correlation;
+  if (control->calls.count({CUPTI_CB_DOMAIN_RUNTIME_API, fake::kLaunchKernel}) != 0) {
+    CUpti_ActivityAPI call{};
+    call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+    call.cbid = fake::kLaunchKernel;
+    call.correlationId = correlation;
+    call.threadId = static_cast<uint32_t>(gettid());
+    call.start = start;
+    call.end = end;
+    control->play(call);
+  }
+  if (is_recorded(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
+    CUpti_ActivityKernel10 kernel{};
+    kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    kernel.name = "axpy";
+    kernel.correlationId = correlation;
+    kernel.start = end;
+    kernel.end = end + 1000;
+    kernel.streamId = 7;
+    kernel.gridX = kernel.gridY = kernel.gridZ = 1;
+    kernel.blockX = 128;
+    kernel.blockY = kernel.blockZ = 1;
+    control->play(kernel);
+  }
+  xsp_end(&span);
+}
+
+void close_all() {
+  for (int fd = 3; fd < 256; ++fd) close(fd);
+}
+
+void do_fork() {
+  if (control == nullptr) initialize();
+  fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) exit(0);
+  waitpid(child, nullptr, 0);
+}
+
+void do_word(const char* word) {
+  const auto is = [word](const char* what) { return strcmp(word, what) == 0; };
+  if (is("launch")) launch();
+  if (is("fork")) do_fork();
+  if (is("wait")) usleep(600'000);
+  if (is("close")) close_all();
+  if (is("crash")) raise(SIGSEGV);
+  if (is("kill")) raise(SIGKILL);
+  if (is("_exit")) _exit(0);
+  if (is("exec")) execlp("true", "true", static_cast<char*>(nullptr));
+  if (is("exit1")) exit(1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) do_word(argv[i]);
+  printf("%u launches\n", correlation);
+  return 0;
+}

@@ -1,0 +1,245 @@
+#include "capture/attach/collectors.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/keep_errno.h"
+#include "capture/attach/run_folder.h"
+#include "xsp/plugin.h"
+
+namespace xsp::capture {
+namespace {
+
+constexpr size_t kRunningMax = 8;
+constexpr size_t kPathBytesMax = 4096;
+constexpr size_t kTextBytesMax = 1024;
+// A crash loses at most what was recorded in this time.
+constexpr uint32_t kFlushMs = 250;
+// Without progress for so long, stopping is given up: something holds a lock and does not run.
+constexpr int kPatienceS = 2;
+constexpr uint32_t kLockWaitMs = 1000;
+
+struct Running {
+  const xsp_collector* collector;
+  char kind[16];
+};
+
+struct State {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  Running running[kRunningMax] = {};
+  size_t count = 0;
+  uint32_t site = 0;
+  // The thread that stops them.
+  bool has_thread = false;
+  sem_t wanted;
+  sem_t done;
+  const char* only_kind = nullptr;  // nullptr: all
+};
+State state;
+
+// What a collector says, kept until it is written into the trace.
+struct Said {
+  char failure[kTextBytesMax] = "";
+  char notes[kTextBytesMax] = "";
+};
+
+void append(char* text, const char* more) {
+  const size_t used = strlen(text);
+  snprintf(text + used, kTextBytesMax - used, "%s%s", used == 0 ? "" : "; ", more);
+}
+
+void keep_failure(void* said, const char* text) {
+  snprintf(static_cast<Said*>(said)->failure, kTextBytesMax, "%s", text);
+}
+void keep_note(void* said, const char* text) { append(static_cast<Said*>(said)->notes, text); }
+
+// A fact of the process: KEY.NAME = value.
+void tell(const char* key, const char* name, const char* value) {
+  char whole[128];
+  snprintf(whole, sizeof whole, "%s%s", key, name);
+  xsp_site_attribute(state.site, whole, value);
+}
+
+// "cupti" of ".../cupti.so".
+void name_of(const char* path, char* name, size_t size) {
+  const char* slash = strrchr(path, '/');
+  const char* start = slash == nullptr ? path : slash + 1;
+  const char* dot = strchrnul(start, '.');
+  size_t length = static_cast<size_t>(dot - start);
+  if (length > size - 1) length = size - 1;
+  memcpy(name, start, length);
+  name[length] = '\0';
+}
+
+const xsp_collector* load(const char* path, Said* said) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    snprintf(said->failure, kTextBytesMax, "it cannot be loaded: %s", dlerror());
+    return nullptr;
+  }
+  const auto* entry = static_cast<const xsp_collector*>(dlsym(library, XSP_COLLECTOR_SYMBOL));
+  if (entry != nullptr && entry->abi == XSP_PLUGIN_ABI && XSP_HAS(xsp_collector, entry, stop)) {
+    return entry;
+  }
+  snprintf(said->failure, kTextBytesMax, "it is no collector of this version of xsp");
+  return nullptr;
+}
+
+bool start_one(const char* path, Said* said) {
+  const xsp_collector* collector = load(path, said);
+  if (collector == nullptr) return false;
+  // What they say later, when a call of theirs has ended, has nowhere to go.
+  xsp_host host = {};
+  host.struct_size = sizeof host;
+  host.context = said;
+  host.fail = keep_failure;
+  host.note = keep_note;
+  host.scratch_folder = getenv(kRunFolderVariable);
+  xsp_collect_options options = {};
+  options.struct_size = sizeof options;
+  options.levels = __atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) & collector->levels;
+  options.device = kCudaKind;
+  options.flush_ms = kFlushMs;
+  if (options.levels == 0) return false;
+  if (collector->start(&host, &options) != XSP_OK) {
+    if (said->failure[0] == '\0') keep_failure(said, "it failed without a reason");
+    return false;
+  }
+  state.running[state.count++].collector = collector;
+  return true;
+}
+
+bool has_kind(const Running& one, const char* kind) {
+  return kind == nullptr || strcmp(one.kind, kind) == 0;
+}
+
+void stop_now(const char* kind) {
+  pthread_mutex_lock(&state.mutex);
+  size_t kept = 0;
+  for (size_t i = 0; i < state.count; ++i) {
+    const Running one = state.running[i];
+    if (has_kind(one, kind)) {
+      (void)one.collector->stop();
+    } else {
+      state.running[kept++] = one;
+    }
+  }
+  __atomic_store_n(&state.count, kept, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&state.mutex);
+}
+
+void* stop_when_wanted(void*) {
+  pthread_setname_np(pthread_self(), "xsp-stop");
+  for (;;) {
+    while (sem_wait(&state.wanted) != 0) {
+    }
+    stop_now(state.only_kind);
+    sem_post(&state.done);
+  }
+}
+
+// It waits from the start on: a process that ends may be unable to make threads.
+void make_thread() {
+  if (state.has_thread) return;
+  sem_init(&state.wanted, 0, 0);
+  sem_init(&state.done, 0, 0);
+  // The program's signals are not for this thread.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  state.has_thread = pthread_create(&thread, &attributes, stop_when_wanted, nullptr) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+uint64_t recorded() {
+  xsp_counts counts = {};
+  counts.struct_size = sizeof counts;
+  xsp_get_counts(&counts);
+  return counts.recorded;
+}
+
+void stop_on_thread(const char* kind) {
+  if (__atomic_load_n(&state.count, __ATOMIC_ACQUIRE) == 0 || !state.has_thread) return;
+  KeepErrno keep_errno;
+  if (xsp_flush_within(kLockWaitMs) != 0) return;
+  uint64_t before = recorded();
+  state.only_kind = kind;
+  sem_post(&state.wanted);
+  for (;;) {
+    timespec until = {};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += kPatienceS;
+    int result = 0;
+    while ((result = sem_timedwait(&state.done, &until)) != 0 && errno == EINTR) {
+    }
+    if (result == 0 || xsp_flush_within(kLockWaitMs) != 0) return;
+    const uint64_t now = recorded();
+    if (now == before) break;
+    before = now;
+  }
+  xsp_count_loss("collectors", "stopping them took too long", 1);
+}
+
+}  // namespace
+
+void start_collectors(const char* kind, uint32_t site) {
+  const char* list = getenv(kCollectorsVariable);
+  if (list == nullptr) return;
+  KeepErrno keep_errno;
+  pthread_mutex_lock(&state.mutex);
+  state.site = site;
+  const size_t kind_length = strlen(kind);
+  for (const char* at = list; *at != '\0' && state.count < kRunningMax;) {
+    const char* end = strchrnul(at, ':');
+    const bool is_kind = strncmp(at, kind, kind_length) == 0 && at[kind_length] == '=';
+    const char* path_start = at + kind_length + 1;
+    at = *end == ':' ? end + 1 : end;
+    if (!is_kind || static_cast<size_t>(end - path_start) >= kPathBytesMax) continue;
+    char path[kPathBytesMax];
+    snprintf(path, sizeof path, "%.*s", static_cast<int>(end - path_start), path_start);
+    char name[64];
+    name_of(path, name, sizeof name);
+    Said said;
+    make_thread();
+    if (start_one(path, &said)) {
+      snprintf(state.running[state.count - 1].kind, sizeof state.running[0].kind, "%s", kind);
+      tell(kCollectorKey, name, kRecorded);
+    } else if (said.failure[0] != '\0') {
+      tell(kCollectorKey, name, said.failure);
+    }
+    if (said.notes[0] != '\0') tell(kCollectorNoteKey, name, said.notes);
+  }
+  pthread_mutex_unlock(&state.mutex);
+}
+
+void stop_collectors() { stop_on_thread(nullptr); }
+
+void yield_collectors(const char* kind, const char* why) {
+  for (size_t i = 0; i < state.count; ++i) {
+    if (has_kind(state.running[i], kind))
+      tell(kCollectorKey, state.running[i].collector->name, why);
+  }
+  stop_on_thread(kind);
+}
+
+void forget_collectors() {
+  state.count = 0;
+  state.has_thread = false;
+  state.mutex = PTHREAD_MUTEX_INITIALIZER;
+}
+
+}  // namespace xsp::capture

@@ -1,0 +1,28 @@
+// The collectors of a process that `xsp run` watches: loaded when what they watch begins, stopped
+// when the process ends.
+//
+// They are named by $XSP_COLLECTORS, as KIND=PATH, separated by ':'. Those of the kind `host` are
+// started with the recording; those of a kind of device ("cuda"), when the process first uses one:
+// a process that never does loads nothing. What became of each is a fact of the process's site.
+//
+// Thread rule: any thread, one call at a time; stop may be called from a signal's handler too.
+#ifndef XSP_CAPTURE_ATTACH_COLLECTORS_H_
+#define XSP_CAPTURE_ATTACH_COLLECTORS_H_
+
+#include <stdint.h>
+
+namespace xsp::capture {
+
+// Loads and starts those of that kind which emit a level being recorded. `site`: the process's.
+void start_collectors(const char* kind, uint32_t site);
+// Emits what is complete and ends those that run, on a thread of its own: the caller may have
+// interrupted a thread that holds a lock, and does not wait for longer than there is progress.
+void stop_collectors();
+// As stop_collectors, and says of each: recorded until now, as `why`.
+void yield_collectors(const char* kind, const char* why);
+// In the child of a fork: they are the parent's.
+void forget_collectors();
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_ATTACH_COLLECTORS_H_

@@ -1,0 +1,32 @@
+// CUDA: its driver loads the library that $CUDA_INJECTION64_PATH names into every process that
+// initialises it, and calls this before anything else happens on a device.
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "base/keep_errno.h"
+#include "capture/attach/attach.h"
+#include "capture/attach/run_folder.h"
+#include "xsp/xsp.h"
+
+namespace {
+
+// The tool that the user had put there: it comes first, and so it has what only one can have.
+void call_other() {
+  const char* path = getenv(xsp::capture::kOtherInjectionVariable);
+  if (path == nullptr || *path == '\0') return;
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return;
+  const auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+  if (initialize != nullptr) (void)initialize();
+}
+
+}  // namespace
+
+extern "C" XSP_API int InitializeInjection(void) {
+  static int is_called = 0;
+  if (__atomic_exchange_n(&is_called, 1, __ATOMIC_RELAXED) != 0) return 1;
+  const xsp::KeepErrno keep_errno;
+  call_other();
+  xsp::capture::begin_cuda();
+  return 1;
+}

@@ -67,6 +67,16 @@ struct Model {
   uint64_t bytes = 0;
 };
 
+uint64_t bytes_in(const fs::path& folder) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_regular_file(error)) bytes += it->file_size(error);
+  }
+  return bytes;
+}
+
 // A model's file, or the description of one that an adapter makes up itself.
 Result<Model> resolve_model(const std::string& word, const evaluate::Installation& installation) {
   const size_t colon = word.find(':');
@@ -89,8 +99,13 @@ Result<Model> resolve_model(const std::string& word, const evaluate::Installatio
     return failed(word + ": cannot be opened: " + why + ": " +
                   did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
   }
+  if (S_ISDIR(facts.st_mode)) {  // some frameworks write a model as several files
+    const fs::path given(path);
+    const fs::path folder = given.has_filename() ? given : given.parent_path();
+    return Model{folder.stem().string(), folder, bytes_in(folder)};
+  }
   if (!S_ISREG(facts.st_mode)) {
-    return failed(word + ": not a regular file: name a model's file");
+    return failed(word + ": not a regular file: name a model's file or folder");
   }
   return Model{is_known ? word : fs::path(path).stem().string(), path,
                static_cast<uint64_t>(facts.st_size)};

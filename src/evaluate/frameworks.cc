@@ -12,10 +12,10 @@ namespace fs = std::filesystem;
 // A framework that takes longer than this only to say what it is will not be waited for.
 constexpr WorkerLimits kProbeLimits{.answer_s = 60, .grace_s = 0};
 
-std::string joined(const std::vector<std::string>& names) {
+std::string joined(const std::vector<std::string>& names, const std::string& otherwise) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none is installed" : text;
+  return text.empty() ? otherwise : text;
 }
 
 std::vector<std::string> plugin_names(const fs::path& folder) {
@@ -26,6 +26,17 @@ std::vector<std::string> plugin_names(const fs::path& folder) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+// Of a model's file; of a folder, those of the files in it.
+std::vector<std::string> endings_of(const fs::path& model) {
+  std::error_code error;
+  if (!fs::is_directory(model, error)) return {model.extension()};
+  std::vector<std::string> endings;
+  for (fs::directory_iterator it(model, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_regular_file(error)) endings.push_back(it->path().extension());
+  }
+  return endings;
 }
 
 Framework probe_one(const Installation& installation, const std::string& name,
@@ -90,13 +101,16 @@ Result<Framework> choose_framework(const Installation& installation, const std::
   if (!chosen.empty()) {
     if (!is_known(chosen)) {
       return not_available("--framework " + chosen + ": there is no such adapter: choose from " +
-                           joined(names) + ", or see 'xsp doctor'");
+                           joined(names, "none is installed") + ", or see 'xsp doctor'");
     }
     Framework framework = probe_one(installation, chosen, stop);
     if (!framework.probe.ok()) return framework.probe.error();
     return framework;
   }
-  const std::string ending = fs::path(model).extension();
+  const std::vector<std::string> endings = endings_of(model);
+  const auto opens = [&endings](const std::string& format) {
+    return !format.empty() && std::find(endings.begin(), endings.end(), format) != endings.end();
+  };
   std::string reasons;
   for (Framework& framework : probe_frameworks(installation, names, stop)) {
     if (!framework.probe.ok()) {
@@ -104,11 +118,9 @@ Result<Framework> choose_framework(const Installation& installation, const std::
       continue;
     }
     const auto& formats = framework.probe->formats;
-    if (!ending.empty() && std::find(formats.begin(), formats.end(), ending) != formats.end()) {
-      return framework;
-    }
+    if (std::any_of(formats.begin(), formats.end(), opens)) return framework;
   }
-  return not_available(model + ": no framework here opens files ending in '" + ending +
+  return not_available(model + ": no framework here opens files ending in '" + joined(endings, "") +
                        "': name one with --framework, or see 'xsp doctor'" + reasons);
 }
 

@@ -1,0 +1,287 @@
+// The adapter `tensorflow`: SavedModels and frozen graphs, on the TensorFlow 2 library out of its
+// PyPI wheel, which is loaded at run time.
+//
+// At the level model, run() is one call of TF_SessionRun without options. With the level layer it
+// is given RunOptions that ask for step statistics; the serialized record of each run is kept, some
+// 300 bytes a node, and flush() makes the spans. By default the executor alone records
+// (SOFTWARE_TRACE): a full trace has no more of the nodes on the CPU, and costs more.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "adapters/tensorflow/layers.h"
+#include "adapters/tensorflow/library.h"
+#include "adapters/tensorflow/session.h"
+#include "models/wire.h"
+#include "xsp/adapter.hpp"
+
+namespace {
+
+using xsp::fail;
+using xsp::guarded;
+using xsp::tf::Buffer;
+using xsp::tf::End;
+using xsp::tf::library;
+using xsp::tf::Outcome;
+using xsp::tf::Output;
+using xsp::tf::OwnBuffer;
+using xsp::tf::OwnTensor;
+using xsp::tf::Tensor;
+
+// Of the records of runs that are kept until flush().
+constexpr uint64_t kRecordsBytesMax = uint64_t{1} << 30;
+constexpr uint64_t kBytesPerNode = 512;
+constexpr size_t kSpansPerDrain = 10'000;
+
+struct Recorded {
+  xsp::tf::Run run;
+  OwnBuffer metadata;
+};
+
+xsp_tensor_info info_of(const End& end) {
+  return {sizeof(xsp_tensor_info),
+          end.name.c_str(),
+          end.dtype,
+          static_cast<uint32_t>(end.dimensions.size()),
+          end.dimensions.data(),
+          nullptr};
+}
+
+}  // namespace
+
+struct xsp_model {
+  const xsp_host* host = nullptr;
+  bool records = false;
+  xsp::tf::OpenSession session;
+  std::optional<xsp::tf::Layers> layers;
+  std::string run_options;  // RunOptions, where layers are recorded
+  std::vector<xsp_tensor_info> input_infos;
+  std::vector<xsp_tensor_info> output_infos;
+  std::vector<Output> feeds;
+  std::vector<Output> fetches;
+  std::vector<OwnTensor> inputs;
+  std::vector<Tensor*> input_tensors;
+  bool has_inputs = false;
+  std::vector<OwnTensor> outputs;  // of the last run
+  std::vector<Recorded> recorded;
+  // What results() points to.
+  std::vector<std::vector<int64_t>> result_dimensions;
+  std::vector<xsp_tensor> results;
+};
+
+namespace {
+
+xsp_status probe(const xsp_host* host, xsp_probe* probe) {
+  return guarded(host, [&] {
+    const auto& found = library();
+    if (!found.absent.empty()) return fail(host, XSP_NOT_AVAILABLE, found.absent);
+    xsp::fill(probe, xsp_probe{0, found.version.c_str(), found.path.c_str(), "cpu", ".pb"});
+    return XSP_OK;
+  });
+}
+
+xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model** result) {
+  return guarded(host, [&] {
+    if (!library().absent.empty()) return fail(host, XSP_NOT_AVAILABLE, library().absent);
+    const auto options = xsp::whole(given);
+    auto model = std::make_unique<xsp_model>();
+    model->host = host;
+    model->records = (options.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
+    const xsp_status status = open_session(host, options, &model->session);
+    if (status != XSP_OK) return status;
+    for (const End& end : model->session.inputs) {
+      model->input_infos.push_back(info_of(end));
+      model->feeds.push_back(end.output);
+    }
+    for (const End& end : model->session.outputs) {
+      model->output_infos.push_back(info_of(end));
+      model->fetches.push_back(end.output);
+    }
+    if (model->records) {
+      model->layers.emplace(model->session.own, options.model_site, model->session.every_node);
+      xsp::models::wire::put_integer(&model->run_options, 1, model->session.trace_level);
+    }
+    if (options.model_site != 0) {
+      xsp_site_attribute(options.model_site, "provider", "TensorFlow CPU");
+    }
+    *result = model.release();
+    return XSP_OK;
+  });
+}
+
+xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->input_infos.data();
+  *count = model->input_infos.size();
+  return XSP_OK;
+}
+
+xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->output_infos.data();
+  *count = model->output_infos.size();
+  return XSP_OK;
+}
+
+xsp_status bad_input(xsp_model* model, const char* name, const std::string& why) {
+  return fail(model->host, XSP_BAD_INPUT,
+              std::string("input '") + name + "': " + why + ": see the model's signature");
+}
+
+OwnTensor made_tensor(const xsp_tensor& tensor) {
+  OwnTensor made(library().AllocateTensor(xsp::tf::type_of(tensor.dtype), tensor.dimensions,
+                                          static_cast<int>(tensor.rank), tensor.data_bytes));
+  if (made == nullptr) throw std::bad_alloc();
+  if (tensor.data_bytes > 0) {
+    std::memcpy(library().TensorData(made.get()), tensor.data, tensor.data_bytes);
+  }
+  return made;
+}
+
+xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
+  return guarded(model->host, [&] {
+    model->has_inputs = false;
+    model->inputs.clear();
+    model->inputs.resize(model->input_infos.size());
+    for (size_t i = 0; i < count; ++i) {
+      const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
+      size_t index = 0;
+      while (index < model->input_infos.size() &&
+             std::strcmp(model->input_infos[index].name, tensor.name) != 0) {
+        ++index;
+      }
+      if (index == model->input_infos.size()) {
+        return bad_input(model, tensor.name, "the model has no such input");
+      }
+      const std::string why = xsp::mismatch(model->input_infos[index], tensor);
+      if (!why.empty()) return bad_input(model, tensor.name, why);
+      model->inputs[index] = made_tensor(tensor);
+    }
+    model->input_tensors.clear();
+    for (size_t i = 0; i < model->inputs.size(); ++i) {
+      if (model->inputs[i] == nullptr) {
+        return bad_input(model, model->input_infos[i].name, "it is missing");
+      }
+      model->input_tensors.push_back(model->inputs[i].get());
+    }
+    model->has_inputs = true;
+    return XSP_OK;
+  });
+}
+
+xsp_status run_failed(xsp_model* model, const Outcome& outcome) {
+  if (outcome.code() == xsp::tf::kResourceExhausted) {
+    return fail(model->host, XSP_OUT_OF_MEMORY,
+                "run: out of memory: " + outcome.text() + ": use a smaller batch");
+  }
+  return fail(model->host, outcome.code() == xsp::tf::kInvalidArgument ? XSP_BAD_INPUT : XSP_FAILED,
+              "run: " + outcome.text() + ": give inputs that suit the model with --input");
+}
+
+xsp_status run(xsp_model* model) {
+  if (!model->has_inputs) return bad_input(model, "", "inputs are not set");
+  return guarded(model->host, [&] {
+    const auto& tf = library();
+    model->outputs.clear();
+    Outcome outcome;
+    Tensor* fetched[XSP_RANK_MAX] = {};
+    std::vector<Tensor*> many;
+    Tensor** values = fetched;
+    if (model->fetches.size() > std::size(fetched)) {
+      many.resize(model->fetches.size());
+      values = many.data();
+    }
+    const Buffer options{model->run_options.data(), model->run_options.size(), nullptr};
+    Recorded recorded{{0, 0, 0}, nullptr};
+    if (model->records) {
+      recorded.metadata.reset(tf.NewBuffer());
+      recorded.run = {xsp_now_ns(), 0, static_cast<uint32_t>(gettid())};
+    }
+    tf.SessionRun(model->session.session, model->records ? &options : nullptr, model->feeds.data(),
+                  model->input_tensors.data(), static_cast<int>(model->feeds.size()),
+                  model->fetches.data(), values, static_cast<int>(model->fetches.size()), nullptr,
+                  0, recorded.metadata.get(), outcome.get());
+    if (outcome.code() != 0) return run_failed(model, outcome);
+    for (size_t i = 0; i < model->fetches.size(); ++i) model->outputs.emplace_back(values[i]);
+    if (model->records) {
+      recorded.run.end_ns = xsp_now_ns();
+      model->recorded.push_back(std::move(recorded));
+    }
+    return XSP_OK;
+  });
+}
+
+xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) {
+  return guarded(model->host, [&] {
+    const auto& tf = library();
+    if (model->outputs.empty()) {
+      return fail(model->host, XSP_FAILED, "results: none: run the model first");
+    }
+    model->results.clear();
+    model->result_dimensions.assign(model->outputs.size(), {});
+    for (size_t i = 0; i < model->outputs.size(); ++i) {
+      const Tensor* tensor = model->outputs[i].get();
+      std::vector<int64_t>& dimensions = model->result_dimensions[i];
+      for (int d = 0; d < tf.NumDims(tensor); ++d) dimensions.push_back(tf.Dim(tensor, d));
+      model->results.push_back({sizeof(xsp_tensor), model->output_infos[i].name,
+                                xsp::tf::dtype_of(tf.TensorType(tensor)),
+                                static_cast<uint32_t>(dimensions.size()), dimensions.data(),
+                                tf.TensorData(tensor), tf.TensorByteSize(tensor)});
+    }
+    *tensors = model->results.data();
+    *count = model->results.size();
+    return XSP_OK;
+  });
+}
+
+xsp_status flush(xsp_model* model) {
+  return guarded(model->host, [&] {
+    size_t emitted = 0;
+    for (const Recorded& one : model->recorded) {
+      const auto* data = static_cast<const uint8_t*>(one.metadata->data);
+      emitted += model->layers->emit(one.run, {data, one.metadata->length});
+      // Emitting faster than the drainer writes would lose spans.
+      if (emitted >= kSpansPerDrain) {
+        xsp_flush();
+        emitted = 0;
+      }
+    }
+    model->recorded.clear();
+    return XSP_OK;
+  });
+}
+
+void close(xsp_model* model) { delete model; }
+
+uint64_t runs_max(xsp_model* model) {
+  if (!model->records) return 0;
+  const auto& own = model->session.own;
+  const uint64_t nodes = own.nodes.size() + own.function_nodes + 1;
+  return std::max<uint64_t>(kRecordsBytesMax / (nodes * kBytesPerNode), 1);
+}
+
+}  // namespace
+
+extern "C" {
+XSP_API extern const xsp_adapter xsp_adapter_entry;
+const xsp_adapter xsp_adapter_entry = {
+    .struct_size = sizeof(xsp_adapter),
+    .abi = XSP_PLUGIN_ABI,
+    .name = "tensorflow",
+    .help = "xsp doctor --install tensorflow",
+    .probe = probe,
+    .open = open,
+    .inputs = inputs,
+    .outputs = outputs,
+    .set_inputs = set_inputs,
+    .run = run,
+    .results = results,
+    .flush = flush,
+    .close = close,
+    .runs_max = runs_max,
+    .record_details = nullptr,
+};
+}

@@ -1,0 +1,79 @@
+// Layers: a span for every node that TensorFlow executed, out of its records of the runs.
+//
+// Nodes that hand over what is there already (constants, arguments, results) are left out unless
+// asked for. TensorFlow does not say which thread executed a node. Nodes that overlap in time get
+// threads of their own, numbered from kOtherThreads, which no thread of Linux is; all others have
+// the thread that called.
+#ifndef XSP_ADAPTERS_TENSORFLOW_LAYERS_H_
+#define XSP_ADAPTERS_TENSORFLOW_LAYERS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "adapters/tensorflow/messages.h"
+
+namespace xsp::tf {
+
+inline constexpr uint32_t kOtherThreads = 1u << 22;  // PID_MAX_LIMIT
+
+// A run, as it was recorded.
+struct Run {
+  int64_t start_ns;  // UNIX time; its layers are clipped to it
+  int64_t end_ns;
+  uint32_t thread;  // that called
+};
+
+// Which of the model's own nodes an executed node stands for: those between its inputs and itself.
+class Provenance {
+ public:
+  explicit Provenance(const GraphDef& own);
+
+  // Does the graph tell? Where functions are inlined, executed nodes have names that it lacks.
+  bool is_known() const { return is_known_; }
+  std::vector<std::string> sources(std::string_view node,
+                                   const std::vector<std::string_view>& inputs) const;
+  // The model's own layers that depend on no input; and those that are in none of these.
+  std::vector<std::string> folded() const;
+  std::vector<std::string> removed(const std::unordered_set<std::string>& executed) const;
+
+ private:
+  bool is_layer(const Node& node) const;
+
+  const std::vector<Node>& nodes_;
+  bool is_known_;
+  std::unordered_map<std::string_view, size_t> by_name_;
+  std::vector<bool> depends_on_input_;
+};
+
+class Layers {
+ public:
+  // `own` must outlive this. Facts about the model as a whole go to the site `model_site`.
+  Layers(const GraphDef& own, uint32_t model_site, bool every_node)
+      : provenance_(own), model_site_(model_site), every_node_(every_node) {}
+
+  // Emits the layers of a run out of its RunMetadata; gives how many.
+  size_t emit(const Run& run, Bytes run_metadata);
+
+ private:
+  using Producers = std::unordered_map<std::string_view, const Execution*>;
+  uint32_t site(const Execution& execution, std::string_view op, const Producers& producers);
+  uint32_t make_site(const Execution& execution, std::string_view op,
+                     const std::vector<std::string_view>& inputs, const Producers& producers);
+  void describe_model(const std::vector<Execution>& executions);
+
+  Provenance provenance_;
+  uint32_t model_site_;
+  bool every_node_;
+  bool is_described_ = false;
+  std::map<std::string, uint32_t> sites_;       // by name and shapes
+  std::unordered_map<std::string, int> names_;  // how many sites have the name
+};
+
+}  // namespace xsp::tf
+
+#endif  // XSP_ADAPTERS_TENSORFLOW_LAYERS_H_

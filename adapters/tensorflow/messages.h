@@ -1,0 +1,83 @@
+// What the adapter reads of TensorFlow's messages: graphs, signatures, and the record of a run.
+// Weights are skipped. Messages are trusted no further than their wire
+// format goes: a message that breaks off is read as far as it does not.
+//
+// Field numbers are those of tensorflow/core/framework/{graph,function,node_def,step_stats,
+// tensor_description,tensor_shape}.proto and tensorflow/core/protobuf/{config,meta_graph,
+// saved_model}.proto.
+#ifndef XSP_ADAPTERS_TENSORFLOW_MESSAGES_H_
+#define XSP_ADAPTERS_TENSORFLOW_MESSAGES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xsp::tf {
+
+using Bytes = std::span<const uint8_t>;
+
+// A tensor's type (of TensorFlow's enum DataType) and shape.
+struct Value {
+  int type = 0;
+  bool has_shape = false;  // false: not even the rank is known
+  std::vector<int64_t> dimensions;
+
+  int64_t bytes() const;  // -1: not known
+  bool operator==(const Value&) const = default;
+};
+
+// A node of a graph.
+struct Node {
+  std::string name;
+  std::string op;
+  // Where its data come from, as "node" or "node:1"; "^node", the order of execution, is left out.
+  std::vector<std::string> inputs;
+};
+
+struct GraphDef {
+  std::vector<Node> nodes;
+  size_t function_nodes = 0;  // of the functions that it defines
+};
+GraphDef read_graph(Bytes graph_def);
+
+// An input or output of a SavedModel's signature.
+struct Port {
+  std::string name;    // as callers know it
+  std::string tensor;  // "serving_default_x:0"
+  Value value;
+};
+struct Signature {
+  std::string name;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+};
+struct MetaGraph {
+  std::vector<std::string> tags;
+  std::vector<Signature> signatures;
+  Bytes graph_def;  // a part of what was read
+};
+MetaGraph read_meta_graph(Bytes meta_graph_def);
+// The graphs of a file saved_model.pb.
+std::vector<MetaGraph> read_saved_model(Bytes saved_model);
+
+// A node's execution.
+struct Execution {
+  std::string_view node;  // part of what was read
+  // What it was: "[cpu 1.2MB] relu1 = _FusedConv2D(x, conv1/weight:0, ^other)".
+  std::string_view label;
+  int64_t start_ns = 0;  // UNIX time
+  int64_t end_ns = 0;
+  std::vector<Value> outputs;
+  int64_t allocated_bytes = -1;  // -1: not said
+};
+std::string_view op_of(const Execution& execution);                   // "_FusedConv2D"
+std::vector<std::string_view> inputs_of(const Execution& execution);  // "x", "conv1/weight:0"
+// Those of RunMetadata.step_stats, in order of their beginning; copies under other names that a
+// profiler of devices adds are left out.
+std::vector<Execution> read_executions(Bytes run_metadata);
+
+}  // namespace xsp::tf
+
+#endif  // XSP_ADAPTERS_TENSORFLOW_MESSAGES_H_

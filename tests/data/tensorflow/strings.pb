@@ -1,0 +1,8 @@
+
+:
+textPlaceholder*
+shape:ÿÿÿÿÿÿÿÿÿ*
+dtype0
+,
+lengthStringLengthtext*
+unitBYTE"ª

@@ -2,7 +2,8 @@
 # Every test of xsp. Installs what it needs (tools/deps.sh), builds, tests; says what failed, last.
 #
 #   ./test.sh            all of it: style, unit, contract and integration tests with sanitizers, the
-#                        threaded parts under ThreadSanitizer, the fuzzers' corpora, the installed tree
+#                        threaded parts under ThreadSanitizer, the fuzzers' corpora, the installed tree,
+#                        and what lives in the profiled process on ARM and POWER (emulated)
 #   ./test.sh --quick    style, and the unit tests with sanitizers
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -37,6 +38,9 @@ threads() {
   build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
 
+# What lives in the profiled process, on ARM and POWER, under an emulator.
+other_processors() { build_and_test aarch64 && build_and_test ppc64le; }
+
 step dependencies tools/deps.sh
 [ ${#failed[@]} = 0 ] || exit 1
 step style python3 tools/tidy.py
@@ -50,6 +54,7 @@ else
   step release build_and_test release -L release
   step browser browser
   step threads threads
+  step "other processors" other_processors
   step fuzzers build_and_test fuzz
 fi
 

@@ -17,8 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 using trace::Reader;
 
-// ThreadSanitizer cannot follow a child, of a fork by one of several threads, that starts threads.
-#ifdef __SANITIZE_THREAD__
+// Neither ThreadSanitizer nor qemu-user can follow a child, of a fork by one of several threads,
+// that starts threads.
+#if defined(__SANITIZE_THREAD__) || defined(XSP_EMULATED)
 constexpr bool kForksWithThreads = false;
 #else
 constexpr bool kForksWithThreads = true;
@@ -208,7 +209,7 @@ TEST(Process, EndsWithoutStopping) {
 }
 
 TEST(Process, ChildOfAForkRecordsIntoItsOwnFile) {
-  if (!kForksWithThreads) GTEST_SKIP() << "ThreadSanitizer";
+  if (!kForksWithThreads) GTEST_SKIP() << "ThreadSanitizer, or an emulator";
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);
   emit_nested(5);
@@ -250,7 +251,7 @@ TEST(Process, ChildOfAForkRecordsIntoItsOwnFile) {
 }
 
 TEST(Process, ForksWhileThreadsEmit) {
-  if (!kForksWithThreads) GTEST_SKIP() << "ThreadSanitizer";
+  if (!kForksWithThreads) GTEST_SKIP() << "ThreadSanitizer, or an emulator";
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);
   std::atomic<bool> quit{false};
@@ -295,7 +296,7 @@ TEST(Process, ForksWhileThreadsEmit) {
   EXPECT_EQ(children, 15u);
 }
 
-#ifndef XSP_SANITIZED
+#if !defined(XSP_SANITIZED) && !defined(XSP_EMULATED)
 // As a container's runtime does it: no handler of the C library runs.
 TEST(Process, ChildMadeWithoutTheLibraryOfC) {
   Scratch scratch;
@@ -318,7 +319,7 @@ TEST(Process, ChildMadeWithoutTheLibraryOfC) {
 #endif
 
 TEST(Process, AFileInUseIsLeftAlone) {
-  if (!kForksWithThreads) GTEST_SKIP() << "ThreadSanitizer";
+  if (!kForksWithThreads) GTEST_SKIP() << "ThreadSanitizer, or an emulator";
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);
   emit_nested(1);

@@ -42,6 +42,11 @@ std::vector<uint32_t> runs_of(const AttachRequest& request, uint32_t of_collecto
     if ((levels & XSP_LEVEL_BIT(level)) != 0) runs.push_back(levels & up_to);
   }
   if (runs.empty()) runs.push_back(levels);
+  // Ranges of NVTX may be of this level, whatever collectors there are; no run is made for them.
+  const uint32_t deepest = runs.back();
+  if (!request.is_leveled || deepest >= XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY)) {
+    runs.back() |= request.levels & XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
+  }
   return runs;
 }
 

@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
+constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
 // A process has at most as many devices.
 constexpr int kDevicesMax = 64;
 
@@ -103,6 +104,8 @@ void AttachedCollectors::set_environment(const fs::path& scratch) const {
     has_cuda = has_cuda || one.kind == capture::kCudaKind;
   }
   ::setenv(capture::kCollectorsVariable, list.c_str(), 1);
+  // Another tool's is kept: ranges go to one alone.
+  ::setenv(kNvtxVariable, installation_.attach.c_str(), 0);
   if (!has_cuda) return;
   const char* before = ::getenv(kInjectionVariable);
   if (before != nullptr && *before != '\0') ::setenv(capture::kOtherInjectionVariable, before, 1);
@@ -117,6 +120,9 @@ Result<bool> has_used_cuda(store::Database& database) {
 }
 
 Result<std::string> AttachedCollectors::why_not(store::Database& database, uint32_t level) const {
+  XSP_TRY(const auto recorded, texts(database, "SELECT 'yes' FROM span WHERE level = " +
+                                                   std::to_string(level) + " LIMIT 1"));
+  if (!recorded.empty()) return std::string();
   std::vector<const One*> able;
   for (const One& one : all_) {
     if ((one.levels & XSP_LEVEL_BIT(level)) != 0) able.push_back(&one);
@@ -203,9 +209,14 @@ Status AttachedCollectors::complete(store::Database& database,
     XSP_CHECK_OK(database.query("UPDATE run SET levels = $now WHERE levels = $before",
                                 {{"now", without(text, missing)}, {"before", text}}));
   }
-  XSP_TRY(const auto notes, texts(database, std::string("SELECT DISTINCT value FROM "
-                                                        "site_attribute WHERE key LIKE '") +
-                                                capture::kCollectorNoteKey + "%' ORDER BY 1"));
+  XSP_TRY(auto notes, texts(database, std::string("SELECT DISTINCT value FROM "
+                                                  "site_attribute WHERE key LIKE '") +
+                                          capture::kCollectorNoteKey + "%' ORDER BY 1"));
+  const char* nvtx = ::getenv(kNvtxVariable);
+  if (nvtx != nullptr && installation_.attach != nvtx) {
+    notes.push_back(std::string("NVTX's ranges are not recorded: ") + kNvtxVariable +
+                    " gives them to " + nvtx + ": unset it");
+  }
   int number = 0;
   for (const std::string& note : notes) (*facts)["note." + std::to_string(++number)] = note;
   return write_devices(database, facts);

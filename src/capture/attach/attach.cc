@@ -20,6 +20,7 @@
 #include "base/keep_errno.h"
 #include "base/log.h"
 #include "capture/attach/collectors.h"
+#include "capture/attach/nvtx.h"
 #include "capture/attach/run_folder.h"
 #include "xsp/xsp.h"
 
@@ -84,6 +85,7 @@ void begin_process() {
 // Only this thread lives on. Nothing is emitted: a child that goes on to exec leaves no file.
 void after_fork_in_child() {
   forget_collectors();
+  forget_ranges();
   attached.uses_cuda = false;  // what the parent has of it is of no use here
   attached.span = {};
   begin_process();
@@ -147,6 +149,8 @@ bool has_recorded() {
 }
 
 }  // namespace
+
+bool is_recording() { return attached.is_recording; }
 
 void end_process(bool is_exec) {
   // A child of vfork shares this memory, and must leave it alone.

@@ -7,6 +7,8 @@ namespace xsp::capture {
 // The process ends, or becomes another program: its span ends, and all that it recorded is written.
 // May be called again, and from a child of vfork, where it does nothing.
 void end_process(bool is_exec);
+// Whether this process is being recorded.
+bool is_recording();
 // The process uses CUDA from here on.
 void begin_cuda();
 // It did not become another program: what follows is a span of its own.

@@ -1,0 +1,262 @@
+#include "capture/attach/nvtx_names.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "xsp/xsp.h"
+
+namespace xsp::capture::nvtx {
+namespace {
+
+constexpr size_t kDomainsMax = 256;
+constexpr size_t kCategoriesMax = 1024;
+// Names that are all different (one for each iteration) would fill the trace's table of sites.
+constexpr size_t kPlacesMax = 4096;
+constexpr size_t kPlaceSlots = 2 * kPlacesMax;  // a power of two
+
+enum class Rule : uint32_t { kApplication, kXsp, kXla, kLibrary };
+
+struct Prefix {
+  const char* begins;  // whatever the case
+  Rule rule;
+};
+constexpr Prefix kLibraries[] = {
+    {"nccl", Rule::kLibrary},     {"cublas", Rule::kLibrary},   {"cudnn", Rule::kLibrary},
+    {"cufft", Rule::kLibrary},    {"cusparse", Rule::kLibrary}, {"cusolver", Rule::kLibrary},
+    {"cutensor", Rule::kLibrary},
+};
+
+}  // namespace
+
+struct Domain {
+  char name[kNameBytesMax];
+  Rule rule;
+};
+
+namespace {
+
+struct Category {
+  const Domain* domain;
+  uint32_t id;
+  char name[64];
+};
+
+// A place whose key is set is there for good. 64 bits of a hash stand for the name: with 4096 names
+// the odds that two are taken for one are 1 in 10^12.
+struct Slot {
+  uint64_t key;
+  Place place;
+};
+
+struct State {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  Domain domains[kDomainsMax] = {};
+  size_t domain_count = 0;
+  Category categories[kCategoriesMax] = {};
+  size_t category_count = 0;
+  Slot places[kPlaceSlots] = {};
+  size_t place_count = 0;
+};
+State state;
+
+class Lock {
+ public:
+  Lock() { pthread_mutex_lock(&state.mutex); }
+  ~Lock() { pthread_mutex_unlock(&state.mutex); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+};
+
+Rule rule_of(const char* name) {
+  if (strcmp(name, "xsp") == 0) return Rule::kXsp;
+  if (strcmp(name, "TSL") == 0) return Rule::kXla;
+  for (const Prefix& one : kLibraries) {
+    if (strncasecmp(name, one.begins, strlen(one.begins)) == 0) return one.rule;
+  }
+  return Rule::kApplication;
+}
+
+void copy(char* target, size_t size, const char* text, size_t length) {
+  if (length > size - 1) length = size - 1;
+  // Not in the midst of a character.
+  while (length > 0 && text[length] != '\0' && (text[length] & 0xc0) == 0x80) --length;
+  memcpy(target, text, length);
+  target[length] = '\0';
+}
+
+const Category* category_of(const Domain* domain, uint32_t id) {
+  for (size_t i = 0; i < state.category_count; ++i) {
+    if (state.categories[i].domain == domain && state.categories[i].id == id) {
+      return &state.categories[i];
+    }
+  }
+  return nullptr;
+}
+
+// FNV-1a, finished as by splitmix64. Never 0.
+uint64_t hash_of(const Domain* domain, uint32_t category, const char* name, const char* type) {
+  uint64_t hash = 0xcbf29ce484222325u ^ reinterpret_cast<uintptr_t>(domain) ^
+                  (static_cast<uint64_t>(category) << 40) ^ static_cast<uint64_t>(*type);
+  for (const char* at = name; *at != '\0'; ++at) {
+    hash = (hash ^ static_cast<unsigned char>(*at)) * 0x100000001b3u;
+  }
+  hash ^= hash >> 30;
+  hash *= 0xbf58476d1ce4e5b9u;
+  hash ^= hash >> 27;
+  return hash | 1u;
+}
+
+// Where it is, or could be.
+Slot* slot_of(uint64_t key) {
+  size_t at = (key >> 1) & (kPlaceSlots - 1);
+  for (;;) {
+    const uint64_t there = __atomic_load_n(&state.places[at].key, __ATOMIC_ACQUIRE);
+    if (there == key || there == 0) return &state.places[at];
+    at = (at + 1) & (kPlaceSlots - 1);
+  }
+}
+
+struct Named {
+  char name[kNameBytesMax];
+  const char* type;
+  uint32_t level;
+};
+
+bool begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
+
+// The value of "KEY=" in XLA's "TITLE:#key=value,key=value#"; false if it has none.
+bool value_of(const char* text, const char* key, char* value) {
+  const char* at = strstr(text, key);
+  if (at == nullptr || (at[-1] != '#' && at[-1] != ',')) return false;
+  at += strlen(key);
+  copy(value, kNameBytesMax, at, strcspn(at, ",#"));
+  return value[0] != '\0';
+}
+
+uint32_t level_named(const Category* category) {
+  constexpr const char* kNames[] = {"application", "model", "layer", "library"};
+  for (uint32_t i = 0; category != nullptr && i < 4; ++i) {
+    if (strcmp(category->name, kNames[i]) == 0) return XSP_LEVEL_APPLICATION + i;
+  }
+  return XSP_LEVEL_APPLICATION;
+}
+
+Named named(const Domain* domain, const Category* category, const char* text, const char* type) {
+  Named result = {"", type, XSP_LEVEL_APPLICATION};
+  const Rule rule = domain == nullptr ? Rule::kApplication : domain->rule;
+  const bool is_operator =
+      domain == nullptr && (begins(text, "aten::") || begins(text, "autograd::"));
+  copy(result.name, sizeof result.name, text, is_operator ? strcspn(text, ",") : strlen(text));
+  if (is_operator) {
+    result.level = XSP_LEVEL_LAYER;
+    result.type = "operator";
+  } else if (rule == Rule::kXsp) {
+    result.level = level_named(category);
+  } else if (rule == Rule::kLibrary) {
+    result.level = XSP_LEVEL_LIBRARY;
+  } else if (rule == Rule::kXla) {
+    result.level = XSP_LEVEL_LAYER;
+    if (value_of(text, "hlo_op=", result.name)) {
+      result.type = "hlo_op";
+    } else if (value_of(text, "hlo_module=", result.name)) {
+      result.type = "hlo_module";
+    }
+  }
+  return result;
+}
+
+uint32_t make_site(const Named& what, const Domain* domain, const Category* category,
+                   uint32_t category_id) {
+  // The same name in two domains, or categories, is two sites.
+  const uint32_t site = xsp_new_site(what.level, what.name, what.type);
+  if (domain != nullptr) xsp_site_attribute(site, "domain", domain->name);
+  char number[16];
+  snprintf(number, sizeof number, "%u", category_id);
+  if (category_id != 0) {
+    xsp_site_attribute(site, "category", category == nullptr ? number : category->name);
+  }
+  return site;
+}
+
+}  // namespace
+
+void forget_names() { state.mutex = PTHREAD_MUTEX_INITIALIZER; }
+
+Domain* domain_of(const char* name) {
+  const Lock lock;
+  for (size_t i = 0; i < state.domain_count; ++i) {
+    if (strncmp(state.domains[i].name, name, kNameBytesMax - 1) == 0) return &state.domains[i];
+  }
+  if (state.domain_count == kDomainsMax) return nullptr;
+  Domain* domain = &state.domains[state.domain_count++];
+  copy(domain->name, sizeof domain->name, name, strlen(name));
+  domain->rule = rule_of(name);
+  return domain;
+}
+
+void name_category(Domain* domain, uint32_t category, const char* name) {
+  const Lock lock;
+  if (category_of(domain, category) != nullptr || state.category_count == kCategoriesMax) return;
+  Category* made = &state.categories[state.category_count++];
+  made->domain = domain;
+  made->id = category;
+  copy(made->name, sizeof made->name, name, strlen(name));
+}
+
+const void* register_string(const char* text) { return strdup(text); }
+
+const char* registered_text(const void* handle) { return static_cast<const char*>(handle); }
+
+const char* narrow(const wchar_t* text, char* buffer) {
+  size_t used = 0;
+  for (; *text != L'\0' && used + 4 < kNameBytesMax; ++text) {
+    const auto code = static_cast<uint32_t>(*text);
+    const auto put = [&](uint32_t byte) { buffer[used++] = static_cast<char>(byte); };
+    if (code < 0x80) {
+      put(code);
+    } else if (code < 0x800) {
+      put(0xc0 | code >> 6);
+      put(0x80 | (code & 0x3f));
+    } else if (code < 0x10000) {
+      put(0xe0 | code >> 12);
+      put(0x80 | (code >> 6 & 0x3f));
+      put(0x80 | (code & 0x3f));
+    } else {
+      put(0xf0 | (code >> 18 & 0x07));
+      put(0x80 | (code >> 12 & 0x3f));
+      put(0x80 | (code >> 6 & 0x3f));
+      put(0x80 | (code & 0x3f));
+    }
+  }
+  buffer[used] = '\0';
+  return buffer;
+}
+
+Place place_of(Domain* domain, uint32_t category_id, const char* name, const char* type) {
+  const uint64_t key = hash_of(domain, category_id, name, type);
+  const Slot* known = slot_of(key);
+  if (__atomic_load_n(&known->key, __ATOMIC_ACQUIRE) == key) return known->place;
+  const Lock lock;
+  Slot* slot = slot_of(key);
+  if (slot->key == key) return slot->place;
+  const Category* category = category_of(domain, category_id);
+  Named what = named(domain, category, name, type);
+  Place place;
+  place.level = what.level;
+  place.is_iteration = what.level == XSP_LEVEL_MODEL;
+  if (state.place_count == kPlacesMax) {
+    place.is_other = true;
+    place.site = xsp_intern_site(what.level, "(other ranges)", what.type);
+    return place;
+  }
+  place.site = make_site(what, domain, category, category_id);
+  slot->place = place;
+  ++state.place_count;
+  __atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);
+  return place;
+}
+
+}  // namespace xsp::capture::nvtx

@@ -24,11 +24,13 @@ static PyObject* name_modules;
 enum { NOT_RECORDED = 0, RECORDED = 1, IS_MODEL = 2 };
 
 static long enter_module(const Module* module, int is_inner) {
-  const uint32_t level = is_inner ? XSP_LEVEL_LAYER : XSP_LEVEL_MODEL;
-  const uint32_t site = is_inner ? module->layer_site : module->model_site;
+  const int is_layer = is_inner || module->model_site == 0;
+  const uint32_t level = is_layer ? XSP_LEVEL_LAYER : XSP_LEVEL_MODEL;
+  const uint32_t site = is_layer ? module->layer_site : module->model_site;
   Call* call = xsp_call_open(level, site, module->owner);
   if (call == NULL) return NOT_RECORDED;
-  if (is_inner) return RECORDED;
+  call->is_inner = 1;
+  if (is_layer) return RECORDED;
   xsp_span_int(&call->span, iteration_key, iterations++);
   return call->span.start != 0 ? IS_MODEL : RECORDED;
 }
@@ -82,9 +84,10 @@ static PyObject* know_module(PyObject* self, PyObject* args) {
   PyObject* object = NULL;
   const char* path = NULL;
   const char* type = NULL;
-  if (!PyArg_ParseTuple(args, "Oss", &object, &path, &type)) return NULL;
+  int is_part = 0;
+  if (!PyArg_ParseTuple(args, "Ossp", &object, &path, &type, &is_part)) return NULL;
   const char* name = *path != '\0' ? path : type;
-  Module module = {object, xsp_intern_site(XSP_LEVEL_MODEL, name, type),
+  Module module = {object, is_part ? 0 : xsp_intern_site(XSP_LEVEL_MODEL, name, type),
                    xsp_new_site(XSP_LEVEL_LAYER, name, type),
                    xsp_owner_new(path, type, XSP_PHASE_FORWARD)};
   xsp_site_attribute(module.layer_site, "phase", xsp_phase_name(XSP_PHASE_FORWARD));
@@ -102,6 +105,34 @@ static PyObject* forget_module(PyObject* self, PyObject* address) {
   xsp_module_remove(PyLong_AsVoidPtr(address));
   if (PyErr_Occurred()) return NULL;
   Py_RETURN_NONE;
+}
+
+static PyObject* know_phase(PyObject* self, PyObject* args) {
+  (void)self;
+  const char* name = NULL;
+  const char* phase = NULL;
+  if (!PyArg_ParseTuple(args, "ss", &name, &phase)) return NULL;
+  const uint32_t number = xsp_phase_number(phase);
+  const uint32_t site = xsp_intern_site(XSP_LEVEL_APPLICATION, name, "phase");
+  xsp_site_attribute(site, "phase", phase);
+  /* The optimiser's operators are told apart by its name, all others that are in no module are not.
+   */
+  const int is_named = number == XSP_PHASE_OPTIMIZER;
+  return Py_BuildValue("II", site,
+                       xsp_owner_new(is_named ? name : "", is_named ? name : "", number));
+}
+
+static PyObject* enter_phase(PyObject* self, PyObject* args) {
+  (void)self;
+  unsigned int site = 0;
+  unsigned int owner = 0;
+  if (!PyArg_ParseTuple(args, "II", &site, &owner)) return NULL;
+  Call* call = xsp_call_open(XSP_LEVEL_APPLICATION, site, owner);
+  if (call == NULL) Py_RETURN_FALSE;
+  /* Modules that prepare data, or are called again for the backward pass, are no model; those that
+   * an optimiser calls for its loss are. */
+  call->is_inner = xsp_owner_phase(owner) != XSP_PHASE_OPTIMIZER;
+  Py_RETURN_TRUE;
 }
 
 static PyObject* name_with(PyObject* self, PyObject* function) {
@@ -186,9 +217,15 @@ static PyMethodDef methods[] = {
     {"leave", leave, METH_NOARGS, "leave(): the innermost call that is open on this thread ends."},
     {"set_batch", set_batch, METH_VARARGS, "set_batch(n): of the model that was just entered."},
     {"know_module", know_module, METH_VARARGS,
-     "know_module(module, path, type) -> its sites as the model and as a layer."},
+     "know_module(module, path, type, is_part) -> its sites as the model and as a layer. A part "
+     "is\n"
+     "no model even where it is the outermost; its first site is 0."},
     {"is_known", is_known, METH_O, "is_known(module) -> bool"},
     {"forget_module", forget_module, METH_O, "forget_module(address): it is no more."},
+    {"know_phase", know_phase, METH_VARARGS,
+     "know_phase(name, phase) -> (site, owner), for enter_phase; made once for each."},
+    {"enter_phase", enter_phase, METH_VARARGS,
+     "enter_phase(site, owner) -> whether leave() is to be called."},
     {"name_with", name_with, METH_O,
      "name_with(function): what is called with a module that is not known yet."},
     {"observe", observe, METH_VARARGS,

@@ -1,7 +1,7 @@
 """PyTorch: calls of modules and operators are spans.
 
 The outermost call of a torch.nn.Module on a thread is the model (level model, an iteration each),
-those inside it are layers: named by their path in the outermost module, typed by their class. The
+those inside it (and losses) are layers: named by their path in the outermost module, typed by their class. The
 call itself is wrapped, `torch.nn.Module.__call__`, as hooks would send every module down PyTorch's
 slower path. Operators are layers inside their module; torch's own observers tell of them (see
 observer.h).
@@ -15,7 +15,7 @@ import re
 import sys
 import weakref
 
-from . import _native
+from . import _native, _torch_phases
 
 # Releases of torch whose observers are as observer.c has them; of a later one its header tells.
 _OLDEST, _NEWEST = (1, 13), (2, 15)
@@ -36,19 +36,27 @@ def _forget(address):
     return forget
 
 
-def _namer(version):
+def _namer(torch):
+    version = str(torch.__version__)
+    # What compares a model's result with the one that it should have is no model.
+    loss = torch.nn.modules.loss._Loss
+
     def name_all(root):
         """Names the modules of a module that nobody has named yet."""
         for path, module in root.named_modules():
             if _native.is_known(module):
                 continue
-            model, layer = _native.know_module(module, path, type(module).__name__)
+            model, layer = _native.know_module(
+                module, path, type(module).__name__, isinstance(module, loss)
+            )
             address = id(module)
             _references[address] = weakref.ref(module, _forget(address))
             own = (p for p in module._parameters.values() if p is not None)
             _native.site_counter(
                 layer, "parameter_bytes", sum(p.numel() * p.element_size() for p in own)
             )
+            if model == 0:
+                continue
             _native.site_attribute(model, "framework", "torch")
             _native.site_attribute(model, "framework_version", version)
 
@@ -80,7 +88,7 @@ def _note_batch(args, kwargs):
 
 def _wrap_modules(torch):
     call = torch.nn.Module.__call__
-    is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+    is_compiling = _torch_phases.compiling_of(torch)
     is_traced = torch._C._get_tracing_state
     enter, leave = _native.enter, _native.leave
 
@@ -144,8 +152,9 @@ def _observe_operators(torch):
 
 def install(torch):
     """Wraps the calls of this torch's modules, and observes its operators."""
-    _native.name_with(_namer(str(torch.__version__)))
+    _native.name_with(_namer(torch))
     _wrap_modules(torch)
+    _torch_phases.install(torch)
     why = _observe_operators(torch)
     if why is not None:
         sys.stderr.write(f"xsp: operators of torch {torch.__version__} are not recorded: {why}\n")

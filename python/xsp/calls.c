@@ -98,7 +98,7 @@ Call* xsp_call_open(uint32_t level, uint32_t site_id, uint32_t owner) {
   call->instance = ++thread->instances;
   call->owner = owner;
   call->is_pair = 0;
-  call->is_inner = level == XSP_LEVEL_MODEL || (thread->depth > 1 && (call - 1)->is_inner);
+  call->is_inner = thread->depth > 1 && (call - 1)->is_inner;
   __atomic_store_n(&call->is_open, 1u, __ATOMIC_RELAXED);
   call->span = site_id == 0 ? (xsp_span){0, 0, 0, 0} : xsp_begin(&site);
   return call;
@@ -178,9 +178,15 @@ uint32_t xsp_owner_new(const char* path, const char* type, uint32_t phase) {
 
 uint32_t xsp_owner_phase(uint32_t owner) { return owner == 0 ? 0 : owners[owner].phase; }
 
-const char* xsp_phase_name(uint32_t phase) {
-  static const char* const names[] = {NULL, "forward", "backward", "optimizer", "data"};
-  return names[phase];
+static const char* const phase_names[] = {NULL, "forward", "backward", "optimizer", "data"};
+
+const char* xsp_phase_name(uint32_t phase) { return phase_names[phase]; }
+
+uint32_t xsp_phase_number(const char* name) {
+  for (uint32_t i = XSP_PHASE_FORWARD; i <= XSP_PHASE_DATA; ++i) {
+    if (strcmp(phase_names[i], name) == 0) return i;
+  }
+  return XSP_PHASE_NONE;
 }
 
 static void set_phase(uint32_t site, uint32_t owner) {

@@ -26,7 +26,7 @@ typedef struct Call {
   uint32_t owner;
   uint32_t is_open;
   uint16_t is_pair;  /* the call below it closes with it */
-  uint16_t is_inner; /* modules called in it are layers: it is a model, or inside one */
+  uint16_t is_inner; /* modules called in it are layers: it is a module, or inside one */
 } Call;
 
 /* Begins a span of the site, unless its level is not recorded: the call is then there without one.
@@ -50,6 +50,7 @@ uint32_t xsp_owner_new(const char* path, const char* type, uint32_t phase);
 uint32_t xsp_owner_backward(uint32_t owner, uint32_t* site_id);
 uint32_t xsp_owner_phase(uint32_t owner);
 const char* xsp_phase_name(uint32_t phase); /* NULL: none */
+uint32_t xsp_phase_number(const char* name);
 
 /* The site of an operator that is called in this owner: its name is the owner's path, a slash and
  * the operator's short name, its type the operator's full name. */

@@ -36,7 +36,9 @@ static Torch torch;
 
 #define CALLBACK_COUNT 3
 static uint64_t handles[CALLBACK_COUNT];
-static uint32_t backward_owner; /* of what no module is known for */
+/* Of what belongs to a phase, and to no module that is known. */
+static uint32_t backward_owner;
+static uint32_t optimizer_owner;
 static int is_understood;
 static int is_observing;
 
@@ -96,10 +98,8 @@ static inline uint32_t owner_here(void) {
   return call != NULL ? call->owner : 0;
 }
 
-/* What the engine of backward passes does around each node: which node, it does not tell. */
-static int is_engine(const char* name) {
-  static const char prefix[] = "autograd::engine::";
-  return strncmp(name, prefix, sizeof prefix - 1) == 0;
+static int begins(const char* name, const char* prefix) {
+  return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
 static void** start_operator(void** context, const void* function) {
@@ -111,7 +111,8 @@ static void** start_operator(void** context, const void* function) {
   if (!xsp_is_recorded(XSP_LEVEL_LAYER)) return context;
   const char* name = torch.name(function);
   uint32_t owner = owner_here();
-  if (owner == 0 && is_engine(name)) owner = backward_owner;
+  /* What the engine of backward passes does around each node: which node, it does not tell. */
+  if (name[1] == 'u' && begins(name, "autograd::engine::")) owner = backward_owner;
   const int64_t number = number_of(function, number_offset);
   if (number >= 0) note_node(number, owner);
   const uint32_t site = xsp_operator_site(owner, XSP_LEVEL_LAYER, name);
@@ -126,7 +127,7 @@ static void** start_node(void** context, const void* function) {
   uint32_t owner = xsp_owner_backward(owner_of_node(number_of(function, number_offset)), &site);
   if (owner == 0) owner = backward_owner;
   Call* engine = xsp_call_innermost();
-  if (engine != NULL && engine->owner == backward_owner) {
+  if (engine != NULL && engine->level == XSP_LEVEL_LAYER && engine->owner == backward_owner) {
     engine->owner = owner; /* also of what it does when the node has ended */
   }
   Call* module = site == 0 ? NULL : xsp_call_open(XSP_LEVEL_LAYER, site, owner);
@@ -145,8 +146,10 @@ static void** start_range(void** context, const void* function) {
   *context = NULL;
   if (is_checking || torch.is_async(function)) return context;
   if (!xsp_is_recorded(XSP_LEVEL_LAYER)) return context;
-  const uint32_t owner = owner_here();
-  const uint32_t site = xsp_operator_site(owner, XSP_LEVEL_LAYER, torch.name(function));
+  const char* name = torch.name(function);
+  uint32_t owner = owner_here();
+  if (owner == 0 && begins(name, "Optimizer.")) owner = optimizer_owner;
+  const uint32_t site = xsp_operator_site(owner, XSP_LEVEL_LAYER, name);
   *context = xsp_call_open(XSP_LEVEL_LAYER, site, owner);
   return context;
 }
@@ -203,6 +206,7 @@ const char* xsp_observer_check(void) {
   observe(0);
   if (checks < CHECKS_MIN || candidates == 0) return "what it tells of operators is not understood";
   backward_owner = xsp_owner_new("", "", XSP_PHASE_BACKWARD);
+  optimizer_owner = xsp_owner_new("", "", XSP_PHASE_OPTIMIZER);
   number_offset = (size_t)__builtin_ctzll(candidates) * 8;
   is_understood = 1;
   xsp_observer_follow();

@@ -1,0 +1,65 @@
+"""PyTorch: what a training does besides the forward pass.
+
+Loading a batch, the backward pass and the optimiser's step are spans of level application, type
+"phase", with the attribute `phase`; what runs inside them carries the same attribute.
+"""
+
+import functools
+import sys
+
+from . import _native
+
+
+def compiling_of(torch):
+    """Whether torch.compile is tracing the caller; a tracer knows the answer to be True."""
+    return getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+
+def _in_phase(function, name, phase, is_compiling):
+    """The function, as a span of this phase."""
+    site, owner = _native.know_phase(name, phase)
+    enter, leave = _native.enter_phase, _native.leave
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        if is_compiling() or not enter(site, owner):
+            return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            leave()
+
+    wrapper.is_watched = True
+    return wrapper
+
+
+def _wrap_optimizers(torch, is_compiling):
+    optimizer = torch.optim.Optimizer
+    init = optimizer.__init__
+
+    # Each class has a step of its own, which torch itself wraps when the first one is made.
+    @functools.wraps(init)
+    def __init__(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+        step = getattr(type(self), "step", None)
+        if step is not None and not getattr(step, "is_watched", False):
+            name = f"{type(self).__name__}.step"
+            type(self).step = _in_phase(step, name, "optimizer", is_compiling)
+
+    optimizer.__init__ = __init__
+
+
+def install(torch):
+    """Wraps what this torch has of it."""
+    is_compiling = compiling_of(torch)
+    torch.autograd.backward = _in_phase(torch.autograd.backward, "backward", "backward", is_compiling)
+    torch.autograd.grad = _in_phase(torch.autograd.grad, "grad", "backward", is_compiling)
+    _wrap_optimizers(torch, is_compiling)
+    loader = sys.modules.get("torch.utils.data.dataloader")
+    if loader is None:
+        return
+    iterator = loader._BaseDataLoaderIter
+    iterator.__next__ = _in_phase(iterator.__next__, "next batch", "data", is_compiling)
+    # In a process that prepares batches nothing is a model.
+    worker = loader._utils.worker
+    worker._worker_loop = _in_phase(worker._worker_loop, "prepare batches", "data", is_compiling)

@@ -28,7 +28,7 @@ WITH stat AS (
   SELECT batch, len(sorted) AS iterations, trimmed_mean(sorted) AS latency_ns,
     quantile_of(sorted, 0.5) AS median_ns, interval_low(sorted) AS low_ns, interval_high(sorted) AS high_ns,
     quantile_of(sorted, 0.9) AS p90_ns, quantile_of(sorted, 0.99) AS p99_ns,
-    batch * 1e9 / trimmed_mean(sorted) AS throughput_per_s
+    inputs_of(batch) * 1e9 / trimmed_mean(sorted) AS throughput_per_s
   FROM model_latency),
 gain AS (
   SELECT stat.*, pct(twice.throughput_per_s - stat.throughput_per_s, stat.throughput_per_s)
@@ -42,7 +42,7 @@ choice AS (
   FROM gain),
 peak_choice AS (SELECT min(batch) AS peak FROM gain, choice WHERE throughput_per_s >= 0.99 * highest)
 SELECT gain.*, array_to_string(list_filter([
-    CASE WHEN batch = 1 THEN 'online' END,
+    CASE WHEN inputs_of(batch) = 1 THEN 'online' END,
     CASE WHEN batch = knee THEN 'knee' END,
     CASE WHEN batch = peak AND sizes > 1 THEN 'peak' END,
     CASE WHEN batch = bounded THEN 'bounded' END,

@@ -39,6 +39,11 @@ CREATE OR REPLACE TEMP MACRO chosen_end(wanted_level, wanted_batch) AS
   (SELECT end_iteration FROM measured_run
    WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
 
+-- The inputs of an inference, for what is said of one input; NULL where they are not known: programs that xsp did not
+-- write may call their model with any number of them.
+CREATE OR REPLACE TEMP MACRO inputs_of(batch) AS
+  CASE WHEN NOT EXISTS (SELECT 1 FROM evaluation WHERE key = 'not_measured.batch') THEN batch END;
+
 -- Where the layers of each batch size come from: the layer run. Where a CUDA graph is replayed no layer runs on the
 -- host but in the warm-up, and that run has none: then from the kernel run, which knows when each layer's kernels
 -- ran. Their time is that of the device, from the first kernel's start to the last one's end.

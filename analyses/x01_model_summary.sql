@@ -75,7 +75,8 @@ line AS (
   UNION ALL
   SELECT 21, 'how long', '99th percentile', quantile_of(sorted, 0.99), 'ns', NULL, NULL FROM model
   UNION ALL
-  SELECT 22, 'how long', 'throughput', batch * 1e9 / latency_ns, 'per_s', NULL, 'inputs' FROM model
+  SELECT 22, 'how long', 'throughput', inputs_of(batch) * 1e9 / latency_ns, 'per_s', NULL, coalesce(
+    (SELECT concat('not measured: ', value) FROM evaluation WHERE key = 'not_measured.batch'), 'inputs') FROM model
   UNION ALL
   SELECT 30, 'where', 'layers', layers, 'count', NULL,
     CASE WHEN (SELECT count(*) FROM model_layer) > 0

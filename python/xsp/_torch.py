@@ -1,10 +1,10 @@
 """PyTorch: calls of modules and operators are spans.
 
 The outermost call of a torch.nn.Module on a thread is the model (level model, an iteration each),
-those inside it (and losses) are layers: named by their path in the outermost module, typed by their class. The
-call itself is wrapped, `torch.nn.Module.__call__`, as hooks would send every module down PyTorch's
-slower path. Operators are layers inside their module; torch's own observers tell of them (see
-observer.h).
+those inside it (and losses) are layers: named by their path in the outermost module, typed by their
+class. The call itself is wrapped, `torch.nn.Module.__call__`, as hooks would send every module down
+PyTorch's slower path. Operators are layers inside their module; torch's own observers tell of them
+(see observer.h).
 
 While torch.compile traces a model the wrapper stands aside, and what was compiled runs as one span:
 its modules are not there any more.

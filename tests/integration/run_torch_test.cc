@@ -80,7 +80,7 @@ TEST_F(RunTorchTest, OperatorsAreLayersInsideTheirModule) {
             5);
 }
 
-TEST_F(RunTorchTest, ABackwardPassBelongsToTheModulesOfItsForwardPass) {
+TEST_F(RunTorchTest, PhasesOfATrainingAreSpansAndWhatRunsInThemBelongsToModules) {
   watch(std::string(kTraining) + "train()\n");
   const auto nodes = query("t.xsp",
                            "SELECT s.type, m.name AS module, m.type AS class, count(*) AS calls "
@@ -102,6 +102,28 @@ TEST_F(RunTorchTest, ABackwardPassBelongsToTheModulesOfItsForwardPass) {
                    "SELECT list(DISTINCT name)::VARCHAR FROM span "
                    "WHERE type = 'aten::convolution_backward'"),
             "[conv/convolution_backward]");
+  // The phases themselves.
+  const auto phases = query("t.xsp",
+                            "SELECT s.name, a.value AS phase, count(*) AS calls FROM span s "
+                            "JOIN attribute a ON a.span_id = s.span_id AND a.key = 'phase' "
+                            "WHERE s.type = 'phase' GROUP BY ALL ORDER BY s.name");
+  ASSERT_EQ(phases.size(), 3u) << phases;
+  const char* const kNames[] = {"SGD.step", "backward", "next batch"};
+  const char* const kPhases[] = {"optimizer", "backward", "data"};
+  const int kCalls[] = {3, 3, 4};  // the last batch is that there is none
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(phases[i]["name"], kNames[i]);
+    EXPECT_EQ(phases[i]["phase"], kPhases[i]);
+    EXPECT_EQ(phases[i]["calls"], kCalls[i]);
+  }
+  // Every operator of a phase says so, whatever it is called by.
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT count(*) FROM span s JOIN span p ON p.type = 'phase' "
+                   "  AND s.start_ns BETWEEN p.start_ns AND p.start_ns + p.duration_ns "
+                   "JOIN attribute pa ON pa.span_id = p.span_id AND pa.key = 'phase' "
+                   "LEFT JOIN attribute a ON a.span_id = s.span_id AND a.key = 'phase' "
+                   "WHERE s.level = 3 AND a.value IS DISTINCT FROM pa.value"),
+            0);
 }
 
 TEST_F(RunTorchTest, OperatorsAreCountedAsTorchsOwnProfilerCountsThem) {
@@ -126,6 +148,47 @@ TEST_F(RunTorchTest, OperatorsAreCountedAsTorchsOwnProfilerCountsThem) {
     const std::string type = row["type"];
     EXPECT_EQ(row["calls"], expected.value(type, 0)) << type;
   }
+}
+
+TEST_F(RunTorchTest, TheBatchIsTheFirstDimensionOfTheModelsInput) {
+  const std::string net =
+      "import torch\n"
+      "class Net(torch.nn.Module):\n"
+      "    def forward(self, flag, inputs): return inputs['x'] * 2\n"
+      "net = Net()\n";
+  watch(net + "for _ in range(8): net(True, inputs={'x': torch.ones(3, 4)})\n");
+  EXPECT_EQ(scalar("t.xsp", "SELECT batch FROM run"), 3);
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM evaluation WHERE key = 'not_measured.batch'"), 0);
+  watch(net + "for i in range(8): net(True, inputs={'x': torch.ones(1 + i % 2, 4)})\n");
+  EXPECT_EQ(scalar("t.xsp", "SELECT batch FROM run"), nullptr);
+  EXPECT_EQ(scalar("t.xsp", "SELECT value FROM evaluation WHERE key = 'not_measured.batch'"),
+            "the program's batches have from 1 to 2 inputs");
+}
+
+TEST_F(RunTorchTest, WhatPreparesBatchesAndJudgesResultsIsNoModel) {
+  watch(
+      "import torch\n"
+      "scale = torch.nn.Softplus()\n"
+      "class Data(torch.utils.data.Dataset):\n"
+      "    def __len__(self): return 4\n"
+      "    def __getitem__(self, i): return scale(torch.ones(3))\n"
+      "net, loss = torch.nn.Linear(3, 2), torch.nn.MSELoss()\n"
+      "for workers in (0, 1):\n"
+      "    for x in torch.utils.data.DataLoader(Data(), batch_size=2, num_workers=workers):\n"
+      "        loss(net(x), torch.zeros(2, 2))\n");
+  const auto outermost =
+      query("t.xsp",
+            "SELECT type, level, count(*) AS calls FROM span WHERE depth = 0 "
+            "AND type IN ('Linear', 'MSELoss', 'Softplus') GROUP BY ALL ORDER BY type");
+  const char* const kTypes[] = {"Linear", "MSELoss", "Softplus"};
+  const int kLevels[] = {2, 3, 3};
+  ASSERT_EQ(outermost.size(), 3u) << outermost;
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(outermost[i]["type"], kTypes[i]);
+    EXPECT_EQ(outermost[i]["level"], kLevels[i]);
+    EXPECT_EQ(outermost[i]["calls"], 4);  // a worker's; here Softplus is within torch's own range
+  }
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'Softplus' AND level = 3"), 8);
 }
 
 TEST_F(RunTorchTest, ALevelThatIsNotAskedForIsNotRecorded) {

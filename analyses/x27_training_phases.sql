@@ -1,0 +1,93 @@
+-- @id x27
+-- @name training_phases
+-- @title Phases of a training
+-- @question Where does a training step spend its time: data, forward, backward, optimiser, or waiting for others?
+-- A step ends with the optimiser's. Times on the host come from the run that recorded least, and are what the program
+-- waited for each phase; a device that is still busy makes a later phase wait. Times on the device come from the
+-- kernel run: while it ran kernels of the phase, whatever phase the host was in. Communication is NCCL's kernels; it
+-- is exposed while no other kernel runs on that device. `other` is what the step did in no phase. Where nothing is
+-- trained there are no rows.
+-- @needs model
+-- @view table columns=phase,steps,calls_per_step,time_ns,share_pct,gpu_ns,communication_ns,exposed_ns
+-- @view table bar=share_pct
+-- @column phase text data, forward, backward, optimizer, other, or step: all of them.
+-- @column steps count Steps that were measured, of all processes together.
+-- @column calls_per_step number How often the phase begins in a step.
+-- @column time_ns ns Time of the host in one step: trimmed mean over the steps.
+-- @column share_pct pct Share of that in the step.
+-- @column gpu_ns ns Time of one step during which the device ran kernels of the phase, communication left out: mean.
+-- @column communication_ns ns Time of one step during which it communicated: mean.
+-- @column exposed_ns ns Part of communication_ns during which the device ran nothing else.
+WITH phase_of AS (
+  SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
+stage AS MATERIALIZED (
+  SELECT s.run_id, r.level AS run_level, s.process, s.parent_id, s.start_ns, s.start_ns + s.duration_ns AS end_ns,
+    CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
+  FROM span s JOIN measured_run r USING (run_id) LEFT JOIN phase_of p USING (run_id, site_id)
+  WHERE NOT s.is_open AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase'))
+    AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),
+first AS (SELECT run_id, process, min(start_ns) AS start_ns FROM stage GROUP BY ALL),
+step AS MATERIALIZED (
+  SELECT s.run_id, s.run_level, s.process, row_number() OVER steps AS step, s.end_ns,
+    coalesce(lag(s.end_ns) OVER steps, first.start_ns) AS start_ns
+  FROM stage s JOIN first USING (run_id, process) WHERE s.phase = 'optimizer'
+  WINDOW steps AS (PARTITION BY s.run_id, s.process ORDER BY s.end_ns)),
+host_run AS (SELECT min_by(run_id, run_level) AS run_id FROM step),
+host_step AS MATERIALIZED (SELECT * FROM step WHERE run_id = (SELECT run_id FROM host_run)),
+named AS (SELECT unnest(['data', 'forward', 'backward', 'optimizer']) AS phase),
+spent AS (
+  SELECT t.process, t.step, n.phase, count(s.phase) AS calls, coalesce(sum(s.end_ns - s.start_ns), 0) AS time_ns
+  FROM host_step t CROSS JOIN named n LEFT JOIN stage s
+    ON s.run_id = t.run_id AND s.process = t.process AND s.phase = n.phase
+    AND s.start_ns >= t.start_ns AND s.start_ns < t.end_ns
+  GROUP BY ALL),
+host AS (
+  FROM spent UNION ALL BY NAME
+  SELECT process, step, 'step' AS phase, 1 AS calls, end_ns - start_ns AS time_ns FROM host_step
+  UNION ALL BY NAME
+  SELECT t.process, t.step, 'other' AS phase, 1 AS calls, any_value(t.end_ns - t.start_ns) - sum(s.time_ns) AS time_ns
+  FROM host_step t JOIN spent s USING (process, step) GROUP BY ALL),
+host_phase AS (
+  SELECT phase, count(*) AS steps, avg(calls) AS calls_per_step, trimmed_mean(list_sort(list(time_ns))) AS time_ns
+  FROM host GROUP BY phase),
+-- What the device did since the first step began, in the run that recorded it.
+kernel AS MATERIALIZED (
+  SELECT k.process, k.device, k.start_ns, k.start_ns + k.duration_ns AS end_ns,
+    k.name ILIKE 'nccl%' AS is_communication,
+    coalesce(p.phase, CASE WHEN k.model_id IS NOT NULL THEN 'forward' ELSE 'other' END) AS phase
+  FROM span k LEFT JOIN span l ON l.run_id = k.run_id AND l.span_id = k.layer_id
+    LEFT JOIN phase_of p ON p.run_id = l.run_id AND p.site_id = l.site_id
+  WHERE k.run_id = chosen_run(6, NULL) AND k.level = 6 AND is_kernel(k.type) AND NOT k.is_open
+    AND k.start_ns >= (SELECT min(start_ns) FROM step WHERE run_id = chosen_run(6, NULL))),
+-- Each kernel in its phase, in the step, and (but for communication) among what hides communication.
+member AS (
+  SELECT *, is_communication AS communicates FROM kernel
+  UNION ALL SELECT * REPLACE ('step' AS phase), is_communication FROM kernel
+  UNION ALL SELECT * REPLACE ('' AS phase), false FROM kernel WHERE NOT is_communication),
+covered AS (
+  SELECT *, max(end_ns) OVER (PARTITION BY process, device, phase, communicates ORDER BY start_ns
+                              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
+  FROM member),
+-- Kernels that touch or overlap make one island.
+island AS MATERIALIZED (
+  SELECT process, device, phase, communicates, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM (
+    SELECT *, sum(CAST(coalesce(start_ns > covered_ns, true) AS INTEGER)) OVER (
+      PARTITION BY process, device, phase, communicates ORDER BY start_ns ROWS UNBOUNDED PRECEDING) AS number
+    FROM covered)
+  GROUP BY process, device, phase, communicates, number),
+hidden AS (
+  SELECT c.phase, sum(least(c.end_ns, i.end_ns) - greatest(c.start_ns, i.start_ns)) AS hidden_ns
+  FROM island c JOIN island i ON i.process IS NOT DISTINCT FROM c.process AND i.device = c.device AND i.phase = ''
+    AND i.start_ns < c.end_ns AND i.end_ns > c.start_ns
+  WHERE c.communicates GROUP BY c.phase),
+device_steps AS (SELECT nullif(count(*), 0) AS steps FROM step WHERE run_id = chosen_run(6, NULL)),
+device_phase AS (
+  SELECT phase, sum(end_ns - start_ns) FILTER (NOT communicates) AS gpu_ns,
+    sum(end_ns - start_ns) FILTER (communicates) AS communication_ns
+  FROM island WHERE phase <> '' GROUP BY phase)
+SELECT h.phase, h.steps, h.calls_per_step, h.time_ns,
+  pct(h.time_ns, (SELECT time_ns FROM host_phase WHERE phase = 'step')) AS share_pct,
+  d.gpu_ns / device_steps.steps AS gpu_ns, d.communication_ns / device_steps.steps AS communication_ns,
+  (d.communication_ns - coalesce(x.hidden_ns, 0)) / device_steps.steps AS exposed_ns
+FROM host_phase h LEFT JOIN device_phase d USING (phase) LEFT JOIN hidden x USING (phase) CROSS JOIN device_steps
+ORDER BY list_position(['data', 'forward', 'backward', 'optimizer', 'other', 'step'], h.phase)

@@ -8,7 +8,7 @@
 #   --programs  the build's tests/gpu, which is not installed; contract_test lies in the folder above it
 #   --out     where evaluations, logs and the table go: a new folder below the current one by default
 #   STAGE     build collector counters conformance models measure batches sweep packages operators devices memory
-#             truth cost faults; all of them by default
+#             truth cost faults attach; all of them by default
 #
 # Without a GPU it says so and ends with 0. Exit status 1: a check failed.
 set -uo pipefail
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#stages[@]} -gt 0 ] || stages=(build collector counters conformance models measure batches sweep packages
-  operators devices memory truth cost faults)
+  operators devices memory truth cost faults attach)
 if ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no NVIDIA GPU on this machine (nvidia-smi -L finds none)"
   exit 0
@@ -331,6 +331,8 @@ P
     --levels all --device cuda -o "$out/f5.xsp"
 }
 
+# shellcheck source=tests/gpu/attach/stage.sh
+source "$source_dir/tests/gpu/attach/stage.sh"
 for stage in "${stages[@]}"; do
   declare -F "stage_$stage" >/dev/null || { echo "error: $stage: not a stage: see $0 --help" >&2; exit 2; }
   "stage_$stage"

@@ -119,6 +119,19 @@ TEST_F(RunCudaTest, AnotherToolsInjectionLibraryIsCalledAsBefore) {
   EXPECT_EQ(spans_of(6), 1);
 }
 
+TEST_F(RunCudaTest, AProgramThatUsesCuptiItselfGetsItAndThatIsSaid) {
+  const Finished finished = watch({"launch", "subscribe", "launch"});
+  EXPECT_EQ(finished.out, "subscribed 0\n2 launches\n") << finished.err;
+  EXPECT_EQ(spans_of(6), 1) << "until then";
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT count(*) FROM evaluation WHERE key LIKE 'note.%' AND value LIKE "
+                   "'%recorded until fake_cuda_program uses CUPTI itself%'"),
+            1);
+  // From the beginning.
+  EXPECT_EQ(watch({"subscribe", "launch"}).out, "subscribed 0\n1 launches\n");
+  EXPECT_EQ(spans_of(6), 0);
+}
+
 TEST_F(RunCudaTest, LeveledRunsEndWhereADeeperOneWouldRecordNothing) {
   const auto runs = [&](const std::vector<std::string>& words) {
     std::vector<std::string> arguments = {"run",   "--leveled", "-o",

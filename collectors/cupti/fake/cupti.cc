@@ -130,6 +130,7 @@ FAKE_API CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc 
                                     void* user) {
   fake::Control& c = control();
   if (c.subscribe_result != CUPTI_SUCCESS) return c.subscribe_result;
+  if (c.is_subscribed) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   c.callback = callback;
   c.user = user;
   c.is_subscribed = true;

@@ -7,6 +7,7 @@
 //     fork                a child that does nothing with CUDA, and ends by exit
 //     wait                until everything that is flushed now and then has been
 //     close               every descriptor but the standard ones
+//     subscribe           becomes CUPTI's client itself, as a program linked to it does
 //     crash kill _exit exec exit1    ends so; exec becomes `true`
 #include <dlfcn.h>
 #include <signal.h>
@@ -84,6 +85,17 @@ void close_all() {
   for (int fd = 3; fd < 256; ++fd) close(fd);
 }
 
+// What the dynamic linker resolves a call of a linked program to.
+void subscribe() {
+  if (control == nullptr) initialize();
+  void* function = dlsym(RTLD_DEFAULT, "cuptiSubscribe");
+  if (function == nullptr)
+    function = dlsym(load(XSP_FAKE_CUDA_DIR "/libcupti.so.13"), "cuptiSubscribe");
+  CUpti_SubscriberHandle handle = nullptr;
+  const auto call = reinterpret_cast<decltype(&cuptiSubscribe)>(function);
+  printf("subscribed %d\n", static_cast<int>(call(&handle, nullptr, nullptr)));
+}
+
 void do_fork() {
   if (control == nullptr) initialize();
   fflush(nullptr);
@@ -98,6 +110,7 @@ void do_word(const char* word) {
   if (is("fork")) do_fork();
   if (is("wait")) usleep(600'000);
   if (is("close")) close_all();
+  if (is("subscribe")) subscribe();
   if (is("crash")) raise(SIGSEGV);
   if (is("kill")) raise(SIGKILL);
   if (is("_exit")) _exit(0);

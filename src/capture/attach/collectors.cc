@@ -42,6 +42,9 @@ struct State {
   sem_t wanted;
   sem_t done;
   const char* only_kind = nullptr;  // nullptr: all
+  // To whom the place was given, and of what kind; what comes later finds it taken.
+  char yielded_to[kTextBytesMax] = "";
+  char yielded_kind[16] = "";
 };
 State state;
 
@@ -215,7 +218,9 @@ void start_collectors(const char* kind, uint32_t site) {
     name_of(path, name, sizeof name);
     Said said;
     make_thread();
-    if (start_one(path, &said)) {
+    if (strcmp(state.yielded_kind, kind) == 0) {
+      tell(kCollectorKey, name, state.yielded_to);
+    } else if (start_one(path, &said)) {
       snprintf(state.running[state.count - 1].kind, sizeof state.running[0].kind, "%s", kind);
       tell(kCollectorKey, name, kRecorded);
     } else if (said.failure[0] != '\0') {
@@ -229,9 +234,13 @@ void start_collectors(const char* kind, uint32_t site) {
 void stop_collectors() { stop_on_thread(nullptr); }
 
 void yield_collectors(const char* kind, const char* why) {
+  snprintf(state.yielded_to, sizeof state.yielded_to, "%s", why);
+  snprintf(state.yielded_kind, sizeof state.yielded_kind, "%s", kind);
   for (size_t i = 0; i < state.count; ++i) {
-    if (has_kind(state.running[i], kind))
-      tell(kCollectorKey, state.running[i].collector->name, why);
+    if (!has_kind(state.running[i], kind)) continue;
+    char note[kTextBytesMax + 64];
+    snprintf(note, sizeof note, "process %d: recorded until %s", static_cast<int>(getpid()), why);
+    tell(kCollectorNoteKey, state.running[i].collector->name, note);
   }
   stop_on_thread(kind);
 }

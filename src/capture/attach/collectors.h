@@ -18,7 +18,8 @@ void start_collectors(const char* kind, uint32_t site);
 // Emits what is complete and ends those that run, on a thread of its own: the caller may have
 // interrupted a thread that holds a lock, and does not wait for longer than there is progress.
 void stop_collectors();
-// As stop_collectors, and says of each: recorded until now, as `why`.
+// The program takes for itself what they need, as `why` says: those of that kind end, if any runs,
+// and none is started any more.
 void yield_collectors(const char* kind, const char* why);
 // In the child of a fork: they are the parent's.
 void forget_collectors();

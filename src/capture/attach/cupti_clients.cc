@@ -1,0 +1,79 @@
+// Programs that use CUPTI themselves (torch.profiler does, when it is switched on): CUPTI serves
+// one, and the last who asks gets the records of both. So the program's first calls are seen before
+// they reach the library, our collectors give way, and the program gets what it would alone.
+//
+// These functions are found first because the library is preloaded. They see programs that are
+// linked to libcupti; not those that look its functions up by dlsym, as XLA does: these find it
+// taken, and say so.
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/keep_errno.h"
+#include "capture/attach/collectors.h"
+#include "capture/attach/run_folder.h"
+#include "xsp/xsp.h"
+
+namespace {
+
+constexpr int kNotInitialized = 15;  // CUPTI_ERROR_NOT_INITIALIZED
+
+const char* file_of(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+int find_cupti(dl_phdr_info* info, size_t, void* path) {
+  if (info->dlpi_name == nullptr || strncmp(file_of(info->dlpi_name), "libcupti.so", 11) != 0) {
+    return 0;
+  }
+  *static_cast<const char**>(path) = info->dlpi_name;
+  return 1;
+}
+
+// The function of the CUPTI that the process has loaded, whoever loaded it and however.
+template <typename Function>
+Function* real(const char* name) {
+  const char* path = nullptr;
+  dl_iterate_phdr(find_cupti, &path);
+  if (path == nullptr) return nullptr;
+  void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+// `caller`: an address in the code that calls.
+void give_way(const void* caller) {
+  const xsp::KeepErrno keep_errno;
+  Dl_info info = {};
+  const bool is_known = dladdr(caller, &info) != 0 && info.dli_fname != nullptr;
+  const char* who = is_known ? file_of(info.dli_fname) : "the program";
+  if (strncmp(who, "libcupti", 8) == 0) return;
+  char why[256];
+  snprintf(why, sizeof why, "%.100s uses CUPTI itself, which serves one at a time", who);
+  xsp::capture::yield_collectors(xsp::capture::kCudaKind, why);
+}
+
+}  // namespace
+
+extern "C" {
+
+XSP_API int cuptiSubscribe(void** subscriber, void* callback, void* data) {
+  give_way(__builtin_return_address(0));
+  const auto call = real<int(void**, void*, void*)>("cuptiSubscribe");
+  return call == nullptr ? kNotInitialized : call(subscriber, callback, data);
+}
+
+XSP_API int cuptiSubscribe_v2(void** subscriber, void* callback, void* data, void* parameters) {
+  give_way(__builtin_return_address(0));
+  const auto call = real<int(void**, void*, void*, void*)>("cuptiSubscribe_v2");
+  return call == nullptr ? kNotInitialized : call(subscriber, callback, data, parameters);
+}
+
+XSP_API int cuptiActivityRegisterCallbacks(void* request, void* complete) {
+  give_way(__builtin_return_address(0));
+  const auto call = real<int(void*, void*)>("cuptiActivityRegisterCallbacks");
+  return call == nullptr ? kNotInitialized : call(request, complete);
+}
+
+}  // extern "C"

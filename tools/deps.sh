@@ -16,9 +16,15 @@ deps="$cache/deps"
 mkdir -p "$deps" "$cache/log"
 
 build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
+<<<<<<< HEAD
   libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core
   g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest"
+=======
+  libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev
+  libblas-dev libdnnl-dev"
+test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core"
+>>>>>>> d67f254 (library calls: cuBLAS, cuDNN, cuFFT, NCCL, oneDNN and BLAS, wrapped by what their headers say)
 
 die() { echo "error: $1" >&2; exit 1; }
 
@@ -55,6 +61,8 @@ install_debian_packages() {
 # fetch_SOURCE PACKAGE VERSION: leaves exactly one archive in the current folder.
 fetch_npm() { npm pack --ignore-scripts --silent "$1@$2"; }
 fetch_pip() { "$tools/get_framework.sh" --wheel "$1" "$2"; }
+# A package of libraries of hundreds of MB, of which the headers alone are kept.
+fetch_headers() { fetch_pip "$@"; }
 # From the next Debian release's archive, without adding it to the system: runs `apt-get OPTIONS "$@"` on it.
 trixie() {
   local apt; apt=$(mktemp -d)
@@ -108,7 +116,7 @@ install_pinned() {
     archive=$(ls)
     echo "$sha256  $archive" | sha256sum --check --status ||
       die "$package $version: the archive's sha256 is $(sha256sum "$archive" | cut -d' ' -f1), not that of tools/deps.lock"
-    unpack "$archive"
+    if [ "$source" = headers ]; then unzip -q "$archive" '*.h'; else unpack "$archive"; fi
     rm "$archive"
     touch .complete
   )

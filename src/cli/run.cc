@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr int kCannotRunStatus = 127;
 
 struct Options {
-  std::string levels = "all";
+  // All but the level library, which wraps functions of the program's libraries.
+  std::string levels = "application,model,layer,api,kernel";
   std::string output;
   bool is_leveled = false;
   bool quiet = false;

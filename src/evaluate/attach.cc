@@ -270,10 +270,10 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
   XSP_TRY(const fs::path program, find_program(request.command[0]));
   XSP_TRY(store::Database database, store::Database::create(request.output));
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
-  set_environment(installation, scratch->path());
   AttachOutcome outcome;
   const AttachedCollectors collectors(installation, request.levels);
   collectors.set_environment(scratch->path());
+  set_environment(installation, scratch->path());
   const std::vector<uint32_t> runs = runs_of(request, collectors.levels());
   for (size_t i = 0; i < runs.size(); ++i) {
     const fs::path folder = scratch->path() / std::to_string(i);

@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPreloadVariable = "LD_PRELOAD";
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
 // A process has at most as many devices.
@@ -54,6 +55,14 @@ Result<std::vector<std::string>> texts(store::Database& database, const std::str
   std::vector<std::string> values;
   for (size_t row = 0; row < table.rows.size(); ++row) values.push_back(text_of(table, row, 0));
   return values;
+}
+
+// Puts a library in front of what the command preloads.
+void preload(const fs::path& library) {
+  const char* before = ::getenv(kPreloadVariable);
+  const bool is_alone = before == nullptr || *before == '\0';
+  ::setenv(kPreloadVariable,
+           (library.string() + (is_alone ? "" : ":") + (is_alone ? "" : before)).c_str(), 1);
 }
 
 // The levels of a run that were recorded: those of its text, without the bits.
@@ -94,13 +103,14 @@ void AttachedCollectors::set_environment(const fs::path& scratch) const {
   bool has_cuda = false;
   for (const One& one : all_) {
     fs::path path = one.path;
-    if (path.string().find(':') != std::string::npos) {
+    if (path.string().find_first_of(" :") != std::string::npos) {
       // What it needs is looked for beside the file that the link leads to.
       std::error_code error;
       path = scratch / one.path.filename();
       fs::create_symlink(one.path, path, error);
     }
     list += (list.empty() ? "" : ":") + one.kind + "=" + path.string();
+    if (path.filename() == kPreloadedCollector) preload(path);
     has_cuda = has_cuda || one.kind == capture::kCudaKind;
   }
   ::setenv(capture::kCollectorsVariable, list.c_str(), 1);

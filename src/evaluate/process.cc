@@ -54,8 +54,8 @@ bool adopt(int fd, Fd* result) {
 }
 
 // In the child, between fork and exec: only what is safe there.
-[[noreturn]] void become(char* const* argv, int input, int reply, int output, int error_report,
-                         pid_t parent) {
+[[noreturn]] void become(char* const* argv, char* const* environment, int input, int reply,
+                         int output, int error_report, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // it died before the line above
@@ -64,12 +64,37 @@ bool adopt(int fd, Fd* result) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (::dup2(input, 0) >= 0 && ::dup2(output, 1) >= 0 && ::dup2(output, 2) >= 0 &&
       ::dup2(reply, capture::kReplyFd) >= 0) {
-    ::execv(argv[0], argv);
+    ::execve(argv[0], argv, environment);
   }
   const int why = errno;
   // The parent reads it as the reason why the start failed.
   [[maybe_unused]] const ssize_t written = ::write(error_report, &why, sizeof why);
   ::_exit(127);
+}
+
+constexpr std::string_view kPreload = "LD_PRELOAD=";
+
+// That of this process, with `preload` in front of what it preloads already.
+std::vector<std::string> environment_with(const std::string& preload) {
+  std::vector<std::string> all;
+  std::string changed = std::string(kPreload) + preload;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view text = *one;
+    if (!preload.empty() && text.substr(0, kPreload.size()) == kPreload) {
+      changed += ":" + std::string(text.substr(kPreload.size()));
+    } else {
+      all.emplace_back(text);
+    }
+  }
+  if (!preload.empty()) all.push_back(changed);
+  return all;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 }  // namespace
@@ -85,7 +110,8 @@ std::string describe_exit(int wait_status, bool ran_out_of_memory) {
   return "killed by signal " + std::to_string(number) + " (" + name + ")";
 }
 
-Result<std::unique_ptr<Process>> Process::start(const std::vector<std::string>& argv) {
+Result<std::unique_ptr<Process>> Process::start(const std::vector<std::string>& argv,
+                                                const std::string& preload) {
   const auto cannot = [&argv](int why) {
     return failed(argv[0] + ": cannot be started: " + std::strerror(why) +
                   ": check the installation with 'xsp doctor'");
@@ -103,17 +129,17 @@ Result<std::unique_ptr<Process>> Process::start(const std::vector<std::string>& 
   if (!adopt(pair[0], &report) || !adopt(pair[1], &report_end)) return cannot(errno);
   for (int i = 1; i < 3; ++i) ::fcntl(ours[i].value, F_SETFL, O_NONBLOCK);
 
-  std::vector<char*> pointers;
-  for (const std::string& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));
-  pointers.push_back(nullptr);
+  const std::vector<std::string> environment = environment_with(preload);
+  const std::vector<char*> variables = pointers_to(environment);
+  const std::vector<char*> arguments = pointers_to(argv);
   std::unique_ptr<Process> process(new Process);
   process->oom_kills_before_ = Machine().out_of_memory_kills();
   const pid_t parent = ::getpid();
   process->pid_ = ::fork();
   if (process->pid_ < 0) return cannot(errno);
   if (process->pid_ == 0) {
-    become(pointers.data(), theirs[0].value, theirs[1].value, theirs[2].value, report_end.value,
-           parent);
+    become(arguments.data(), variables.data(), theirs[0].value, theirs[1].value, theirs[2].value,
+           report_end.value, parent);
   }
   for (Fd& fd : theirs) fd.reset();
   report_end.reset();

@@ -31,8 +31,9 @@ std::string describe_exit(int wait_status, bool ran_out_of_memory);
 
 class Process {
  public:
-  // Runs argv[0], a path, with those arguments.
-  static Result<std::unique_ptr<Process>> start(const std::vector<std::string>& argv);
+  // Runs argv[0], a path, with those arguments; `preload` is put in front of its LD_PRELOAD.
+  static Result<std::unique_ptr<Process>> start(const std::vector<std::string>& argv,
+                                                const std::string& preload = {});
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();  // kills it if it is alive

@@ -85,6 +85,14 @@ Fields command_line(const WorkerOptions& options) {
   return argv;
 }
 
+// The collector that works by being preloaded, if it is among those that the run needs.
+std::string preload_of(const WorkerOptions& options) {
+  for (const std::filesystem::path& collector : options.collectors) {
+    if (collector.filename() == kPreloadedCollector) return collector;
+  }
+  return {};
+}
+
 }  // namespace
 
 Error Worker::fail(Error error) {
@@ -143,7 +151,7 @@ Result<Fields> Worker::ask(const std::string& command, const std::string& wanted
 Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, WorkerLimits limits,
                                               const std::atomic<int>& stop) {
   std::unique_ptr<Worker> worker(new Worker(limits, stop));
-  XSP_TRY(worker->process_, Process::start(command_line(options)));
+  XSP_TRY(worker->process_, Process::start(command_line(options), preload_of(options)));
   XSP_TRY(const Fields fields, worker->answer("ready", limits.answer_s));
   if (fields.size() < 5) return worker->fail(not_understood(fields[0]));
   Ready& ready = worker->ready_;
@@ -224,7 +232,8 @@ namespace {
 Result<Fields> ask_plugin(const Fields& argv, const char* wanted, size_t field_count,
                           const WorkerLimits& limits, const std::atomic<int>& stop) {
   const std::filesystem::path plugin = argv[2];
-  XSP_TRY(const auto process, Process::start(argv));
+  const bool is_preloaded = plugin.filename() == kPreloadedCollector;
+  XSP_TRY(const auto process, Process::start(argv, is_preloaded ? plugin.string() : ""));
   const TimePoint limit = after(steady_clock::now(), limits.answer_s);
   const auto until = [&] { return stop.load() > 0 ? steady_clock::now() : limit; };
   for (std::string line;;) {

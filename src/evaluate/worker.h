@@ -22,6 +22,9 @@
 
 namespace xsp::evaluate {
 
+// Defines functions of the libraries that a program uses, and must be there before them.
+inline constexpr const char* kPreloadedCollector = "library_calls.so";
+
 struct WorkerLimits {
   double answer_s = 300;  // for one answer; a block of known length may take ten times that instead
   double grace_s = 3;     // for an answer and for the end, once the user asked to stop

@@ -1,0 +1,27 @@
+# Wrappers of the libraries' functions, written from their headers. Of the libraries nothing is linked, nor
+# needed when xsp runs.
+xsp_dep(libclang libclang)
+file(GLOB clang "${libclang}/*/platlib")
+set(library_headers "")
+foreach(dep cuda-runtime cuda-crt cublas-headers cudnn-headers cufft-headers nccl-headers)
+  xsp_dep(${dep} package)
+  file(GLOB includes "${package}/nvidia/*/include")
+  list(APPEND library_headers ${includes})
+endforeach()
+list(TRANSFORM library_headers PREPEND "--include=" OUTPUT_VARIABLE include_flags)
+
+set(generated "${CMAKE_BINARY_DIR}/generated/library_calls")
+set(generator "${CMAKE_SOURCE_DIR}/tools/library_calls.py")
+set(wrappers cublas cudnn cufft nccl blas onednn)
+list(TRANSFORM wrappers REPLACE "(.+)" "${generated}/\\1.cc")
+add_custom_command(OUTPUT ${wrappers} "${generated}/headers.h"
+  COMMAND python3 "${generator}" --out "${generated}" --clang ${clang} ${include_flags}
+  DEPENDS "${generator}" "${CMAKE_SOURCE_DIR}/tools/deps.lock"
+  COMMENT "Writing the wrappers of library calls" VERBATIM)
+target_sources(${target} PRIVATE ${wrappers} "${generated}/headers.h")
+target_include_directories(${target} PRIVATE "${CMAKE_BINARY_DIR}/generated")
+
+# It enters programs that know nothing of it: the C library is all that it needs.
+target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
+target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)

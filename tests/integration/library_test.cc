@@ -1,0 +1,135 @@
+// The level library: calls of the libraries below the framework, of unchanged programs. Here BLAS
+// and oneDNN, as Debian's packages call them; the GPU's libraries are wrapped by the same
+// generator, and checked where there is one (tests/gpu).
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+constexpr const char* kPython = "/usr/bin/python3";
+
+constexpr const char* kProgram =
+    "#include <cblas.h>\n"
+    "#include <stdio.h>\n"
+    "#include <stdlib.h>\n"
+    "int main(void) {\n"
+    "  static float a[6] = {1, 2, 3, 4, 5, 6}, b[12], c[8];\n"
+    "  static double d[1] = {2}, e[1] = {3}, f[1];\n"
+    "  for (int i = 0; i < 12; ++i) b[i] = i;\n"
+    "  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 2, 4, 3, 1.f, a, 3, b, 3, 0.f, c, 4);\n"
+    "  for (int i = 0; i < 3; ++i)\n"
+    "    cblas_dgemv(CblasColMajor, CblasNoTrans, 1, 1, 1., d, 1, e, 1, 0., f, 1);\n"
+    "  const char* preload = getenv(\"LD_PRELOAD\");\n"
+    "  printf(\"%g %g %g %s\\n\", c[0], c[7], f[0], preload ? preload : \"\");\n"
+    "}\n";
+
+class LibraryTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
+  }
+  void write_file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder / name) << text;
+  }
+  void build_program() const {
+    write_file("blas.c", kProgram);
+    const std::string path = (folder / "blas").string();
+    ASSERT_EQ(std::system(("cc -o " + path + " " + path + ".c -lblas").c_str()), 0);
+  }
+  Finished watch(const std::string& levels, const std::vector<std::string>& command) const {
+    std::vector<std::string> arguments = {"run", "--levels", levels, "-o", "t.xsp", "--"};
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return run(arguments);
+  }
+  // Of the outermost calls of the level: function, library, calls, and the facts asked for.
+  nlohmann::json calls(const std::vector<std::string>& keys, const std::string& where) const {
+    std::string columns;
+    for (const std::string& key : keys) {
+      columns += ", max(a.value) FILTER (a.key = '" + key + "') AS " + key;
+    }
+    return query("t.xsp",
+                 "WITH call AS (SELECT s.span_id, s.name, s.type, any_value(l.name) AS layer" +
+                     columns +
+                     " FROM span s JOIN attribute a USING (span_id) "
+                     "LEFT JOIN span l ON l.span_id = s.layer_id WHERE s.level = 4 AND " +
+                     where +
+                     " GROUP BY s.span_id, s.name, s.type) SELECT * EXCLUDE (span_id), count(*) AS "
+                     "calls FROM call GROUP BY ALL ORDER BY ALL");
+  }
+};
+
+TEST_F(LibraryTest, ACallOfBlasIsASpanWithItsProblem) {
+  build_program();
+  const Finished finished = watch("application,library", {"./blas"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.out.rfind("8 152 6 ", 0), 0u) << finished.out;
+  const auto found = calls(
+      {"dtype", "layout", "transa", "transb", "m", "n", "k", "lda", "ldb", "ldc"}, "s.depth = 0");
+  ASSERT_EQ(found.size(), 2u) << found;
+  EXPECT_EQ(found[0]["name"], "cblas_dgemv");
+  EXPECT_EQ(found[0]["calls"], 3);
+  EXPECT_EQ(found[0]["dtype"], "float64");
+  EXPECT_EQ(found[0]["layout"], "ColMajor");
+  const auto& product = found[1];
+  EXPECT_EQ(product["name"], "cblas_sgemm");
+  EXPECT_EQ(product["type"], "blas");
+  EXPECT_EQ(product["calls"], 1);
+  const std::pair<const char*, const char*> kWanted[] = {{"dtype", "float32"},
+                                                         {"layout", "RowMajor"},
+                                                         {"transa", "NoTrans"},
+                                                         {"transb", "Trans"},
+                                                         {"m", "2"},
+                                                         {"n", "4"},
+                                                         {"k", "3"},
+                                                         {"lda", "3"},
+                                                         {"ldb", "3"},
+                                                         {"ldc", "4"}};
+  for (const auto& [key, value] : kWanted) EXPECT_EQ(product[key], value) << key;
+}
+
+TEST_F(LibraryTest, NothingIsPreloadedForItUnlessAskedFor) {
+  build_program();
+  const Finished finished = watch("application,model,layer", {"./blas"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.out.find("libxsp-attach.so"), std::string::npos) << finished.out;
+  EXPECT_EQ(finished.out.find("library_calls"), std::string::npos) << finished.out;
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 4"), 0);
+}
+
+TEST_F(LibraryTest, TheProductOfALinearLayerIsUnderIt) {
+  if (std::system("/usr/bin/python3 -c 'import torch' 2>/dev/null") != 0) {
+    GTEST_SKIP() << kPython << " has no torch";
+  }
+  write_file("infer.py",
+             "import numpy, torch\n"
+             "net = torch.nn.Sequential(torch.nn.Linear(48, 96), torch.nn.ReLU())\n"
+             "with torch.no_grad():\n"
+             "    for _ in range(5): net(torch.ones(32, 48))\n"
+             "print((numpy.ones((3, 5)) @ numpy.ones((5, 7))).sum())\n");
+  const Finished finished = watch("application,model,layer,library", {kPython, "infer.py"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.out, "105.0\n");
+  const auto layers = calls({"m", "n", "k", "dtype"}, "s.depth = 0 AND s.layer_id IS NOT NULL");
+  ASSERT_EQ(layers.size(), 1u) << layers;
+  EXPECT_EQ(layers[0]["layer"], "0/addmm");
+  EXPECT_EQ(layers[0]["name"], "sgemm_");
+  EXPECT_EQ(layers[0]["calls"], 5);
+  // Fortran's matrices are by column: the product is computed transposed.
+  EXPECT_EQ(layers[0]["m"], "96");
+  EXPECT_EQ(layers[0]["n"], "32");
+  EXPECT_EQ(layers[0]["k"], "48");
+  const auto numpy = calls({"m", "n", "k", "dtype"}, "s.depth = 0 AND s.name = 'cblas_dgemm'");
+  ASSERT_EQ(numpy.size(), 1u) << numpy;
+  EXPECT_EQ(numpy[0]["m"], "3");
+  EXPECT_EQ(numpy[0]["n"], "7");
+  EXPECT_EQ(numpy[0]["k"], "5");
+  EXPECT_EQ(numpy[0]["dtype"], "float64");
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -100,6 +100,10 @@ void end(xsp_span* span) {
   if (state().is_counting) end_counting(span);
 }
 
+void set_levels(uint32_t levels) {
+  if (state().tracing != nullptr) state().tracing->set_levels(levels);
+}
+
 xsp_status stop() {
   State& s = state();
   if (s.is_counting) return stop_counting();
@@ -161,4 +165,5 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .describe = c::describe,
     .measure = nullptr,
     .state = nullptr,
+    .set_levels = c::set_levels,
 };

@@ -124,7 +124,7 @@ xsp_status Tracing::start(const xsp_host* host) {
   }
   const char* what = "records";
   CUptiResult result = call.cuptiActivityRegisterCallbacks(give_buffer, take_buffer);
-  if (result == CUPTI_SUCCESS) result = enable_kinds(&what);
+  if (result == CUPTI_SUCCESS) result = enable_kinds(levels_, &what);
   if (result == CUPTI_SUCCESS && !records_.sample_clocks()) {
     what = "times";
     result = CUPTI_ERROR_UNKNOWN;
@@ -144,7 +144,10 @@ void Tracing::stop() {
   const Functions& call = library_.call();
   // What has ended first; then, with nothing more to come, whatever there is.
   (void)call.cuptiActivityFlushAll(0);
-  disable_kinds();
+  {
+    const std::lock_guard lock(switching_);
+    disable_kinds(enabled_);
+  }
   (void)call.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   unsubscribe();
   // CUPTI stays initialised: cuptiFinalize is safe only while no thread is inside CUDA.
@@ -202,16 +205,28 @@ void Tracing::unsubscribe() {
   is_subscribed_ = false;
 }
 
-CUptiResult Tracing::enable_kinds(const char** what) {
+void Tracing::set_levels(uint32_t levels) {
+  const std::lock_guard lock(switching_);
+  if (!is_started_) return;
+  levels &= levels_;
+  const char* what = "";
+  disable_kinds(enabled_ & ~levels);
+  if (enable_kinds(levels & ~enabled_, &what) != CUPTI_SUCCESS) {
+    xsp_count_loss(kSource, "records could not be switched on again", 1);
+  }
+}
+
+CUptiResult Tracing::enable_kinds(uint32_t levels, const char** what) {
   const Functions& call = library_.call();
-  if ((levels_ & XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)) != 0) {
+  enabled_ |= levels;
+  if ((levels & XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)) != 0) {
     *what = "kernels";
     for (const CUpti_ActivityKind kind : kKernelKinds) {
       const CUptiResult result = call.cuptiActivityEnable(kind);
       if (result != CUPTI_SUCCESS) return result;
     }
   }
-  if ((levels_ & XSP_LEVEL_BIT(XSP_LEVEL_API)) == 0) return CUPTI_SUCCESS;
+  if ((levels & XSP_LEVEL_BIT(XSP_LEVEL_API)) == 0) return CUPTI_SUCCESS;
   *what = "calls of CUDA";
   CUptiResult result = runtime_.enable();
   if (result == CUPTI_SUCCESS) result = driver_calls_.enable();
@@ -220,12 +235,13 @@ CUptiResult Tracing::enable_kinds(const char** what) {
   return CUPTI_SUCCESS;
 }
 
-void Tracing::disable_kinds() {
+void Tracing::disable_kinds(uint32_t levels) {
   const Functions& call = library_.call();
-  if ((levels_ & XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)) != 0) {
+  enabled_ &= ~levels;
+  if ((levels & XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)) != 0) {
     for (const CUpti_ActivityKind kind : kKernelKinds) (void)call.cuptiActivityDisable(kind);
   }
-  if ((levels_ & XSP_LEVEL_BIT(XSP_LEVEL_API)) == 0) return;
+  if ((levels & XSP_LEVEL_BIT(XSP_LEVEL_API)) == 0) return;
   runtime_.disable();
   driver_calls_.disable();
   for (const CUpti_ActivityKind kind : kApiKinds) (void)call.cuptiActivityDisable(kind);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "collectors/cupti/api_calls.h"
@@ -31,6 +32,8 @@ class Tracing {
 
   // Fails through host->fail, with nothing left switched on.
   xsp_status start(const xsp_host* host);
+  // Records those of its levels from now on.
+  void set_levels(uint32_t levels);
   // Emits all that is pending.
   void stop();
 
@@ -43,8 +46,9 @@ class Tracing {
 
   void subscribe(const xsp_host* host);
   void unsubscribe();
-  CUptiResult enable_kinds(const char** what);
-  void disable_kinds();
+  // Of these levels.
+  CUptiResult enable_kinds(uint32_t levels, const char** what);
+  void disable_kinds(uint32_t levels);
   void on_graph(CUpti_CallbackId id, const CUpti_GraphData& data);
 
   const Library& library_;
@@ -56,6 +60,8 @@ class Tracing {
   Records records_;
   std::unique_ptr<Buffers> buffers_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
+  std::mutex switching_;
+  uint32_t enabled_ = 0;  // levels whose kinds are enabled
   bool is_subscribed_ = false;
   bool is_started_ = false;
 };

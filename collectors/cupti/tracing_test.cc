@@ -134,6 +134,28 @@ class TracingTest : public ::testing::Test {
   uint64_t begin_ = 0;
 };
 
+TEST_F(TracingTest, LevelsAreSwitchedWhileItRuns) {
+  ASSERT_EQ(start(), XSP_OK) << why_;
+  EXPECT_FALSE(fake_->calls.empty());
+  collector_->set_levels(0);
+  EXPECT_TRUE(fake_->kinds.empty());
+  EXPECT_TRUE(fake_->calls.empty());
+  collector_->set_levels(kKernel);
+  EXPECT_EQ(fake_->kinds.count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1u);
+  EXPECT_TRUE(fake_->calls.empty());
+  fake_->play(kernel("axpy", 1, 10));
+  // What happened before is still emitted.
+  collector_->set_levels(0);
+  EXPECT_EQ(of_level(stop(), XSP_LEVEL_KERNEL).size(), 1u);
+}
+
+TEST_F(TracingTest, NoMoreThanItWasStartedWith) {
+  ASSERT_EQ(start(kKernel), XSP_OK) << why_;
+  collector_->set_levels(XSP_LEVELS_ALL);
+  EXPECT_TRUE(fake_->calls.empty());
+  stop();
+}
+
 TEST_F(TracingTest, SwitchesOnWhatIsAskedForAndOffAgain) {
   EXPECT_EQ(probe(), XSP_OK);
   EXPECT_TRUE(fake_->kinds.empty());

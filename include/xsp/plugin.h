@@ -327,6 +327,10 @@ typedef struct xsp_collector {
   xsp_status (*measure)(const xsp_host* host, const char* device, const xsp_device_report* report);
   /* In a few milliseconds. */
   xsp_status (*state)(const xsp_host* host, const char* device, xsp_device_state* state);
+  /* Between start and stop, by any thread, one at a time: from now on those of the levels that it
+   * was started with; 0: it costs as little as it can. What happened before may still be emitted
+   * later. NULL: it goes on as it was started. */
+  void (*set_levels)(uint32_t levels);
 } xsp_collector;
 
 #define XSP_COLLECTOR_SYMBOL "xsp_collector_entry"

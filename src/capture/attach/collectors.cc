@@ -29,6 +29,7 @@ constexpr uint32_t kLockWaitMs = 1000;
 
 struct Running {
   const xsp_collector* collector;
+  uint32_t levels;  // that it was started with
   char kind[16];
 };
 
@@ -36,6 +37,8 @@ struct State {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   Running running[kRunningMax] = {};
   size_t count = 0;
+  uint32_t levels = UINT32_MAX;  // to be recorded; what the collectors were told
+  uint32_t told = UINT32_MAX;
   uint32_t site = 0;
   // The thread that stops them.
   bool has_thread = false;
@@ -116,12 +119,35 @@ bool start_one(const char* path, Said* said) {
     if (said->failure[0] == '\0') keep_failure(said, "it failed without a reason");
     return false;
   }
-  state.running[state.count++].collector = collector;
+  state.running[state.count].collector = collector;
+  state.running[state.count++].levels = options.levels;
   return true;
 }
 
 bool has_kind(const Running& one, const char* kind) {
   return kind == nullptr || strcmp(one.kind, kind) == 0;
+}
+
+// With the lock held.
+void tell_levels() {
+  const uint32_t levels = __atomic_load_n(&state.levels, __ATOMIC_ACQUIRE);
+  if (levels == state.told) return;
+  __atomic_store_n(&state.told, levels, __ATOMIC_RELAXED);
+  for (size_t i = 0; i < state.count; ++i) {
+    const xsp_collector* collector = state.running[i].collector;
+    if (XSP_HAS(xsp_collector, collector, set_levels) && collector->set_levels != nullptr) {
+      collector->set_levels(levels & state.running[i].levels);
+    }
+  }
+}
+
+// Whoever has the lock tells what came meanwhile; what comes after its last look, the next one.
+void unlock() {
+  tell_levels();
+  pthread_mutex_unlock(&state.mutex);
+  const uint32_t told = __atomic_load_n(&state.told, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&state.levels, __ATOMIC_ACQUIRE) == told) return;
+  if (pthread_mutex_trylock(&state.mutex) == 0) unlock();
 }
 
 void stop_now(const char* kind) {
@@ -136,7 +162,7 @@ void stop_now(const char* kind) {
     }
   }
   __atomic_store_n(&state.count, kept, __ATOMIC_RELEASE);
-  pthread_mutex_unlock(&state.mutex);
+  unlock();
 }
 
 void* stop_when_wanted(void*) {
@@ -228,7 +254,14 @@ void start_collectors(const char* kind, uint32_t site) {
     }
     if (said.notes[0] != '\0') tell(kCollectorNoteKey, name, said.notes);
   }
-  pthread_mutex_unlock(&state.mutex);
+  state.told = UINT32_MAX;  // the new ones record all that they were started with
+  unlock();
+}
+
+void set_collector_levels(uint32_t levels) {
+  __atomic_store_n(&state.levels, levels, __ATOMIC_RELEASE);
+  if (__atomic_load_n(&state.count, __ATOMIC_ACQUIRE) == 0) return;
+  if (pthread_mutex_trylock(&state.mutex) == 0) unlock();
 }
 
 void stop_collectors() { stop_on_thread(nullptr); }

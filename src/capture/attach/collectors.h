@@ -15,6 +15,9 @@ namespace xsp::capture {
 
 // Loads and starts those of that kind which emit a level being recorded. `site`: the process's.
 void start_collectors(const char* kind, uint32_t site);
+// Those that run record these levels from now on, as far as they were started with them. Waits for
+// nobody: a call of another thread that is under way sees to it.
+void set_collector_levels(uint32_t levels);
 // Emits what is complete and ends those that run, on a thread of its own: the caller may have
 // interrupted a thread that holds a lock, and does not wait for longer than there is progress.
 void stop_collectors();

@@ -98,6 +98,27 @@ static inline int xsp_is_recorded(uint32_t level) {
   return (__atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) >> level) & 1u;
 }
 
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+/* One step of the program's main loop (an iteration of a training, an inference) has ended,
+ * and the next begins: call it once in every iteration, at its end. Steps are spans of the level
+ * application, type "step", attribute "step": their number from 0. They are recorded whatever the
+ * levels are, and it is between two of them that `xsp run` switches what is recorded. */
+XSP_API void xsp_step(void);
+
+/* For those who watch a framework, and see what tells of a step. The strongest kind that a process
+ * has shown is what its steps are; from then on weaker kinds are ignored, and so are threads other
+ * than that whose steps are counted, as long as it goes on. */
+enum {
+  XSP_STEP_MODEL = 1,     /* outermost call of a model, from its begin to its end */
+  XSP_STEP_OPTIMIZER = 2, /* an optimiser's step has ended; from the end of the one before */
+  XSP_STEP_MARK = 3       /* xsp_step */
+};
+/* Before the model's span begins; XSP_STEP_MODEL alone has a begin of its own. */
+XSP_API void xsp_step_begin(uint32_t kind);
+/* After the model's span has ended, or the optimiser's. */
+XSP_API void xsp_step_end(uint32_t kind);
+
 /* ---- Sites made at run time ------------------------------------------------------------------ */
 
 /* The id of the site with this level, name and type, made at its first mention. For names

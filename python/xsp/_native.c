@@ -21,50 +21,93 @@ static int64_t iterations; /* of the outermost modules; the interpreter's lock g
 static PyObject* name_modules;
 
 /* What enter() answers. */
-enum { NOT_RECORDED = 0, RECORDED = 1, IS_MODEL = 2 };
+enum {
+  NOT_RECORDED = 0,
+  RECORDED = 1,    /* inside another module */
+  IS_MODEL = 2,    /* the outermost module of its thread, with a span */
+  IS_CALL = 3,     /* ... whose level is not recorded, but those of what is called in it */
+  IS_OUTERMOST = 4 /* ... of which nothing is recorded now */
+};
+
+/* Whether the thread is in an outermost module, recorded or not: what is called in it is no model,
+ * even where recording begins meanwhile. */
+static __thread int is_in_model;
 
 static long enter_module(const Module* module, int is_inner) {
   const int is_layer = is_inner || module->model_site == 0;
   const uint32_t level = is_layer ? XSP_LEVEL_LAYER : XSP_LEVEL_MODEL;
   const uint32_t site = is_layer ? module->layer_site : module->model_site;
   Call* call = xsp_call_open(level, site, module->owner);
-  if (call == NULL) return NOT_RECORDED;
+  if (is_layer) {
+    if (call != NULL) call->is_inner = 1;
+    return call == NULL ? NOT_RECORDED : RECORDED;
+  }
+  if (call == NULL) return IS_OUTERMOST;
   call->is_inner = 1;
-  if (is_layer) return RECORDED;
-  xsp_span_int(&call->span, iteration_key, iterations++);
-  return call->span.start != 0 ? IS_MODEL : RECORDED;
+  xsp_span_int(&call->span, iteration_key, iterations - 1);
+  return call->span.start != 0 ? IS_MODEL : IS_CALL;
+}
+
+/* As it is known, or now becomes; NULL: it is odd. */
+static const Module* module_of(PyObject* object) {
+  const Module* module = xsp_module_find(object);
+  if (module != NULL) return module;
+  PyObject* done = PyObject_CallFunctionObjArgs(name_modules, object, NULL);
+  if (done == NULL) {
+    /* The program calls it as it would alone. */
+    PyErr_Clear();
+    return NULL;
+  }
+  Py_DECREF(done);
+  return xsp_module_find(object);
+}
+
+static uint32_t recorded_levels(void) {
+  return __atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED);
+}
+
+/* The outermost module of its thread. It is a step, whatever is recorded; before that the levels
+ * may be switched. */
+static long enter_outermost(PyObject* object) {
+  const Module* module = module_of(object);
+  if (module == NULL) return NOT_RECORDED;
+  const int is_model = module->model_site != 0;
+  if (is_model) {
+    is_in_model = 1;
+    ++iterations;
+    xsp_step_begin(XSP_STEP_MODEL);
+  }
+  xsp_observer_follow();
+  const uint32_t wanted = XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
+  if ((recorded_levels() & wanted) == 0) return is_model ? IS_OUTERMOST : NOT_RECORDED;
+  return enter_module(module, 0);
 }
 
 static PyObject* enter(PyObject* self, PyObject* object) {
   (void)self;
   const Call* around = xsp_call_innermost();
-  const int is_inner = around != NULL && around->is_inner;
-  if (!is_inner) xsp_observer_follow();
-  const uint32_t wanted = is_inner
-                              ? XSP_LEVEL_BIT(XSP_LEVEL_LAYER)
-                              : XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
-  if ((__atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) & wanted) == 0) {
+  if (!is_in_model && (around == NULL || !around->is_inner)) {
+    return PyLong_FromLong(enter_outermost(object));
+  }
+  if ((recorded_levels() & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) == 0) {
     return PyLong_FromLong(NOT_RECORDED);
   }
-  const Module* module = xsp_module_find(object);
-  if (module == NULL) {
-    PyObject* done = PyObject_CallFunctionObjArgs(name_modules, object, NULL);
-    if (done == NULL) {
-      /* Whatever is odd about it: the program calls it as it would alone. */
-      PyErr_Clear();
-      return PyLong_FromLong(NOT_RECORDED);
-    }
-    Py_DECREF(done);
-    module = xsp_module_find(object);
-    if (module == NULL) return PyLong_FromLong(NOT_RECORDED);
-  }
-  return PyLong_FromLong(enter_module(module, is_inner));
+  const Module* module = module_of(object);
+  return PyLong_FromLong(module == NULL ? NOT_RECORDED : enter_module(module, 1));
 }
 
 static PyObject* leave(PyObject* self, PyObject* unused) {
   (void)self;
   (void)unused;
   xsp_call_close(xsp_call_innermost());
+  Py_RETURN_NONE;
+}
+
+static PyObject* leave_model(PyObject* self, PyObject* entered) {
+  (void)self;
+  if (PyLong_AsLong(entered) != IS_OUTERMOST) xsp_call_close(xsp_call_innermost());
+  is_in_model = 0;
+  xsp_step_end(XSP_STEP_MODEL);
   Py_RETURN_NONE;
 }
 
@@ -210,11 +253,21 @@ static PyObject* is_recorded(PyObject* self, PyObject* args) {
   return PyBool_FromLong(xsp_is_recorded(level));
 }
 
+static PyObject* step(PyObject* self, PyObject* args) {
+  (void)self;
+  unsigned int kind = XSP_STEP_MARK;
+  if (!PyArg_ParseTuple(args, "|I", &kind)) return NULL;
+  xsp_step_end(kind);
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"enter", enter, METH_O,
-     "enter(module) -> 0: not recorded; 1: leave() is to be called; 2: likewise, and it is the\n"
-     "outermost of its thread, the model: set_batch may be called."},
+     "enter(module) -> 0: not recorded; 1: leave() is to be called; 2, 3, 4: it is the outermost "
+     "of\n"
+     "its thread, leave_model() is to be called with this; 2: set_batch may be called."},
     {"leave", leave, METH_NOARGS, "leave(): the innermost call that is open on this thread ends."},
+    {"leave_model", leave_model, METH_O, "leave_model(entered): the outermost module has ended."},
     {"set_batch", set_batch, METH_VARARGS, "set_batch(n): of the model that was just entered."},
     {"know_module", know_module, METH_VARARGS,
      "know_module(module, path, type, is_part) -> its sites as the model and as a layer. A part "
@@ -238,6 +291,9 @@ static PyMethodDef methods[] = {
      "site(level, name, type, is_new=False) -> id of the site with these, or of a new one."},
     {"site_attribute", site_attribute, METH_VARARGS, "site_attribute(site, key, text)"},
     {"site_counter", site_counter, METH_VARARGS, "site_counter(site, key, number)"},
+    {"step", step, METH_VARARGS,
+     "step(kind=3): a step of the main loop has ended; kind 2: an optimiser's, 3: the program's "
+     "own."},
     {"is_recorded", is_recorded, METH_VARARGS, "is_recorded(level) -> bool, now."},
     {NULL, NULL, 0, NULL}};
 

@@ -90,7 +90,7 @@ def _wrap_modules(torch):
     call = torch.nn.Module.__call__
     is_compiling = _torch_phases.compiling_of(torch)
     is_traced = torch._C._get_tracing_state
-    enter, leave = _native.enter, _native.leave
+    enter, leave, leave_model = _native.enter, _native.leave, _native.leave_model
 
     def __call__(self, *args, **kwargs):
         if is_compiling():
@@ -103,7 +103,10 @@ def _wrap_modules(torch):
                 _note_batch(args, kwargs)
             return call(self, *args, **kwargs)
         finally:
-            leave()
+            if entered == 1:
+                leave()
+            else:
+                leave_model(entered)
 
     torch.nn.Module.__call__ = __call__
 

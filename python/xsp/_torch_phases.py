@@ -33,6 +33,22 @@ def _in_phase(function, name, phase, is_compiling):
     return wrapper
 
 
+def _as_step(function, is_compiling):
+    """The function, whose end is that of a step of the training, whatever is recorded."""
+    step = _native.step
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if not is_compiling():
+                step(2)
+
+    wrapper.is_watched = True
+    return wrapper
+
+
 def _wrap_optimizers(torch, is_compiling):
     optimizer = torch.optim.Optimizer
     init = optimizer.__init__
@@ -44,7 +60,8 @@ def _wrap_optimizers(torch, is_compiling):
         step = getattr(type(self), "step", None)
         if step is not None and not getattr(step, "is_watched", False):
             name = f"{type(self).__name__}.step"
-            type(self).step = _in_phase(step, name, "optimizer", is_compiling)
+            watched = _in_phase(step, name, "optimizer", is_compiling)
+            type(self).step = _as_step(watched, is_compiling)
 
     optimizer.__init__ = __init__
 

@@ -25,6 +25,9 @@ install(TARGETS xsp_annotate DESTINATION lib)
 
 # libxsp-attach.so: what `xsp run` puts into the processes of a command. As bare as libxsp.so.
 file(GLOB attach CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/attach/*.cc")
+set(attach_tests ${attach})
+list(FILTER attach_tests INCLUDE REGEX "_test\\.cc$")
+list(FILTER attach EXCLUDE REGEX "_test\\.cc$")
 add_library(xsp_attach SHARED ${attach} "${CMAKE_SOURCE_DIR}/src/base/log.cc")
 target_compile_options(xsp_attach PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 target_link_libraries(xsp_attach PRIVATE xsp_flags xsp_annotate Threads::Threads ${CMAKE_DL_LIBS})
@@ -37,6 +40,7 @@ target_link_libraries(xsp_capture PUBLIC xsp_annotate)
 
 # They run under ThreadSanitizer, and without any sanitizer, too.
 if(NOT XSP_FUZZ)
-  xsp_test(annotate_test LABEL threads-release SOURCES ${annotate_tests}
+  xsp_test(annotate_test LABEL threads-release SOURCES ${annotate_tests} ${attach_tests}
+    "${CMAKE_SOURCE_DIR}/src/capture/attach/blocks.cc"
     LIBRARIES xsp_annotate xsp_trace ${CMAKE_DL_LIBS})
 endif()

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -25,7 +26,10 @@ struct Options {
   // All but the level library, which wraps functions of the program's libraries.
   std::string levels = "application,model,layer,api,kernel";
   std::string output;
-  bool is_leveled = false;
+  std::string leveled;  // "runs", "steps"; empty: all levels at once
+  double delay_s = 0;
+  double duration_s = 0;
+  std::string steps;  // N:M
   bool quiet = false;
   std::vector<std::string> command;
 };
@@ -54,6 +58,31 @@ std::string subject_of(const std::vector<std::string>& command) {
   std::_Exit(128 + number);
 }
 
+// "10:20", "10:" or ":20".
+bool read_steps(const std::string& text, evaluate::Schedule* schedule) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return false;
+  const auto read = [](std::string_view digits, int64_t* number) {
+    if (digits.empty()) return true;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), *number);
+    return error == std::errc() && end == digits.data() + digits.size() && *number >= 0;
+  };
+  const std::string_view all(text);
+  return read(all.substr(0, colon), &schedule->first_step) &&
+         read(all.substr(colon + 1), &schedule->end_step) &&
+         (schedule->end_step < 0 || schedule->first_step < schedule->end_step);
+}
+
+Result<evaluate::Schedule> schedule_of(const Options& options) {
+  evaluate::Schedule schedule;
+  schedule.delay_s = options.delay_s;
+  schedule.duration_s = options.duration_s;
+  if (options.steps.empty() || read_steps(options.steps, &schedule)) return schedule;
+  return usage("--steps " + options.steps +
+               ": not a range of steps: write N:M, N: or :M, counted from 0, M left out");
+}
+
 void say(const std::string& line) { std::fprintf(stderr, "xsp: %s\n", line.c_str()); }
 
 void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
@@ -71,7 +100,9 @@ Result<int> run(const Options& options) {
   evaluate::AttachRequest request;
   request.command = options.command;
   XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
-  request.is_leveled = options.is_leveled;
+  request.is_leveled = options.leveled == "runs";
+  request.is_leveled_by_steps = options.leveled == "steps";
+  XSP_TRY(request.schedule, schedule_of(options));
   const std::string subject = subject_of(options.command);
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
   request.facts = {
@@ -96,8 +127,19 @@ void add_run(CLI::App& app, int& exit_status) {
                    "Levels: application,model,layer,library,api,kernel, or all")
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else the script's name, here");
-  verb->add_flag("--leveled", options->is_leveled,
-                 "Run the command once for each level, so that each has undisturbed numbers");
+  verb->add_flag("--leveled{runs}", options->leveled,
+                 "Undisturbed numbers for every level: run the command once for each; with\n"
+                 "--leveled=steps run it once, and record them by turns in blocks of steps")
+      ->check(CLI::IsMember({"runs", "steps"}));
+  verb->add_option("--delay", options->delay_s,
+                   "Record from so many seconds after a process's start")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+  verb->add_option("--duration", options->duration_s, "Record for so long")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+  verb->add_option("--steps", options->steps, "Record these steps, from 0 on, M left out")
+      ->type_name("N:M");
   verb->add_flag("--quiet", options->quiet, "Say nothing");
   verb->add_option("COMMAND", options->command, "The command and its arguments")
       ->required()
@@ -113,13 +155,20 @@ void add_run(CLI::App& app, int& exit_status) {
       "every\n"
       "level's numbers come from a run that recorded nothing deeper.\n"
       "\n"
+      "With --delay, --duration and --steps a part of it is recorded, in every process counted "
+      "from "
+      "its\n"
+      "own start; 'xsp ctl' switches recording while the command runs.\n"
+      "\n"
       "Programs that are linked statically, or set-user-id, run unrecorded. Exit status: that of\n"
       "the command; 127 if it cannot be run, 2 for a mistake in xsp's own options.\n"
       "\n"
       "Examples:\n"
       "  xsp run -- python infer.py --batch 8\n"
       "  xsp run --leveled -o infer.xsp -- python infer.py\n"
-      "  xsp run -- ./server --port 8080");
+      "  xsp run --leveled=steps -- python train.py\n"
+      "  xsp run --steps 10:20 -- python train.py\n"
+      "  xsp run --delay 30 --duration 10 -- ./server --port 8080");
   verb->callback([options, &exit_status] {
     const Result<int> status = run(*options);
     exit_status = status.ok() ? *status : report(status.error());

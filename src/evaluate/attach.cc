@@ -15,6 +15,7 @@
 
 #include "capture/attach/run_folder.h"
 #include "evaluate/attach_collectors.h"
+#include "evaluate/attach_runs.h"
 #include "evaluate/machine.h"
 #include "evaluate/plan.h"
 #include "evaluate/scratch.h"
@@ -32,22 +33,45 @@ constexpr uint32_t kAttachedLevels = XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION) |
                                      XSP_LEVEL_BIT(XSP_LEVEL_MODEL) |
                                      XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
 
-// The levels of each run of the command. Processes are told apart whatever else is asked for.
-std::vector<uint32_t> runs_of(const AttachRequest& request, uint32_t of_collectors) {
+// Processes are told apart whatever else is asked for.
+uint32_t levels_of(const AttachRequest& request, uint32_t of_collectors) {
   const uint32_t possible = kAttachedLevels | of_collectors;
-  const uint32_t levels = (request.levels & possible) | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
-  std::vector<uint32_t> runs;
-  for (uint32_t level = XSP_LEVEL_MODEL; request.is_leveled && level <= XSP_LEVEL_KERNEL; ++level) {
+  return (request.levels & possible) | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
+}
+
+// The sets of levels that give each of them, from the model down, a run with nothing deeper.
+std::vector<uint32_t> sets_of(uint32_t levels) {
+  std::vector<uint32_t> sets;
+  for (uint32_t level = XSP_LEVEL_MODEL; level <= XSP_LEVEL_KERNEL; ++level) {
     const uint32_t up_to = XSP_LEVEL_BIT(level + 1) - 1;
-    if ((levels & XSP_LEVEL_BIT(level)) != 0) runs.push_back(levels & up_to);
+    if ((levels & XSP_LEVEL_BIT(level)) != 0) sets.push_back(levels & up_to);
   }
-  if (runs.empty()) runs.push_back(levels);
+  return sets;
+}
+
+// One execution of the command: what it records, and what takes turns in it.
+struct Execution {
+  uint32_t levels = 0;
+  std::vector<uint32_t> sets;
+};
+
+std::vector<Execution> executions_of(const AttachRequest& request, uint32_t of_collectors) {
+  const uint32_t levels = levels_of(request, of_collectors);
+  std::vector<uint32_t> sets = sets_of(levels);
   // Ranges of NVTX may be of this level, whatever collectors there are; no run is made for them.
-  const uint32_t deepest = runs.back();
-  if (!request.is_leveled || deepest >= XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY)) {
-    runs.back() |= request.levels & XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
+  const uint32_t ranges = request.levels & XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
+  if (sets.empty() || !(request.is_leveled || request.is_leveled_by_steps)) {
+    return {{levels | ranges, {}}};
   }
-  return runs;
+  if (sets.back() >= XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY)) sets.back() |= ranges;
+  std::vector<Execution> executions;
+  if (request.is_leveled_by_steps) {
+    executions.push_back({sets.back(), {0}});
+    executions[0].sets.insert(executions[0].sets.end(), sets.begin(), sets.end());
+    return executions;
+  }
+  for (const uint32_t set : sets) executions.push_back({set, {}});
+  return executions;
 }
 
 std::map<std::string, std::string> facts_of(const AttachRequest& request) {
@@ -189,7 +213,7 @@ Status write_facts(store::Database& database, const std::map<std::string, std::s
 Status complete_runs(store::Database& database) {
   return database.execute(
       "UPDATE run SET iterations = (SELECT count(DISTINCT iteration) FROM span "
-      "  WHERE span.run_id = run.run_id AND level = 2), "
+      "  WHERE span.run_id = run.run_id AND level = 2 AND iteration >= 0), "
       "framework = (SELECT max(value) FROM site_attribute WHERE key = 'framework'), "
       "framework_version = (SELECT max(value) FROM site_attribute "
       "  WHERE key = 'framework_version'); "
@@ -213,16 +237,17 @@ std::string note_of(const AttachRequest& request, const std::string& why) {
   return "nothing was recorded of " + request.command[0] + ": " + why;
 }
 
-Status ingest_run(store::Database& database, int run_id, uint32_t levels,
-                  const std::vector<fs::path>& traces, AttachOutcome* outcome) {
-  store::RunInfo run;
-  run.run_id = run_id;
-  run.levels = levels_text(levels);
-  run.stopped_by = "end";
-  XSP_TRY(const store::IngestReport report, store::ingest(database, run, traces));
+Status ingest_runs(store::Database& database, const Execution& execution,
+                   const std::vector<fs::path>& traces, int* run_id, AttachOutcome* outcome) {
+  XSP_TRY(const std::vector<RecordedRun> runs,
+          runs_of_traces(traces, execution.levels, execution.sets, *run_id));
+  for (const RecordedRun& run : runs) {
+    XSP_TRY(const store::IngestReport report, store::ingest(database, run.info, run.traces));
+    outcome->spans += report.spans;
+    outcome->lost += report.lost;
+  }
   outcome->processes += traces.size();
-  outcome->spans += report.spans;
-  outcome->lost += report.lost;
+  *run_id += static_cast<int>(runs.size());
   return Ok{};
 }
 
@@ -274,20 +299,25 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
   const AttachedCollectors collectors(installation, request.levels);
   collectors.set_environment(scratch->path());
   set_environment(installation, scratch->path());
-  const std::vector<uint32_t> runs = runs_of(request, collectors.levels());
-  for (size_t i = 0; i < runs.size(); ++i) {
+  const std::vector<Execution> executions = executions_of(request, collectors.levels());
+  int run_id = 1;
+  for (size_t i = 0; i < executions.size(); ++i) {
     const fs::path folder = scratch->path() / std::to_string(i);
     fs::create_directory(folder);
     ::setenv(capture::kRunFolderVariable, folder.c_str(), 1);
-    ::setenv("XSP_LEVELS", levels_text(runs[i]).c_str(), 1);
+    ::setenv("XSP_LEVELS", levels_text(executions[i].levels).c_str(), 1);
+    XSP_TRY(const ControlFile control,
+            ControlFile::create(folder, executions[i].levels, executions[i].sets, request.schedule,
+                                request.output));
     XSP_TRY(*wait_status, run_command(program, request.command));
     const std::vector<fs::path> traces = traces_in(folder);
     if (!traces.empty()) {
-      XSP_CHECK_OK(ingest_run(database, static_cast<int>(i) + 1, runs[i], traces, &outcome));
+      XSP_CHECK_OK(ingest_runs(database, executions[i], traces, &run_id, &outcome));
     }
     if (*wait_status != 0) break;
     // Deeper runs of a command that never uses a device would record nothing more.
-    if (i + 1 < runs.size() && collectors.watch_devices_alone(runs[i + 1] & ~runs[i])) {
+    if (i + 1 < executions.size() &&
+        collectors.watch_devices_alone(executions[i + 1].levels & ~executions[i].levels)) {
       XSP_TRY(const bool uses_cuda, has_used_cuda(database));
       if (!uses_cuda) break;
     }

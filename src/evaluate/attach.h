@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "evaluate/attach_control.h"
 #include "evaluate/frameworks.h"
 
 namespace xsp::evaluate {
@@ -26,6 +27,10 @@ struct AttachRequest {
   // Run the command once for each level from the model down, with that level as the deepest, so
   // that no number comes from a run that recorded more.
   bool is_leveled = false;
+  // Run it once, and record the same sets of levels by turns, in blocks of steps; and in some
+  // blocks nothing but the steps.
+  bool is_leveled_by_steps = false;
+  Schedule schedule;
   std::filesystem::path output;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
 };
@@ -34,6 +39,7 @@ struct AttachOutcome {
   uint64_t processes = 0;
   uint64_t spans = 0;
   uint64_t lost = 0;
+  uint64_t steps = 0;              // measured, of the run that has most
   std::vector<std::string> notes;  // what could not be recorded, and why
 };
 

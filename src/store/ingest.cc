@@ -121,11 +121,12 @@ struct Whole {
   correlate::Facts facts;
   bool is_complete = true;
 
-  void add(const trace::Reader& reader, const correlate::Facts& of_trace);
+  void add(const trace::Reader& reader, const RunTrace& trace, const correlate::Facts& of_trace);
 };
 
-void Whole::add(const trace::Reader& reader, const correlate::Facts& one) {
+void Whole::add(const trace::Reader& reader, const RunTrace& trace, const correlate::Facts& one) {
   for (const trace::Loss& loss : reader.losses()) {
+    if (!trace.has_losses) break;
     losses[{make_utf8(loss.source), make_utf8(loss.cause)}] += loss.count;
   }
   // What shows only when a chunk is decoded.
@@ -187,7 +188,8 @@ uint32_t find_key(const trace::Reader& reader, const char* name) {
 
 // Moves `next` on, behind the trace's numbers.
 Status insert_spans(Database& database, const RunInfo& run, const trace::Reader& reader,
-                    correlate::Correlation* correlation, Part* next) {
+                    const RunTrace& trace, correlate::Correlation* correlation, Part* next) {
+  next->warmup_iterations = trace.warmup_iterations;
   SpanSource source(run, reader, *next, correlation);
   XSP_CHECK_OK(SpanSource::attach(&database.state(), &source));
   const Status status = database.execute("INSERT INTO span SELECT * FROM xsp_spans()");
@@ -203,28 +205,31 @@ Status insert_spans(Database& database, const RunInfo& run, const trace::Reader&
 
 // `values` is a connection of its own: DuckDB reads the spans while their values are appended.
 Status ingest_trace(Database& database, duckdb_connection values, const RunInfo& run,
-                    const trace::Reader& reader, Whole* whole) {
+                    const RunTrace& trace, Whole* whole) {
+  XSP_TRY(const trace::Reader reader, trace::Reader::open(trace.path));
   XSP_CHECK_OK(insert_sites(database, run.run_id, reader, whole->next));
   XSP_TRY(ValueWriter writer,
           ValueWriter::open(values, database.state().name, run.run_id, reader, whole->next));
   correlate::Options options;
   options.iteration_key = find_key(reader, kIterationKey);
-  const correlate::ReaderSource source(reader);
+  const correlate::ReaderSource all(reader);
+  const correlate::WindowedSource some(all, trace.windows, trace.levels);
+  const correlate::Source& source =
+      trace.windows.empty() ? static_cast<const correlate::Source&>(all) : some;
   XSP_TRY(correlate::Correlation correlation,
           correlate::Correlation::begin(source, options, &writer));
-  XSP_CHECK_OK(insert_spans(database, run, reader, &correlation, &whole->next));
+  XSP_CHECK_OK(insert_spans(database, run, reader, trace, &correlation, &whole->next));
   XSP_CHECK_OK(writer.close());
-  whole->add(reader, correlation.facts());
+  whole->add(reader, trace, correlation.facts());
   return Ok{};
 }
 
 Result<IngestReport> ingest_traces(Database& database, duckdb_connection values, const RunInfo& run,
-                                   const std::vector<std::filesystem::path>& traces) {
+                                   const std::vector<RunTrace>& traces) {
   XSP_CHECK_OK(insert_run(database, run));
   Whole whole;
-  for (const std::filesystem::path& trace : traces) {
-    XSP_TRY(const trace::Reader reader, trace::Reader::open(trace));
-    XSP_CHECK_OK(ingest_trace(database, values, run, reader, &whole));
+  for (const RunTrace& trace : traces) {
+    XSP_CHECK_OK(ingest_trace(database, values, run, trace, &whole));
   }
   XSP_CHECK_OK(insert_losses(database, run.run_id, whole.losses));
   XSP_CHECK_OK(insert_facts(database, run.run_id, whole));
@@ -269,6 +274,15 @@ Result<IngestReport> ingest(Database& database, const RunInfo& run,
 
 Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::vector<std::filesystem::path>& traces) {
+  std::vector<RunTrace> whole;
+  for (const std::filesystem::path& path : traces) {
+    whole.push_back({path, {}, ~0u, run.warmup_iterations, true});
+  }
+  return ingest(database, run, whole);
+}
+
+Result<IngestReport> ingest(Database& database, const RunInfo& run,
+                            const std::vector<RunTrace>& traces) {
   Database::State& state = database.state();
   Connection values;
   if (!state.database || duckdb_connect(state.database.get(), values.out()) != DuckDBSuccess) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "correlate/windowed_source.h"
 #include "store/database.h"
 
 namespace xsp::store {
@@ -47,6 +48,16 @@ struct RunInfo {
   std::vector<BlockInfo> blocks;
 };
 
+// What of a trace belongs to a run.
+struct RunTrace {
+  std::filesystem::path path;
+  // The spans that began in them, in the order of time; empty: all.
+  std::vector<correlate::TimeWindow> windows;
+  uint32_t levels = ~0u;      // bits: spans of others are left out
+  int warmup_iterations = 0;  // of this process: iterations are counted from there
+  bool has_losses = true;     // false: they are counted with another run
+};
+
 struct IngestReport {
   uint64_t spans = 0;
   uint64_t unattributed = 0;  // spans below the model level without a parent
@@ -63,6 +74,9 @@ Result<IngestReport> ingest(Database& database, const RunInfo& run,
 // as parent that which stands for the parent, if it was running then.
 Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::vector<std::filesystem::path>& traces);
+// The same of parts of traces.
+Result<IngestReport> ingest(Database& database, const RunInfo& run,
+                            const std::vector<RunTrace>& traces);
 // Writes a run that has no trace: one that failed before it began.
 Status record_run(Database& database, const RunInfo& run);
 

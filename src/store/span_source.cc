@@ -145,7 +145,6 @@ Status ValueWriter::close() {
 SpanSource::SpanSource(const RunInfo& run, const trace::Reader& reader, const Part& part,
                        correlate::Correlation* correlation)
     : run_id_(run.run_id),
-      warmup_iterations_(run.warmup_iterations),
       process_(to_int32(reader.process_id())),
       part_(part),
       correlation_(correlation),
@@ -255,7 +254,7 @@ void SpanSource::write_order(Spans spans, size_t at, duckdb_data_chunk chunk) co
     level.set(i, static_cast<int8_t>(span.level));
     depth.set(i, static_cast<int16_t>(std::min<uint32_t>(span.depth, 32767)));
     const bool outside = span.iteration == correlate::kNoIteration;
-    iteration.set(i, outside ? 0 : to_int32(span.iteration - warmup_iterations_), outside);
+    iteration.set(i, outside ? 0 : to_int32(span.iteration - part_.warmup_iterations), outside);
     ordinal.set(i, span.ordinal, span.ordinal < 0);
     is_open.set(i, span.is_open);
   }

@@ -26,6 +26,7 @@ struct Part {
   int64_t first_span = 0;  // added to the ids of spans
   int32_t first_site = 0;
   int64_t first_correlation = 0;
+  int warmup_iterations = 0;  // of this trace
 };
 
 // Writes the attributes and counters of spans.
@@ -85,7 +86,6 @@ class SpanSource {
   void write_names(size_t rows, duckdb_data_chunk chunk);
 
   const int32_t run_id_;
-  const int32_t warmup_iterations_;
   const int32_t process_;
   const Part part_;
   correlate::Correlation* const correlation_;

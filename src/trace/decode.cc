@@ -333,4 +333,33 @@ void SpanBatch::clear() {
   values.clear();
 }
 
+void SpanBatch::keep(const std::vector<bool>& is_kept) {
+  if (std::find(is_kept.begin(), is_kept.end(), false) == is_kept.end()) return;
+  std::vector<uint32_t> new_index(size(), UINT32_MAX);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < size(); ++i) {
+    if (!is_kept[i]) continue;
+    new_index[i] = kept;
+    start_ns[kept] = start_ns[i];
+    end_ns[kept] = end_ns[i];
+    site[kept] = site[i];
+    thread[kept] = thread[i];
+    correlation_id[kept] = correlation_id[i];
+    device[kept] = device[i];
+    stream[kept] = stream[i];
+    ++kept;
+  }
+  start_ns.resize(kept);
+  end_ns.resize(kept);
+  site.resize(kept);
+  thread.resize(kept);
+  correlation_id.resize(kept);
+  device.resize(kept);
+  stream.resize(kept);
+  std::erase_if(values, [&](SpanValue& value) {
+    value.span = new_index[value.span];
+    return value.span == UINT32_MAX;
+  });
+}
+
 }  // namespace xsp::trace

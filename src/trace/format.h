@@ -64,6 +64,7 @@ enum class ChunkType : uint16_t {
   kLane = 4,    // padding, then a LaneBlock at a page's edge, live: not covered by payload_crc
   kOpen = 5,    // OpenHeader, OpenEntry...: spans that a thread left open
   kLoss = 6,    // losses that collectors reported, cumulative
+  kLevels = 7,  // LevelsMark: from then on these levels are recorded
 };
 
 struct ChunkHeader {
@@ -150,6 +151,17 @@ struct OpenHeader {
   uint32_t lane;
   uint32_t thread;
   uint32_t depth;  // spans open; OpenEntry follow for the outermost kOpenMax of them
+  uint32_t unused;
+};
+
+// ---- Levels
+// --------------------------------------------------------------------------------------
+
+// There are none in a trace whose levels were never switched; else the first says what was recorded
+// from the beginning.
+struct LevelsMark {
+  uint64_t ticks;
+  uint32_t levels;  // bits
   uint32_t unused;
 };
 

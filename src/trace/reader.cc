@@ -104,6 +104,8 @@ struct Reader::State {
   std::vector<OpenSpan> open_spans;
   uint64_t open_not_kept = 0;
   uint64_t open_unknown = 0;
+  std::vector<std::pair<LevelsMark, size_t>> level_marks;  // with their epochs
+  std::vector<LevelsFrom> levels;
   std::vector<Loss> reported;
   std::vector<Loss> losses;
   uint64_t senseless = 0;  // chunks with a right checksum that make no sense
@@ -169,6 +171,14 @@ void Reader::State::take_chunk(const Chunk& chunk, std::vector<OpenStack>* open)
     case ChunkType::kLoss:
       makes_sense = parse_losses(chunk.payload, &reported);
       break;
+    case ChunkType::kLevels: {
+      LevelsMark mark;
+      makes_sense = chunk.payload.size() == sizeof mark;
+      if (!makes_sense) break;
+      std::memcpy(&mark, chunk.payload.data(), sizeof mark);
+      level_marks.push_back({mark, timeline->epoch()});
+      break;
+    }
   }
   if (!makes_sense) ++senseless;
 }
@@ -266,6 +276,11 @@ Status Reader::State::load_chunks() {
   if (session.anchor_count > 0) {
     if (!timeline->add(session.latest[session.anchor_count % 2])) ++senseless;
   }
+  for (const auto& [mark, epoch] : level_marks) {
+    const int64_t start_ns = timeline->unix_ns(mark.ticks, epoch);
+    levels.push_back(
+        {levels.empty() ? start_ns : std::max(start_ns, levels.back().start_ns), mark.levels});
+  }
   add_live_blocks(&open);
   for (const OpenStack& stack : open) add_open(stack);
   count_losses(walk);
@@ -318,31 +333,9 @@ void remove_unknown(const Tables& tables, SpanBatch* batch) {
   std::erase_if(batch->values, [&](const SpanValue& value) { return !tables.has_key(value.key); });
   const auto is_known = [&](uint32_t site) { return tables.has_site(site); };
   if (std::all_of(batch->site.begin(), batch->site.end(), is_known)) return;
-  std::vector<uint32_t> new_index(batch->size(), UINT32_MAX);
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < batch->size(); ++i) {
-    if (!is_known(batch->site[i])) continue;
-    new_index[i] = kept;
-    batch->start_ns[kept] = batch->start_ns[i];
-    batch->end_ns[kept] = batch->end_ns[i];
-    batch->site[kept] = batch->site[i];
-    batch->thread[kept] = batch->thread[i];
-    batch->correlation_id[kept] = batch->correlation_id[i];
-    batch->device[kept] = batch->device[i];
-    batch->stream[kept] = batch->stream[i];
-    ++kept;
-  }
-  batch->start_ns.resize(kept);
-  batch->end_ns.resize(kept);
-  batch->site.resize(kept);
-  batch->thread.resize(kept);
-  batch->correlation_id.resize(kept);
-  batch->device.resize(kept);
-  batch->stream.resize(kept);
-  std::erase_if(batch->values, [&](SpanValue& value) {
-    value.span = new_index[value.span];
-    return value.span == UINT32_MAX;
-  });
+  std::vector<bool> kept(batch->size());
+  for (size_t i = 0; i < kept.size(); ++i) kept[i] = is_known(batch->site[i]);
+  batch->keep(kept);
 }
 
 }  // namespace
@@ -373,6 +366,7 @@ const std::vector<Site>& Reader::sites() const { return state_->tables.sites; }
 const std::vector<std::string>& Reader::keys() const { return state_->tables.keys; }
 const std::vector<Stream>& Reader::streams() const { return state_->streams; }
 const std::vector<OpenSpan>& Reader::open_spans() const { return state_->open_spans; }
+const std::vector<LevelsFrom>& Reader::levels() const { return state_->levels; }
 const std::vector<Loss>& Reader::losses() const { return state_->losses; }
 
 Status Reader::read(size_t stream, size_t chunk, SpanBatch* batch) const {

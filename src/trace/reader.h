@@ -53,6 +53,8 @@ struct SpanBatch {
 
   size_t size() const { return start_ns.size(); }
   void clear();
+  // Takes out the spans whose flag is false, and their values. A flag for each span.
+  void keep(const std::vector<bool>& is_kept);
 };
 
 // The spans that one thread emitted in one way: as they happened (ordered by end), or with given
@@ -74,6 +76,13 @@ struct Loss {
   std::string source;
   std::string cause;
   uint64_t count = 0;
+};
+
+// From this moment on the spans that begin are of these levels. A span of the type "step", or one
+// that another profiler measured, may be of another.
+struct LevelsFrom {
+  int64_t start_ns = 0;
+  uint32_t levels = 0;  // bits
 };
 
 // The times of some consecutive spans of a chunk.
@@ -106,6 +115,8 @@ class Reader {
   const std::vector<std::string>& keys() const;  // keys()[0] is unused
   const std::vector<Stream>& streams() const;
   const std::vector<OpenSpan>& open_spans() const;  // began and never ended
+  // In the order of time; empty if the levels were never switched.
+  const std::vector<LevelsFrom>& levels() const;
   // What the process lost, and what the file lost: ("trace", "damaged chunk", n), ...
   const std::vector<Loss>& losses() const;
 

@@ -115,6 +115,50 @@ TEST_F(RunTest, AProgramThatIsLinkedStaticallyRunsAndIsSaidToBeUnrecorded) {
   EXPECT_FALSE(std::filesystem::exists(folder / "t.xsp"));
 }
 
+// ---- What is recorded when ----------------------------------------------------------------------
+
+// Steps of some milliseconds, in each a span of the level model.
+constexpr const char* kSteps =
+    "import sys, time, xsp\n"
+    "from xsp import _native\n"
+    "for _ in range(int(sys.argv[1])):\n"
+    "    with xsp.span('work', level=xsp.MODEL): time.sleep(0.004)\n"
+    "    _native.step()\n";
+
+TEST_F(RunTest, OnlyTheWantedStepsAreRecorded) {
+  write_file("steps.py", kSteps);
+  const Finished finished =
+      run({"run", "--steps", "4:9", "-o", "t.xsp", "--", "/usr/bin/python3", "steps.py", "20"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  // A run for what was recorded, and one for the steps in which nothing was.
+  const auto runs = query("t.xsp",
+                          "SELECT levels, count(*) FILTER (level = 2) AS models, "
+                          "  count(*) FILTER (type = 'step') AS steps "
+                          "FROM run JOIN span USING (run_id) GROUP BY ALL ORDER BY levels");
+  ASSERT_EQ(runs.size(), 2u) << runs;
+  EXPECT_EQ(runs[0]["models"], 0);
+  EXPECT_EQ(runs[0]["steps"], 14);  // the first began before it could be known
+  EXPECT_EQ(runs[1]["models"], 5);
+  EXPECT_EQ(runs[1]["steps"], 5);
+  EXPECT_EQ(run({"run", "--steps", "9:4", "--", "true"}).status, 2);
+  EXPECT_EQ(run({"run", "--steps", "4", "--", "true"}).status, 2);
+}
+
+TEST_F(RunTest, ADelayAndADurationCountFromTheProcesssStart) {
+  write_file("steps.py", kSteps);
+  const Finished finished = run({"run", "--delay", "0.5", "--duration", "0.5", "-o", "t.xsp", "--",
+                                 "/usr/bin/python3", "steps.py", "400"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto times = query(
+      "t.xsp",
+      "SELECT min(s.start_ns - p.start_ns) / 1e9 AS first, max(s.start_ns - p.start_ns) / 1e9 AS "
+      "last FROM span s, (FROM span WHERE type = 'process') p WHERE s.level = 2");
+  // Switched within milliseconds; this machine may be busy.
+  EXPECT_GE(times[0]["first"].get<double>(), 0.5);
+  EXPECT_LE(times[0]["first"].get<double>(), 1.0);
+  EXPECT_LE(times[0]["last"].get<double>(), 1.3);
+}
+
 // ---- Python -------------------------------------------------------------------------------------
 
 constexpr const char* kPython = "/usr/bin/python3";
@@ -158,10 +202,11 @@ TEST_F(RunTest, EveryModuleOfPyTorchIsALayerUnderItsModel) {
   }
   EXPECT_EQ(scalar("t.xsp", "SELECT framework FROM run"), "torch");
   EXPECT_EQ(scalar("t.xsp", "SELECT value FROM evaluation WHERE key = 'framework'"), "torch");
-  // Under the process.
+  // Each in a step, under the process.
   EXPECT_EQ(scalar("t.xsp",
-                   "SELECT count(*) FROM span m JOIN span p ON p.span_id = m.parent_id "
-                   "WHERE m.level = 2 AND p.type = 'process'"),
+                   "SELECT count(*) FROM span m JOIN span s ON s.span_id = m.parent_id "
+                   "  JOIN span p ON p.span_id = s.parent_id "
+                   "WHERE m.level = 2 AND s.type = 'step' AND p.type = 'process'"),
             12);
 }
 
@@ -171,7 +216,8 @@ TEST_F(RunTest, LeveledRunsGiveEachLevelItsOwn) {
   const Finished finished = run({"run", "--leveled", "--", kPython, "infer.py"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto runs = query("infer.xsp",
-                          "SELECT levels, iterations, (SELECT max(level) FROM span s WHERE "
+                          "SELECT levels, iterations + warmup_iterations AS iterations, (SELECT "
+                          "max(level) FROM span s WHERE "
                           "s.run_id = run.run_id) AS deepest FROM run ORDER BY run_id");
   ASSERT_EQ(runs.size(), 2u) << runs;
   EXPECT_EQ(runs[0]["levels"], "application,model");

@@ -260,7 +260,16 @@ uint64_t pass(bool is_last) {
 void* drainer_main(void*) {
   pthread_mutex_lock(&session.lock);
   while (!session.drainer_quits) {
-    if (pass(false) > 32) {
+    const bool is_much = pass(false) > 32;
+    // It may switch levels, which takes the lock.
+    const Watcher* watcher = session.watcher;
+    if (watcher != nullptr) {
+      pthread_mutex_unlock(&session.lock);
+      watcher->on_pass();
+      pthread_mutex_lock(&session.lock);
+      if (session.drainer_quits) break;
+    }
+    if (is_much) {
       // Much came: look again at once, but not before a thread that waits for the lock has had it.
       pthread_mutex_unlock(&session.lock);
       const timespec moment = {0, 50'000};
@@ -301,6 +310,12 @@ bool write_tables() {
   trace::SessionBlock* block = session.writer.session();
   trace::store(&block->dropped_fact, tables_dropped() - drain->tables_dropped_before);
   return true;
+}
+
+void write_levels(uint64_t ticks, uint32_t levels) {
+  const trace::LevelsMark mark = {ticks, levels, 0};
+  memcpy(session.drain->payload(), &mark, sizeof mark);
+  append(ChunkType::kLevels, sizeof mark);
 }
 
 int start_draining(const trace::FileHeader& header) {

@@ -51,7 +51,8 @@ inline void push(LaneBlock* block, uint64_t live, uint64_t start, uint32_t site_
 
 __attribute__((noinline)) xsp_span begin_long_way(xsp_site* site) {
   Lane* lane = joined_lane();
-  if (lane == nullptr) return {0, 0, 0, 0};
+  // The first span of a child of fork makes its file, which may be for later.
+  if (lane == nullptr || !xsp_is_recorded(site->level)) return {0, 0, 0, 0};
   uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
   if (id == 0) id = make_site(site);
   if (id == kNoSite) id = 0;

@@ -126,6 +126,7 @@ void xsp_emit(const xsp_complete_span* given) {
   if (__atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) == 0) return;
   t::Lane* lane = c::joined_lane();
   if (lane == nullptr) return;
+  if (level != 0 && !xsp_is_recorded(level)) return;  // joining made a child's file, for later
   if (level == 0) {
     t::add_one(&lane->block->dropped_site);
   } else {

@@ -86,6 +86,13 @@ void forget_parent() {
   if (session.state == State::kRecording) session.state = State::kForked;
   session.first_ticks = read_ticks(session.tick_source);  // spans begun before are the parent's
   forget_counts();
+  forget_steps();
+  // A child of which nothing is recorded yet has no drainer, which would tell when to: its first
+  // span makes the file, and then the levels are what they should be.
+  const Watcher* watcher = session.watcher;
+  if (session.state == State::kForked && watcher != nullptr) {
+    __atomic_store_n(&xsp_recorded_levels, watcher->levels, __ATOMIC_RELAXED);
+  }
   thread_lane = nullptr;
   pthread_setspecific(thread_end_key, nullptr);
 }
@@ -186,6 +193,11 @@ int begin_recording(bool keeps_time_of_parent) {
   const uint32_t generation = (session.generation.load() | 1) + 1;
   session.generation = generation;
   session.tsc_generation = session.tick_source == TickSource::kTsc ? generation : UINT32_MAX;
+  const Watcher* watcher = session.watcher;
+  if (keeps_time_of_parent && watcher != nullptr) session.levels = watcher->levels_of_child();
+  if (keeps_time_of_parent && session.has_switched) {
+    write_levels(session.first_ticks, session.levels);
+  }
   __atomic_store_n(&xsp_recorded_levels, session.levels, __ATOMIC_RELAXED);
   return 0;
 }
@@ -200,6 +212,7 @@ int start_locked(const xsp_options& options) {
   const uint32_t ring = options.ring_bytes != 0 ? options.ring_bytes : kRingBytesDefault;
   if (!is_power_of_two(ring) || ring < kRingBytesMin || ring > kRingBytesMax) return EINVAL;
   session.ring_bytes = ring;
+  session.has_switched = false;
   session.file_bytes = options.file_bytes;
   if (!path_to_record(options.path, session.process_id, session.path, sizeof session.path)) {
     return ENAMETOOLONG;
@@ -333,6 +346,11 @@ void set_levels(uint32_t levels) {
   KeepErrno keep_errno;
   prepare();
   Locked locked(&session.lock);
+  if (session.state == State::kRecording && levels != session.levels) {
+    if (!session.has_switched) write_levels(session.first_ticks, session.levels);
+    session.has_switched = true;
+    write_levels(read_ticks(session.tick_source), levels);
+  }
   session.levels = levels;
   if (session.state != State::kIdle) {
     __atomic_store_n(&xsp_recorded_levels, levels, __ATOMIC_RELAXED);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "capture/annotate/watcher.h"
 #include "trace/ring.h"
 #include "trace/writer.h"
 #include "xsp/xsp.h"
@@ -48,7 +49,9 @@ struct Session {
   std::atomic<int> waiting{0};  // threads in lock_before_drainer()
   State state = State::kIdle;
   int process_id = 0;
-  uint32_t levels = 0;  // asked for; xsp_recorded_levels is 0 while not recording
+  uint32_t levels = 0;        // asked for; xsp_recorded_levels is 0 while not recording
+  bool has_switched = false;  // the trace says from when on which levels are recorded
+  std::atomic<const Watcher*> watcher{nullptr};
   uint32_t ring_bytes = 0;
   uint64_t file_bytes = 0;
   char path[4096] = {};
@@ -94,6 +97,11 @@ trace::Lane* attach_thread();
 // Brings the tables of sites and keys to the file, for a span about to begin: should the process
 // die in it, its name is known. Takes `lock`.
 void write_new_tables();
+// ---- steps.cc ----------------------------------------------------------------------------------
+
+// In the child of a fork: its steps are its own.
+void forget_steps();
+
 // ---- drain.cc ----------------------------------------------------------------------------------
 
 // Return 0 or an errno value; `lock` is held, unless it says otherwise.
@@ -104,6 +112,8 @@ void stop_drainer_thread();
 void release_lane(trace::Lane* lane);
 // False if some of the tables could not be written: spans that need them cannot be, either.
 bool write_tables();
+// Says in the file that these levels are recorded from that moment on.
+void write_levels(uint64_t ticks, uint32_t levels);
 // Writes all that was emitted before the call.
 void drain_all();
 xsp_counts count_now();

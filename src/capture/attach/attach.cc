@@ -20,6 +20,7 @@
 #include "base/keep_errno.h"
 #include "base/log.h"
 #include "capture/attach/collectors.h"
+#include "capture/attach/control.h"
 #include "capture/attach/nvtx.h"
 #include "capture/attach/run_folder.h"
 #include "xsp/xsp.h"
@@ -123,6 +124,7 @@ void start_recording(const char* folder) {
   xsp_flush();
   start_collectors(kHostKind, attached.site);
   if (attached.uses_cuda) start_collectors(kCudaKind, attached.site);
+  begin_control(folder);
 }
 
 // The span of a process that a fork made: it was begun without a record.
@@ -160,12 +162,14 @@ void end_process(bool is_exec) {
   if (is_exec && attached.span.start == 0 && !has_recorded()) return;
   stop_collectors();
   attached.is_recording = false;
+  end_control(is_exec);
   // A signal's handler that ends the process may have interrupted a thread that holds our lock.
   if (xsp_flush_within(kLockWaitMs) != 0) return;
   if (attached.span.start != 0) {
     xsp_end(&attached.span);
     attached.span = {};
   } else {
+    record_process_span();
     emit_forked();
   }
   xsp_stop();

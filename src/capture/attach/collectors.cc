@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/keep_errno.h"
+#include "capture/attach/control.h"
 #include "capture/attach/run_folder.h"
 #include "xsp/plugin.h"
 
@@ -111,7 +112,7 @@ bool start_one(const char* path, Said* said) {
   host.scratch_folder = getenv(kRunFolderVariable);
   xsp_collect_options options = {};
   options.struct_size = sizeof options;
-  options.levels = __atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) & collector->levels;
+  options.levels = possible_levels() & collector->levels;
   options.device = kCudaKind;
   options.flush_ms = kFlushMs;
   if (options.levels == 0) return false;

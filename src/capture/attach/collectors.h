@@ -13,7 +13,8 @@
 
 namespace xsp::capture {
 
-// Loads and starts those of that kind which emit a level being recorded. `site`: the process's.
+// Loads and starts those of that kind which emit a level that may be recorded, now or later.
+// `site`: the process's.
 void start_collectors(const char* kind, uint32_t site);
 // Those that run record these levels from now on, as far as they were started with them. Waits for
 // nobody: a call of another thread that is under way sees to it.

@@ -1,0 +1,118 @@
+// Steps: the iterations of the program's main loop, found by what tells of them.
+//
+// One thread's steps of one kind are counted. A step is recorded when it has ended, as a span of
+// the level application, whatever the levels are: it costs two readings of the clock and one
+// record. It is never on the stack of open spans, so a process that ends in a step leaves none
+// open.
+#include <string.h>
+
+#include "capture/annotate/emit.h"
+#include "capture/annotate/session.h"
+#include "capture/annotate/tables.h"
+
+namespace xsp::capture {
+namespace {
+
+// A thread whose steps are counted, and that has shown none for so long, may be followed by
+// another.
+constexpr int64_t kSilenceNs = 1'000'000'000;
+
+constexpr const char* kKindNames[] = {"", "model", "optimizer", "mark"};
+
+struct Steps {
+  std::atomic<uint32_t> kind{0};             // XSP_STEP_*; 0: none was seen
+  std::atomic<const char*> thread{nullptr};  // whose they are: the address of its `self`
+  std::atomic<int64_t> last_ns{0};           // when it was heard of
+  // The thread's own.
+  uint64_t number = 0;       // of the step under way, or of the next
+  uint64_t start = 0;        // in ticks; 0: none is under way
+  uint64_t first_start = 0;  // of the first, whatever its kind
+  uint32_t sites[4] = {};
+  uint32_t key = 0;
+};
+Steps steps;
+__thread char self __attribute__((tls_model("initial-exec")));
+
+uint64_t now_ticks() { return read_ticks(session.tick_source.load(std::memory_order_relaxed)); }
+
+bool is_idle() { return (session.generation.load(std::memory_order_relaxed) & 1) != 0; }
+
+// Whether this is a step of those that are counted.
+bool is_counted(uint32_t kind) {
+  if (is_idle() || kind < XSP_STEP_MODEL || kind > XSP_STEP_MARK) return false;
+  const uint32_t current = steps.kind.load(std::memory_order_relaxed);
+  if (kind < current) return false;
+  const int64_t now_ns = clock_ns(CLOCK_MONOTONIC_COARSE);
+  if (kind > current) {
+    steps.kind.store(kind, std::memory_order_relaxed);
+    steps.thread.store(&self, std::memory_order_relaxed);
+    steps.number = 0;
+    steps.start = steps.first_start;
+  } else if (steps.thread.load(std::memory_order_relaxed) != &self) {
+    if (now_ns - steps.last_ns.load(std::memory_order_relaxed) < kSilenceNs) return false;
+    steps.thread.store(&self, std::memory_order_relaxed);
+    steps.start = 0;
+  }
+  steps.last_ns.store(now_ns, std::memory_order_relaxed);
+  return true;
+}
+
+uint32_t site_of(uint32_t kind) {
+  if (steps.sites[kind] == 0) {
+    const uint32_t site = new_site(XSP_LEVEL_APPLICATION, "step", "step");
+    add_site_attribute(site, "step_of", kKindNames[kind]);
+    steps.key = intern_key("step");
+    steps.sites[kind] = site;
+  }
+  return steps.sites[kind];
+}
+
+void record(uint32_t kind) {
+  if (steps.start == 0) return;
+  xsp_span span = {steps.start, steps.number, site_of(kind), 0};
+  span.key = steps.key;
+  xsp_end_recorded(&span);
+}
+
+void tell(uint32_t kind) {
+  const Watcher* watcher = session.watcher.load(std::memory_order_relaxed);
+  if (watcher != nullptr) watcher->on_step(kind, steps.number);
+}
+
+void begin(uint32_t kind) {
+  if (kind != XSP_STEP_MODEL || !is_counted(kind)) return;
+  tell(kind);
+  steps.start = now_ticks();
+  if (steps.first_start == 0) steps.first_start = steps.start;
+}
+
+void end(uint32_t kind) {
+  if (!is_counted(kind)) return;
+  record(kind);
+  ++steps.number;
+  steps.start = 0;
+  if (kind == XSP_STEP_MODEL) return;
+  tell(kind);
+  steps.start = now_ticks();
+}
+
+}  // namespace
+
+void forget_steps() {
+  steps.kind = 0;
+  steps.thread = nullptr;
+  steps.number = steps.start = steps.first_start = 0;
+}
+
+}  // namespace xsp::capture
+
+namespace c = xsp::capture;
+
+extern "C" {
+
+void xsp_step(void) { c::end(XSP_STEP_MARK); }
+void xsp_step_begin(uint32_t kind) { c::begin(kind); }
+void xsp_step_end(uint32_t kind) { c::end(kind); }
+void xsp_set_watcher(const c::Watcher* watcher) { c::session.watcher = watcher; }
+
+}  // extern "C"

@@ -1,0 +1,29 @@
+// Watcher: whom libxsp.so asks, in a process that `xsp run` watches, when what is to be recorded.
+// It is libxsp-attach.so, which is another library: this is what they have between them.
+#ifndef XSP_CAPTURE_ANNOTATE_WATCHER_H_
+#define XSP_CAPTURE_ANNOTATE_WATCHER_H_
+
+#include <stdint.h>
+
+#include "xsp/xsp.h"
+
+namespace xsp::capture {
+
+// Its functions allocate nothing, throw nothing, and return soon.
+struct Watcher {
+  // Every few milliseconds, on the drainer's thread; no lock is held. May call xsp_set_levels.
+  void (*on_pass)();
+  // That step is about to begin, on its thread; no lock is held. May call xsp_set_levels.
+  void (*on_step)(uint32_t kind, uint64_t number);
+  // What the child of a fork is to record now. Locks are held: it calls nothing of xsp.h.
+  uint32_t (*levels_of_child)();
+  // What may be recorded at any time, as bits.
+  uint32_t levels;
+};
+
+}  // namespace xsp::capture
+
+// Not for programs. nullptr: nobody. The watcher stays where it is as long as the process lives.
+extern "C" XSP_API void xsp_set_watcher(const xsp::capture::Watcher* watcher);
+
+#endif  // XSP_CAPTURE_ANNOTATE_WATCHER_H_

@@ -1,0 +1,249 @@
+#include "capture/attach/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "base/clock.h"
+#include "base/keep_errno.h"
+#include "capture/annotate/watcher.h"
+#include "capture/attach/blocks.h"
+#include "capture/attach/control_page.h"
+#include "xsp/xsp.h"
+
+namespace xsp::capture {
+namespace {
+
+// A process whose steps are seen is switched between two of them, but not later than so.
+constexpr int64_t kStepWaitNs = 1'000'000'000;
+
+struct Control {
+  ControlPage* page = nullptr;
+  ProcessSlot* slot = nullptr;
+  ProcessSlot own = {};  // where all slots are taken
+  int32_t process = 0;
+  int64_t start_ns = 0;
+  std::atomic<bool> is_on{false};
+  std::atomic<bool> is_busy{false};  // a thread is in here
+  uint32_t levels = 0;               // being recorded
+  int64_t wanted_ns = 0;             // since when others are wanted; 0: they are not
+  // Steps.
+  uint32_t kind = 0;
+  uint64_t step = 0;
+  int64_t step_ns = 0;  // when the latest was heard of
+  Blocks blocks;
+  // Commands: once there was one, the page's plan does not count any more.
+  uint64_t commands_seen[2] = {};
+  bool is_manual = false;
+  bool is_started = false;
+  uint32_t manual_levels = 0;
+};
+Control control;
+
+// Threads wait for each other, as what they do in here is short.
+class Busy {
+ public:
+  Busy() {
+    while (control.is_busy.exchange(true, std::memory_order_acquire)) sched_yield();
+  }
+  ~Busy() { control.is_busy.store(false, std::memory_order_release); }
+};
+
+template <typename T>
+T load(const T& field) {
+  return __atomic_load_n(&field, __ATOMIC_RELAXED);
+}
+template <typename T>
+void store(T* field, T value) {
+  __atomic_store_n(field, value, __ATOMIC_RELAXED);
+}
+
+int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+ProcessSlot* find_slot(int32_t process) {
+  // A process that becomes another program keeps its slot, and its start.
+  for (ProcessSlot& slot : control.page->slots) {
+    if (load(slot.process) == process) return &slot;
+    int32_t none = 0;
+    if (__atomic_compare_exchange_n(&slot.process, &none, process, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED)) {
+      return &slot;
+    }
+    if (none == process) return &slot;
+  }
+  return &control.own;
+}
+
+// This process's own beginning, also in the child of a fork.
+void begin_process() {
+  control.process = getpid();
+  control.slot = find_slot(control.process);
+  if (load(control.slot->start_ns) == 0) store(&control.slot->start_ns, now_ns());
+  control.start_ns = load(control.slot->start_ns);
+  control.kind = 0;
+  control.step = 0;
+  control.step_ns = 0;
+  control.wanted_ns = 0;
+  control.blocks.begin(load(control.page->set_count), control.page->sets);
+  control.commands_seen[0] = control.commands_seen[1] = 0;
+  control.is_manual = false;
+  control.is_busy = false;
+}
+
+void take_command(const Command& command, uint64_t* seen) {
+  const uint64_t number = __atomic_load_n(&command.number, __ATOMIC_ACQUIRE);
+  if (number == *seen) return;
+  *seen = number;
+  const uint32_t what = load(command.what);
+  const uint32_t levels = load(command.levels);
+  if (!control.is_manual) {
+    control.manual_levels = load(control.page->levels);
+    control.is_started = control.levels != 0;
+  }
+  control.is_manual = true;
+  if (levels != 0) control.manual_levels = levels;
+  if (what == kStart) control.is_started = true;
+  if (what == kStop) control.is_started = false;
+}
+
+uint32_t planned_levels() {
+  const ControlPage& page = *control.page;
+  const int64_t age_ns = now_ns() - control.start_ns;
+  const int64_t delay_ns = load(page.delay_ns);
+  const int64_t duration_ns = load(page.duration_ns);
+  if (age_ns < delay_ns || (duration_ns > 0 && age_ns >= delay_ns + duration_ns)) return 0;
+  const int64_t first_step = load(page.first_step);
+  const int64_t end_step = load(page.end_step);
+  const int64_t step = static_cast<int64_t>(control.step);
+  if (step < first_step || (end_step >= 0 && step >= end_step)) return 0;
+  return load(page.set_count) > 0 ? control.blocks.levels() : load(page.levels);
+}
+
+uint32_t wanted_levels() {
+  take_command(control.page->command, &control.commands_seen[0]);
+  take_command(control.slot->command, &control.commands_seen[1]);
+  if (!control.is_manual) return planned_levels();
+  return control.is_started ? control.manual_levels : 0;
+}
+
+void switch_to(uint32_t levels) {
+  control.wanted_ns = 0;
+  if (levels == control.levels) return;
+  control.levels = levels;
+  store(&control.slot->levels, levels);
+  xsp_set_levels(levels);
+}
+
+void on_pass() {
+  if (!control.is_on) return;
+  KeepErrno keep_errno;
+  const Busy busy;
+  const uint32_t wanted = wanted_levels();
+  if (wanted == control.levels) {
+    control.wanted_ns = 0;
+    return;
+  }
+  const int64_t now = now_ns();
+  const bool has_steps = control.kind != 0 && now - control.step_ns < kStepWaitNs;
+  if (control.wanted_ns == 0) control.wanted_ns = now;
+  if (!has_steps || now - control.wanted_ns > kStepWaitNs) switch_to(wanted);
+}
+
+void on_step(uint32_t kind, uint64_t number) {
+  if (!control.is_on) return;
+  KeepErrno keep_errno;
+  const Busy busy;
+  const int64_t now = now_ns();
+  if (kind != control.kind) control.blocks.restart();
+  control.kind = kind;
+  control.step = number;
+  control.step_ns = now;
+  control.blocks.add_step(number, now);
+  store(&control.slot->step_kind, kind);
+  store(&control.slot->steps, number + 1);
+  store(&control.slot->block, control.blocks.number());
+  switch_to(wanted_levels());
+}
+
+// The child's first span makes its file: from here on it is a process of its own.
+uint32_t levels_of_child() {
+  begin_process();
+  control.levels = wanted_levels();
+  store(&control.slot->levels, control.levels);
+  return control.levels;
+}
+
+Watcher watcher = {on_pass, on_step, levels_of_child, 0};
+
+bool map_page(const char* folder) {
+  char path[4096];
+  const int length = snprintf(path, sizeof path, "%s/%s", folder, kControlFile);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof path) return false;
+  const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return false;
+  struct stat status = {};
+  void* memory = MAP_FAILED;
+  // A page that is cut short would be a SIGBUS.
+  if (fstat(fd, &status) == 0 && static_cast<size_t>(status.st_size) >= sizeof(ControlPage)) {
+    memory = mmap(nullptr, sizeof(ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  close(fd);
+  if (memory == MAP_FAILED) return false;
+  control.page = static_cast<ControlPage*>(memory);
+  const bool is_known =
+      control.page->magic == kControlMagic && control.page->bytes == sizeof(ControlPage);
+  if (!is_known) {
+    munmap(memory, sizeof(ControlPage));
+    control.page = nullptr;
+  }
+  return is_known;
+}
+
+}  // namespace
+
+void begin_control(const char* folder) {
+  KeepErrno keep_errno;
+  if (control.page == nullptr && !map_page(folder)) return;
+  control.levels = load(control.page->levels);
+  watcher.levels = control.levels;
+  for (uint32_t i = 0; i < load(control.page->set_count) && i < kSetMax; ++i) {
+    watcher.levels |= load(control.page->sets[i]);
+  }
+  begin_process();
+  switch_to(wanted_levels());
+  control.is_on = true;
+  xsp_set_watcher(&watcher);
+}
+
+uint32_t possible_levels() {
+  const uint32_t now = __atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED);
+  return control.page != nullptr ? now | watcher.levels : now;
+}
+
+void end_control(bool is_exec) {
+  if (!control.is_on) return;
+  control.is_on = false;
+  xsp_set_watcher(nullptr);
+  if (is_exec || load(control.slot->process) != control.process) return;
+  ProcessSlot* slot = control.slot;
+  store(&slot->start_ns, int64_t{0});
+  store(&slot->steps, uint64_t{0});
+  store(&slot->step_kind, 0u);
+  store(&slot->command.number, uint64_t{0});
+  __atomic_store_n(&slot->process, 0, __ATOMIC_RELEASE);
+}
+
+void record_process_span() {
+  const uint32_t application = XSP_LEVEL_APPLICATION;
+  if (control.page != nullptr && !xsp_is_recorded(application)) {
+    xsp_set_levels(XSP_LEVEL_BIT(application));
+  }
+}
+
+}  // namespace xsp::capture

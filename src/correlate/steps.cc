@@ -1,0 +1,114 @@
+#include "correlate/steps.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "xsp/xsp.h"
+
+namespace xsp::correlate {
+namespace {
+
+constexpr int64_t kNoNumber = INT64_MIN;
+constexpr std::array<std::string_view, 4> kKindNames = {"", "model", "optimizer", "mark"};
+
+struct Call {
+  ModelCall call;
+  uint32_t thread = 0;
+};
+
+// XSP_STEP_* of a site that stands for steps; 0: it does not.
+uint32_t step_kind(const trace::Site& site) {
+  if (site.level != XSP_LEVEL_APPLICATION || site.type != "step") return 0;
+  for (const auto& [key, value] : site.attributes) {
+    if (key != "step_of") continue;
+    const auto* found = std::find(kKindNames.begin(), kKindNames.end(), value);
+    return found == kKindNames.end() ? 0 : static_cast<uint32_t>(found - kKindNames.begin());
+  }
+  return 0;
+}
+
+class Finder {
+ public:
+  explicit Finder(const trace::Reader& reader) : reader_(reader) {
+    for (const trace::Site& site : reader.sites()) {
+      if (site.id >= kinds_.size()) kinds_.resize(site.id + size_t{1}, kNeither);
+      const uint32_t kind = step_kind(site);
+      kinds_[site.id] = kind != 0 ? kind : site.level == XSP_LEVEL_MODEL ? kModel : kNeither;
+    }
+    const auto& keys = reader.keys();
+    const auto key = std::find(keys.begin(), keys.end(), "iteration");
+    iteration_key_ = key == keys.end() ? 0 : static_cast<uint32_t>(key - keys.begin());
+  }
+
+  TraceSteps find() {
+    trace::SpanBatch batch;
+    for (size_t stream = 0; stream < reader_.streams().size(); ++stream) {
+      for (size_t chunk = 0; chunk < reader_.streams()[stream].chunk_count; ++chunk) {
+        if (reader_.read(stream, chunk, &batch).ok()) add(batch);
+      }
+    }
+    return finish();
+  }
+
+ private:
+  static constexpr uint32_t kNeither = 0;
+  static constexpr uint32_t kModel = 100;
+
+  void add(const trace::SpanBatch& batch) {
+    size_t value = 0;
+    for (uint32_t i = 0; i < batch.size(); ++i) {
+      const uint32_t kind = batch.site[i] < kinds_.size() ? kinds_[batch.site[i]] : kNeither;
+      if (kind == kNeither) continue;
+      const Step step = {batch.start_ns[i], batch.end_ns[i]};
+      if (kind != kModel) {
+        steps_[kind].push_back(step);
+        continue;
+      }
+      Call call = {{step.start_ns, step.end_ns, kNoNumber}, batch.thread[i]};
+      while (value < batch.values.size() && batch.values[value].span < i) ++value;
+      for (; value < batch.values.size() && batch.values[value].span == i; ++value) {
+        const trace::SpanValue& one = batch.values[value];
+        if (one.key == iteration_key_ && one.kind == XSP_VALUE_INT)
+          call.call.iteration = one.as_int;
+      }
+      calls_.push_back(call);
+    }
+  }
+
+  TraceSteps finish() {
+    TraceSteps found;
+    std::sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) {
+      if (a.call.start_ns != b.call.start_ns) return a.call.start_ns < b.call.start_ns;
+      return a.call.end_ns > b.call.end_ns;
+    });
+    std::map<uint32_t, int64_t> end_of_thread;
+    for (const Call& one : calls_) {
+      const auto [end, is_new] = end_of_thread.try_emplace(one.thread, INT64_MIN);
+      if (one.call.end_ns <= end->second) continue;  // inside another
+      end->second = one.call.end_ns;
+      steps_[0].push_back({one.call.start_ns, one.call.end_ns});
+      if (one.call.iteration != kNoNumber) found.calls.push_back(one.call);
+    }
+    uint32_t kind = XSP_STEP_MARK;
+    while (kind > 0 && steps_[kind].empty()) --kind;
+    found.steps = std::move(steps_[kind]);
+    if (!found.steps.empty()) found.kind = std::max<uint32_t>(kind, XSP_STEP_MODEL);
+    std::sort(found.steps.begin(), found.steps.end(),
+              [](const Step& a, const Step& b) { return a.start_ns < b.start_ns; });
+    return found;
+  }
+
+  const trace::Reader& reader_;
+  std::vector<uint32_t> kinds_;  // of each site: XSP_STEP_*, kModel or kNeither
+  uint32_t iteration_key_ = 0;
+  std::array<std::vector<Step>, 4> steps_;  // of each kind; 0: outermost calls of a model
+  std::vector<Call> calls_;
+};
+
+}  // namespace
+
+TraceSteps find_steps(const trace::Reader& reader) { return Finder(reader).find(); }
+
+}  // namespace xsp::correlate

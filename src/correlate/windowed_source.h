@@ -1,0 +1,49 @@
+// WindowedSource: the spans of a source that begin in given windows of time.
+//
+// In one process levels may be switched on and off while it runs. What was recorded with one set of
+// levels becomes a run: the spans that began in the windows in which that set was recorded. Of a
+// switch that came while spans were open, or from a profiler that noticed later, spans of other
+// levels may be left in a window: they are left out, and counted.
+//
+// Thread rule: as Source, but one thread at a time while spans are read.
+#ifndef XSP_CORRELATE_WINDOWED_SOURCE_H_
+#define XSP_CORRELATE_WINDOWED_SOURCE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "correlate/source.h"
+
+namespace xsp::correlate {
+
+struct TimeWindow {
+  int64_t start_ns = INT64_MIN;
+  int64_t end_ns = INT64_MAX;  // not in it
+};
+
+class WindowedSource final : public Source {
+ public:
+  // `windows` in the order of time, apart from each other. `levels`: bits of those that are kept;
+  // the level application always is. `source` must outlive it.
+  WindowedSource(const Source& source, std::vector<TimeWindow> windows, uint32_t levels);
+
+  const std::vector<trace::Stream>& streams() const override { return source_.streams(); }
+  Status read(size_t stream, size_t chunk, trace::SpanBatch* batch) const override;
+  Status scan(size_t stream, size_t chunk, size_t block_spans,
+              std::vector<trace::BlockTimes>* blocks) const override;
+  const std::vector<trace::OpenSpan>& open_spans() const override { return open_spans_; }
+  int64_t last_ns() const override { return source_.last_ns(); }
+  const std::vector<uint8_t>& site_levels() const override { return source_.site_levels(); }
+
+ private:
+  bool is_kept(int64_t start_ns, uint32_t site) const;
+
+  const Source& source_;
+  const std::vector<TimeWindow> windows_;
+  const uint32_t levels_;
+  std::vector<trace::OpenSpan> open_spans_;
+};
+
+}  // namespace xsp::correlate
+
+#endif  // XSP_CORRELATE_WINDOWED_SOURCE_H_

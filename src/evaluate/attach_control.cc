@@ -1,0 +1,178 @@
+#include "evaluate/attach_control.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "base/clock.h"
+#include "capture/attach/control_page.h"
+#include "evaluate/plan.h"
+
+namespace xsp::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+using capture::Command;
+using capture::ControlPage;
+using capture::ProcessSlot;
+
+template <typename T>
+T load(const T& field) {
+  return __atomic_load_n(&field, __ATOMIC_RELAXED);
+}
+
+int64_t to_ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
+
+bool is_alive(int process) { return ::kill(process, 0) == 0 || errno == EPERM; }
+
+std::string program_of(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+std::string kind_name(uint32_t kind) {
+  constexpr std::array kNames = {"", "model", "optimizer", "mark"};
+  return kind < kNames.size() ? kNames[kind] : "";
+}
+
+void give(Command* command, uint32_t what, uint32_t levels) {
+  __atomic_store_n(&command->what, what, __ATOMIC_RELAXED);
+  __atomic_store_n(&command->levels, levels, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&command->number, 1, __ATOMIC_RELEASE);
+}
+
+Result<ControlPage*> map(const fs::path& path, int flags) {
+  const auto refuse = [&path] {
+    return failed(path.string() + ": cannot be used: " + std::strerror(errno));
+  };
+  const int fd = ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) return refuse();
+  struct stat status = {};
+  const bool is_new = (flags & O_CREAT) != 0;
+  bool is_good = is_new ? ::ftruncate(fd, sizeof(ControlPage)) == 0 : ::fstat(fd, &status) == 0;
+  if (!is_new && is_good && static_cast<size_t>(status.st_size) < sizeof(ControlPage)) {
+    errno = EINVAL;
+    is_good = false;
+  }
+  void* memory = MAP_FAILED;
+  if (is_good) {
+    memory = ::mmap(nullptr, sizeof(ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  if (memory == MAP_FAILED) return refuse();
+  return static_cast<ControlPage*>(memory);
+}
+
+}  // namespace
+
+ControlFile::ControlFile(ControlFile&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)) {}
+ControlFile& ControlFile::operator=(ControlFile&& other) noexcept {
+  std::swap(page_, other.page_);
+  return *this;
+}
+ControlFile::~ControlFile() {
+  if (page_ != nullptr) ::munmap(page_, sizeof(ControlPage));
+}
+
+Result<ControlFile> ControlFile::create(const fs::path& folder, uint32_t levels,
+                                        const std::vector<uint32_t>& sets, const Schedule& schedule,
+                                        const fs::path& output) {
+  XSP_TRY(ControlPage* const page, map(folder / capture::kControlFile, O_CREAT | O_EXCL));
+  page->bytes = sizeof(ControlPage);
+  page->owner = ::getpid();
+  page->levels = levels;
+  page->set_count = static_cast<uint32_t>(std::min<size_t>(sets.size(), capture::kSetMax));
+  std::copy_n(sets.begin(), page->set_count, page->sets);
+  page->delay_ns = to_ns(schedule.delay_s);
+  page->duration_ns = to_ns(schedule.duration_s);
+  page->first_step = schedule.first_step;
+  page->end_step = schedule.end_step;
+  std::error_code error;
+  const std::string path = fs::absolute(output, error).string();
+  std::memcpy(page->output, path.c_str(), std::min(path.size(), sizeof page->output - 1));
+  __atomic_store_n(&page->magic, capture::kControlMagic, __ATOMIC_RELEASE);
+  return ControlFile(page);
+}
+
+Result<ControlFile> ControlFile::open(const fs::path& path) {
+  XSP_TRY(ControlPage* const page, map(path, 0));
+  ControlFile file(page);
+  const bool is_known = __atomic_load_n(&page->magic, __ATOMIC_ACQUIRE) == capture::kControlMagic &&
+                        page->bytes == sizeof(ControlPage);
+  if (!is_known) return failed(path.string() + ": cannot be used: of another version of xsp");
+  return file;
+}
+
+std::vector<ControlFile> ControlFile::running() {
+  std::vector<ControlFile> found;
+  std::error_code error;
+  const fs::path base = fs::temp_directory_path(error);
+  for (fs::directory_iterator it(base, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().rfind("xsp-", 0) != 0) continue;
+    std::error_code inner;
+    for (fs::directory_iterator run(it->path(), inner); !inner && run != end;
+         run.increment(inner)) {
+      std::error_code ignored;
+      const fs::path path = run->path() / capture::kControlFile;
+      if (!fs::is_regular_file(path, ignored)) continue;
+      Result<ControlFile> file = open(path);
+      if (file.ok() && is_alive(file->page_->owner)) found.push_back(std::move(*file));
+    }
+  }
+  return found;
+}
+
+fs::path ControlFile::output() const {
+  return std::string(page_->output, ::strnlen(page_->output, sizeof page_->output));
+}
+
+std::vector<WatchedProcess> ControlFile::processes() const {
+  std::vector<WatchedProcess> all;
+  const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+  for (const ProcessSlot& slot : page_->slots) {
+    WatchedProcess one;
+    one.process = load(slot.process);
+    if (one.process == 0) continue;
+    one.program = program_of(one.process);
+    one.levels = levels_text(load(slot.levels));
+    one.age_s = static_cast<double>(now_ns - load(slot.start_ns)) * 1e-9;
+    one.steps = load(slot.steps);
+    one.step_kind = kind_name(load(slot.step_kind));
+    one.is_alive = is_alive(one.process);
+    all.push_back(one);
+  }
+  return all;
+}
+
+Status ControlFile::command(What what, uint32_t levels, std::optional<int> process) {
+  const uint32_t code = what == What::kStart  ? capture::kStart
+                        : what == What::kStop ? capture::kStop
+                                              : capture::kLevel;
+  if (!process) {
+    give(&page_->command, code, levels);
+    return Ok{};
+  }
+  for (ProcessSlot& slot : page_->slots) {
+    if (load(slot.process) != *process) continue;
+    give(&slot.command, code, levels);
+    return Ok{};
+  }
+  return failed("process " + std::to_string(*process) +
+                ": is not watched: see the processes with 'xsp ctl status'");
+}
+
+}  // namespace xsp::evaluate

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/nearest.h"
+#include "models/caffe/writer.h"
 #include "models/onnx/shapes.h"
 #include "models/recipe.h"
 
@@ -87,8 +88,16 @@ const ModelDescription* find_model(const std::string& name) {
   return nullptr;
 }
 
+const std::vector<ModelFormat>& model_formats() {
+  static const std::vector<ModelFormat> formats = {
+      {"onnx", ".onnx", "an ONNX file", write_graph},
+      {"caffe", ".caffemodel", "Caffe's .prototxt and .caffemodel", write_caffe},
+  };
+  return formats;
+}
+
 Status build_model(const std::string& name, const std::string& path, uint64_t seed,
-                   const WriteOptions& options) {
+                   const WriteOptions& options, const ModelFormat& format) {
   for (const Recipe& recipe : all_recipes()) {
     if (recipe.name != name) continue;
     Builder builder(recipe.name);
@@ -99,7 +108,7 @@ Status build_model(const std::string& name, const std::string& path, uint64_t se
                    tensor_seed(seed, graph.initializers[index].name), offset / sizeof(float),
                    out.size() / sizeof(float), reinterpret_cast<float*>(out.data()));
     };
-    return write_graph(graph, weights, path, options);
+    return format.write(graph, weights, path, options);
   }
   return unknown_model(name);
 }

@@ -45,9 +45,22 @@ const std::vector<ModelDescription>& all_models();
 // nullptr if there is no such model.
 const ModelDescription* find_model(const std::string& name);
 
-// Writes the model's file. kUsage for an unknown name, with what may have been meant.
+// What a model can be written as, with the same weights.
+struct ModelFormat {
+  const char* name;    // as `xsp models build --format` takes it
+  const char* ending;  // of the file's name
+  const char* title;
+  Status (*write)(const Graph& graph, const WeightSource& weights, const std::string& path,
+                  const WriteOptions& options);
+};
+// The first is the default.
+const std::vector<ModelFormat>& model_formats();
+
+// Writes the model's file, or files. kUsage for an unknown name, with what may have been meant;
+// kFailed for a model that the format cannot say.
 Status build_model(const std::string& name, const std::string& path, uint64_t seed,
-                   const WriteOptions& options);
+                   const WriteOptions& options,
+                   const ModelFormat& format = model_formats().front());
 
 // The path of the model's file in the user's cache, built there if it is absent:
 // ${XDG_CACHE_HOME:-~/.cache}/xsp/models/NAME-SEED-VERSION.onnx. Several processes may do so at

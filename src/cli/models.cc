@@ -19,6 +19,7 @@ struct Options {
   OutputOptions output;
   std::string name;
   std::string path;
+  std::string format = models::model_formats().front().name;
   uint64_t seed = models::kDefaultSeed;
   bool replace = false;
 };
@@ -130,10 +131,19 @@ std::string mebibytes(uint64_t bytes) {
   return text;
 }
 
+const models::ModelFormat& format_of(const Options& options) {
+  for (const models::ModelFormat& format : models::model_formats()) {
+    if (options.format == format.name) return format;
+  }
+  return models::model_formats().front();
+}
+
 Status build(const Options& options) {
-  const std::string path = options.path.empty() ? options.name + ".onnx" : options.path;
+  const models::ModelFormat& format = format_of(options);
+  const std::string path = options.path.empty() ? options.name + format.ending : options.path;
   const bool shows_progress = terminal_of(2).is_terminal;
   uint64_t shown_percent = UINT64_MAX;
+  uint64_t bytes = 0;
   models::WriteOptions write;
   write.replace = options.replace;
   write.progress = [&](uint64_t done, uint64_t total) {
@@ -143,15 +153,16 @@ Status build(const Options& options) {
                    mebibytes(total).c_str());
     }
     shown_percent = percent;
+    bytes = total;
     return interrupted == 0;
   };
   const StopNoted stop_noted;
-  const Status status = models::build_model(options.name, path, options.seed, write);
+  const Status status = models::build_model(options.name, path, options.seed, write, format);
   if (shows_progress && shown_percent != UINT64_MAX) std::fprintf(stderr, "\r\033[K");
   if (!status.ok()) return status;
   const ModelDescription& model = *models::find_model(options.name);
   std::fprintf(stderr, "%s: %s, %s, %.2f M parameters, seed %llu\n", path.c_str(),
-               model.title.c_str(), mebibytes(model.file_bytes).c_str(),
+               model.title.c_str(), mebibytes(bytes).c_str(),
                static_cast<double>(model.parameters) / 1e6,
                static_cast<unsigned long long>(options.seed));
   return Ok{};
@@ -173,12 +184,17 @@ void add_models(CLI::App& app, int& exit_status) {
       "  xsp models --list --format json | jq '.[].name'\n"
       "  xsp models build resnet50 -o resnet50.onnx\n"
       "  xsp profile resnet50                      builds it in the cache, and profiles it");
-  CLI::App* build_verb = verb->add_subcommand("build", "Write a model as an ONNX file");
+  CLI::App* build_verb = verb->add_subcommand("build", "Write a model as a file");
   build_verb->add_option("NAME", options->name, "Which model; see xsp models --list")
       ->required()
       ->type_name("");
   build_verb->add_option("-o,--output", options->path, "The file; NAME.onnx by default")
       ->type_name("FILE");
+  std::vector<std::string> formats;
+  for (const models::ModelFormat& format : models::model_formats()) formats.push_back(format.name);
+  build_verb->add_option("--format", options->format, "What to write; caffe: two files")
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
   build_verb->add_option("--seed", options->seed, "Of the weights: the same seed, the same bytes")
       ->type_name("N")
       ->capture_default_str();
@@ -186,7 +202,9 @@ void add_models(CLI::App& app, int& exit_status) {
   build_verb->footer(
       "Examples:\n"
       "  xsp models build vgg16\n"
-      "  xsp models build bert_base -o /tmp/bert.onnx --seed 7");
+      "  xsp models build bert_base -o /tmp/bert.onnx --seed 7\n"
+      "  xsp models build resnet50 --format caffe        resnet50.prototxt and "
+      "resnet50.caffemodel");
   const auto finish = [&exit_status](const Status& status) {
     exit_status = status.ok() ? 0 : report(status.error());
   };

@@ -1,0 +1,39 @@
+// Writes a model's file, whatever its format: texts, and between them weights, which are made while
+// they are written.
+#ifndef XSP_MODELS_FILE_OUTPUT_H_
+#define XSP_MODELS_FILE_OUTPUT_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xsp::models {
+
+// Fills `out` with the values of weight `index` of the model, from its byte `offset` on.
+// `offset` and the size are multiples of 16.
+using WeightSource = std::function<void(size_t index, uint64_t offset, std::span<uint8_t> out)>;
+
+struct WriteOptions {
+  bool replace = false;  // an existing file at `path`; otherwise that is an error
+  // Told how far the writing is; false stops it (kInterrupted).
+  std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> progress;
+};
+
+struct Piece {
+  std::string text;
+  int64_t weight = -1;  // whose values follow the text; -1: none
+  uint64_t weight_bytes = 0;
+};
+
+// Writes to a temporary file beside `path`, and renames it at the end: whoever looks sees no file,
+// or all of it, and a failure leaves nothing.
+Status write_pieces(const std::vector<Piece>& pieces, const WeightSource& weights,
+                    const std::string& path, const WriteOptions& options);
+
+}  // namespace xsp::models
+
+#endif  // XSP_MODELS_FILE_OUTPUT_H_

@@ -235,11 +235,11 @@ CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
   CASE WHEN len(shapes) = 0 THEN 0
        WHEN list_count(tensor_sizes(shapes, types)) = len(shapes) THEN list_sum(tensor_sizes(shapes, types)) END;
 
--- What an operator of ONNX, of ONNX Runtime's fusions, or of PyTorch computes. `rule` and `factor` give its flops: so
--- many for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima and special
--- functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value and costs
--- nothing; a fused activation neither. `moves` says what must cross the memory: all inputs and outputs, only what is
--- picked, or nothing. An operator that is not here has unknown flops, never zero.
+-- What an operator of ONNX, of ONNX Runtime's fusions, of PyTorch, or of OpenCV computes. `rule` and `factor` give
+-- its flops: so many for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima
+-- and special functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
+-- and costs nothing; a fused activation neither. `moves` says what must cross the memory: all inputs and outputs, only
+-- what is picked, or nothing. An operator that is not here has unknown flops, never zero.
 CREATE OR REPLACE TEMP VIEW operator_cost AS
   SELECT unnest(string_split(operators, ' ')) AS operator, rule, factor, moves FROM (VALUES
     ('Conv FusedConv NhwcConv NhwcFusedConv', 'conv', 2, 'all'),
@@ -311,7 +311,13 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('view _unsafe_view view_as reshape flatten unflatten squeeze squeeze_ unsqueeze unsqueeze_', 'none', 0, 'view'),
     ('transpose transpose_ permute t expand expand_as slice select narrow split split_with_sizes', 'none', 0, 'view'),
     ('chunk unbind detach alias as_strided dropout dropout_ feature_dropout size empty', 'none', 0, 'view'),
-    ('empty_like', 'none', 0, 'view')
+    ('empty_like', 'none', 0, 'view'),
+    -- OpenCV's, which are Caffe's.
+    ('Convolution', 'conv', 2, 'all'), ('Deconvolution', 'conv_transpose', 2, 'all'),
+    ('InnerProduct', 'linear', 2, 'all'), ('Eltwise', 'each_input', 1, 'all'),
+    ('BatchNorm Scale', 'output', 2, 'all'), ('Power PReLU ELU', 'output', 1, 'all'),
+    ('AvePooling', 'input', 1, 'all'), ('MaxPooling ReLU ReLU6 TanH', 'none', 0, 'all'),
+    ('Permute', 'none', 0, 'all')
   ) AS t(operators, rule, factor, moves);
 
 -- The length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.

@@ -16,15 +16,10 @@ deps="$cache/deps"
 mkdir -p "$deps" "$cache/log"
 
 build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
-<<<<<<< HEAD
-  libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev"
-test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core
-  g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest"
-=======
   libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev
   libblas-dev libdnnl-dev"
-test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core"
->>>>>>> d67f254 (library calls: cuBLAS, cuDNN, cuFFT, NCCL, oneDNN and BLAS, wrapped by what their headers say)
+test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core
+  g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest libopencv-dnn-dev"
 
 die() { echo "error: $1" >&2; exit 1; }
 

@@ -55,9 +55,10 @@ constexpr std::array kClasses = {
     TypeClass{"softmax", "softmax logsoftmax biassoftmax", false},
     TypeClass{"average pool",
               "averagepool avgpool globalaveragepool adaptiveavgpool globalavgpool reducemean "
-              "mean",
+              "mean avepooling",
               false},
-    TypeClass{"max pool", "maxpool maxpoolwithindices adaptivemaxpool globalmaxpool", false},
+    TypeClass{"max pool", "maxpool maxpoolwithindices adaptivemaxpool globalmaxpool maxpooling",
+              false},
     TypeClass{"reshape",
               "reshape flatten view viewas unsafeview squeeze unsqueeze unflatten expanddims "
               "bitcast identity alias",

@@ -1,0 +1,343 @@
+// The adapter `opencv_dnn`: models of Caffe, Darknet, Torch 7, TensorFlow (frozen graphs) and ONNX,
+// by OpenCV's module dnn on the CPU. Files in opencv_dnn/: files (which belong together), network
+// (a model, opened), regions (when its layers ran), layers (what is known of them).
+//
+// OpenCV times every layer in every run and cannot be told not to (two clock reads each): runs
+// without the level layer pay it, too, as every user of OpenCV does. With that level, run() also
+// notes when each layer began and ended; flush() emits the spans. A layer's span is the region
+// forwardLayer, which holds the layer's own time and some 0.1 us of bookkeeping around it. Without
+// the regions, or with the option layer_times=profile, layers are put one after the other from the
+// beginning of their run, with the durations that OpenCV keeps: then they carry the attribute
+// `placed`.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <opencv2/core.hpp>
+#include <optional>
+
+#include "adapters/opencv_dnn/layers.h"
+#include "adapters/opencv_dnn/network.h"
+#include "adapters/opencv_dnn/regions.h"
+#include "xsp/adapter.hpp"
+
+using xsp::fail;
+using xsp::guarded;
+using xsp::opencv_dnn::Interval;
+using xsp::opencv_dnn::Port;
+namespace adapter = xsp::opencv_dnn;
+
+struct xsp_model {
+  const xsp_host* host = nullptr;
+  adapter::Network network;
+  std::vector<xsp_tensor_info> input_infos;
+  std::vector<xsp_tensor_info> output_infos;
+  std::vector<std::vector<const char*>> symbols;  // that the infos point to
+  adapter::Shapes shapes;                         // of the inputs that are set; empty: none are
+  std::vector<std::vector<cv::Mat>> outputs;      // of the last run
+  std::string provider;
+  bool records = false;        // layers
+  bool traces_layers = false;  // their times come from regions
+  size_t layer_count = 0;      // without the input's
+  adapter::Layers layers;
+  std::vector<Interval> intervals;  // of whole runs, layer_count each
+  uint32_t thread = 0;              // that ran them
+  // What results() points to.
+  std::vector<std::vector<int64_t>> result_dimensions;
+  std::vector<xsp_tensor> results;
+};
+
+namespace {
+
+constexpr size_t kSpansPerDrain = 10'000;
+constexpr uint64_t kIntervalsMax = 4'000'000;  // 64 MB
+
+xsp_status probe(const xsp_host* host, xsp_probe* probe) {
+  return guarded(host, [&] {
+    static const std::string version = cv::getVersionString();
+    static const std::string path = adapter::library_path();
+    xsp::fill(probe, xsp_probe{0, version.c_str(), path.c_str(), "cpu",
+                               ".prototxt,.caffemodel,.cfg,.weights,.t7,.net,.onnx"});
+    return XSP_OK;
+  });
+}
+
+// What OpenCV threw while it ran.
+xsp_status thrown(xsp_model* model, const char* what, xsp_status status,
+                  const cv::Exception& error) {
+  const std::string text = std::string(what) + ": " + adapter::condensed(error);
+  if (error.code == cv::Error::StsNoMem) {
+    return fail(model->host, XSP_OUT_OF_MEMORY, text + ": use a smaller batch");
+  }
+  return fail(model->host, status, text + ": give inputs that suit the model with --input");
+}
+
+template <typename Call>
+xsp_status in_opencv(xsp_model* model, const char* what, xsp_status status, Call&& call) {
+  return guarded(model->host, [&] {
+    try {
+      return call();
+    } catch (const cv::Exception& error) {
+      return thrown(model, what, status, error);
+    }
+  });
+}
+
+void describe(const std::vector<Port>& ports, xsp_model* model,
+              std::vector<xsp_tensor_info>* infos) {
+  for (const Port& port : ports) {
+    std::vector<const char*>& symbols = model->symbols.emplace_back();
+    for (const std::string& symbol : port.symbols) symbols.push_back(symbol.c_str());
+    infos->push_back({sizeof(xsp_tensor_info), port.name.c_str(), XSP_FLOAT32,
+                      static_cast<uint32_t>(port.dimensions.size()), port.dimensions.data(),
+                      symbols.data()});
+  }
+}
+
+xsp_status check_device(const xsp_host* host, const char* device, const adapter::Options& options) {
+  if (std::strcmp(device, "cpu") != 0) {
+    return fail(host, XSP_NOT_AVAILABLE,
+                std::string("device '") + device +
+                    "': this OpenCV runs on the CPU: use --device cpu, or --option target=opencl");
+  }
+  if (!options.opencl) return XSP_OK;
+  const auto targets = cv::dnn::getAvailableTargets(cv::dnn::DNN_BACKEND_OPENCV);
+  if (std::find(targets.begin(), targets.end(), cv::dnn::DNN_TARGET_OPENCL) != targets.end()) {
+    return XSP_OK;
+  }
+  return fail(host, XSP_NOT_AVAILABLE,
+              "option 'target': OpenCV finds no OpenCL device: install a driver, such as "
+              "pocl-opencl-icd");
+}
+
+xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model** result) {
+  return guarded(host, [&] {
+    const auto whole = xsp::whole(given);
+    adapter::Options options;
+    const std::string why = adapter::parse_options(whole, &options);
+    if (!why.empty()) return fail(host, XSP_FAILED, why);
+    xsp_status status = check_device(host, whole.device, options);
+    if (status != XSP_OK) return status;
+    if (whole.threads > 0) cv::setNumThreads(static_cast<int>(whole.threads));
+    auto model = std::make_unique<xsp_model>();
+    model->host = host;
+    status = adapter::open_network(host, whole.path, options, &model->network);
+    if (status != XSP_OK) return status;
+    describe(model->network.inputs, model.get(), &model->input_infos);
+    describe(model->network.outputs, model.get(), &model->output_infos);
+    model->provider = options.opencl ? "OpenCV OpenCL" : "OpenCV CPU";
+    model->records = (whole.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
+    model->traces_layers = options.traces_layers;
+    model->layer_count = model->network.net.getLayerNames().size();
+    if (whole.model_site != 0) {
+      xsp_site_attribute(whole.model_site, "provider", model->provider.c_str());
+    }
+    *result = model.release();
+    return XSP_OK;
+  });
+}
+
+xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->input_infos.data();
+  *count = model->input_infos.size();
+  return XSP_OK;
+}
+
+xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->output_infos.data();
+  *count = model->output_infos.size();
+  return XSP_OK;
+}
+
+xsp_status bad_input(xsp_model* model, const std::string& name, const std::string& why) {
+  return fail(model->host, XSP_BAD_INPUT,
+              "input '" + name + "': " + why + ": see the model's signature");
+}
+
+// Emits the spans of the runs so far.
+void emit_layers(xsp_model* model) {
+  if (model->intervals.empty()) return;
+  const std::vector<double> ticks = adapter::layer_ticks(&model->network.net);
+  model->layers.describe(&model->network.net, model->shapes, ticks, model->provider);
+  const std::vector<uint32_t>& sites = model->layers.sites();
+  if (!model->traces_layers) {
+    for (const uint32_t site : sites) {
+      if (site != 0) xsp_site_attribute(site, "placed", "in order, by OpenCV's durations");
+    }
+  }
+  size_t emitted = 0;
+  for (size_t i = 0; i < model->intervals.size(); ++i) {
+    const uint32_t site = sites[i % sites.size()];
+    if (site == 0) continue;
+    xsp_complete_span span{};
+    span.struct_size = sizeof span;
+    span.site_id = site;
+    span.thread = model->thread;
+    span.start_ns = model->intervals[i].start_ns;
+    span.duration_ns = model->intervals[i].end_ns - model->intervals[i].start_ns;
+    xsp_emit(&span);
+    // Emitting faster than the drainer writes would lose spans: let it catch up now and then.
+    if (++emitted % kSpansPerDrain == 0) xsp_flush();
+  }
+  model->intervals.clear();
+}
+
+// The tensors in the model's own order; what is wrong with them is said to the host.
+xsp_status in_order(xsp_model* model, const xsp_tensor* tensors, size_t count,
+                    std::vector<xsp_tensor>* ordered) {
+  const std::vector<Port>& ports = model->network.inputs;
+  std::vector<std::optional<xsp_tensor>> given(ports.size());
+  for (size_t i = 0; i < count; ++i) {
+    const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
+    const auto port = std::find_if(ports.begin(), ports.end(),
+                                   [&](const Port& one) { return one.name == tensor.name; });
+    if (port == ports.end()) return bad_input(model, tensor.name, "the model has no such input");
+    const auto at = static_cast<size_t>(port - ports.begin());
+    const std::string why = xsp::mismatch(model->input_infos[at], tensor);
+    if (!why.empty()) return bad_input(model, tensor.name, why);
+    for (uint32_t d = 0; d < tensor.rank; ++d) {
+      if (tensor.dimensions[d] < 1 || tensor.dimensions[d] > INT32_MAX) {
+        return bad_input(model, tensor.name, "OpenCV takes no such dimension");
+      }
+    }
+    given[at] = tensor;
+  }
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!given[i].has_value()) return bad_input(model, ports[i].name, "it is missing");
+    ordered->push_back(*given[i]);
+  }
+  return XSP_OK;
+}
+
+xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
+  return in_opencv(model, "inputs", XSP_BAD_INPUT, [&] {
+    emit_layers(model);
+    model->shapes.clear();
+    std::vector<xsp_tensor> ordered;
+    const xsp_status status = in_order(model, tensors, count, &ordered);
+    if (status != XSP_OK) return status;
+    adapter::Shapes shapes;
+    for (const xsp_tensor& tensor : ordered) {
+      shapes.emplace_back(tensor.dimensions, tensor.dimensions + tensor.rank);
+    }
+    (void)adapter::layer_shapes(model->network.net, shapes);  // throws if they do not suit
+    // Of one input its place says enough, and its name may be made up.
+    const bool is_only = ordered.size() == 1;
+    for (size_t i = 0; i < ordered.size(); ++i) {
+      const cv::Mat values(shapes[i], CV_32F, const_cast<void*>(ordered[i].data));
+      model->network.net.setInput(values, is_only ? cv::String() : cv::String(ordered[i].name));
+    }
+    model->shapes = std::move(shapes);
+    return XSP_OK;
+  });
+}
+
+// Layers one after the other, as long as OpenCV says.
+void place_layers(xsp_model* model, const Interval& run) {
+  const double ns_per_tick = 1e9 / cv::getTickFrequency();
+  int64_t at = run.start_ns;
+  for (const double ticks : adapter::layer_ticks(&model->network.net)) {
+    const int64_t end = std::min(at + static_cast<int64_t>(ticks * ns_per_tick), run.end_ns);
+    model->intervals.push_back({at, end});
+    at = end;
+  }
+}
+
+xsp_status run_recorded(xsp_model* model) {
+  const size_t before = model->intervals.size();
+  const int64_t start_ns = xsp_now_ns();
+  {
+    const adapter::RegionRecorder recorder(model->traces_layers ? &model->intervals : nullptr);
+    model->network.net.forward(model->outputs, model->network.output_layers);
+  }
+  const Interval run{start_ns, xsp_now_ns()};
+  model->thread = static_cast<uint32_t>(gettid());
+  if (model->traces_layers) {
+    // The first region is the input's.
+    if (model->intervals.size() - before == model->layer_count + 1) {
+      model->intervals.erase(model->intervals.begin() + static_cast<ptrdiff_t>(before));
+      return XSP_OK;
+    }
+    model->intervals.resize(before);
+    model->traces_layers = false;
+    xsp::note(
+        model->host,
+        "this OpenCV does not tell when its layers begin: they are placed one after the other "
+        "by its durations");
+  }
+  place_layers(model, run);
+  return XSP_OK;
+}
+
+xsp_status run(xsp_model* model) {
+  if (model->shapes.empty()) return bad_input(model, "", "inputs are not set");
+  return in_opencv(model, "run", XSP_FAILED, [&] {
+    if (model->records) return run_recorded(model);
+    model->network.net.forward(model->outputs, model->network.output_layers);
+    return XSP_OK;
+  });
+}
+
+xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) {
+  return in_opencv(model, "results", XSP_FAILED, [&] {
+    if (model->outputs.empty()) {
+      return fail(model->host, XSP_FAILED, "results: none: run the model first");
+    }
+    model->results.clear();
+    model->result_dimensions.clear();
+    model->result_dimensions.reserve(model->network.outputs.size());
+    for (std::vector<cv::Mat>& of_layer : model->outputs) {
+      for (cv::Mat& value : of_layer) {
+        const size_t i = model->results.size();
+        if (i == model->network.outputs.size()) break;
+        if (!value.isContinuous()) value = value.clone();
+        auto& dimensions =
+            model->result_dimensions.emplace_back(value.size.p, value.size.p + value.dims);
+        model->results.push_back({sizeof(xsp_tensor), model->network.outputs[i].name.c_str(),
+                                  XSP_FLOAT32, static_cast<uint32_t>(dimensions.size()),
+                                  dimensions.data(), value.data, value.total() * value.elemSize()});
+      }
+    }
+    *tensors = model->results.data();
+    *count = model->results.size();
+    return XSP_OK;
+  });
+}
+
+xsp_status flush(xsp_model* model) {
+  return in_opencv(model, "layers", XSP_FAILED, [&] {
+    emit_layers(model);
+    return XSP_OK;
+  });
+}
+
+void close(xsp_model* model) { delete model; }
+
+uint64_t runs_max(xsp_model* model) {
+  if (!model->records) return 0;
+  return std::max<uint64_t>(kIntervalsMax / (model->layer_count + 1), 1);
+}
+
+}  // namespace
+
+extern "C" {
+XSP_API extern const xsp_adapter xsp_adapter_entry;
+const xsp_adapter xsp_adapter_entry = {
+    .struct_size = sizeof(xsp_adapter),
+    .abi = XSP_PLUGIN_ABI,
+    .name = "opencv_dnn",
+    .help = "apt-get install libopencv-dnn-dev, and build xsp anew",
+    .probe = probe,
+    .open = open,
+    .inputs = inputs,
+    .outputs = outputs,
+    .set_inputs = set_inputs,
+    .run = run,
+    .results = results,
+    .flush = flush,
+    .close = close,
+    .runs_max = runs_max,
+    .record_details = nullptr,
+};
+}

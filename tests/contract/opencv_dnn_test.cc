@@ -1,0 +1,195 @@
+// The adapter `opencv_dnn`, beyond what every adapter must do: fused layers, facts, options,
+// errors.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "capture/worker_npy.h"
+#include "manifest.h"
+#include "models/builder.h"
+#include "models/zoo.h"
+#include "trace_file.h"
+#include "worker_process.h"
+#include "xsp/plugin.h"
+
+namespace xsp::contract {
+namespace {
+
+std::string data(const std::string& name) {
+  return source_folder().string() + "/tests/data/" + name;
+}
+
+class OpencvTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(adapter_path("opencv_dnn"))) GTEST_SKIP() << "skipped: not built";
+  }
+
+  static Fields arguments(const std::string& model, Fields more = {},
+                          const std::string& levels = "model,layer") {
+    Fields all = {"--adapter", adapter_path("opencv_dnn"), "--model", model, "--levels", levels};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  // Runs the model twice and gives its trace.
+  static TraceFile traced(const std::string& model, Fields more = {}) {
+    WorkerProcess worker(arguments(model, std::move(more)));
+    const Fields ready = worker.reply();
+    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
+    for (const char* command : {"run\t2", "flush", "quit"}) {
+      worker.send(command);
+      worker.reply();
+    }
+    EXPECT_EQ(worker.wait(), 0);
+    return read_trace(worker.trace());
+  }
+
+  static std::vector<std::string> names(const TraceFile& file) {
+    std::vector<std::string> all;
+    for (const Span& layer : file.layers) all.push_back(layer.site.name);
+    return all;
+  }
+
+  static std::string failure(const std::string& model, Fields more = {}) {
+    return failure_of(arguments(model, std::move(more), "model"));
+  }
+};
+
+TEST_F(OpencvTest, FusedLayersAreShownInTheirHost) {
+  const TraceFile file = traced(data("caffe/tiny.prototxt"), {"--batch", "2"});
+  const std::vector<std::string> expected = {"conv1", "pool", "fc", "prob",
+                                             "conv1", "pool", "fc", "prob"};
+  ASSERT_EQ(names(file), expected);
+  EXPECT_EQ(attribute(file.models[0].site, "provider"), "OpenCV CPU");
+  const trace::Site& conv = file.layers[0].site;
+  EXPECT_EQ(conv.type, "Convolution");
+  EXPECT_EQ(attribute(conv, "source_layers"), "[\"conv1\",\"bn1\",\"scale1\",\"relu1\"]");
+  EXPECT_EQ(attribute(conv, "input_shapes"), "[[2,3,16,16],[8,3,3,3]]");
+  EXPECT_EQ(attribute(conv, "output_shapes"), "[[2,8,16,16]]");
+  EXPECT_EQ(attribute(conv, "placed"), "absent");
+  EXPECT_EQ(counter(conv, "parameter_bytes"), 8 * 3 * 3 * 3 * 4);
+  EXPECT_EQ(counter(conv, "output_bytes"), 2 * 8 * 16 * 16 * 4);
+  EXPECT_EQ(file.layers[1].site.type, "AvePooling");
+  EXPECT_EQ(attribute(file.layers[2].site, "input_shapes"), "[[2,8,1,1],[10,8],[1,10]]");
+}
+
+TEST_F(OpencvTest, WithoutFusionTheModelsOwnLayersRun) {
+  const TraceFile file = traced(data("caffe/tiny.caffemodel"), {"--option", "fusion=0"});
+  const std::vector<std::string> once = {"conv1", "bn1", "scale1", "relu1", "pool", "fc", "prob"};
+  std::vector<std::string> twice = once;
+  twice.insert(twice.end(), once.begin(), once.end());
+  EXPECT_EQ(names(file), twice);
+  for (const Span& layer : file.layers) {
+    EXPECT_EQ(attribute(layer.site, "source_layers"), "[\"" + layer.site.name + "\"]");
+  }
+}
+
+TEST_F(OpencvTest, LayersMayBePlacedByOpencvsOwnProfile) {
+  const TraceFile file = traced(data("caffe/tiny.prototxt"), {"--option", "layer_times=profile"});
+  ASSERT_EQ(file.layers.size(), 8u);
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_NE(attribute(file.layers[i].site, "placed"), "absent");
+    if (i % 4 == 0) continue;
+    EXPECT_EQ(file.layers[i].start_ns, file.layers[i - 1].end_ns);
+  }
+}
+
+TEST_F(OpencvTest, OnnxFilesRunWithTheirOwnSignature) {
+  Scratch folder;
+  models::Builder b("small");
+  models::Value x = b.input("x", models::kFloat32,
+                            {models::symbolic("batch"), models::fixed(3), models::fixed(8)});
+  x = b.flatten("flatten", b.relu("relu", x));
+  b.output(x, "y", models::kFloat32, {models::symbolic("batch"), models::fixed(24)});
+  const std::string path = folder.path() / "small.onnx";
+  ASSERT_TRUE(models::write_graph(b.graph(), nullptr, path, {}).ok());
+  WorkerProcess worker(arguments(path, {"--batch", "2"}));
+  const Fields ready = worker.reply();
+  ASSERT_EQ(ready[0], "ready") << ready[2];
+  EXPECT_EQ(worker.said()[0], (Fields{"input", "x", "float32", "2,3,8"}));
+  worker.send("run\t1");
+  EXPECT_EQ(worker.reply()[0], "ran");
+  // Kernels that the file leaves to the weights' shapes are beyond this version.
+  const std::string why = failure(data("onnx/tiny.onnx"));
+  EXPECT_EQ(why.substr(0, 9), "failed 2 ") << why;
+  EXPECT_EQ(why.find(".cpp:"), std::string::npos) << why;
+}
+
+// The results of a model, on the inputs that the worker makes.
+std::vector<float> results(const std::string& adapter, const std::string& model) {
+  Scratch folder;
+  WorkerProcess worker(
+      {"--adapter", adapter_path(adapter), "--model", model, "--levels", "model", "--batch", "2"});
+  EXPECT_EQ(worker.reply()[0], "ready");
+  worker.send("run\t1");
+  EXPECT_EQ(worker.reply()[0], "ran");
+  worker.send("save\t" + folder.path().string());
+  const Fields saved = worker.reply();
+  if (saved.size() < 3) return {};
+  const auto array = capture::read_npy(folder.path() / saved[2]);
+  EXPECT_TRUE(array.ok());
+  if (!array.ok()) return {};
+  std::vector<float> values(array->data.size() / sizeof(float));
+  std::memcpy(values.data(), array->data.data(), array->data.size());
+  return values;
+}
+
+TEST_F(OpencvTest, CaffesFilesComputeWhatTheOnnxFileDoes) {
+  if (!std::filesystem::exists(adapter_path("onnxruntime"))) GTEST_SKIP() << "skipped: not built";
+  Scratch folder;
+  const std::string stem = folder.path() / "net";
+  for (const models::ModelFormat& format : models::model_formats()) {
+    const Status status = models::build_model("mobilenet_v2", stem + format.ending, 1, {}, format);
+    ASSERT_TRUE(status.ok()) << status.error().text;
+  }
+  const std::vector<float> expected = results("onnxruntime", stem + ".onnx");
+  const std::vector<float> found = results("opencv_dnn", stem + ".caffemodel");
+  ASSERT_EQ(expected.size(), 2u * 1000);
+  ASSERT_EQ(found.size(), expected.size());
+  float largest = 0;
+  for (const float value : expected) largest = std::max(largest, std::abs(value));
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5 * largest) << i;
+}
+
+TEST_F(OpencvTest, OptionsAreTakenAndChecked) {
+  const std::string model = data("caffe/tiny.prototxt");
+  const std::string no_shape = data("caffe/no_shape.prototxt");
+  EXPECT_EQ(traced(no_shape, {"--option", "inputs=data:1,3,8,8"}).layers.size(), 8u);
+  const std::string no_weights = data("caffe/no_weights.prototxt");
+  const std::string weights = "weights=" + data("caffe/tiny.caffemodel");
+  EXPECT_EQ(traced(no_weights, {"--option", weights, "--threads", "2"}).layers.size(), 8u);
+  for (const char* bad :
+       {"fusion=2", "target=abacus", "layer_times=guessed", "inputs=data", "colour=red"}) {
+    EXPECT_EQ(failure(model, {"--option", bad}).substr(0, 9), "failed 1 ") << bad;
+  }
+  EXPECT_EQ(failure(model, {"--option", "weights=/no/such"}).substr(0, 9), "failed 2 ");
+}
+
+TEST_F(OpencvTest, DamagedWeightsCostOneLine) {
+  Scratch folder;
+  std::ifstream file(data("caffe/tiny.caffemodel"), std::ios::binary);
+  const std::string good{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = folder.path() / "bad.prototxt";
+  std::filesystem::copy_file(data("caffe/tiny.prototxt"), text);
+  for (size_t at = 0; at < 60; at += 6) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ (1 << (at / 6 % 8)));
+    std::ofstream(folder.path() / "bad.caffemodel", std::ios::binary) << bad;
+    WorkerProcess worker(arguments(text));
+    const Fields reply = worker.reply();
+    ASSERT_FALSE(reply.empty()) << "the worker died of a bit at byte " << at;
+    if (reply[0] == "ready") continue;  // a name, say: still a model
+    ASSERT_EQ(reply.size(), 3u);
+    EXPECT_EQ(reply[1], std::to_string(XSP_BAD_MODEL)) << reply[2];
+    EXPECT_LT(reply[2].size(), 600u) << reply[2];
+  }
+}
+
+}  // namespace
+}  // namespace xsp::contract

@@ -53,6 +53,11 @@ find_library(torch_c10_cuda_library NAMES c10_cuda PATHS "${torch_libraries}" NO
 file(GLOB torch_wheels "${torch_folder}/../nvidia/cu*/include" "${torch_folder}/../nvidia/cuda_runtime/include")
 find_path(torch_cuda_include NAMES cuda_runtime_api.h NO_CACHE
   PATHS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include ${torch_wheels})
+# A part of them comes with the compiler alone: pip install nvidia-cuda-crt.
+if(torch_cuda_include AND NOT EXISTS "${torch_cuda_include}/crt/host_config.h")
+  message(STATUS "adapters/torch: ${torch_cuda_include} lacks crt/: pip install nvidia-cuda-crt for CUDA graphs")
+  set(torch_cuda_include torch_cuda_include-NOTFOUND)
+endif()
 if(torch_cuda_library AND torch_c10_cuda_library AND torch_cuda_include)
   set(torch_has_cuda 1)
   target_include_directories(${target} SYSTEM PRIVATE "${torch_cuda_include}")

@@ -376,4 +376,6 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
          WHEN operator_bytes(moves, inputs, outputs, input_types, output_types) IS NULL THEN 'types'
          END AS unknown
   FROM layers(wanted_batch) l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id)
-    LEFT JOIN operator_cost ON operator = regexp_extract(l.type, '[^.:]*$');
+    -- Operators of a compiled package are called by C functions: aoti_torch_cuda_addmm_out.
+    LEFT JOIN operator_cost ON operator = regexp_replace(regexp_extract(l.type, '[^.:]*$'),
+      '^aoti_torch_(cpu|cuda|xpu|mps)_(.*?)(_v[0-9]+)?(_out)?$', '\2');

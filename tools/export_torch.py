@@ -17,11 +17,45 @@ fasterrcnn_resnet50_fpn calls an operator of torchvision's own library, torchvis
 import argparse
 import importlib
 import os
+import re
 import sys
 import warnings
 
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 EXAMPLE_BATCH = 2  # 1 would be taken for a constant
+
+# Goes into a package beside AOTInductor's hooks, which tell no tensors of a call of a library: xsp reads the
+# shapes of convolutions and products from them.
+TENSORS_CODE = """
+namespace xsp_hooks {
+// Those arguments of a call that are tensors, as torch's observers take them.
+class Tensors {
+ public:
+  template <typename... Args>
+  explicit Tensors(const Args&... args) { (add(args), ...); }
+  const std::vector<C10IValueHandle>& handles() const { return handles_; }
+
+ private:
+  template <typename T>
+  void add(const T& value) {
+    if constexpr (std::is_same_v<T, AtenTensorHandle*>) {  // an optional one
+      if (value != nullptr) take(*value);
+    } else if constexpr (std::is_convertible_v<const T&, AtenTensorHandle> &&
+                         !std::is_same_v<T, std::nullptr_t>) {
+      take(value);
+    }
+  }
+  void take(AtenTensorHandle tensor) {
+    C10IValueHandle value = nullptr;
+    if (tensor == nullptr || aoti_torch_tensor_to_ivalue(tensor, &value) != AOTI_TORCH_SUCCESS) return;
+    owned_.emplace_back(value);
+    handles_.push_back(value);
+  }
+  std::vector<torch::aot_inductor::RAIIC10IValueHandle> owned_;
+  std::vector<C10IValueHandle> handles_;
+};
+}
+"""
 
 
 class Failure(Exception):
@@ -257,6 +291,7 @@ def export_package(recipe, options):
     if options.kernel_profile:
         configs["cpp.enable_kernel_profile"] = True
         leave_out_kernel_contexts()
+        tell_tensors_of_library_calls()
     # Not loaded to be checked: in a python process, torch 2.11 crashes in the std::regex of a package.
     torch._inductor.aoti_compile_and_package(program, package_path=os.path.abspath(options.output),
                                              inductor_configs=configs)
@@ -270,6 +305,53 @@ def leave_out_kernel_contexts():
         name = "write_kernel_context_guard" + part
         if hasattr(cpp_wrapper_cpu.CppWrapperCpu, name):
             setattr(cpp_wrapper_cpu.CppWrapperCpu, name, lambda *_, **__: None)
+
+
+def tell_tensors_of_library_calls():
+    """Gives the hooks of library calls what those of generated kernels have: the tensors that are read; those
+    that are written follow in a hook of their own, within the first, named xsp_outputs."""
+    from torch._inductor.codegen import cpp_wrapper_cpu
+    wrapper = cpp_wrapper_cpu.CppWrapperCpu
+    needed = ("write_header", "generate_c_shim_extern_kernel_call", "get_c_shim_func_name", "writelines")
+    if not all(hasattr(wrapper, name) for name in needed):
+        return
+    write_header, generate_call = wrapper.write_header, wrapper.generate_c_shim_extern_kernel_call
+
+    def write_header_too(self, *args, **kwargs):
+        write_header(self, *args, **kwargs)
+        if not torch._inductor.virtualized.V.graph.is_const_graph:
+            self.header.splice(TENSORS_CODE)
+
+    def generate_call_with_tensors(self, kernel, args, device, **kwargs):
+        shim = self.get_c_shim_func_name(kernel, device)
+        texts = [str(arg) for arg in args]
+        results = [text[1:] for text in texts if re.fullmatch(r"&\w+_handle", text)]
+        read = [text for text in texts if not re.fullmatch(r"&\w+_handle", text)]
+        if shim.endswith("_out"):
+            results, read = read[:1], read[1:]
+        write = self.writelines
+
+        def write_with_tensors(lines):
+            lines = list(lines)
+            hook = f'record_{shim}_("{shim}", nullptr);'
+            at = next((i for i, line in enumerate(lines) if str(line).endswith(hook)), None)
+            if at is not None:
+                inputs = f"const xsp_hooks::Tensors xsp_inputs({', '.join(read)});"
+                lines[at] = lines[at].replace("nullptr);", "nullptr, xsp_inputs.handles());")
+                lines.insert(at, inputs)
+                lines[-1:-1] = [f"const xsp_hooks::Tensors xsp_outputs({', '.join(results)});",
+                                'RAIIAtenRecordFunctionHandle record_xsp_outputs_'
+                                '("xsp_outputs", nullptr, xsp_outputs.handles());']
+            write(lines)
+
+        self.writelines = write_with_tensors
+        try:
+            generate_call(self, kernel, args, device, **kwargs)
+        finally:
+            del self.writelines
+
+    wrapper.write_header = write_header_too
+    wrapper.generate_c_shim_extern_kernel_call = generate_call_with_tensors
 
 
 def check(exported, recipe, options):

@@ -1,6 +1,7 @@
 #include "adapters/torch/layers.h"
 
 #include <ATen/record_function.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <array>
@@ -75,6 +76,34 @@ Values top_of(Values stack, size_t count) {
   return stack.slice(stack.size() - std::min(count, stack.size()));
 }
 
+// A hook that tools/export_torch.py puts into a package within that of a library's call: its inputs
+// are what the call gave.
+bool is_results(const char* name) { return std::strcmp(name, "xsp_outputs") == 0; }
+
+// AOTInductor's hooks tell the names of a generated kernel's arguments, the dummies in place of
+// numbers included: in_ptr0, in_out_ptr0, out_ptr1. Those that it writes become `written`, without
+// which the others are `read`. False: they are not named.
+bool split_by_name(const at::RecordFunction& function, Values all, std::vector<c10::IValue>* read,
+                   std::vector<c10::IValue>* written) {
+#if TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR >= 208
+  const auto arguments = function.kwinputs();
+  const auto names = arguments.find("Input Args");
+  if (names == arguments.end() || !names->second.isList()) return false;
+  const auto list = names->second.toListRef();
+  if (list.size() != all.size()) return false;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string name = list[i].isString() ? list[i].toStringRef() : "";
+    const bool is_written = name.rfind("out_ptr", 0) == 0;
+    if (is_written || name.rfind("in_out_ptr", 0) == 0) written->push_back(all[i]);
+    if (!is_written) read->push_back(all[i]);
+  }
+  return true;
+#else
+  (void)function, (void)all, (void)read, (void)written;
+  return false;
+#endif
+}
+
 // Does the name come from the hooks that AOTInductor compiles into a package on request?
 bool is_hook(const std::string& name) {
   for (const char* prefix : {"kernels_.", "triton_", "aoti_torch_", "cpp_"}) {
@@ -108,9 +137,10 @@ struct Observer {
     const uint32_t depth = here.depth++;
     Layers* layers = here.layers;
     if (layers == nullptr || depth >= kDepthMax || (depth > 0 && !layers->nested_)) return;
+    const char* name = function.name();
+    if (depth > 0 && is_results(name)) return;
     const size_t next = layers->next_++;
     Open& open = here.open[depth];
-    const char* name = function.name();
     if (next < layers->steps_.size() &&
         (layers->steps_[next].address == name || layers->steps_[next].name == name)) {
       xsp_site& site = layers->steps_[next].site;
@@ -134,6 +164,27 @@ struct Observer {
     xsp_end(&here.open[depth].span);
   }
 
+  // The caller holds the mutex.
+  static void take_arguments(const at::RecordFunction& function, Studied* one) {
+    const Values all = top_of(function.inputs(), function.num_inputs());
+    std::vector<c10::IValue> read, written;
+    const auto of = [](const std::vector<c10::IValue>& list) {
+      return Values(list.data(), list.size());
+    };
+    const bool are_named = one->layers->package_ && split_by_name(function, all, &read, &written);
+    Activations& activations = one->layers->activations_;
+    take_inputs(are_named ? of(read) : all, activations, &one->weights, &one->facts);
+    if (are_named) take_outputs(of(written), one->weights, &activations, &one->facts);
+  }
+
+  static Context take_results(const at::RecordFunction& function, Studied* one) {
+    if (one->layers == nullptr) return nullptr;
+    const std::lock_guard<std::mutex> lock(one->layers->mutex_);
+    take_outputs(top_of(function.inputs(), function.num_inputs()), one->weights,
+                 &one->layers->activations_, &one->facts);
+    return nullptr;
+  }
+
   // While a model is studied, these are called instead.
   static Context study_start(const at::RecordFunction& function) {
     Thread& here = thread;
@@ -146,6 +197,10 @@ struct Observer {
     if (studied.size() <= depth) studied.resize(depth + 1);
     Studied& one = studied[depth];
     one.layers = here.layers;
+    if (depth > 0 && is_results(function.name())) {
+      one.layers = nullptr;
+      return take_results(function, &studied[depth - 1]);
+    }
     // On another thread, an operator that no interpreter calls is part of one that is open
     // elsewhere.
     if (one.layers == nullptr && is_interpreting()) one.layers = active.load();
@@ -158,8 +213,7 @@ struct Observer {
     one.weights.clear();
     {
       const std::lock_guard<std::mutex> lock(one.layers->mutex_);
-      take_inputs(top_of(function.inputs(), function.num_inputs()), one.layers->activations_,
-                  &one.weights, &one.facts);
+      take_arguments(function, &one);
       if (here.layers != nullptr) {
         one.step = one.layers->studied_.size();
         one.layers->studied_.push_back({function.name(), one.address, {}});

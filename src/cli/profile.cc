@@ -40,6 +40,7 @@ struct Options {
   std::string output;
   double max_time_s = 0;  // 0: kSecondsPerBatch for each batch size
   double width_percent = 1;
+  double block_time_s = evaluate::Limits{}.block_s;
   double timeout_s = 300;
   uint32_t threads = 0;
   uint64_t seed = 1;
@@ -195,6 +196,7 @@ Result<evaluate::Request> make_request(const Options& options,
   request.worker.reuse = options.reuse;
   request.worker_limits.answer_s = options.timeout_s;
   request.limits.width = options.width_percent / 100;
+  request.limits.block_s = options.block_time_s;
   const double batch_count = static_cast<double>(std::max<size_t>(1, wanted.batches.size()));
   request.limits.time_s =
       options.max_time_s > 0 ? options.max_time_s : kSecondsPerBatch * batch_count;
@@ -410,6 +412,10 @@ void add_profile(CLI::App& app, int& exit_status) {
   verb->add_option("--width", options->width_percent,
                    "Stop when the median is known to within this many percent")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb->add_option("--block-time", options->block_time_s,
+                   "Seconds that a run measures before the next one takes its turn")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
   verb->add_option("--threads", options->threads, "Threads that a layer may use");

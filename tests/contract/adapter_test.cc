@@ -265,7 +265,11 @@ TEST_P(AdapterTest, LayersLieInTheirModelAndAreDescribed) {
   constexpr size_t kIterations = 3;
   const TraceFile file = record(kLayers, kIterations);
   ASSERT_EQ(file.models.size(), kIterations);
-  ASSERT_EQ(file.layers.size(), kIterations * manifest_.layers);
+  // For a GPU a framework may fuse what it executes one by one on a processor.
+  const bool is_fused = device_of(adapter_) != "cpu";
+  const size_t layers_min = is_fused ? 1 : manifest_.layers;
+  ASSERT_GE(file.layers.size(), kIterations * layers_min);
+  ASSERT_LE(file.layers.size(), kIterations * manifest_.layers);
   EXPECT_EQ(file.lost, 0u);
   std::vector<size_t> in_model(kIterations, 0);
   for (const Span& layer : file.layers) {
@@ -291,7 +295,7 @@ TEST_P(AdapterTest, LayersLieInTheirModelAndAreDescribed) {
     }
     for (const auto& [key, value] : layer.site.counters) EXPECT_GE(value, 0) << key;
   }
-  for (const size_t count : in_model) EXPECT_GE(count, manifest_.layers);
+  for (const size_t count : in_model) EXPECT_GE(count, layers_min);
   EXPECT_EQ(adapter_.scratch().files(), std::vector<std::string>{});
 }
 

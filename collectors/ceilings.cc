@@ -155,4 +155,5 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .describe = xsp::ceilings::describe,
     .measure = xsp::ceilings::measure,
     .state = nullptr,
+    .set_levels = nullptr,
 };

@@ -210,4 +210,5 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .describe = nullptr,
     .measure = nullptr,
     .state = nullptr,
+    .set_levels = nullptr,
 };

@@ -210,4 +210,5 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .describe = xsp::nvml::describe,
     .measure = nullptr,
     .state = xsp::nvml::state,
+    .set_levels = nullptr,
 };

@@ -73,6 +73,12 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
       THEN 'no GPU: the runs were on the CPU' END,
     concat('level ', wanted, ': profile with --levels ',
            CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
+-- Phases are recorded of programs that `xsp run` watches.
+CREATE OR REPLACE TEMP MACRO why_no_training() AS
+  CASE WHEN NOT EXISTS (
+      SELECT 1 FROM measured_run r JOIN span s USING (run_id) JOIN site_attribute a USING (run_id, site_id)
+      WHERE s.level = 1 AND s.type = 'phase' AND a.key = 'phase' AND a.value = 'optimizer')
+    THEN 'training: no step of an optimiser was recorded: watch a training with xsp run' END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
 

@@ -5,9 +5,8 @@
 -- A step ends with the optimiser's. Times on the host come from the run that recorded least, and are what the program
 -- waited for each phase; a device that is still busy makes a later phase wait. Times on the device come from the
 -- kernel run: while it ran kernels of the phase, whatever phase the host was in. Communication is NCCL's kernels; it
--- is exposed while no other kernel runs on that device. `other` is what the step did in no phase. Where nothing is
--- trained there are no rows.
--- @needs model
+-- is exposed while no other kernel runs on that device. `other` is what the step did in no phase.
+-- @needs training
 -- @view table columns=phase,steps,calls_per_step,time_ns,share_pct,gpu_ns,communication_ns,exposed_ns
 -- @view table bar=share_pct
 -- @column phase text data, forward, backward, optimizer, other, or step: all of them.

@@ -9,7 +9,8 @@ function(xsp_python)
     return()
   endif()
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}/python"
-    "${CMAKE_SOURCE_DIR}/python/*/*.py")
+    "${CMAKE_SOURCE_DIR}/python/start/*.py" "${CMAKE_SOURCE_DIR}/python/xsp/*.py"
+    "${CMAKE_SOURCE_DIR}/python/xsp/py.typed")
   foreach(source ${sources})
     get_filename_component(part "${source}" DIRECTORY)
     file(MAKE_DIRECTORY "${folder}/${part}")
@@ -23,6 +24,8 @@ function(xsp_python)
   target_link_libraries(xsp_python_native PRIVATE xsp_flags xsp_annotate)
   set_target_properties(xsp_python_native PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so
     LIBRARY_OUTPUT_DIRECTORY "${folder}/xsp"
-    BUILD_RPATH "$ORIGIN/../../.." INSTALL_RPATH "$ORIGIN/../../..")
+    BUILD_RPATH "$ORIGIN/../../.."
+    # In a wheel the package holds the tree, else the tree the package.
+    INSTALL_RPATH "$ORIGIN/../../..:$ORIGIN/tree/lib")
   install(TARGETS xsp_python_native DESTINATION lib/xsp/python/xsp)
 endfunction()

@@ -57,5 +57,10 @@ def _tell(watcher, module):
 
 
 def install():
-    """Watches for what this process imports from now on."""
+    """Watches what this process has imported, and what it imports from now on."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
     sys.meta_path.insert(0, _Finder())
+    for name, watcher in _WATCHED.items():
+        if name in sys.modules:
+            _tell(watcher, sys.modules[name])

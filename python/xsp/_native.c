@@ -9,6 +9,7 @@
 #define Py_LIMITED_API 0x03080000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <errno.h>
 
 #include "calls.h"
 #include "modules.h"
@@ -261,6 +262,35 @@ static PyObject* step(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+static PyObject* start(PyObject* self, PyObject* args) {
+  (void)self;
+  const char* path = NULL;
+  unsigned int levels = 0;
+  if (!PyArg_ParseTuple(args, "sI", &path, &levels)) return NULL;
+  xsp_options options = {0};
+  options.struct_size = sizeof options;
+  options.path = path;
+  options.levels = levels;
+  const int error = xsp_start(&options);
+  if (error == 0) {
+    xsp_observer_follow();
+    Py_RETURN_TRUE;
+  }
+  if (error == EALREADY) Py_RETURN_FALSE;
+  errno = error;
+  return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+}
+
+static PyObject* stop(PyObject* self, PyObject* unused) {
+  (void)self;
+  (void)unused;
+  const int error = xsp_stop();
+  xsp_observer_follow();
+  if (error == 0) Py_RETURN_NONE;
+  errno = error;
+  return PyErr_SetFromErrno(PyExc_OSError);
+}
+
 static PyMethodDef methods[] = {
     {"enter", enter, METH_O,
      "enter(module) -> 0: not recorded; 1: leave() is to be called; 2, 3, 4: it is the outermost "
@@ -294,6 +324,9 @@ static PyMethodDef methods[] = {
     {"step", step, METH_VARARGS,
      "step(kind=3): a step of the main loop has ended; kind 2: an optimiser's, 3: the program's "
      "own."},
+    {"start", start, METH_VARARGS,
+     "start(path, levels) -> True; False if this process is being recorded already."},
+    {"stop", stop, METH_NOARGS, "stop(): ends the recording; its file is complete."},
     {"is_recorded", is_recorded, METH_VARARGS, "is_recorded(level) -> bool, now."},
     {NULL, NULL, 0, NULL}};
 

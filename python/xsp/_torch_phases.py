@@ -12,7 +12,11 @@ from . import _native
 
 def compiling_of(torch):
     """Whether torch.compile is tracing the caller; a tracer knows the answer to be True."""
-    return getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+    compiler = getattr(torch, "compiler", None)
+    for name in ("is_dynamo_compiling", "is_compiling"):  # the former costs half as much
+        if hasattr(compiler, name):
+            return getattr(compiler, name)
+    return lambda: False
 
 
 def _in_phase(function, name, phase, is_compiling):

@@ -11,7 +11,8 @@ namespace xsp::analyze {
 namespace {
 
 // What can be needed besides a level.
-const std::vector<std::string> kFacts = {"peak", "counters", "memory", "energy", "clocks"};
+const std::vector<std::string> kFacts = {"peak",   "counters", "memory",
+                                         "energy", "clocks",   "training"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -110,7 +111,8 @@ class HeaderParser {
   std::string needs(std::string_view rest) {
     for (std::string& need : split(rest, ',')) {
       if (!contains(kFacts, need) && !contains(level_names(), need)) {
-        return "'" + need + "' is no level, nor one of peak, counters, memory, energy, clocks";
+        return "'" + need +
+               "' is no level, nor one of peak, counters, memory, energy, clocks, training";
       }
       analysis_.needs.push_back(std::move(need));
     }

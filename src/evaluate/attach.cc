@@ -15,6 +15,7 @@
 
 #include "capture/attach/run_folder.h"
 #include "evaluate/attach_collectors.h"
+#include "evaluate/attach_facts.h"
 #include "evaluate/attach_runs.h"
 #include "evaluate/machine.h"
 #include "evaluate/plan.h"
@@ -199,38 +200,6 @@ std::vector<fs::path> traces_in(const fs::path& folder) {
   }
   std::sort(traces.begin(), traces.end());
   return traces;
-}
-
-Status write_facts(store::Database& database, const std::map<std::string, std::string>& facts) {
-  for (const auto& [key, value] : facts) {
-    XSP_CHECK_OK(database.query("INSERT INTO evaluation VALUES ($key, $value)",
-                                {{"key", key}, {"value", value}}));
-  }
-  return Ok{};
-}
-
-// What the spans tell of their runs.
-Status complete_runs(store::Database& database) {
-  return database.execute(
-      "UPDATE run SET iterations = (SELECT count(DISTINCT iteration) FROM span "
-      "  WHERE span.run_id = run.run_id AND level = 2 AND iteration >= 0), "
-      "framework = (SELECT max(value) FROM site_attribute WHERE key = 'framework'), "
-      "framework_version = (SELECT max(value) FROM site_attribute "
-      "  WHERE key = 'framework_version'); "
-      "INSERT INTO evaluation SELECT key, max(value) FROM site_attribute "
-      "  WHERE key IN ('framework', 'framework_version') GROUP BY key; "
-      // Nothing is said of one input unless all inferences are known to have had as many.
-      "CREATE TEMP TABLE batch_of AS SELECT m.run_id, count(*) = count(a.value) AS is_known, "
-      "  min(try_cast(a.value AS INTEGER)) AS least, max(try_cast(a.value AS INTEGER)) AS most "
-      "  FROM span m LEFT JOIN span_attribute a ON a.run_id = m.run_id AND a.span_id = m.span_id "
-      "  AND a.key = 'batch' WHERE m.level = 2 AND m.depth = 0 GROUP BY m.run_id; "
-      "UPDATE run SET batch = least FROM batch_of WHERE batch_of.run_id = run.run_id "
-      "  AND is_known AND least = most AND least > 0; "
-      "INSERT INTO evaluation SELECT 'not_measured.batch', any_value(CASE WHEN least < most "
-      "    THEN printf('the program''s batches have from %d to %d inputs', least, most) "
-      "    ELSE 'how many inputs an inference has is not known' END) "
-      "  FROM batch_of JOIN run USING (run_id) WHERE run.batch IS NULL HAVING count(*) > 0; "
-      "DROP TABLE batch_of");
 }
 
 std::string note_of(const AttachRequest& request, const std::string& why) {

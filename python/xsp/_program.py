@@ -1,0 +1,40 @@
+"""The xsp program: where it is, and how it is asked."""
+
+import json
+import os
+import shutil
+import subprocess
+
+_here = os.path.dirname(os.path.abspath(__file__))
+
+
+def path():
+    """The program that this package came with, else the one in $XSP_PROGRAM or in PATH."""
+    candidates = [
+        os.environ.get("XSP_PROGRAM", ""),
+        os.path.join(_here, "tree", "bin", "xsp"),  # of a wheel
+        os.path.join(_here, "..", "..", "..", "..", "bin", "xsp"),  # of an installed tree
+        shutil.which("xsp") or "",
+    ]
+    for candidate in candidates:
+        if candidate and os.access(candidate, os.X_OK):
+            return os.path.normpath(candidate)
+    raise FileNotFoundError("the xsp program was not found: set XSP_PROGRAM to its path")
+
+
+def run(*arguments):
+    """What it prints; RuntimeError with its own words if it fails."""
+    # It is not to be recorded, even where this process is.
+    environment = {key: value for key, value in os.environ.items() if key != "XSP_RUN"}
+    done = subprocess.run(
+        [path(), *arguments], capture_output=True, text=True, check=False, env=environment
+    )
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        raise RuntimeError(last[0][7:] if last[0].startswith("error: ") else last[0])
+    return done.stdout
+
+
+def rows(*arguments):
+    """Its answer as a list of dicts."""
+    return json.loads(run(*arguments, "--format", "json"))

@@ -1,0 +1,74 @@
+// xsp import: what a program recorded of itself, as an .xsp file.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/verbs.h"
+#include "evaluate/import_traces.h"
+#include "evaluate/plan.h"
+
+namespace xsp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> files;
+  std::string output;
+  std::string levels = "application,model,layer";
+  std::string name;
+  bool quiet = false;
+};
+
+Status import(const Options& options) {
+  evaluate::ImportRequest request;
+  request.traces.assign(options.files.begin(), options.files.end());
+  for (const fs::path& trace : request.traces) {
+    if (trace.extension() != ".xtrace") {
+      return usage(trace.string() + ": no trace: import takes .xtrace files");
+    }
+    if (!fs::exists(trace)) return failed(trace.string() + ": cannot be read: no such file");
+  }
+  XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
+  const std::string subject =
+      options.name.empty() ? request.traces[0].stem().string() : options.name;
+  request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
+  request.facts = {{"model", subject}, {"xsp_version", XSP_VERSION}};
+  XSP_TRY(const evaluate::ImportOutcome outcome, evaluate::import_traces(request));
+  if (options.quiet) return Ok{};
+  const std::string lost =
+      outcome.lost == 0 ? "" : fmt::format("; {} were lost, see: xsp analyze audit", outcome.lost);
+  std::fprintf(stderr, "xsp: wrote %s: %llu spans%s\n", request.output.c_str(),
+               static_cast<unsigned long long>(outcome.spans), lost.c_str());
+  return Ok{};
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("import", "Make an .xsp file of what a program recorded");
+  verb->add_option("FILE", options->files, "The .xtrace files of one run: one for each process")
+      ->required()
+      ->type_name("");
+  verb->add_option("-o,--output", options->output, "The .xsp file; else the first one's name, here")
+      ->type_name("FILE");
+  verb->add_option("--levels", options->levels, "The levels that were recorded")
+      ->capture_default_str();
+  verb->add_option("--name", options->name, "What was measured; by default the first file's name");
+  verb->add_flag("--quiet", options->quiet, "Say nothing");
+  verb->footer(
+      "A program records itself through xsp/xsp.h (xsp_start, xsp_stop). What `xsp run` and the\n"
+      "Python package's xsp.profile record need no import.\n"
+      "\n"
+      "Examples:\n"
+      "  xsp import xsp-4711.xtrace -o server.xsp");
+  verb->callback([options, &exit_status] {
+    const Status status = import(*options);
+    exit_status = status.ok() ? 0 : report(status.error());
+  });
+}
+
+}  // namespace xsp::cli

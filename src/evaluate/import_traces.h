@@ -1,0 +1,31 @@
+// Traces that a program recorded of itself become an evaluation.
+#ifndef XSP_EVALUATE_IMPORT_TRACES_H_
+#define XSP_EVALUATE_IMPORT_TRACES_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xsp::evaluate {
+
+struct ImportRequest {
+  std::vector<std::filesystem::path> traces;  // .xtrace files, of one run
+  uint32_t levels = 0;                        // bits of what was recorded
+  std::filesystem::path output;
+  std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
+};
+struct ImportOutcome {
+  uint64_t spans = 0;
+  uint64_t lost = 0;
+};
+
+// Fails if a trace cannot be read or the output cannot be written, which is then left alone.
+Result<ImportOutcome> import_traces(const ImportRequest& request);
+
+}  // namespace xsp::evaluate
+
+#endif  // XSP_EVALUATE_IMPORT_TRACES_H_

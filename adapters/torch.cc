@@ -18,6 +18,7 @@
 #include "adapters/torch/device_graph.h"
 #include "adapters/torch/layers.h"
 #include "adapters/torch/program.h"
+#include "adapters/torch/repeat.h"
 #include "xsp/plugin.hpp"
 
 using xsp::fail;
@@ -38,7 +39,8 @@ struct xsp_model {
   std::shared_ptr<adapter::Memory> memory;
   std::unique_ptr<adapter::Layers> layers;  // NULL: they are not recorded
   std::unique_ptr<adapter::DeviceGraph> graph;
-  int runs = 0;  // since the inputs were set
+  int runs = 0;                 // since the inputs were set
+  bool repeats_layers = false;  // when it is flushed
   // What results() points to.
   std::vector<Port> result_ports;
   std::vector<at::Tensor> result_values;
@@ -206,6 +208,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
       at::globalContext().setAllowTF32CuDNN(*model->options.tf32);
     }
     model->memory = std::make_shared<adapter::Memory>(records(XSP_LEVEL_API));
+    model->repeats_layers = options.repeats_layers != 0;
     status = in_torch(model.get(), "open", [&] { return load(model.get()); });
     if (status != XSP_OK) return status;
     if (records(XSP_LEVEL_LAYER)) {
@@ -304,7 +307,7 @@ void run_once(xsp_model* model) {
   model->program->run(model->inputs);
 }
 
-void capture_graph(xsp_model* model) {
+void warm_up_for_capture(xsp_model* model) {
   const auto is_warm = [&](int runs) {
     const bool knows_layers = model->layers == nullptr || model->layers->is_settled();
     return runs >= kRunsBeforeCaptureMax || (runs >= kRunsBeforeCapture && knows_layers);
@@ -313,6 +316,10 @@ void capture_graph(xsp_model* model) {
     model->program->release_results();
     run_once(model);
   }
+}
+
+void capture_graph(xsp_model* model) {
+  warm_up_for_capture(model);
   model->program->release_results();
   model->graph = adapter::capture(model->device.index(), [&] { run_once(model); });
 }
@@ -367,7 +374,40 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
   });
 }
 
-xsp_status flush(xsp_model*) { return XSP_OK; }
+// Layers alone, again and again: of a model that can be captured as a CUDA graph. That one cannot
+// is no failure of the run.
+void repeat(xsp_model* model) {
+  const xsp_host* host = model->host;
+  const auto note = [host](const std::string& text) { xsp::note(host, text); };
+  std::string why = adapter::no_repetition();
+  if (!model->device.is_cuda()) why = "layers are repeated on a GPU alone";
+  if (!why.empty()) return note("layer_energy: not measured: " + why);
+  xsp_host listener = *host;
+  listener.context = &why;
+  listener.fail = [](void* text, const char* said) { *static_cast<std::string*>(text) = said; };
+  model->host = &listener;
+  model->graph.reset();
+  const xsp_status status = in_torch(model, "layer_energy", [&] {
+    if (model->layers == nullptr) {
+      model->layers = std::make_unique<adapter::Layers>(false, model->memory.get());
+    }
+    warm_up_for_capture(model);
+    model->program->release_results();
+    adapter::repeat_layers(
+        model->device.index(), model->options.repeat_s, model->layers.get(),
+        [&] { run_once(model); }, note);
+    return XSP_OK;
+  });
+  model->host = host;
+  if (status != XSP_OK) note("layer_energy: not measured: " + why);
+}
+
+xsp_status flush(xsp_model* model) {
+  if (!model->repeats_layers || model->runs == 0) return XSP_OK;
+  model->repeats_layers = false;
+  repeat(model);
+  return XSP_OK;
+}
 
 void record_details(xsp_model* model, uint32_t on) { model->memory->record(on != 0); }
 

@@ -241,6 +241,10 @@ CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
   CASE WHEN len(shapes) = 0 THEN 0
        WHEN list_count(tensor_sizes(shapes, types)) = len(shapes) THEN list_sum(tensor_sizes(shapes, types)) END;
 
+-- Compilers name what they generate around a convolution after it: triton_poi_fused_convolution_relu.
+CREATE OR REPLACE TEMP MACRO is_convolution(type) AS
+  coalesce(type ILIKE '%conv%' AND NOT regexp_matches(type, '(triton_(poi|red|per|for)|cpp)_fused'), false);
+
 -- What an operator of ONNX, of ONNX Runtime's fusions, of PyTorch, or of OpenCV computes. `rule` and `factor` give
 -- its flops: so many for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima
 -- and special functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
@@ -317,7 +321,7 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('view _unsafe_view view_as reshape flatten unflatten squeeze squeeze_ unsqueeze unsqueeze_', 'none', 0, 'view'),
     ('transpose transpose_ permute t expand expand_as slice select narrow split split_with_sizes', 'none', 0, 'view'),
     ('chunk unbind detach alias as_strided dropout dropout_ feature_dropout size empty', 'none', 0, 'view'),
-    ('empty_like', 'none', 0, 'view'),
+    ('empty_like empty_strided', 'none', 0, 'view'),
     -- OpenCV's, which are Caffe's.
     ('Convolution', 'conv', 2, 'all'), ('Deconvolution', 'conv_transpose', 2, 'all'),
     ('InnerProduct', 'linear', 2, 'all'), ('Eltwise', 'each_input', 1, 'all'),

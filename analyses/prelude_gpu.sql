@@ -13,7 +13,7 @@ CREATE OR REPLACE TEMP VIEW counter_run AS
   WHERE has_counters(counters) AND status <> 'failed' AND iterations > 0 AND deepest_level(levels) = 6;
 CREATE OR REPLACE TEMP VIEW energy_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, device FROM run
-  WHERE list_contains(list_transform(string_split(counters, ','), lambda one: trim(one)), 'energy')
+  WHERE list_has_any(list_transform(string_split(counters, ','), lambda one: trim(one)), ['energy', 'layer_energy'])
     AND status <> 'failed' AND iterations > 0;
 -- What was sampled of the device: one row for each period.
 CREATE OR REPLACE TEMP VIEW device_sample AS
@@ -59,6 +59,18 @@ CREATE OR REPLACE TEMP MACRO why_no_energy() AS CASE
      WHERE counters LIKE '%energy%' AND reason <> '' ORDER BY run_id LIMIT 1),
     CASE WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN 'no GPU: the runs were on the CPU' END,
     'energy: profile with --counters energy') END;
+-- Each layer alone, again and again: one row for each, and one for the whole inference.
+CREATE OR REPLACE TEMP VIEW repetition AS
+  SELECT s.run_id, s.span_id, s.name, s.type = 'repetition of all' AS is_all, s.start_ns, s.duration_ns, s.device,
+    c.value AS replays
+  FROM energy_run r JOIN span s USING (run_id) JOIN span_counter c USING (run_id, span_id)
+  WHERE s.level = 1 AND s.type IN ('repetition', 'repetition of all') AND c.name = 'replays' AND NOT s.is_open;
+CREATE OR REPLACE TEMP MACRO why_no_layer_energy() AS CASE
+  WHEN EXISTS (FROM repetition WHERE NOT is_all) THEN NULL
+  ELSE coalesce(
+    (SELECT concat('energy of layers: ', value) FROM evaluation WHERE key = 'not_measured.layer_energy'),
+    CASE WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN 'no GPU: the runs were on the CPU' END,
+    'energy of layers: profile with --counters energy,layer_energy, in PyTorch, a model that fits a CUDA graph') END;
 CREATE OR REPLACE TEMP MACRO why_no_clocks() AS CASE
   WHEN EXISTS (SELECT 1 FROM block WHERE coalesce(gpu_sm_clock_mhz, gpu_temperature_c, gpu_power_w) IS NOT NULL)
     OR EXISTS (FROM device_sample) THEN NULL
@@ -69,7 +81,8 @@ CREATE OR REPLACE TEMP MACRO measured_batches(need) AS TABLE
   SELECT DISTINCT batch FROM (
     SELECT batch FROM measured_run WHERE level = level_number(CASE need WHEN 'memory' THEN 'kernel' ELSE need END)
     UNION ALL SELECT batch FROM counter_run WHERE need = 'counters'
-    UNION ALL SELECT batch FROM energy_run WHERE need = 'energy')
+    UNION ALL SELECT batch FROM energy_run WHERE need = 'energy'
+    UNION ALL SELECT batch FROM energy_run JOIN repetition USING (run_id) WHERE need = 'layer_energy')
   ORDER BY batch;
 
 -- ---- Ceilings of the device ----------------------------------------------------------------------------

@@ -28,7 +28,7 @@ layer AS MATERIALIZED (
 whole AS (
   SELECT count(*) AS layers, sum(self_ns) AS self_ns, sum(flops) AS flops, sum(bytes) AS bytes,
     sum(output_bytes) AS output_bytes, sum(parameter_bytes) AS parameter_bytes,
-    sum(self_ns) FILTER (type ILIKE '%conv%') AS convolution_ns, count(*) FILTER (unknown IS NOT NULL) AS unknown,
+    sum(self_ns) FILTER (is_convolution(type)) AS convolution_ns, count(*) FILTER (unknown IS NOT NULL) AS unknown,
     coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) AS unknown_ns
   FROM layer HAVING count(*) > 0),
 -- Inference by inference, in the layer run: the model's span, and the outermost layers in it.

@@ -17,7 +17,7 @@
 -- @column unit text ns, flops or bytes.
 WITH wanted AS (SELECT chosen_batch(3, CAST($batch AS INTEGER)) AS batch),
 layer AS MATERIALIZED (
-  SELECT *, coalesce(type ILIKE '%conv%', false) AS is_conv FROM layer_costs((SELECT batch FROM wanted))),
+  SELECT *, is_convolution(type) AS is_conv FROM layer_costs((SELECT batch FROM wanted))),
 own AS MATERIALIZED (
   SELECT layer, sum(latency_ns) AS kernel_ns, sum(flops) AS flops, sum(dram_bytes) AS bytes
   FROM kernel_facts([(SELECT batch FROM wanted)], 'measured') GROUP BY layer),

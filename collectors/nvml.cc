@@ -4,7 +4,8 @@
 // collector watches the GPU's energy counter, which moves every 20 to 100 ms, and emits a span
 // `sample` from one of its moves to the next. So the energy of a sample is exact, its ends are
 // known to kPollNs, and the inferences that it covers are those that ran between them. Whatever
-// else runs on the GPU is counted as well.
+// else runs on the GPU is counted as well. With `layer_energy` the run goes on: the adapter repeats
+// each layer alone (plugin.h), while the samples go on.
 #include <pthread.h>
 #include <time.h>
 
@@ -114,8 +115,9 @@ std::unique_ptr<Sampler>& sampler() {
 xsp_status probe(const xsp_host* host, xsp_collector_probe* probe) {
   return guarded(host, [&] {
     const bool counts = Gpu("cuda:0").energy_j().has_value();
-    fill(probe, xsp_collector_probe{0, counts ? "energy" : "",
-                                    counts ? nullptr : "energy: this GPU does not count it"});
+    fill(probe, xsp_collector_probe{
+                    0, counts ? "energy,layer_energy" : "",
+                    counts ? nullptr : "energy, layer_energy: this GPU does not count it"});
     return XSP_OK;
   });
 }

@@ -162,6 +162,7 @@ struct Observer {
     if (here.open_count != depth + 1) return;
     here.open_count = depth;
     xsp_end(&here.open[depth].span);
+    if (depth == 0 && here.layers->on_end_) here.layers->on_end_(here.open[0].site);
   }
 
   // The caller holds the mutex.
@@ -340,8 +341,21 @@ uint32_t Layers::site_of(const std::string& place, const char* type, const Facts
   const std::string name = known.empty() ? place : place + "#" + std::to_string(known.size() + 1);
   const uint32_t site = xsp_intern_site(XSP_LEVEL_LAYER, name.c_str(), type);
   facts.describe(site);
-  known.push_back({facts, site, run_});
+  known.push_back({facts, name, type, site, run_});
   return site;
+}
+
+std::string Layers::describe(uint32_t site, std::string* name) const {
+  for (const auto& [place, all] : places_) {
+    for (const Known& one : all) {
+      if (one.site != site) continue;
+      *name = one.name;
+      return one.type + " " + one.facts.input_shapes + one.facts.input_dtypes + " " +
+             one.facts.output_shapes;
+    }
+  }
+  *name = "";
+  return "";
 }
 
 uint32_t Layers::stray_site(const std::string& place, const char* type) {

@@ -10,9 +10,11 @@
 #define XSP_ADAPTERS_TORCH_LAYERS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapters/torch/facts.h"
@@ -39,6 +41,10 @@ class Layers {
   bool is_settled() const { return settled_; }
   // No layer of this package can be told from another: one layer stands for all that it does.
   bool is_opaque() const { return opaque_; }
+  // Called at the end of each outermost layer of settled runs, with its site; nullptr: nothing is.
+  void on_end(std::function<void(uint32_t site)> call) { on_end_ = std::move(call); }
+  // What layers of the same work have in common: type and shapes. The layer's name as well.
+  std::string describe(uint32_t site, std::string* name) const;
 
  private:
   friend struct Observer;
@@ -51,6 +57,8 @@ class Layers {
   };
   struct Known {
     Facts facts;
+    std::string name;
+    std::string type;
     uint32_t site = 0;
     uint64_t run = 0;  // the last one in which it was executed
   };
@@ -76,6 +84,7 @@ class Layers {
   std::vector<Step> studied_;  // of this run
   Activations activations_;
   std::map<std::string, std::vector<Known>> places_;  // their sites, in order of appearance
+  std::function<void(uint32_t)> on_end_;
   xsp_site package_site_{};
   xsp_span package_span_{};
   std::mutex mutex_;  // of all that other threads reach

@@ -1,5 +1,6 @@
 #include "adapters/torch/options.h"
 
+#include <cstdlib>
 #include <string_view>
 
 namespace xsp::torch_adapter {
@@ -37,6 +38,12 @@ std::string take(std::string_view key, const std::string& value, Options* option
     options->tf32 = value == "1";
     return "";
   }
+  if (key == "repeat_s") {
+    char* end = nullptr;
+    options->repeat_s = std::strtod(value.c_str(), &end);
+    if (*end == '\0' && options->repeat_s > 0 && options->repeat_s < 1000) return "";
+    return what + "'" + value + "' is no time in seconds: give one, e.g. 2.5";
+  }
   if (key == "signature") {
     options->signature = value;
     return "";
@@ -45,7 +52,7 @@ std::string take(std::string_view key, const std::string& value, Options* option
     options->libraries.push_back(value);
     return "";
   }
-  std::string known = "dtype, library, signature, tf32";
+  std::string known = "dtype, library, repeat_s, signature, tf32";
   for (const Switch& one : kSwitches) known += ", " + std::string(one.key);
   return what + "torch has no such option: it has " + known;
 }

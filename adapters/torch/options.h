@@ -17,6 +17,7 @@ struct Options {
   bool channels_last = false;           // weights and images in the order NHWC (TorchScript)
   std::optional<bool> tf32;             // float32 products on tensor cores; else as torch does it
   bool nested = false;                  // layers within layers: the operators that operators call
+  double repeat_s = 1.3;                // how long layers are repeated each, for their energy
   std::string dtype;      // float32, float16 or bfloat16: convert the model; "": as it is
   std::string signature;  // in place of the file's (signature.h)
   std::vector<std::string> libraries;  // with operators of their own: loaded first, in this order

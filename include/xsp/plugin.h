@@ -120,7 +120,9 @@ typedef struct xsp_open_options {
   uint32_t threads; /* intra-op threads; 0: the framework's default */
   const xsp_option* options; /* the framework's own, e.g. {"graph_optimization", "basic"} */
   size_t option_count;
-  uint32_t model_site; /* of the model's spans, for facts about the model (below); 0: none */
+  uint32_t model_site;     /* of the model's spans, for facts about the model (below); 0: none */
+  uint32_t repeats_layers; /* 1: when it is flushed, runs what each layer puts on the device again
+                              and again, alone, and emits a span of each (below) */
 } xsp_open_options;
 
 typedef struct xsp_probe {
@@ -191,6 +193,15 @@ typedef struct xsp_adapter {
  *                                    used or are their inputs
  *               provider             what runs the model, e.g. "CPUExecutionProvider"
  *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
+
+/* ---- Layers that are repeated ------------------------------------------------------------------
+ *
+ * For energy: a device's counter moves every 100 ms, and a layer takes microseconds. An adapter
+ * that is asked to repeat layers emits for each a span of the level application with the layer's
+ * name, the type `repetition`, the device, and the counter `replays`, how often the layer ran in
+ * that time, which is a second or more without a pause. Layers that do the same work may share one
+ * interval. The last is a span `inference` of the type `repetition of all`. An adapter that cannot
+ * says so with host->note. */
 
 /* ---- Layers that are open
  * ------------------------------------------------------------------------

@@ -11,8 +11,8 @@ namespace xsp::analyze {
 namespace {
 
 // What can be needed besides a level.
-const std::vector<std::string> kFacts = {"peak",   "counters", "memory",
-                                         "energy", "clocks",   "training"};
+const std::vector<std::string> kFacts = {"peak",         "counters", "memory",  "energy",
+                                         "layer_energy", "clocks",   "training"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -112,7 +112,8 @@ class HeaderParser {
     for (std::string& need : split(rest, ',')) {
       if (!contains(kFacts, need) && !contains(level_names(), need)) {
         return "'" + need +
-               "' is no level, nor one of peak, counters, memory, energy, clocks, training";
+               "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
+               "clocks, training";
       }
       analysis_.needs.push_back(std::move(need));
     }

@@ -66,7 +66,7 @@ struct Analysis {
   std::string question;
   std::string description;         // the prose of the header, one paragraph
   std::vector<std::string> needs;  // levels by name, "peak", "counters", "memory", "energy",
-                                   // "clocks", "training"
+                                   // "layer_energy", "clocks", "training"
   std::vector<Param> params;
   std::vector<Column> columns;
   std::vector<View> views;

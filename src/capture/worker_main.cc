@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <chrono>
@@ -31,7 +32,8 @@ namespace xsp::capture {
 namespace {
 
 constexpr uint64_t kIterationsMax = 100'000'000;  // of one `run`
-constexpr int kDetailedInferences = 3;            // the first that are measured
+constexpr const char* kLayerEnergy = "layer_energy";
+constexpr int kDetailedInferences = 3;  // the first that are measured
 
 class Replies {
  public:
@@ -189,9 +191,18 @@ class Worker {
     std::vector<xsp_option> options;
     for (const auto& [key, value] : options_.options)
       options.push_back({key.c_str(), value.c_str()});
-    const xsp_open_options open{
-        sizeof open,      options_.model.c_str(), options_.device.c_str(), options_.levels,
-        options_.threads, options.data(),         options.size(),          site_.id};
+    xsp_open_options open{};
+    open.struct_size = sizeof open;
+    open.path = options_.model.c_str();
+    open.device = options_.device.c_str();
+    open.levels = options_.levels;
+    open.threads = options_.threads;
+    open.options = options.data();
+    open.option_count = options.size();
+    open.model_site = site_.id;
+    const auto& counters = options_.counters;
+    open.repeats_layers =
+        std::find(counters.begin(), counters.end(), kLayerEnergy) != counters.end() ? 1 : 0;
     return call([&] { return adapter_->open(&host_, &open, &model_); });
   }
 

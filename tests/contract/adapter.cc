@@ -67,7 +67,7 @@ Model::Model(const Adapter& adapter, const std::string& path, uint32_t levels, u
     : adapter_(adapter) {
   const std::string device = device_of(adapter);
   const xsp_open_options options{
-      sizeof options, path.c_str(), device.c_str(), levels, 0, nullptr, 0, model_site};
+      sizeof options, path.c_str(), device.c_str(), levels, 0, nullptr, 0, model_site, 0};
   status_ = adapter->open(adapter.host(), &options, &model_);
 }
 

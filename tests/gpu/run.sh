@@ -314,7 +314,8 @@ torch.jit.trace(Endless().cuda(), torch.ones(1, 64, device="cuda")).save(
 P
   check "export it" export_endless python3 "$out/endless_kernel.py" "$out/libendless.so" "$models/endless_kernel.pt"
   fault "a kernel that never ends is given up" fault_endless_kernel 'no answer|did not answer|within' "$tree/bin/xsp" profile \
-    "$models/endless_kernel.pt" "$@" --device cuda --batch 1,2 --timeout 8 --option "library=$out/libendless.so" -o "$out/f7.xsp"
+    "$models/endless_kernel.pt" "$@" --device cuda --levels model --batch 1,2 --timeout 8 \
+    --option "library=$out/libendless.so" -o "$out/f7.xsp"
   check "what was measured before it is kept" fault_endless_kept bash -c "'$tree/bin/xsp' query '$out/f7.xsp' \
     \"SELECT string_agg(batch || ' ' || status, ', ' ORDER BY run_id) FROM run\" --format csv | tail -n 1 | grep '1 ok'"
 }
@@ -349,7 +350,7 @@ torch.jit.script(Endless()).save(sys.argv[1], _extra_files={"signature": "input\
 P
   python3 "$out/endless.py" "$models/endless.pt"
   fault "a model that never ends is given up" fault_endless 'no answer|gave up|given up|did not answer|within' \
-    "$tree/bin/xsp" profile "$models/endless.pt" "${short[@]}" --device cuda --timeout 8 -o "$out/f4.xsp"
+    "$tree/bin/xsp" profile "$models/endless.pt" "${short[@]}" --device cuda --levels model --timeout 8 -o "$out/f4.xsp"
   stage_faults_endless_kernel "${short[@]}"
   check "build a driver that reserves counters" build_reserved gcc -shared -fPIC -o "$out/libreserved.so" \
     "$source_dir/tests/gpu/reserved.c" -ldl

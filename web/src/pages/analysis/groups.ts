@@ -9,6 +9,7 @@ export interface Group {
 // The first that an analysis needs decides.
 const GROUPS: [need: string, title: string][] = [
   ['energy', 'Energy and clocks'],
+  ['layer_energy', 'Energy and clocks'],
   ['clocks', 'Energy and clocks'],
   ['memory', 'Memory'],
   ['peak', 'Rooflines'],

@@ -1,0 +1,69 @@
+-- @id x29
+-- @name energy_by_layer
+-- @title Energy by layer
+-- @question Which layers does the energy of an inference go to, and how sure is that?
+-- What each layer put on the device ran alone, again and again, for a second or more: as a CUDA graph, so without its
+-- launches. The energy of the samples that lie wholly within that time, over the replays in them, is what one execution
+-- takes. Alone, a layer finds its inputs in the caches and the device at its own power and clock, and numbers that its
+-- own results replace may grow: power depends on data. So the layers' sum stands beside an inference repeated likewise
+-- (repeated_j) and beside one as it runs, with its pauses (inference_j). Layers of one type with equal shapes and
+-- kernels are repeated once for all. The uncertainty (95 %) is that of the analysis energy.
+-- @needs layer, layer_energy
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view bar x=index y=energy_j
+-- @view table caption=batch,layers_j,repeated_j,inference_j columns=index,layer,energy_j,uncertainty_pct,share_pct
+-- @view table by=energy_j top=20 bar=share_pct
+-- @column batch count Inputs per inference.
+-- @column index count Position of the layer in the order of execution, from 0.
+-- @column layer text What the framework calls the layer.
+-- @column type text Its operator.
+-- @column energy_j number Joules in one inference.
+-- @column uncertainty_pct pct Half the width of its 95 % interval, of energy_j; empty: fewer than three samples.
+-- @column share_pct pct Of layers_j.
+-- @column mean_w number Power while it was repeated, in watts.
+-- @column alone_ns ns How long one execution took, repeated.
+-- @column replays number How often it was repeated.
+-- @column samples count Samples of the energy counter wholly within that time.
+-- @column layers_j number Joules of all layers that were repeated, together.
+-- @column repeated_j number Joules of an inference, repeated likewise.
+-- @column inference_j number Joules of an inference as it runs: see the analysis energy; empty: it was not measured.
+WITH chosen AS (
+  SELECT run_id, batch, device FROM energy_run WHERE run_id IN (SELECT run_id FROM repetition WHERE NOT is_all)
+    AND ($batch IS NULL OR batch = CAST($batch AS INTEGER)) ORDER BY batch LIMIT 1),
+sample AS (
+  SELECT r.span_id, d.duration_ns, d.energy_j
+  FROM chosen JOIN repetition r USING (run_id) JOIN device_sample d USING (run_id)
+  WHERE d.start_ns >= r.start_ns AND d.start_ns + d.duration_ns <= r.start_ns + r.duration_ns
+    AND d.energy_j IS NOT NULL AND d.device = coalesce(r.device, d.device)),
+power AS (
+  SELECT span_id, count(*) AS samples, 1e9 * sum(energy_j) / sum(duration_ns) AS mean_w,
+    CASE WHEN count(*) >= 3 THEN sqrt(pow(1.96 * stddev_samp(1e9 * energy_j / duration_ns) / sqrt(count(*)), 2)
+      + 2 * pow((max(duration_ns) - min(duration_ns)) / 2 / sum(duration_ns)
+                * 1e9 * sum(energy_j) / sum(duration_ns), 2)) END AS uncertainty_w
+  FROM sample GROUP BY span_id),
+repeated AS (
+  SELECT r.name, r.is_all, r.replays, r.duration_ns / nullif(r.replays, 0) AS alone_ns, p.samples, p.mean_w,
+    pct(p.uncertainty_w, p.mean_w) AS uncertainty_pct,
+    p.mean_w * r.duration_ns / nullif(r.replays, 0) / 1e9 AS energy_j
+  FROM chosen JOIN repetition r USING (run_id) LEFT JOIN power p USING (span_id)),
+layer AS (
+  SELECT l.batch, l.ordinal, l.name, l.type, l.per_inference * r.energy_j AS energy_j,
+    r.* EXCLUDE (name, is_all, energy_j)
+  FROM layers((SELECT batch FROM chosen)) l JOIN repeated r ON r.name = l.name AND NOT r.is_all),
+-- As in the analysis energy.
+stretch AS (
+  SELECT min(s.start_ns) AS start_ns, max(s.start_ns + s.duration_ns) AS end_ns,
+    count(*) AS inferences
+  FROM chosen JOIN span s USING (run_id) WHERE s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open),
+whole AS (
+  SELECT
+    sum(d.energy_j) / sum(d.duration_ns) * any_value(t.end_ns - t.start_ns) / any_value(t.inferences) AS inference_j
+  FROM stretch t, chosen JOIN device_sample d USING (run_id)
+  WHERE d.start_ns >= t.start_ns AND d.start_ns + d.duration_ns <= t.end_ns AND d.energy_j IS NOT NULL
+    AND d.device = coalesce(device_number(chosen.device), d.device))
+SELECT batch, ordinal AS index, name AS layer, type, energy_j, uncertainty_pct,
+  pct(energy_j, sum(energy_j) OVER ()) AS share_pct, mean_w, alone_ns, replays, samples,
+  sum(energy_j) OVER () AS layers_j, (SELECT energy_j FROM repeated WHERE is_all) AS repeated_j,
+  (SELECT inference_j FROM whole) AS inference_j
+FROM layer
+ORDER BY ordinal

@@ -8,7 +8,7 @@ import importlib
 import importlib.abc
 import sys
 
-_WATCHED = {"torch": "xsp._torch"}
+_WATCHED = {"torch": "xsp._torch", "jax": "xsp._jax", "onnxruntime": "xsp._onnxruntime"}
 
 
 class _Loader(importlib.abc.Loader):

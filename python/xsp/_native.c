@@ -18,7 +18,8 @@
 
 static uint32_t iteration_key;
 static uint32_t batch_key;
-static int64_t iterations; /* of the outermost modules; the interpreter's lock guards it */
+static uint32_t autograd_site; /* of a backward pass, on the threads of its engine */
+static int64_t iterations;     /* of the outermost modules; the interpreter's lock guards it */
 static PyObject* name_modules;
 
 /* What enter() answers. */
@@ -52,7 +53,7 @@ static long enter_module(const Module* module, int is_inner) {
 /* As it is known, or now becomes; NULL: it is odd. */
 static const Module* module_of(PyObject* object) {
   const Module* module = xsp_module_find(object);
-  if (module != NULL) return module;
+  if (module != NULL || name_modules == NULL) return module;
   PyObject* done = PyObject_CallFunctionObjArgs(name_modules, object, NULL);
   if (done == NULL) {
     /* The program calls it as it would alone. */
@@ -100,7 +101,11 @@ static PyObject* enter(PyObject* self, PyObject* object) {
 static PyObject* leave(PyObject* self, PyObject* unused) {
   (void)self;
   (void)unused;
-  xsp_call_close(xsp_call_innermost());
+  Call* call = xsp_call_innermost();
+  const int is_backward = call != NULL && call->level == XSP_LEVEL_APPLICATION &&
+                          xsp_owner_phase(call->owner) == XSP_PHASE_BACKWARD;
+  xsp_call_close(call);
+  if (is_backward) xsp_emit_busy_threads(autograd_site);
   Py_RETURN_NONE;
 }
 
@@ -343,5 +348,6 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT,
 PyMODINIT_FUNC PyInit__native(void) {
   iteration_key = xsp_intern_key("iteration");
   batch_key = xsp_intern_key("batch");
+  autograd_site = xsp_intern_site(XSP_LEVEL_APPLICATION, "backward", "autograd thread");
   return PyModule_Create(&module);
 }

@@ -1,9 +1,12 @@
+#define _DEFAULT_SOURCE /* syscall */
 #include "calls.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "xsp/plugin.h"
 
@@ -22,6 +25,10 @@ typedef struct Known {
  * later take the blocks of those that have. */
 typedef struct Thread {
   struct Thread* next_free;
+  struct Thread* next;  /* of all */
+  uint32_t id;          /* the system's */
+  int64_t busy_from_ns; /* see xsp_thread_is_busy; 0: it is not */
+  int64_t busy_until_ns;
   uint32_t depth;
   uint32_t instances;
   Call calls[DEPTH_MAX];
@@ -42,6 +49,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t thread_end;
 static int has_thread_end;
 static Thread* free_threads;
+static Thread* threads;
 static uint32_t thread_count;
 static Owner* owners;
 static uint32_t owner_count;
@@ -72,7 +80,11 @@ static Thread* take_thread(void) {
   } else {
     thread = calloc(1, sizeof *thread);
     /* Executions of a layer on two threads are told apart by the upper bits. */
-    if (thread != NULL) thread->instances = thread_count++ << 24;
+    if (thread != NULL) {
+      thread->instances = thread_count++ << 24;
+      thread->next = threads;
+      threads = thread;
+    }
   }
   const int is_known = thread != NULL && has_thread_end;
   pthread_mutex_unlock(&lock);
@@ -81,6 +93,7 @@ static Thread* take_thread(void) {
     thread->calls[i].table = call_table;
   }
   thread->depth = 0;
+  thread->id = (uint32_t)syscall(SYS_gettid);
   if (is_known) pthread_setspecific(thread_end, thread);
   return here = thread;
 }
@@ -120,6 +133,35 @@ void xsp_call_close(Call* call) {
          !__atomic_load_n(&thread->calls[thread->depth - 1].is_open, __ATOMIC_ACQUIRE)) {
     --thread->depth;
   }
+  if (thread->depth == 0 && __atomic_load_n(&thread->busy_from_ns, __ATOMIC_RELAXED) != 0) {
+    __atomic_store_n(&thread->busy_until_ns, xsp_now_ns(), __ATOMIC_RELEASE);
+  }
+}
+
+void xsp_thread_is_busy(void) {
+  Thread* thread = this_thread();
+  if (thread == NULL || thread->depth != 0 || thread->busy_from_ns != 0) return;
+  __atomic_store_n(&thread->busy_until_ns, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&thread->busy_from_ns, xsp_now_ns(), __ATOMIC_RELEASE);
+}
+
+void xsp_emit_busy_threads(uint32_t site_id) {
+  pthread_mutex_lock(&lock);
+  for (Thread* thread = threads; thread != NULL; thread = thread->next) {
+    const int64_t from = __atomic_load_n(&thread->busy_from_ns, __ATOMIC_ACQUIRE);
+    const int64_t until = __atomic_load_n(&thread->busy_until_ns, __ATOMIC_ACQUIRE);
+    if (from == 0 || until < from) continue;
+    __atomic_store_n(&thread->busy_from_ns, 0, __ATOMIC_RELEASE);
+    if (thread == here) continue; /* it has a span of its own around this */
+    xsp_complete_span span = {0};
+    span.struct_size = sizeof span;
+    span.site_id = site_id;
+    span.thread = thread->id;
+    span.start_ns = from;
+    span.duration_ns = until - from;
+    xsp_emit(&span);
+  }
+  pthread_mutex_unlock(&lock);
 }
 
 Call* xsp_call_innermost(void) {

@@ -41,6 +41,13 @@ void xsp_call_close_to(uint32_t depth);
 /* The open calls of this thread. */
 uint32_t xsp_call_depth(void);
 
+/* Threads that a framework owns (that on which the engine of backward passes drives a device) have
+ * no span around what they run. From now on this one is busy with a piece of work, until the last
+ * of the calls that are opened on it has closed. */
+void xsp_thread_is_busy(void);
+/* The work is done: a span of this site, level application, on each thread that was busy. */
+void xsp_emit_busy_threads(uint32_t site_id);
+
 /* ---- Owners ---- */
 
 /* A new owner: a module with this path and class, or what else has a phase. 0 if there are too

@@ -112,7 +112,10 @@ static void** start_operator(void** context, const void* function) {
   const char* name = torch.name(function);
   uint32_t owner = owner_here();
   /* What the engine of backward passes does around each node: which node, it does not tell. */
-  if (name[1] == 'u' && begins(name, "autograd::engine::")) owner = backward_owner;
+  if (name[1] == 'u' && begins(name, "autograd::engine::")) {
+    owner = backward_owner;
+    xsp_thread_is_busy();
+  }
   const int64_t number = number_of(function, number_offset);
   if (number >= 0) note_node(number, owner);
   const uint32_t site = xsp_operator_site(owner, XSP_LEVEL_LAYER, name);

@@ -1,0 +1,93 @@
+// xsp run: frameworks of which it sees whole models alone. Packages of their names stand for them.
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+constexpr const char* kPython = "/usr/bin/python3";
+
+class RunFrameworksTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
+  }
+  void write_file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder / name) << text;
+  }
+  std::string watch(const std::string& program) const {
+    write_file("program.py", program);
+    const Finished finished = run({"run", "-o", "t.xsp", "--", kPython, "program.py"});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(finished.err.find("is not watched"), std::string::npos) << finished.err;
+    return finished.out;
+  }
+  nlohmann::json models() const {
+    return query("t.xsp",
+                 "SELECT name, type, level, count(*) AS calls FROM span WHERE level IN (2, 3) "
+                 "GROUP BY ALL ORDER BY level, name");
+  }
+};
+
+TEST_F(RunFrameworksTest, EveryRunOfAnOnnxRuntimeSessionIsAModel) {
+  write_file("onnxruntime.py",
+             "__version__ = '9.9'\n"
+             "class InferenceSession:\n"
+             "    def __init__(self, path): self._model_path = path\n"
+             "    def run(self, output_names, input_feed, run_options=None):\n"
+             "        if input_feed is None: raise ValueError('no feed')\n"
+             "        return [sum(input_feed)]\n");
+  const std::string out = watch(
+      "import onnxruntime\n"
+      "class Tensor:\n"
+      "    shape = (3, 4)\n"
+      "session = onnxruntime.InferenceSession('models/tiny.onnx')\n"
+      "for _ in range(4): session.run(None, {1: Tensor()})\n"
+      "print(session.run(None, input_feed={2: Tensor()}))\n"
+      "try: session.run(None, None)\n"
+      "except ValueError as error: print(error)\n");
+  EXPECT_EQ(out, "[2]\nno feed\n");
+  const auto all = models();
+  ASSERT_EQ(all.size(), 1u) << all;
+  EXPECT_EQ(all[0]["name"], "tiny");
+  EXPECT_EQ(all[0]["type"], "InferenceSession");
+  EXPECT_EQ(all[0]["calls"], 6);
+  EXPECT_EQ(scalar("t.xsp", "SELECT framework || framework_version FROM run"), "onnxruntime9.9");
+  // One run had no input: how many an inference has is not known of all.
+  EXPECT_EQ(scalar("t.xsp", "SELECT batch FROM run"), nullptr);
+}
+
+TEST_F(RunFrameworksTest, EveryCallOfAFunctionThatJaxCompiledIsAModel) {
+  write_file("jax.py",
+             "__version__ = '9.9'\n"
+             "class _Compiled:\n"
+             "    def __init__(self, function): self.function, self.__name__ = function, 'net'\n"
+             "    def __call__(self, *args): return self.function(*args)\n"
+             "    def lower(self): return 'lowered'\n"
+             "def jit(function=None, **options):\n"
+             "    return _Compiled(function) if function else lambda f: _Compiled(f)\n");
+  const std::string out = watch(
+      "import functools, jax\n"
+      "@jax.jit\n"
+      "def inner(x): return x + 1\n"
+      "class Net:\n"
+      "    @functools.partial(jax.jit, static_argnums=0)\n"
+      "    def apply(self, x): return inner(x) * 2\n"
+      "net = Net()\n"
+      "print([net.apply(i) for i in range(3)], inner(5), inner.lower(), jax.jit()(abs)(-1))\n");
+  EXPECT_EQ(out, "[2, 4, 6] 6 lowered 1\n");
+  const auto all = models();
+  ASSERT_EQ(all.size(), 2u) << all;
+  EXPECT_EQ(all[0]["type"], "jit");
+  EXPECT_EQ(all[0]["calls"], 5);
+  EXPECT_EQ(all[1]["level"], 3);  // a compiled function in another
+  EXPECT_EQ(all[1]["calls"], 3);
+  EXPECT_EQ(scalar("t.xsp", "SELECT framework FROM run"), "jax");
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -327,7 +327,10 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('InnerProduct', 'linear', 2, 'all'), ('Eltwise', 'each_input', 1, 'all'),
     ('BatchNorm Scale', 'output', 2, 'all'), ('Power PReLU ELU', 'output', 1, 'all'),
     ('AvePooling', 'input', 1, 'all'), ('MaxPooling ReLU ReLU6 TanH', 'none', 0, 'all'),
-    ('Permute', 'none', 0, 'all')
+    ('Permute', 'none', 0, 'all'),
+    -- MXNet's, with oneDNN's fusions.
+    ('_sg_mkldnn_conv', 'conv', 2, 'all'), ('FullyConnected _sg_mkldnn_fully_connected', 'linear', 2, 'all'),
+    ('elemwise_add broadcast_add _Plus', 'output', 1, 'all'), ('SoftmaxOutput', 'output', 3, 'all')
   ) AS t(operators, rule, factor, moves);
 
 -- The length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.

@@ -105,30 +105,6 @@ Files find_files(const std::string& path, const std::string& other, std::string*
   return {};
 }
 
-std::vector<Port> parse_inputs(std::string_view text) {
-  std::vector<Port> ports;
-  while (!text.empty()) {
-    const std::string_view one = text.substr(0, text.find(';'));
-    text.remove_prefix(std::min(one.size() + 1, text.size()));
-    const size_t colon = one.rfind(':');
-    if (colon == std::string_view::npos || colon == 0) return {};
-    Port port{std::string(one.substr(0, colon)), {}, {}};
-    const std::string shape(one.substr(colon + 1));
-    const char* at = shape.c_str();
-    for (bool more = true; more;) {
-      char* end = nullptr;
-      const int64_t dimension = std::strtoll(at, &end, 10);
-      if (end == at || dimension < 1) return {};
-      port.dimensions.push_back(dimension);
-      more = *end == ',';
-      if (!more && *end != '\0') return {};
-      at = end + 1;
-    }
-    ports.push_back(std::move(port));
-  }
-  return ports;
-}
-
 std::vector<std::string> caffe_input_names(std::string_view prototxt) {
   Tokens tokens(prototxt);
   std::vector<std::string> fields;  // of the network, in the older style

@@ -25,14 +25,6 @@ struct Files {
 // is said in `why`; empty: nothing.
 Files find_files(const std::string& path, const std::string& other, std::string* why);
 
-struct Port {
-  std::string name;
-  std::vector<int64_t> dimensions;  // -1: dynamic
-  std::vector<std::string> symbols;
-};
-
-// "NAME:1,3,224,224;NAME:1,10"; none if it is malformed.
-std::vector<Port> parse_inputs(std::string_view text);
 // The inputs of a prototxt, in its order: the fields `input`, and the tops of layers of the type
 // Input.
 std::vector<std::string> caffe_input_names(std::string_view prototxt);

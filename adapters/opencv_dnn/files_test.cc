@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "xsp/adapter.hpp"
+
 namespace xsp::opencv_dnn {
 namespace {
 
@@ -23,14 +25,14 @@ TEST(OpencvFiles, InputsOfAPrototxtInBothStyles) {
 }
 
 TEST(OpencvFiles, InputsAsTheOptionSaysThem) {
-  const auto ports = parse_inputs("data:1,3,224,224;info:1,3");
+  const auto ports = parse_input_shapes("data:1,3,224,224;info:1,3");
   ASSERT_EQ(ports.size(), 2u);
   EXPECT_EQ(ports[0].name, "data");
   EXPECT_EQ(ports[0].dimensions, (std::vector<int64_t>{1, 3, 224, 224}));
   EXPECT_EQ(ports[1].name, "info");
   for (const char* bad :
        {"", "data", "data:", ":1,3", "data:1,x", "data:1,,3", "data:0", "a:1;;"}) {
-    EXPECT_TRUE(parse_inputs(bad).empty()) << bad;
+    EXPECT_TRUE(parse_input_shapes(bad).empty()) << bad;
   }
 }
 

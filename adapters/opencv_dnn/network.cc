@@ -10,7 +10,6 @@
 #include <opencv2/core/utils/logger.hpp>
 
 #include "models/onnx/reader.h"
-#include "xsp/adapter.hpp"
 
 namespace xsp::opencv_dnn {
 namespace {
@@ -75,7 +74,9 @@ std::string onnx_inputs(const std::string& path, std::vector<Port>* ports) {
 // What is wrong with the model's inputs; empty: nothing.
 std::string find_inputs(const Files& files, const Options& options, Network* network) {
   if (!options.inputs.empty()) {
-    network->inputs = options.inputs;
+    for (const InputShape& input : options.inputs) {
+      network->inputs.push_back({input.name, input.dimensions, {}});
+    }
   } else if (files.format == Format::kOnnx) {
     return onnx_inputs(files.weights, &network->inputs);
   } else {
@@ -180,7 +181,7 @@ std::string parse_options(const xsp_open_options& given, Options* options) {
     if (key == "config" || key == "weights") {
       options->other_file = value;
     } else if (key == "inputs") {
-      options->inputs = parse_inputs(value);
+      options->inputs = parse_input_shapes(value);
       if (options->inputs.empty()) return wrong("NAME:1,3,224,224, and more after a ';'");
     } else if (key == "fusion") {
       if (value != "0" && value != "1") return wrong("0 or 1");

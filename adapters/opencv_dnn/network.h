@@ -8,17 +8,23 @@
 #include <vector>
 
 #include "adapters/opencv_dnn/files.h"
-#include "xsp/plugin.h"
+#include "xsp/adapter.hpp"
 
 namespace xsp::opencv_dnn {
 
+struct Port {
+  std::string name;
+  std::vector<int64_t> dimensions;  // -1: dynamic
+  std::vector<std::string> symbols;
+};
+
 // --option KEY=VALUE
 struct Options {
-  std::string other_file;     // config, weights: the second file, if it is called otherwise
-  std::vector<Port> inputs;   // inputs: NAME:1,3,224,224;... where the model's file lacks them
-  bool fusion = true;         // fusion: 0, 1
-  bool opencl = false;        // target: cpu, opencl
-  bool traces_layers = true;  // layer_times: traced, profile
+  std::string other_file;          // config, weights: the second file, if it is called otherwise
+  std::vector<InputShape> inputs;  // inputs: NAME:1,3,224,224;... where the model's file lacks them
+  bool fusion = true;              // fusion: 0, 1
+  bool opencl = false;             // target: cpu, opencl
+  bool traces_layers = true;       // layer_times: traced, profile
 };
 // What is wrong with an option; empty: nothing.
 std::string parse_options(const xsp_open_options& given, Options* options);

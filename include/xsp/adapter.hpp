@@ -5,9 +5,11 @@
 #ifndef XSP_ADAPTER_HPP_
 #define XSP_ADAPTER_HPP_
 
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,6 +94,37 @@ inline std::string mismatch(const xsp_tensor_info& input, const xsp_tensor& tens
     }
   }
   return bytes == tensor.data_bytes ? "" : "its values are not as many as its shape says";
+}
+
+// The shape of an input that a model's file does not tell, as an option does.
+struct InputShape {
+  std::string name;
+  std::vector<int64_t> dimensions;
+};
+
+// "NAME:1,3,224,224;NAME:1,10"; none if it is malformed.
+inline std::vector<InputShape> parse_input_shapes(std::string_view text) {
+  std::vector<InputShape> inputs;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    const size_t colon = one.rfind(':');
+    if (colon == std::string_view::npos || colon == 0) return {};
+    InputShape input{std::string(one.substr(0, colon)), {}};
+    const std::string shape(one.substr(colon + 1));
+    const char* at = shape.c_str();
+    for (bool more = true; more;) {
+      char* end = nullptr;
+      const int64_t dimension = std::strtoll(at, &end, 10);
+      if (end == at || dimension < 1) return {};
+      input.dimensions.push_back(dimension);
+      more = *end == ',';
+      if (!more && *end != '\0') return {};
+      at = end + 1;
+    }
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
 }
 
 }  // namespace xsp

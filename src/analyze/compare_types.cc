@@ -18,13 +18,14 @@ struct TypeClass {
 constexpr std::array kClasses = {
     TypeClass{"convolution",
               "conv convolution convolutionoverrideable convolutionaddrelu convolutionrelu "
-              "thnnconv convdepthwise depthwiseconvnative depthwiseconv",
+              "thnnconv convdepthwise depthwiseconvnative depthwiseconv sgmkldnnconv",
               false},
     TypeClass{"transposed convolution",
               "convtranspose transposedconvolution deconvolution convtransposed", false},
     TypeClass{"matrix product",
               "matmul gemm linear addmm mm bmm baddbmm addmmactivation mv addmv dot dotgeneral "
-              "innerproduct dense transposematmul batchmatmul einsum",
+              "innerproduct dense transposematmul batchmatmul einsum fullyconnected "
+              "sgmkldnnfullyconnected mulmat",
               false},
     TypeClass{"attention",
               "attention multiheadattention groupqueryattention decodermaskedmultiheadattention "

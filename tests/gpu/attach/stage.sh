@@ -1,5 +1,5 @@
 # The stage `attach` of tests/gpu/run.sh, which sources it: unchanged programs under `xsp run`. Parts of it:
-# XSP_GPU_ATTACH="programs profiler inside cost" (all by default).
+# XSP_GPU_ATTACH="programs profiler operators inside cost" (all by default).
 attach="$source_dir/tests/gpu/attach"
 
 # attach_program NAME PERCENT SCRIPT...: at least PERCENT of the device's time belongs to a layer.
@@ -47,10 +47,11 @@ attach_inside() {
 
 stage_attach() {
   local part
-  for part in ${XSP_GPU_ATTACH:-programs profiler inside cost}; do
+  for part in ${XSP_GPU_ATTACH:-programs profiler operators inside cost}; do
     case $part in
       programs) attach_programs ;;
       profiler) check "kernels as torch.profiler's" attach_profiler python3 "$attach/against_profiler.py" "$tree/bin/xsp" ;;
+      operators) check "operators as torch.profiler's" attach_operators python3 "$attach/against_operators.py" "$tree/bin/xsp" ;;
       inside) attach_inside ;;
       cost)
         python3 "$attach/cost.py" "$tree/bin/xsp" --rounds "${XSP_GPU_ROUNDS:-3}" >"$out/log/attach_cost.txt" 2>&1 &&

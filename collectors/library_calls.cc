@@ -1,6 +1,6 @@
 // The collector library_calls: calls of cuBLAS, cuDNN, cuFFT, NCCL, oneDNN and BLAS as spans, with
 // what each was asked for. It is no plugin alone, but preloaded: it defines the libraries' own
-// functions (generated from their headers, see tools/library_calls.py), which the loader then finds
+// functions (generated from their headers, see tools/library_calls), which the loader then finds
 // first, and which call the real ones. Nothing of those libraries is linked or needed.
 //
 // Preloaded, it records whenever the level library is recorded; all that starting it does is to

@@ -11,12 +11,13 @@ endforeach()
 list(TRANSFORM library_headers PREPEND "--include=" OUTPUT_VARIABLE include_flags)
 
 set(generated "${CMAKE_BINARY_DIR}/generated/library_calls")
-set(generator "${CMAKE_SOURCE_DIR}/tools/library_calls.py")
+set(generator "${CMAKE_SOURCE_DIR}/tools/library_calls")
+file(GLOB generator_parts CONFIGURE_DEPENDS "${generator}/*.py")
 set(wrappers cublas cudnn cufft nccl blas onednn)
 list(TRANSFORM wrappers REPLACE "(.+)" "${generated}/\\1.cc")
 add_custom_command(OUTPUT ${wrappers} "${generated}/headers.h"
   COMMAND python3 "${generator}" --out "${generated}" --clang ${clang} ${include_flags}
-  DEPENDS "${generator}" "${CMAKE_SOURCE_DIR}/tools/deps.lock"
+  DEPENDS ${generator_parts} "${CMAKE_SOURCE_DIR}/tools/deps.lock"
   COMMENT "Writing the wrappers of library calls" VERBATIM)
 target_sources(${target} PRIVATE ${wrappers} "${generated}/headers.h")
 target_include_directories(${target} PRIVATE "${CMAKE_BINARY_DIR}/generated")
@@ -25,3 +26,9 @@ target_include_directories(${target} PRIVATE "${CMAKE_BINARY_DIR}/generated")
 target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+
+xsp_test(collectors_library_calls_test SOURCES "collectors/library_calls/plan_json_test.cc"
+  "collectors/library_calls/plan_json.cc" "collectors/library_calls/kept.cc" LIBRARIES xsp_annotate)
+if(TARGET collectors_library_calls_test)
+  target_include_directories(collectors_library_calls_test PRIVATE "${CMAKE_SOURCE_DIR}")
+endif()

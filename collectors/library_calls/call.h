@@ -1,5 +1,5 @@
 // What a wrapper of a library's function does around the call. The wrappers are written by
-// tools/library_calls.py at build time; each is
+// tools/library_calls at build time; each is
 //
 //     Real* real = real_of<Real>(&function, __builtin_return_address(0));
 //     if (!is_recorded()) return real(...);

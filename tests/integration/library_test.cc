@@ -105,16 +105,18 @@ TEST_F(LibraryTest, TheProductOfALinearLayerIsUnderIt) {
   if (std::system("/usr/bin/python3 -c 'import torch' 2>/dev/null") != 0) {
     GTEST_SKIP() << kPython << " has no torch";
   }
-  write_file("infer.py",
-             "import numpy, torch\n"
-             "net = torch.nn.Sequential(torch.nn.Linear(48, 96), torch.nn.ReLU())\n"
-             "with torch.no_grad():\n"
-             "    for _ in range(5): net(torch.ones(32, 48))\n"
-             "print((numpy.ones((3, 5)) @ numpy.ones((5, 7))).sum())\n");
+  write_file(
+      "infer.py",
+      "import numpy, torch\n"
+      "net = torch.nn.Sequential(torch.nn.Linear(48, 96), torch.nn.Unflatten(1, (6, 4, 4)),\n"
+      "                          torch.nn.Conv2d(6, 8, 3))\n"
+      "with torch.no_grad():\n"
+      "    for _ in range(5): net(torch.ones(32, 48))\n"
+      "print((numpy.ones((3, 5)) @ numpy.ones((5, 7))).sum())\n");
   const Finished finished = watch("application,model,layer,library", {kPython, "infer.py"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(finished.out, "105.0\n");
-  const auto layers = calls({"m", "n", "k", "dtype"}, "s.depth = 0 AND s.layer_id IS NOT NULL");
+  const auto layers = calls({"m", "n", "k", "dtype"}, "s.type = 'blas' AND s.layer_id IS NOT NULL");
   ASSERT_EQ(layers.size(), 1u) << layers;
   EXPECT_EQ(layers[0]["layer"], "0/addmm");
   EXPECT_EQ(layers[0]["name"], "sgemm_");
@@ -123,6 +125,16 @@ TEST_F(LibraryTest, TheProductOfALinearLayerIsUnderIt) {
   EXPECT_EQ(layers[0]["m"], "96");
   EXPECT_EQ(layers[0]["n"], "32");
   EXPECT_EQ(layers[0]["k"], "48");
+  const auto convolutions = calls({"src_shape", "weights_shape", "dst_shape", "src_dtype"},
+                                  "s.type = 'onednn' AND s.span_id IN (SELECT span_id FROM "
+                                  "attribute WHERE value = 'convolution')");
+  ASSERT_EQ(convolutions.size(), 1u) << convolutions;
+  EXPECT_EQ(convolutions[0]["calls"], 5);
+  EXPECT_EQ(convolutions[0]["src_shape"], "[32,6,4,4]");
+  EXPECT_EQ(convolutions[0]["weights_shape"], "[8,6,3,3]");
+  EXPECT_EQ(convolutions[0]["dst_shape"], "[32,8,2,2]");
+  EXPECT_EQ(convolutions[0]["src_dtype"], "float32");
+  EXPECT_EQ(convolutions[0]["layer"].get<std::string>().rfind("2/", 0), 0u) << convolutions;
   const auto numpy = calls({"m", "n", "k", "dtype"}, "s.depth = 0 AND s.name = 'cblas_dgemm'");
   ASSERT_EQ(numpy.size(), 1u) << numpy;
   EXPECT_EQ(numpy[0]["m"], "3");

@@ -76,7 +76,8 @@ DESCRIBED = {
     "ncclComm_t": ("communicator", [("=ranks", "int"), ("=rank", "int")]),
     "const_dnnl_primitive_t": ("primitive", [("=operation", "text"), ("=implementation", "text"),
                                              ("=src_dtype", "dnnl_data_type_t"), ("=src_shape", "list"),
-                                             ("=weights_dtype", "dnnl_data_type_t"), ("=weights_shape", "list"),
+                                             ("=weights_dtype", "dnnl_data_type_t"),
+                                             ("=weights_shape", "list"),
                                              ("=dst_dtype", "dnnl_data_type_t"), ("=dst_shape", "list")]),
 }
 # Enumerations whose values those files need.

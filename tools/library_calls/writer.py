@@ -86,7 +86,8 @@ class Writer:
             element = {"int *": "int32_t", "long long *": "int64_t"}.get(p.type)
             if p.name == "n" and element and "rank" in f.names:
                 rank = f.names.index("rank")
-                yield f"add_list(&problem, &{self.field('n', 'list')}, static_cast<{element}*>(a{i}), a{rank});"
+                field = self.field("n", "list")
+                yield f"add_list(&problem, &{field}, static_cast<{element}*>(a{i}), a{rank});"
             elif description_of(p) and not (p.type == "cufftHandle" and kept_by(f)):
                 yield self.described(p).format(f"a{i}")
             elif p.type == "cufftHandle":
@@ -154,7 +155,8 @@ class Writer:
             f"  if (!is_recorded()) return real({passed});",
             "  Problem problem;"] + ["  " + note for note in notes] + [
             "  xsp_span span = begin(function, problem);",
-            f"  {keep}real({passed});", "  xsp_end(&span);"] + ["  " + line for line in after] + ([give] if give else []) + ["}", "namespace {"]
+            f"  {keep}real({passed});", "  xsp_end(&span);"]
+        lines += ["  " + line for line in after] + ([give] if give else []) + ["}", "namespace {"]
         self.body += lines
 
     def text(self):

@@ -199,7 +199,8 @@ typedef struct xsp_complete_span {
   uint32_t stream; /* stream + 1; 0: none */
 } xsp_complete_span;
 
-/* Record a span whose times another profiler measured, if its level is being recorded. */
+/* Record a span whose times another profiler measured, if its level has been recorded at any time
+ * of this recording: such a profiler hands over later what it measured before levels changed. */
 XSP_API void xsp_emit(const xsp_complete_span* span);
 /* Now on the clock of xsp_complete_span.start_ns: nanoseconds of UNIX time, as the trace's own
  * anchors convert them. A step of the system's clock during the recording does not move it. */

@@ -132,6 +132,21 @@ TEST_F(RunCudaTest, AProgramThatUsesCuptiItselfGetsItAndThatIsSaid) {
   EXPECT_EQ(spans_of(6), 0);
 }
 
+TEST_F(RunCudaTest, OfSomeStepsTheKernelsOfThoseAloneAreRecorded) {
+  const std::vector<std::string> arguments = {
+      "run",    "--steps", "1:3",    "-o",   "t.xsp",  "--",   XSP_FAKE_CUDA_PROGRAM,
+      "launch", "step",    "launch", "step", "launch", "step", "launch",
+      "step",   "launch"};
+  const Finished finished = run(arguments);
+  EXPECT_EQ(finished.out, "5 launches\n") << finished.err;
+  EXPECT_EQ(spans_of(6), 2);
+  EXPECT_EQ(spans_of(5), 2);
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT count(*) FROM span k JOIN span l ON l.span_id = k.parent_id "
+                   "WHERE k.level = 6 AND l.name = 'cudaLaunchKernel'"),
+            2);
+}
+
 TEST_F(RunCudaTest, LeveledRunsEndWhereADeeperOneWouldRecordNothing) {
   const auto runs = [&](const std::vector<std::string>& words) {
     std::vector<std::string> arguments = {"run",   "--leveled", "-o",

@@ -14,7 +14,8 @@ class RunNvtxTest : public XspTest {
   }
   Finished watch(const std::vector<std::string>& words,
                  const std::map<std::string, std::string>& environment = {}) const {
-    std::vector<std::string> arguments = {"run", "-o", "t.xsp", "--", XSP_NVTX_PROGRAM};
+    std::vector<std::string> arguments = {"run",   "--levels", "all",           "-o",
+                                          "t.xsp", "--",       XSP_NVTX_PROGRAM};
     arguments.insert(arguments.end(), words.begin(), words.end());
     RunOptions options;
     options.environment = environment;
@@ -62,21 +63,34 @@ TEST_F(RunNvtxTest, RangesAndMarksAreSpansWithTheirAttributes) {
 
 TEST_F(RunNvtxTest, TheDomainXspSaysWhichLevelARangeHas) {
   ASSERT_EQ(watch({"steps"}).status, 0);
+  // However many of them are warm-up.
   EXPECT_EQ(scalar("t.xsp",
-                   "SELECT string_agg(iteration, ',' ORDER BY start_ns) FROM span "
+                   "SELECT concat(count(*), ' ', max(iteration) - min(iteration)) FROM span "
                    "WHERE level = 2 AND name = 'step'"),
-            "0,1,2");
+            "3 2");
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT count(*) FROM span s JOIN span m ON m.span_id = s.parent_id "
                    "WHERE s.level = 3 AND s.name = 'part' AND m.name = 'step' "
                    "AND s.iteration = m.iteration"),
             3);
-  EXPECT_EQ(scalar("t.xsp", "SELECT iterations FROM run"), 3);
+}
+
+TEST_F(RunNvtxTest, RangesAndMarksOfTheDomainXspAreSteps) {
+  const std::string steps =
+      "SELECT count(*) FROM attribute JOIN span USING (run_id, span_id) WHERE type = 'step' AND "
+      "key = 'step_of' AND value = ";
+  ASSERT_EQ(watch({"steps"}).status, 0);
+  EXPECT_EQ(scalar("t.xsp", steps + "'model'"), 3);
+  ASSERT_EQ(watch({"marks"}).status, 0);
+  EXPECT_EQ(scalar("t.xsp", steps + "'mark'"), 3) << "the first mark begins the first step";
 }
 
 TEST_F(RunNvtxTest, XlasRangesAreItsProgramsAndInstructions) {
   ASSERT_EQ(watch({"xla"}).status, 0);
-  EXPECT_EQ(spans(), (Lines{"jit_f|hlo_module|3|nvtx_program", "fusion.1|hlo_op|3|jit_f"}));
+  EXPECT_EQ(spans(), (Lines{"jit_f|hlo_module|3|nvtx_program", "fusion.1|hlo_op|3|jit_f",
+                            "cse|XlaPass|1|nvtx_program", "cse|XlaPass|1|nvtx_program"}));
+  EXPECT_EQ(attribute("fusion.1", "operation"), "jit(f)/add");
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(DISTINCT site_id) FROM span WHERE name = 'cse'"), 1);
 }
 
 TEST_F(RunNvtxTest, ARangeMayEndOnAnotherThreadAndAForkLeavesTheParentsItsOwn) {

@@ -4,6 +4,7 @@
 //
 //   program [WORD...]     one after another:
 //     launch              a kernel, by cudaLaunchKernel, inside a span "step" of the level layer
+//     step                xsp_step()
 //     fork                a child that does nothing with CUDA, and ends by exit
 //     wait                until everything that is flushed now and then has been
 //     close               every descriptor but the standard ones
@@ -109,6 +110,7 @@ void do_word(const char* word) {
   if (is("launch")) launch();
   if (is("fork")) do_fork();
   if (is("wait")) usleep(600'000);
+  if (is("step")) xsp_step();
   if (is("close")) close_all();
   if (is("subscribe")) subscribe();
   if (is("crash")) raise(SIGSEGV);

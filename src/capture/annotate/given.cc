@@ -69,6 +69,12 @@ uint32_t slots_of_values(xsp_complete_span* span, size_t begin) {
   return slots;
 }
 
+// Of a level that was recorded at any time of this recording; of a site without a level (0), any.
+bool is_given(uint32_t level) {
+  const uint32_t levels = session.given_levels.load(std::memory_order_relaxed);
+  return level == 0 ? levels != 0 : (levels >> level & 1) != 0;
+}
+
 void emit(Lane* lane, xsp_complete_span span) {
   const uint64_t duration = span.duration_ns > 0 ? static_cast<uint64_t>(span.duration_ns) : 0;
   Record record = {static_cast<uint64_t>(span.start_ns),
@@ -122,11 +128,10 @@ void xsp_emit(const xsp_complete_span* given) {
   xsp_complete_span span = {};
   memcpy(&span, given, given->struct_size < sizeof span ? given->struct_size : sizeof span);
   const uint32_t level = c::site_level(span.site_id);
-  if (level != 0 && !xsp_is_recorded(level)) return;
-  if (__atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) == 0) return;
+  if (!c::is_given(level)) return;
   t::Lane* lane = c::joined_lane();
   if (lane == nullptr) return;
-  if (level != 0 && !xsp_is_recorded(level)) return;  // joining made a child's file, for later
+  if (!c::is_given(level)) return;  // joining made a child's file, for later
   if (level == 0) {
     t::add_one(&lane->block->dropped_site);
   } else {

@@ -92,6 +92,7 @@ void forget_parent() {
   const Watcher* watcher = session.watcher;
   if (session.state == State::kForked && watcher != nullptr) {
     __atomic_store_n(&xsp_recorded_levels, watcher->levels, __ATOMIC_RELAXED);
+    session.given_levels = watcher->levels;
   }
   thread_lane = nullptr;
   pthread_setspecific(thread_end_key, nullptr);
@@ -199,6 +200,7 @@ int begin_recording(bool keeps_time_of_parent) {
     write_levels(session.first_ticks, session.levels);
   }
   __atomic_store_n(&xsp_recorded_levels, session.levels, __ATOMIC_RELAXED);
+  session.given_levels = session.levels;
   return 0;
 }
 
@@ -222,6 +224,7 @@ int start_locked(const xsp_options& options) {
 
 // From here on nobody begins a span; what is under way may still end.
 void become_idle() {
+  session.given_levels = 0;
   __atomic_store_n(&xsp_recorded_levels, 0, __ATOMIC_RELAXED);
   session.generation = session.generation.load() | 1;
   session.tsc_generation = UINT32_MAX;
@@ -354,6 +357,7 @@ void set_levels(uint32_t levels) {
   session.levels = levels;
   if (session.state != State::kIdle) {
     __atomic_store_n(&xsp_recorded_levels, levels, __ATOMIC_RELAXED);
+    session.given_levels |= levels;
   }
 }
 

@@ -49,7 +49,10 @@ struct Session {
   std::atomic<int> waiting{0};  // threads in lock_before_drainer()
   State state = State::kIdle;
   int process_id = 0;
-  uint32_t levels = 0;        // asked for; xsp_recorded_levels is 0 while not recording
+  uint32_t levels = 0;  // asked for; xsp_recorded_levels is 0 while not recording
+  // Those of this recording so far, switched off or not; 0 while not recording. What others
+  // measured is handed over later than it happened.
+  std::atomic<uint32_t> given_levels{0};
   bool has_switched = false;  // the trace says from when on which levels are recorded
   std::atomic<const Watcher*> watcher{nullptr};
   uint32_t ring_bytes = 0;

@@ -255,6 +255,26 @@ TEST(Session, LevelsAreSwitchedAtRunTime) {
   EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
 }
 
+// Another profiler hands over later what it measured before the levels were switched.
+TEST(Session, GivenSpansOfALevelThatWasRecordedAreTakenAfterwards) {
+  Scratch scratch;
+  ASSERT_EQ(start(scratch.path(), 0, 0, XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)), 0);
+  xsp_complete_span given = {};
+  given.struct_size = sizeof given;
+  for (const uint32_t levels : {XSP_LEVEL_BIT(XSP_LEVEL_MODEL), 0u}) {
+    xsp_set_levels(levels);
+    given.site_id = xsp_intern_site(XSP_LEVEL_KERNEL, "late", nullptr);
+    xsp_emit(&given);
+    given.site_id = xsp_intern_site(XSP_LEVEL_LAYER, "never recorded", nullptr);
+    xsp_emit(&given);
+  }
+  ASSERT_EQ(xsp_stop(), 0);
+  xsp_emit(&given);
+  std::vector<std::string> names;
+  for (const ReadSpan& span : read_spans(open_trace(scratch.path()))) names.push_back(span.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"late", "late"}));
+}
+
 TEST(Session, ReportedLossesAreSummedBySourceAndCause) {
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);

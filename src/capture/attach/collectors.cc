@@ -38,19 +38,20 @@ struct State {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   Running running[kRunningMax] = {};
   size_t count = 0;
-  uint32_t levels = UINT32_MAX;  // to be recorded; what the collectors were told
-  uint32_t told = UINT32_MAX;
+  uint32_t levels = UINT32_MAX;  // to be recorded
+  uint32_t told = UINT32_MAX;    // what the collectors know of it
   uint32_t site = 0;
   // The thread that stops them.
   bool has_thread = false;
-  sem_t wanted;
-  sem_t done;
+  sem_t wanted = {};
+  sem_t done = {};
   const char* only_kind = nullptr;  // nullptr: all
   // To whom the place was given, and of what kind; what comes later finds it taken.
   char yielded_to[kTextBytesMax] = "";
   char yielded_kind[16] = "";
 };
-State state;
+// Ready before any code of this library runs, which is in a constructor.
+constinit State state;
 
 // What a collector says, kept until it is written into the trace.
 struct Said {

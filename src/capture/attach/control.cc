@@ -14,6 +14,7 @@
 #include "base/keep_errno.h"
 #include "capture/annotate/watcher.h"
 #include "capture/attach/blocks.h"
+#include "capture/attach/collectors.h"
 #include "capture/attach/control_page.h"
 #include "xsp/xsp.h"
 
@@ -137,6 +138,7 @@ void switch_to(uint32_t levels) {
   if (levels == control.levels) return;
   control.levels = levels;
   store(&control.slot->levels, levels);
+  set_collector_levels(levels);
   xsp_set_levels(levels);
 }
 

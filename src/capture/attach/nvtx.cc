@@ -17,13 +17,14 @@ constexpr size_t kStartedMax = 1024;  // ranges that were started and have not e
 
 struct Pushed {
   const Domain* domain;
+  bool is_step;  // of the level model: so are the program's steps found
   xsp_span span;
 };
 struct Stack {
   uint32_t depth;  // may exceed kDepthMax
   Pushed pushed[kDepthMax];
 };
-thread_local Stack stack;
+constinit thread_local Stack stack = {};
 
 enum class Life : uint32_t { kFree, kBusy, kOpen };
 struct Started {
@@ -35,7 +36,7 @@ struct Started {
   xsp_value values[2];
   size_t value_count;
 };
-Started started[kStartedMax];
+constinit Started started[kStartedMax] = {};
 uint32_t next_started = 0;
 int64_t iterations = 0;
 
@@ -147,12 +148,15 @@ int push(const Said& said) {
   if (at >= kDepthMax) return kNoDepth;
   Pushed* pushed = &stack.pushed[at];
   pushed->domain = said.domain;
+  pushed->is_step = false;
   pushed->span = {};
   const int depth = static_cast<int>(depth_of(said.domain)) - 1;
-  if (!is_recording()) return depth;
+  if (!is_recording() && !is_xsp(said.domain)) return depth;
   const KeepErrno keep_errno;
   const Place place = place_of(said.domain, said.category, said.name, "range");
   if (place.site == 0) return depth;
+  pushed->is_step = place.is_iteration;
+  if (pushed->is_step) xsp_step_begin(XSP_STEP_MODEL);
   xsp_site site = {nullptr, nullptr, place.level, place.site};
   pushed->span = xsp_begin(&site);
   if (pushed->span.start == 0) return depth;
@@ -174,6 +178,7 @@ int pop(const Domain* domain) {
     const KeepErrno keep_errno;
     const int depth = static_cast<int>(depth_of(domain)) - 1;
     xsp_end(&stack.pushed[at].span);
+    if (stack.pushed[at].is_step) xsp_step_end(XSP_STEP_MODEL);
     memmove(&stack.pushed[at], &stack.pushed[at + 1], (stack.depth - at - 1) * sizeof(Pushed));
     --stack.depth;
     return depth;
@@ -234,6 +239,7 @@ void end(uint64_t id) {
 }
 
 void mark(const Said& said) {
+  if (is_xsp(said.domain) && strcmp(said.name, "step") == 0) return xsp_step();
   if (!is_recording()) return;
   const KeepErrno keep_errno;
   const Place place = place_of(said.domain, said.category, said.name, "mark");

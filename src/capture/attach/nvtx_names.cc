@@ -60,7 +60,7 @@ struct State {
   Slot places[kPlaceSlots] = {};
   size_t place_count = 0;
 };
-State state;
+constinit State state;
 
 class Lock {
  public:
@@ -99,9 +99,13 @@ const Category* category_of(const Domain* domain, uint32_t id) {
 // FNV-1a, finished as by splitmix64. Never 0.
 uint64_t hash_of(const Domain* domain, uint32_t category, const char* name, const char* type) {
   uint64_t hash = 0xcbf29ce484222325u ^ reinterpret_cast<uintptr_t>(domain) ^
-                  (static_cast<uint64_t>(category) << 40) ^ static_cast<uint64_t>(*type);
-  for (const char* at = name; *at != '\0'; ++at) {
-    hash = (hash ^ static_cast<unsigned char>(*at)) * 0x100000001b3u;
+                  (static_cast<uint64_t>(category) << 40);
+  const char* const texts[] = {type, name};
+  for (const char* text : texts) {
+    for (const char* at = text; *at != '\0'; ++at) {
+      hash = (hash ^ static_cast<unsigned char>(*at)) * 0x100000001b3u;
+    }
+    hash *= 0x100000001b3u;
   }
   hash ^= hash >> 30;
   hash *= 0xbf58476d1ce4e5b9u;
@@ -121,7 +125,8 @@ Slot* slot_of(uint64_t key) {
 
 struct Named {
   char name[kNameBytesMax];
-  const char* type;
+  char type[64];
+  char operation[kNameBytesMax];  // of the framework's, that XLA made the instruction of
   uint32_t level;
 };
 
@@ -129,11 +134,13 @@ bool begins(const char* text, const char* with) { return strncmp(text, with, str
 
 // The value of "KEY=" in XLA's "TITLE:#key=value,key=value#"; false if it has none.
 bool value_of(const char* text, const char* key, char* value) {
-  const char* at = strstr(text, key);
-  if (at == nullptr || (at[-1] != '#' && at[-1] != ',')) return false;
-  at += strlen(key);
-  copy(value, kNameBytesMax, at, strcspn(at, ",#"));
-  return value[0] != '\0';
+  for (const char* at = text; (at = strstr(at, key)) != nullptr; ++at) {
+    if (at == text || (at[-1] != '#' && at[-1] != ',')) continue;
+    at += strlen(key);
+    copy(value, kNameBytesMax, at, strcspn(at, ",#"));
+    return value[0] != '\0';
+  }
+  return false;
 }
 
 uint32_t level_named(const Category* category) {
@@ -144,28 +151,51 @@ uint32_t level_named(const Category* category) {
   return XSP_LEVEL_APPLICATION;
 }
 
-Named named(const Domain* domain, const Category* category, const char* text, const char* type) {
-  Named result = {"", type, XSP_LEVEL_APPLICATION};
-  const Rule rule = domain == nullptr ? Rule::kApplication : domain->rule;
-  const bool is_operator =
-      domain == nullptr && (begins(text, "aten::") || begins(text, "autograd::"));
-  copy(result.name, sizeof result.name, text, is_operator ? strcspn(text, ",") : strlen(text));
-  if (is_operator) {
-    result.level = XSP_LEVEL_LAYER;
-    result.type = "operator";
-  } else if (rule == Rule::kXsp) {
-    result.level = level_named(category);
-  } else if (rule == Rule::kLibrary) {
-    result.level = XSP_LEVEL_LIBRARY;
-  } else if (rule == Rule::kXla) {
-    result.level = XSP_LEVEL_LAYER;
-    if (value_of(text, "hlo_op=", result.name)) {
-      result.type = "hlo_op";
-    } else if (value_of(text, "hlo_module=", result.name)) {
-      result.type = "hlo_module";
-    }
+void name_of_xla(const char* text, Named* result) {
+  const char* title = begins(text, "TSL:") ? text + 4 : text;
+  const bool is_thunk = begins(title, "Thunk:");
+  const bool is_program = begins(title, "XlaModule:");
+  if (is_thunk && value_of(title, "hlo_op=", result->name)) {
+    (void)value_of(title, "name=", result->operation);
+    copy(result->type, sizeof result->type, "hlo_op", 6);
+  } else if (is_program && value_of(title, "hlo_module=", result->name)) {
+    copy(result->type, sizeof result->type, "hlo_module", 10);
+  } else if (value_of(title, "name=", result->name) || value_of(title, "module=", result->name)) {
+    copy(result->type, sizeof result->type, title, strcspn(title, ":#"));
+    return;
+  } else {
+    return;
   }
-  return result;
+  result->level = XSP_LEVEL_LAYER;
+}
+
+bool is_operator(const Domain* domain, const char* text) {
+  return domain == nullptr && (begins(text, "aten::") || begins(text, "autograd::"));
+}
+
+// Names with numbers in them, which are cut off: these are looked at each time.
+bool has_details(const Domain* domain, const char* text) {
+  return domain == nullptr ? is_operator(domain, text) : domain->rule == Rule::kXla;
+}
+
+void name_range(const Domain* domain, const Category* category, const char* text, const char* type,
+                Named* result) {
+  const Rule rule = domain == nullptr ? Rule::kApplication : domain->rule;
+  result->level = XSP_LEVEL_APPLICATION;
+  result->operation[0] = '\0';
+  copy(result->type, sizeof result->type, type, strlen(type));
+  copy(result->name, sizeof result->name, text, strlen(text));
+  if (is_operator(domain, text)) {
+    copy(result->name, sizeof result->name, text, strcspn(text, ","));
+    copy(result->type, sizeof result->type, "operator", 8);
+    result->level = XSP_LEVEL_LAYER;
+  } else if (rule == Rule::kXsp) {
+    result->level = level_named(category);
+  } else if (rule == Rule::kLibrary) {
+    result->level = XSP_LEVEL_LIBRARY;
+  } else if (rule == Rule::kXla) {
+    name_of_xla(text, result);
+  }
 }
 
 uint32_t make_site(const Named& what, const Domain* domain, const Category* category,
@@ -173,6 +203,7 @@ uint32_t make_site(const Named& what, const Domain* domain, const Category* cate
   // The same name in two domains, or categories, is two sites.
   const uint32_t site = xsp_new_site(what.level, what.name, what.type);
   if (domain != nullptr) xsp_site_attribute(site, "domain", domain->name);
+  if (what.operation[0] != '\0') xsp_site_attribute(site, "operation", what.operation);
   char number[16];
   snprintf(number, sizeof number, "%u", category_id);
   if (category_id != 0) {
@@ -196,6 +227,8 @@ Domain* domain_of(const char* name) {
   domain->rule = rule_of(name);
   return domain;
 }
+
+bool is_xsp(const Domain* domain) { return domain != nullptr && domain->rule == Rule::kXsp; }
 
 void name_category(Domain* domain, uint32_t category, const char* name) {
   const Lock lock;
@@ -236,14 +269,18 @@ const char* narrow(const wchar_t* text, char* buffer) {
 }
 
 Place place_of(Domain* domain, uint32_t category_id, const char* name, const char* type) {
-  const uint64_t key = hash_of(domain, category_id, name, type);
+  Named what;
+  const bool is_cut = has_details(domain, name);
+  if (is_cut) name_range(domain, nullptr, name, type, &what);
+  const uint64_t key = is_cut ? hash_of(domain, category_id, what.name, what.type)
+                              : hash_of(domain, category_id, name, type);
   const Slot* known = slot_of(key);
   if (__atomic_load_n(&known->key, __ATOMIC_ACQUIRE) == key) return known->place;
   const Lock lock;
   Slot* slot = slot_of(key);
   if (slot->key == key) return slot->place;
   const Category* category = category_of(domain, category_id);
-  Named what = named(domain, category, name, type);
+  if (!is_cut) name_range(domain, category, name, type, &what);
   Place place;
   place.level = what.level;
   place.is_iteration = what.level == XSP_LEVEL_MODEL;

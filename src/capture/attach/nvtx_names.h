@@ -4,8 +4,9 @@
 //   "xsp"                       the level that its category is named after (application, model,
 //   layer,
 //                               library), else application
-//   "TSL" (XLA)                 layer: "Thunk:#...hlo_op=NAME#" is the instruction NAME, and
-//                               "XlaModule:#...hlo_module=NAME...#" the program NAME
+//   "TSL" (XLA)                 layer for what is executed: "Thunk:#...hlo_op=NAME#" is the
+//                               instruction NAME, "XlaModule:#...hlo_module=NAME...#" the program
+//                               NAME; application for the rest, "XlaPass:#name=NAME,...#"
 //   "NCCL", "cuBLAS", "cuDNN",  library
 //   "cuFFT", "cuSPARSE", "cuSOLVER", "cuTENSOR" and longer names that begin so
 //   none, and the range's name begins with "aten::" or "autograd::" (torch's emit_nvtx)
@@ -30,6 +31,9 @@ struct Domain;
 // The domain of this name, made at its first mention; null (the domain that has no name) where
 // there are too many. They stay as long as the process.
 Domain* domain_of(const char* name);
+// Is it the domain "xsp"? There a pushed range of the level model is a step of the program, and a
+// mark named "step" is xsp_step().
+bool is_xsp(const Domain* domain);
 // `domain`: null for the one without a name.
 void name_category(Domain* domain, uint32_t category, const char* name);
 // A string of the domain, as often as it is registered; null if there is no memory.

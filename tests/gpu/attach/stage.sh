@@ -2,7 +2,7 @@
 # XSP_GPU_ATTACH="programs profiler operators inside cost" (all by default).
 attach="$source_dir/tests/gpu/attach"
 
-# attach_program NAME PERCENT SCRIPT...: at least PERCENT of the device's time belongs to a layer.
+# attach_program NAME PERCENT SCRIPT...: at least PERCENT of the device's time belongs to a module.
 attach_program() {
   local name=$1 least=$2 file="$out/attach_$1.xsp" log="$out/log/attach_$1.txt"; shift 2
   if ! xsp run -o "$file" -- python3 "$@" >"$log" 2>&1; then
@@ -26,7 +26,7 @@ attach_programs() {
   attach_program compiled-graph 95 "$attach/compiled.py" reduce-overhead &
   attach_program gpt2 95 "$attach/generate.py" gpt2 &
   attach_program llama 95 "$attach/generate.py" llama &
-  attach_program triton 90 "$attach/triton_add.py" &
+  attach_program triton 95 "$attach/triton_add.py" &
   attach_program graph 95 "$attach/graph.py" &
   # XLA tries out kernels while it compiles, which belong to no instruction.
   if python3 -c 'import jax' 2>/dev/null; then attach_program jax 0 "$attach/jax_block.py" & fi

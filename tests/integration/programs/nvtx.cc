@@ -98,15 +98,30 @@ void steps() {
   }
 }
 
+// The ends of steps, said by marks.
+void marks() {
+  const nvtxDomainHandle_t xsp = nvtxDomainCreateA("xsp");
+  const nvtxEventAttributes_t step = event("step");
+  for (int i = 0; i < 4; ++i) nvtxDomainMarkEx(xsp, &step);
+}
+
 void xla() {
   const nvtxDomainHandle_t tsl = nvtxDomainCreateA("TSL");
   const nvtxEventAttributes_t program =
       event("TSL:XlaModule:#prefix=jit(f),hlo_module=jit_f,program_id=3#");
-  const nvtxEventAttributes_t thunk = event("TSL:Thunk:#hlo_op=fusion.1#");
+  const nvtxEventAttributes_t thunk =
+      event("Thunk:#name=jit(f)/add,hlo_op=fusion.1,unique_hlo_op_id=7#");
   nvtxDomainRangePushEx(tsl, &program);
   nvtxDomainRangePushEx(tsl, &thunk);
   nvtxDomainRangePop(tsl);
   nvtxDomainRangePop(tsl);
+  const char* const passes[] = {"XlaPass:#name=cse,module=a,program_id=1#",
+                                "XlaPass:#name=cse,module=b#"};
+  for (const char* name : passes) {
+    const nvtxEventAttributes_t pass = event(name);
+    nvtxDomainRangePushEx(tsl, &pass);
+    nvtxDomainRangePop(tsl);
+  }
 }
 
 void* end_it(void* id) {
@@ -155,6 +170,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "default") == 0) default_domain();
     if (strcmp(argv[i], "domains") == 0) domains();
     if (strcmp(argv[i], "steps") == 0) steps();
+    if (strcmp(argv[i], "marks") == 0) marks();
     if (strcmp(argv[i], "xla") == 0) xla();
     if (strcmp(argv[i], "started") == 0) started();
     if (strcmp(argv[i], "fork") == 0) in_child();

@@ -174,4 +174,8 @@ def install(torch):
     _torch_phases.install(torch)
     why = _observe_operators(torch)
     if why is not None:
-        sys.stderr.write(f"xsp: operators of torch {torch.__version__} are not recorded: {why}\n")
+        note = f"operators of torch {torch.__version__} are not recorded: {why}"
+        sys.stderr.write(f"xsp: {note}\n")
+        # A fact of the evaluation; the key is that of collectors, see run_folder.h.
+        site = _native.site(1, "torch", "framework")
+        _native.site_attribute(site, "collector_note.torch", note)

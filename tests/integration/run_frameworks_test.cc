@@ -19,13 +19,14 @@ class RunFrameworksTest : public XspTest {
   void write_file(const std::string& name, const std::string& text) const {
     std::ofstream(folder / name) << text;
   }
-  std::string watch(const std::string& program) const {
+  Finished watched(const std::string& program) const {
     write_file("program.py", program);
     const Finished finished = run({"run", "-o", "t.xsp", "--", kPython, "program.py"});
     EXPECT_EQ(finished.status, 0) << finished.err;
     EXPECT_EQ(finished.err.find("is not watched"), std::string::npos) << finished.err;
-    return finished.out;
+    return finished;
   }
+  std::string watch(const std::string& program) const { return watched(program).out; }
   nlohmann::json models() const {
     return query("t.xsp",
                  "SELECT name, type, level, count(*) AS calls FROM span WHERE level IN (2, 3) "
@@ -87,6 +88,45 @@ TEST_F(RunFrameworksTest, EveryCallOfAFunctionThatJaxCompiledIsAModel) {
   EXPECT_EQ(all[1]["level"], 3);  // a compiled function in another
   EXPECT_EQ(all[1]["calls"], 3);
   EXPECT_EQ(scalar("t.xsp", "SELECT framework FROM run"), "jax");
+}
+
+TEST_F(RunFrameworksTest, OfATorchThatIsNotUnderstoodModulesAreRecordedAndTheReasonIsKept) {
+  write_file("torch.py",
+             "import types\n"
+             "__version__ = '1.4.0'\n"
+             "class Module:\n"
+             "    _parameters = {}\n"
+             "    def named_modules(self):\n"
+             "        yield '', self\n"
+             "        yield from vars(self).items()\n"
+             "    def __call__(self, x): return self.forward(x)\n"
+             "class Optimizer:\n"
+             "    def __init__(self): pass\n"
+             "loss = types.SimpleNamespace(_Loss=type('_Loss', (Module,), {}))\n"
+             "nn = types.SimpleNamespace(Module=Module, modules=types.SimpleNamespace(loss=loss))\n"
+             "autograd = types.SimpleNamespace(backward=lambda: 1, grad=lambda: 2)\n"
+             "optim = types.SimpleNamespace(Optimizer=Optimizer)\n"
+             "_C = types.SimpleNamespace(_get_tracing_state=lambda: None)\n");
+  const Finished finished = watched(
+      "import torch\n"
+      "class Inner(torch.nn.Module):\n"
+      "    def forward(self, x): return x + 1\n"
+      "class Net(torch.nn.Module):\n"
+      "    def __init__(self): self.inner = Inner()\n"
+      "    def forward(self, x): return self.inner(x)\n"
+      "net = Net()\n"
+      "print([net(i) for i in range(3)])\n");
+  EXPECT_EQ(finished.out, "[1, 2, 3]\n");
+  const std::string note =
+      "operators of torch 1.4.0 are not recorded: how its observers are called is not known of "
+      "this release";
+  EXPECT_NE(finished.err.find(note), std::string::npos) << finished.err;
+  EXPECT_EQ(scalar("t.xsp", "SELECT value FROM evaluation WHERE key LIKE 'note.%'"), note);
+  const auto all = models();
+  ASSERT_EQ(all.size(), 2u) << all;
+  EXPECT_EQ(all[0]["name"], "Net");
+  EXPECT_EQ(all[1]["name"], "inner");
+  EXPECT_EQ(all[1]["calls"], 3);
 }
 
 }  // namespace

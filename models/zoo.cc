@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "models/caffe/writer.h"
+#include "models/mxnet/writer.h"
 #include "models/onnx/shapes.h"
 #include "models/recipe.h"
 
@@ -90,8 +91,9 @@ const ModelDescription* find_model(const std::string& name) {
 
 const std::vector<ModelFormat>& model_formats() {
   static const std::vector<ModelFormat> formats = {
-      {"onnx", ".onnx", "an ONNX file", write_graph},
-      {"caffe", ".caffemodel", "Caffe's .prototxt and .caffemodel", write_caffe},
+      {"onnx", ".onnx", write_graph},
+      {"caffe", ".caffemodel", write_caffe},
+      {"mxnet", "-symbol.json", write_mxnet},
   };
   return formats;
 }

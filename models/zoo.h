@@ -49,7 +49,6 @@ const ModelDescription* find_model(const std::string& name);
 struct ModelFormat {
   const char* name;    // as `xsp models build --format` takes it
   const char* ending;  // of the file's name
-  const char* title;
   Status (*write)(const Graph& graph, const WeightSource& weights, const std::string& path,
                   const WriteOptions& options);
 };

@@ -1,11 +1,14 @@
 #include "models/caffe/writer.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <unordered_map>
 
+#include "models/image_nodes.h"
 #include "models/onnx/shapes.h"
 #include "models/wire.h"
 
@@ -52,7 +55,8 @@ std::string number(float value) {
 
 class Converter {
  public:
-  Converter(const Graph& graph, const KnownValues& shapes) : graph_(graph), shapes_(shapes) {
+  Converter(const Graph& graph, const KnownValues& shapes)
+      : graph_(graph), shapes_(shapes), constants_(scalar_constants(graph)) {
     for (size_t i = 0; i < graph.initializers.size(); ++i) {
       weights_[graph.initializers[i].name] = i;
     }
@@ -94,8 +98,8 @@ class Converter {
 
   const Graph& graph_;
   const KnownValues& shapes_;
+  std::map<std::string, float> constants_;
   std::unordered_map<std::string, size_t> weights_;
-  std::unordered_map<std::string, float> constants_;  // scalars
   std::vector<Layer> layers_;
 };
 
@@ -120,13 +124,6 @@ const std::unordered_map<std::string, Converter::Rule>& Converter::rules() {
 
 Status Converter::convert() {
   for (const Node& node : graph_.nodes) {
-    const Attribute* value = node.attribute("value");
-    if (node.op_type == "Constant" && value != nullptr && !value->tensor.empty() &&
-        value->tensor[0].floats.size() == 1) {
-      constants_[node.outputs[0]] = value->tensor[0].floats[0];
-    }
-  }
-  for (const Node& node : graph_.nodes) {
     const auto rule = rules().find(node.op_type);
     if (rule == rules().end()) return refuse(node, "Caffe has no " + node.op_type);
     XSP_CHECK_OK((this->*rule->second)(node));
@@ -135,23 +132,17 @@ Status Converter::convert() {
 }
 
 Status Converter::window(const Node& node, std::string* text) const {
-  const std::vector<int64_t> kernel = node.integers("kernel_shape");
-  std::vector<int64_t> strides = node.integers("strides");
-  std::vector<int64_t> pads = node.integers("pads");
-  if (strides.empty()) strides = {1, 1};
-  if (pads.empty()) pads = {0, 0, 0, 0};
-  if (kernel.size() != 2) return refuse(node, "it is not of two dimensions");
-  if (pads[0] != pads[2] || pads[1] != pads[3]) {
-    return refuse(node, "its pads differ between two sides");
-  }
-  const auto put = [&](const std::string& both, const std::string& prefix, int64_t high,
-                       int64_t wide) {
-    *text +=
-        high == wide ? field(both, high) : field(prefix + "_h", high) + field(prefix + "_w", wide);
+  ImageWindow window;
+  const std::string why = read_window(node, &window);
+  if (!why.empty()) return refuse(node, why);
+  const auto put = [&](const std::string& both, const std::string& prefix,
+                       const std::array<int64_t, 2>& sizes) {
+    *text += sizes[0] == sizes[1] ? field(both, sizes[0])
+                                  : field(prefix + "_h", sizes[0]) + field(prefix + "_w", sizes[1]);
   };
-  put("kernel_size", "kernel", kernel[0], kernel[1]);
-  put("stride", "stride", strides[0], strides[1]);
-  put("pad", "pad", pads[0], pads[1]);
+  put("kernel_size", "kernel", window.kernel);
+  put("stride", "stride", window.stride);
+  put("pad", "pad", window.pad);
   return Ok{};
 }
 
@@ -243,12 +234,7 @@ Status Converter::eltwise(const Node& node) {
 }
 
 Status Converter::relu6(const Node& node) {
-  const auto is = [&](size_t input, float value) {
-    if (input >= node.inputs.size()) return false;
-    const auto constant = constants_.find(node.inputs[input]);
-    return constant != constants_.end() && constant->second == value;
-  };
-  if (!is(1, 0) || !is(2, 6)) return refuse(node, "it clips to other bounds than 0 and 6");
+  if (!is_relu6(node, constants_)) return refuse(node, "it clips to other bounds than 0 and 6");
   add(node, "ReLU6");
   return Ok{};
 }

@@ -192,7 +192,7 @@ void add_models(CLI::App& app, int& exit_status) {
       ->type_name("FILE");
   std::vector<std::string> formats;
   for (const models::ModelFormat& format : models::model_formats()) formats.push_back(format.name);
-  build_verb->add_option("--format", options->format, "What to write; caffe: two files")
+  build_verb->add_option("--format", options->format, "What to write; caffe, mxnet: two files")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
   build_verb->add_option("--seed", options->seed, "Of the weights: the same seed, the same bytes")

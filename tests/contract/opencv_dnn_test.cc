@@ -2,14 +2,10 @@
 // errors.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
-#include "capture/worker_npy.h"
 #include "manifest.h"
 #include "models/builder.h"
 #include "models/zoo.h"
@@ -119,42 +115,6 @@ TEST_F(OpencvTest, OnnxFilesRunWithTheirOwnSignature) {
   const std::string why = failure(data("onnx/tiny.onnx"));
   EXPECT_EQ(why.substr(0, 9), "failed 2 ") << why;
   EXPECT_EQ(why.find(".cpp:"), std::string::npos) << why;
-}
-
-// The results of a model, on the inputs that the worker makes.
-std::vector<float> results(const std::string& adapter, const std::string& model) {
-  Scratch folder;
-  WorkerProcess worker(
-      {"--adapter", adapter_path(adapter), "--model", model, "--levels", "model", "--batch", "2"});
-  EXPECT_EQ(worker.reply()[0], "ready");
-  worker.send("run\t1");
-  EXPECT_EQ(worker.reply()[0], "ran");
-  worker.send("save\t" + folder.path().string());
-  const Fields saved = worker.reply();
-  if (saved.size() < 3) return {};
-  const auto array = capture::read_npy(folder.path() / saved[2]);
-  EXPECT_TRUE(array.ok());
-  if (!array.ok()) return {};
-  std::vector<float> values(array->data.size() / sizeof(float));
-  std::memcpy(values.data(), array->data.data(), array->data.size());
-  return values;
-}
-
-TEST_F(OpencvTest, CaffesFilesComputeWhatTheOnnxFileDoes) {
-  if (!std::filesystem::exists(adapter_path("onnxruntime"))) GTEST_SKIP() << "skipped: not built";
-  Scratch folder;
-  const std::string stem = folder.path() / "net";
-  for (const models::ModelFormat& format : models::model_formats()) {
-    const Status status = models::build_model("mobilenet_v2", stem + format.ending, 1, {}, format);
-    ASSERT_TRUE(status.ok()) << status.error().text;
-  }
-  const std::vector<float> expected = results("onnxruntime", stem + ".onnx");
-  const std::vector<float> found = results("opencv_dnn", stem + ".caffemodel");
-  ASSERT_EQ(expected.size(), 2u * 1000);
-  ASSERT_EQ(found.size(), expected.size());
-  float largest = 0;
-  for (const float value : expected) largest = std::max(largest, std::abs(value));
-  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5 * largest) << i;
 }
 
 TEST_F(OpencvTest, OptionsAreTakenAndChecked) {

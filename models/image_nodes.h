@@ -1,0 +1,34 @@
+// What writers of formats for convolutional networks ask of a node.
+#ifndef XSP_MODELS_IMAGE_NODES_H_
+#define XSP_MODELS_IMAGE_NODES_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "models/onnx/graph.h"
+
+namespace xsp::models {
+
+// Of a convolution or a pooling: high, wide.
+struct ImageWindow {
+  std::array<int64_t, 2> kernel{};
+  std::array<int64_t, 2> stride{1, 1};
+  std::array<int64_t, 2> pad{};  // on either side
+
+  bool is_padded() const { return pad[0] > 0 || pad[1] > 0; }
+};
+
+// Why the node's window is none of two dimensions with equal pads on both sides; empty: it is one.
+std::string read_window(const Node& node, ImageWindow* window);
+
+// The graph's constants of one number, by the name of the value.
+std::map<std::string, float> scalar_constants(const Graph& graph);
+
+// Does a Clip keep what lies between 0 and 6?
+bool is_relu6(const Node& node, const std::map<std::string, float>& constants);
+
+}  // namespace xsp::models
+
+#endif  // XSP_MODELS_IMAGE_NODES_H_

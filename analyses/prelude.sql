@@ -330,7 +330,11 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('Permute', 'none', 0, 'all'),
     -- MXNet's, with oneDNN's fusions.
     ('_sg_mkldnn_conv', 'conv', 2, 'all'), ('FullyConnected _sg_mkldnn_fully_connected', 'linear', 2, 'all'),
-    ('elemwise_add broadcast_add _Plus', 'output', 1, 'all'), ('SoftmaxOutput', 'output', 3, 'all')
+    ('elemwise_add broadcast_add _Plus', 'output', 1, 'all'), ('SoftmaxOutput', 'output', 3, 'all'),
+    -- ggml's.
+    ('MUL_MAT', 'linear', 2, 'all'), ('ADD MUL', 'output', 1, 'all'), ('ROPE SILU SWIGLU', 'output', 3, 'all'),
+    ('RMS_NORM', 'output', 4, 'all'), ('SOFT_MAX', 'output', 3, 'all'), ('CONT CPY DUP', 'none', 0, 'all'),
+    ('SET_ROWS', 'none', 0, 'all'), ('GET_ROWS', 'none', 0, 'gather')
   ) AS t(operators, rule, factor, moves);
 
 -- The length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.

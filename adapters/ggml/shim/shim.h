@@ -1,0 +1,69 @@
+/* shim.h: what the adapter `ggml` needs of llama.cpp, as a C interface that does not change with
+ * it.
+ *
+ * llama.cpp's own interface passes structs by value that grow with every release. So a small
+ * library is compiled beside it, when it is installed, against its own headers (llama.cc here); the
+ * adapter loads that. All calls on one model come from one thread.
+ */
+#ifndef XSP_ADAPTERS_GGML_SHIM_SHIM_H_
+#define XSP_ADAPTERS_GGML_SHIM_SHIM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define XSP_GGML_SHIM_VERSION 1
+#define XSP_GGML_SOURCES_MAX 10
+
+typedef struct xsp_ggml xsp_ggml;
+
+typedef struct xsp_ggml_tensor {
+  const char* type; /* "f32", "q4_0" */
+  int64_t shape[4]; /* row-major */
+  int64_t bytes;
+  int is_weight;
+} xsp_ggml_tensor;
+
+typedef struct xsp_ggml_node {
+  const char* name;
+  const char* op; /* "MUL_MAT" */
+  xsp_ggml_tensor output;
+  xsp_ggml_tensor sources[XSP_GGML_SOURCES_MAX];
+  int source_count;
+} xsp_ggml_node;
+
+typedef struct xsp_ggml_settings {
+  const char* path;
+  int threads; /* 0: as many as there are processors */
+  int context; /* tokens that each sequence has behind it when a run begins; 0: a run is a prefill
+                */
+  /* Before and after each node that computes something; NULL: nobody watches. */
+  void (*watch)(void* user, int is_end, const void* node);
+  void* user;
+} xsp_ggml_settings;
+
+typedef struct xsp_ggml_interface {
+  int version; /* XSP_GGML_SHIM_VERSION */
+  const char* (*build)(void);
+  /* NULL: it could not be opened, and why_size bytes at `why` say why. */
+  xsp_ggml* (*open)(const xsp_ggml_settings* settings, char* why, size_t why_size);
+  int (*vocabulary)(const xsp_ggml* model);
+  /* The tokens of each of `batch` sequences, one after the other. 0: done. */
+  int (*set_tokens)(xsp_ggml* model, const int32_t* tokens, int batch, int length);
+  int (*run)(xsp_ggml* model);
+  /* The scores of every token of the vocabulary, behind the last one of a sequence. */
+  const float* (*scores)(xsp_ggml* model, int sequence);
+  void (*describe)(const void* node, xsp_ggml_node* facts);
+  void (*close)(xsp_ggml* model);
+} xsp_ggml_interface;
+
+#define XSP_GGML_SHIM_SYMBOL "xsp_ggml_shim"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* XSP_ADAPTERS_GGML_SHIM_SHIM_H_ */

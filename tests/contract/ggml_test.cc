@@ -1,0 +1,121 @@
+// The adapter `ggml`, beyond what every adapter must do: prefill and decoding, nodes, errors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "capture/worker_npy.h"
+#include "manifest.h"
+#include "trace_file.h"
+#include "worker_process.h"
+#include "xsp/plugin.h"
+
+namespace xsp::contract {
+namespace {
+
+std::string data(const std::string& name) {
+  return source_folder().string() + "/tests/data/ggml/" + name;
+}
+
+class GgmlTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(adapter_path("ggml"))) GTEST_SKIP() << "skipped: not built";
+    WorkerProcess probe({"--adapter", adapter_path("ggml"), "--probe"});
+    const Fields reply = probe.reply();
+    if (!reply.empty() && reply[0] == "failed") GTEST_SKIP() << "skipped: " << reply[2];
+  }
+
+  static Fields arguments(const std::string& model, Fields more, const std::string& levels) {
+    Fields all = {"--adapter", adapter_path("ggml"), "--model", data(model), "--levels",
+                  levels,      "--threads",          "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  // Runs the model twice and gives its trace.
+  static TraceFile traced(Fields more) {
+    WorkerProcess worker(arguments("tiny.gguf", std::move(more), "model,layer"));
+    const Fields ready = worker.reply();
+    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
+    for (const char* command : {"run\t2", "flush", "quit"}) {
+      worker.send(command);
+      worker.reply();
+    }
+    EXPECT_EQ(worker.wait(), 0);
+    return read_trace(worker.trace());
+  }
+
+  // The scores behind the last of these tokens, after that many runs.
+  static std::vector<float> scores(const std::vector<int32_t>& tokens, int runs, Fields more = {}) {
+    Scratch folder;
+    const auto file = folder.path() / "tokens.npy";
+    const int64_t shape[] = {1, static_cast<int64_t>(tokens.size())};
+    EXPECT_TRUE(capture::write_npy(file, {sizeof(xsp_tensor), "tokens", XSP_INT32, 2, shape,
+                                          tokens.data(), tokens.size() * sizeof(int32_t)})
+                    .ok());
+    more.insert(more.end(), {"--input", "tokens=@" + file.string()});
+    WorkerProcess worker(arguments("tiny.gguf", std::move(more), "model"));
+    EXPECT_EQ(worker.reply()[0], "ready");
+    worker.send("run\t" + std::to_string(runs));
+    EXPECT_EQ(worker.reply()[0], "ran");
+    worker.send("save\t" + folder.path().string());
+    const Fields saved = worker.reply();
+    if (saved.size() < 3) return {};
+    const auto array = capture::read_npy(folder.path() / saved[2]);
+    EXPECT_TRUE(array.ok());
+    if (!array.ok()) return {};
+    std::vector<float> values(array->data.size() / sizeof(float));
+    std::memcpy(values.data(), array->data.data(), array->data.size());
+    return values;
+  }
+};
+
+TEST_F(GgmlTest, NodesAreLayersWithTheirShapesAndNoNameIsTwice) {
+  const TraceFile file = traced({"--input", "tokens=2x8"});
+  EXPECT_EQ(file.lost, 0u);
+  ASSERT_EQ(file.layers.size(), 2u * 44);
+  std::set<std::string> names;
+  const trace::Site* product = nullptr;
+  for (size_t i = 0; i < 44; ++i) {
+    const trace::Site& site = file.layers[i].site;
+    EXPECT_TRUE(names.insert(site.name).second) << site.name;
+    EXPECT_EQ(site.name, file.layers[44 + i].site.name);
+    if (site.name == "result_output") product = &site;
+  }
+  ASSERT_NE(product, nullptr);
+  EXPECT_EQ(product->type, "MUL_MAT");
+  // Of the last token of each sequence alone.
+  EXPECT_EQ(attribute(*product, "input_shapes"), "[[128,32],[2,32]]");
+  EXPECT_EQ(attribute(*product, "output_shapes"), "[[2,128]]");
+  EXPECT_EQ(counter(*product, "parameter_bytes"), 128 * 32 * 4);
+  EXPECT_EQ(counter(*product, "activation_bytes"), 2 * 32 * 4);
+}
+
+TEST_F(GgmlTest, AStepOfDecodingIsAPrefillsLastToken) {
+  // The tokens behind a step are 0, 1, 2, ...
+  const std::vector<float> whole = scores({0, 1, 2, 3, 4, 5, 77}, 1);
+  ASSERT_EQ(whole.size(), 128u);
+  for (const int runs : {1, 3}) {
+    const std::vector<float> step = scores({77}, runs, {"--option", "context=6"});
+    ASSERT_EQ(step.size(), whole.size());
+    for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(step[i], whole[i], 1e-2) << i;
+  }
+  const std::vector<float> other = scores({77}, 1);
+  EXPECT_GT(std::abs(other[0] - whole[0]) + std::abs(other[1] - whole[1]), 1e-2);
+}
+
+TEST_F(GgmlTest, ErrorsSayWhatIsWrong) {
+  const auto why = [](const std::string& model, Fields more) {
+    return failure_of(arguments(model, std::move(more), "model"));
+  };
+  EXPECT_NE(why("unknown_architecture.gguf", {}).find("unknown model architecture: 'abacus'"),
+            std::string::npos);
+  EXPECT_EQ(why("tiny.gguf", {"--option", "context=many"}).substr(0, 9), "failed 1 ");
+  EXPECT_EQ(why("tiny.gguf", {"--option", "colour=red"}).substr(0, 9), "failed 1 ");
+}
+
+}  // namespace
+}  // namespace xsp::contract

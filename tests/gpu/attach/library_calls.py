@@ -117,13 +117,13 @@ def query(xsp, path, sql):
 
 def check_calls(xsp, path):
     """Number of failures."""
-    rows = query(xsp, path, "SELECT s.span_id, s.name, list(a.key) AS keys, list(a.value) AS vals "
-                            "FROM span s JOIN attribute a USING (run_id, span_id) WHERE s.level = 4 "
-                            "GROUP BY ALL")
-    calls = [(row["name"], dict(zip(row["keys"], row["vals"]))) for row in rows]
+    calls = {}
+    for row in query(xsp, path, "SELECT s.span_id, s.name, a.key, a.value FROM span s "
+                                "JOIN attribute a USING (run_id, span_id) WHERE s.level = 4"):
+        calls.setdefault(row["span_id"], (row["name"], {}))[1][row["key"]] = row["value"]
     failures = 0
     for function, facts in EXPECTED:
-        same = [c for c in calls if c[0].startswith(function)]
+        same = [c for c in calls.values() if c[0].startswith(function)]
         found = any(all(call[1].get(key) == value for key, value in facts.items()) for call in same)
         failures += not found
         seen = "" if found else f": seen: {same[:3]}"

@@ -1,5 +1,5 @@
 # The stage `attach` of tests/gpu/run.sh, which sources it: unchanged programs under `xsp run`. Parts of it:
-# XSP_GPU_ATTACH="programs profiler operators inside cost" (all by default).
+# XSP_GPU_ATTACH="programs profiler operators inside cost library nccl" (all by default).
 attach="$source_dir/tests/gpu/attach"
 
 # attach_program NAME PERCENT SCRIPT...: at least PERCENT of the device's time belongs to a module.
@@ -47,12 +47,15 @@ attach_inside() {
 
 stage_attach() {
   local part
-  for part in ${XSP_GPU_ATTACH:-programs profiler operators inside cost}; do
+  for part in ${XSP_GPU_ATTACH:-programs profiler operators inside cost library nccl}; do
     case $part in
       programs) attach_programs ;;
       profiler) check "kernels as torch.profiler's" attach_profiler python3 "$attach/against_profiler.py" "$tree/bin/xsp" ;;
       operators) check "operators as torch.profiler's" attach_operators python3 "$attach/against_operators.py" "$tree/bin/xsp" ;;
       inside) attach_inside ;;
+      library) check "PyTorch's calls of libraries" attach_library \
+        python3 "$attach/library_calls.py" "$tree/bin/xsp" "$out/attach_library" ;;
+      nccl) check "NCCL's calls, on two GPUs" attach_nccl python3 "$attach/nccl.py" "$tree/bin/xsp" "$out/attach_nccl" ;;
       cost)
         python3 "$attach/cost.py" "$tree/bin/xsp" --rounds "${XSP_GPU_ROUNDS:-3}" >"$out/log/attach_cost.txt" 2>&1 &&
           line ok "cost of xsp run" "see log/attach_cost.txt" || line FAILED "cost of xsp run" ""

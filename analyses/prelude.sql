@@ -71,6 +71,9 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
      WHERE deepest_level(levels) = level_number(wanted) AND reason <> '' ORDER BY run_id LIMIT 1),
     CASE WHEN level_number(wanted) >= 5 AND NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%')
       THEN 'no GPU: the runs were on the CPU' END,
+    CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run') THEN
+      concat('level ', wanted, ': nothing was recorded without deeper levels, which slow it: record more steps, or ',
+             'use xsp run --leveled=runs') END,
     concat('level ', wanted, ': profile with --levels ',
            CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
 -- Phases are recorded of programs that `xsp run` watches.

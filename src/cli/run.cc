@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "cli/verbs.h"
@@ -26,7 +27,7 @@ struct Options {
   // All but the level library, which wraps functions of the program's libraries.
   std::string levels = "application,model,layer,api,kernel";
   std::string output;
-  std::string leveled;  // "runs", "steps"; empty: all levels at once
+  std::string leveled = "turns";
   double delay_s = 0;
   double duration_s = 0;
   std::string steps;  // N:M
@@ -39,6 +40,12 @@ std::string joined(const std::vector<std::string>& words) {
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
 }
+
+const std::map<std::string, evaluate::Leveled> kLeveled = {
+    {"turns", evaluate::Leveled::kTurns},
+    {"steps", evaluate::Leveled::kTurnsAndBare},
+    {"runs", evaluate::Leveled::kExecutions},
+    {"no", evaluate::Leveled::kNot}};
 
 // What the command is about: the script that an interpreter was given, else the program.
 std::string subject_of(const std::vector<std::string>& command) {
@@ -100,13 +107,14 @@ Result<int> run(const Options& options) {
   evaluate::AttachRequest request;
   request.command = options.command;
   XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
-  request.is_leveled = options.leveled == "runs";
-  request.is_leveled_by_steps = options.leveled == "steps";
+  request.leveled = kLeveled.at(options.leveled);
   XSP_TRY(request.schedule, schedule_of(options));
   const std::string subject = subject_of(options.command);
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
-  request.facts = {
-      {"model", subject}, {"command", joined(options.command)}, {"xsp_version", XSP_VERSION}};
+  request.facts = {{"model", subject},
+                   {"command", joined(options.command)},
+                   {"xsp_version", XSP_VERSION},
+                   {"recorded_by", "xsp run"}};
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
   int wait_status = -1;
   const auto outcome = evaluate::attach(request, installation, &wait_status);
@@ -128,9 +136,11 @@ void add_run(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else the script's name, here");
   verb->add_flag("--leveled{runs}", options->leveled,
-                 "Undisturbed numbers for every level: run the command once for each; with\n"
-                 "--leveled=steps run it once, and record them by turns in blocks of steps")
-      ->check(CLI::IsMember({"runs", "steps"}));
+                 "How levels get undisturbed numbers: turns (default), in blocks of steps; steps: "
+                 "with\n"
+                 "blocks in which nothing is recorded; runs, or nothing: one run for each; no: all "
+                 "at once")
+      ->check(CLI::IsMember({"turns", "steps", "runs", "no"}));
   verb->add_option("--delay", options->delay_s,
                    "Record from so many seconds after a process's start")
       ->check(CLI::NonNegativeNumber)
@@ -151,9 +161,12 @@ void add_run(CLI::App& app, int& exit_status) {
       "module is a layer, and the outermost call the model. Spans of your own: see xsp/xsp.h, and\n"
       "the Python package xsp, which is there in every Python that is run so.\n"
       "\n"
-      "One run records all levels at once: deep levels slow those above them. With --leveled "
-      "every\n"
-      "level's numbers come from a run that recorded nothing deeper.\n"
+      "Deep levels slow those above them. So, once the program is warm and shows steps (calls of "
+      "a\n"
+      "model, an optimiser's steps, xsp_step), levels take turns: some steps with the model "
+      "alone,\n"
+      "some with its layers, and so on. Of a program with too few steps all are recorded at once;\n"
+      "--leveled runs the command once for each level.\n"
       "\n"
       "With --delay, --duration and --steps a part of it is recorded, in every process counted "
       "from "
@@ -166,7 +179,7 @@ void add_run(CLI::App& app, int& exit_status) {
       "Examples:\n"
       "  xsp run -- python infer.py --batch 8\n"
       "  xsp run --leveled -o infer.xsp -- python infer.py\n"
-      "  xsp run --leveled=steps -- python train.py\n"
+      "  xsp run --leveled=no --levels model -- python train.py\n"
       "  xsp run --steps 10:20 -- python train.py\n"
       "  xsp run --delay 30 --duration 10 -- ./server --port 8080");
   verb->callback([options, &exit_status] {

@@ -35,6 +35,8 @@ class Finder {
     for (const trace::Site& site : reader.sites()) {
       if (site.id >= kinds_.size()) kinds_.resize(site.id + size_t{1}, kNeither);
       const uint32_t kind = step_kind(site);
+      if (site.id >= levels_.size()) levels_.resize(site.id + size_t{1});
+      levels_[site.id] = XSP_LEVEL_BIT(site.level);
       kinds_[site.id] = kind != 0 ? kind : site.level == XSP_LEVEL_MODEL ? kModel : kNeither;
     }
     const auto& keys = reader.keys();
@@ -59,6 +61,7 @@ class Finder {
   void add(const trace::SpanBatch& batch) {
     size_t value = 0;
     for (uint32_t i = 0; i < batch.size(); ++i) {
+      if (batch.site[i] < levels_.size()) levels_found_ |= levels_[batch.site[i]];
       const uint32_t kind = batch.site[i] < kinds_.size() ? kinds_[batch.site[i]] : kNeither;
       if (kind == kNeither) continue;
       const Step step = {batch.start_ns[i], batch.end_ns[i]};
@@ -91,6 +94,7 @@ class Finder {
       steps_[0].push_back({one.call.start_ns, one.call.end_ns});
       if (one.call.iteration != kNoNumber) found.calls.push_back(one.call);
     }
+    found.levels = levels_found_;
     uint32_t kind = XSP_STEP_MARK;
     while (kind > 0 && steps_[kind].empty()) --kind;
     found.steps = std::move(steps_[kind]);
@@ -101,7 +105,9 @@ class Finder {
   }
 
   const trace::Reader& reader_;
-  std::vector<uint32_t> kinds_;  // of each site: XSP_STEP_*, kModel or kNeither
+  std::vector<uint32_t> kinds_;   // of each site: XSP_STEP_*, kModel or kNeither
+  std::vector<uint32_t> levels_;  // likewise, its level's bit
+  uint32_t levels_found_ = 0;
   uint32_t iteration_key_ = 0;
   std::array<std::vector<Step>, 4> steps_;  // of each kind; 0: outermost calls of a model
   std::vector<Call> calls_;

@@ -30,6 +30,7 @@ struct TraceSteps {
   uint32_t kind = 0;             // XSP_STEP_*; 0: there are none
   std::vector<Step> steps;       // in the order of their starts
   std::vector<ModelCall> calls;  // likewise; those without a number are left out
+  uint32_t levels = 0;           // bits of those that any span is of
 };
 
 // Reads the whole trace once. Damaged chunks are passed over.

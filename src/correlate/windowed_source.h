@@ -3,13 +3,18 @@
 // In one process levels may be switched on and off while it runs. What was recorded with one set of
 // levels becomes a run: the spans that began in the windows in which that set was recorded. Of a
 // switch that came while spans were open, or from a profiler that noticed later, spans of other
-// levels may be left in a window: they are left out, and counted.
+// levels may be left in a window: they are left out.
+//
+// What ran on a device belongs to the window of its launch, whenever it ran: devices work behind
+// the host. Correlation ids grow with time, so those of a window's launches are a range of their
+// own.
 //
 // Thread rule: as Source, but one thread at a time while spans are read.
 #ifndef XSP_CORRELATE_WINDOWED_SOURCE_H_
 #define XSP_CORRELATE_WINDOWED_SOURCE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "correlate/source.h"
@@ -24,7 +29,7 @@ struct TimeWindow {
 class WindowedSource final : public Source {
  public:
   // `windows` in the order of time, apart from each other. `levels`: bits of those that are kept;
-  // the level application always is. `source` must outlive it.
+  // the level application always is. `source` must outlive it. Reads the source once.
   WindowedSource(const Source& source, std::vector<TimeWindow> windows, uint32_t levels);
 
   const std::vector<trace::Stream>& streams() const override { return source_.streams(); }
@@ -36,11 +41,20 @@ class WindowedSource final : public Source {
   const std::vector<uint8_t>& site_levels() const override { return source_.site_levels(); }
 
  private:
+  struct Ids {
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+  };
+  // The window that holds the moment; nothing: none does.
+  std::optional<size_t> window_of(int64_t ns) const;
   bool is_kept(int64_t start_ns, uint32_t site) const;
+  bool is_kept(const trace::SpanBatch& batch, size_t i) const;
+  void find_launches();
 
   const Source& source_;
   const std::vector<TimeWindow> windows_;
   const uint32_t levels_;
+  std::vector<Ids> launches_;  // of each window that has any, in order
   std::vector<trace::OpenSpan> open_spans_;
 };
 

@@ -40,6 +40,21 @@ TEST(WindowedSource, LeavesOutLevelsOfOthersButNotTheApplications) {
             (std::vector<int64_t>{1, 3}));
 }
 
+TEST(WindowedSource, WhatADeviceDidBelongsToTheWindowOfItsLaunch) {
+  // Launches 1 and 2 in the window, 3 outside; their kernels all run later, 4 without a launch.
+  const TestTrace trace({{10, 11, 5, 1, 0, 1},
+                         {15, 16, 5, 1, 0, 2},
+                         {25, 26, 5, 1, 0, 3},
+                         {12, 14, 6, 1, 1, 1, 1},
+                         {30, 34, 6, 1, 1, 2, 1},
+                         {35, 36, 6, 1, 1, 3, 1},
+                         {18, 37, 6, 1, 1, 4, 1}},
+                        {false, true}, 8);
+  EXPECT_EQ(starts_in(WindowedSource(trace, {{5, 20}}, ~0u)),
+            (std::vector<int64_t>{10, 15, 12, 30}));
+  EXPECT_EQ(starts_in(WindowedSource(trace, {{20, 29}}, ~0u)), (std::vector<int64_t>{25, 35}));
+}
+
 TEST(WindowedSource, OpenSpansToo) {
   TestTrace trace({{0, 5, 2}}, {false}, 8);
   trace.add_open_span(2, 1, 3);

@@ -61,18 +61,17 @@ std::vector<Execution> executions_of(const AttachRequest& request, uint32_t of_c
   std::vector<uint32_t> sets = sets_of(levels);
   // Ranges of NVTX may be of this level, whatever collectors there are; no run is made for them.
   const uint32_t ranges = request.levels & XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
-  if (sets.empty() || !(request.is_leveled || request.is_leveled_by_steps)) {
-    return {{levels | ranges, {}}};
-  }
-  if (sets.back() >= XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY)) sets.back() |= ranges;
-  std::vector<Execution> executions;
-  if (request.is_leveled_by_steps) {
-    executions.push_back({sets.back(), {0}});
-    executions[0].sets.insert(executions[0].sets.end(), sets.begin(), sets.end());
+  if (sets.empty() || request.leveled == Leveled::kNot) return {{levels | ranges, {}}};
+  if (request.leveled == Leveled::kExecutions) {
+    if (sets.back() >= XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY)) sets.back() |= ranges;
+    std::vector<Execution> executions;
+    for (const uint32_t set : sets) executions.push_back({set, {}});
     return executions;
   }
-  for (const uint32_t set : sets) executions.push_back({set, {}});
-  return executions;
+  sets.back() |= ranges;
+  const uint32_t deepest = sets.back();
+  if (request.leveled == Leveled::kTurnsAndBare) sets.insert(sets.begin(), 0);
+  return {{deepest, sets}};
 }
 
 std::map<std::string, std::string> facts_of(const AttachRequest& request) {
@@ -208,8 +207,7 @@ std::string note_of(const AttachRequest& request, const std::string& why) {
 
 Status ingest_runs(store::Database& database, const Execution& execution,
                    const std::vector<fs::path>& traces, int* run_id, AttachOutcome* outcome) {
-  XSP_TRY(const std::vector<RecordedRun> runs,
-          runs_of_traces(traces, execution.levels, execution.sets, *run_id));
+  XSP_TRY(const std::vector<RecordedRun> runs, runs_of_traces(traces, execution.levels, *run_id));
   for (const RecordedRun& run : runs) {
     XSP_TRY(const store::IngestReport report, store::ingest(database, run.info, run.traces));
     outcome->spans += report.spans;
@@ -298,8 +296,16 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
     return outcome;
   }
   XSP_CHECK_OK(complete_runs(database));
+  XSP_CHECK_OK(complete_steps(database));
   std::map<std::string, std::string> facts = facts_of(request);
   XSP_CHECK_OK(collectors.complete(database, &facts));
+  if (request.leveled == Leveled::kTurns || request.leveled == Leveled::kTurnsAndBare) {
+    XSP_TRY(const std::string note, note_of_turns(database));
+    if (!note.empty()) {
+      outcome.notes.push_back(note);
+      facts["note.levels"] = note;
+    }
+  }
   XSP_CHECK_OK(write_facts(database, facts));
   XSP_CHECK_OK(database.finish());
   return outcome;

@@ -21,15 +21,18 @@
 
 namespace xsp::evaluate {
 
+// How each level gets numbers from where nothing deeper was recorded.
+enum class Leveled {
+  kTurns,         // one execution: sets of levels by turns, in blocks of steps, once it is warm
+  kTurnsAndBare,  // likewise, and in some blocks nothing but the steps
+  kExecutions,    // the command is run once for each level from the model down
+  kNot,           // one execution, all levels at once
+};
+
 struct AttachRequest {
   std::vector<std::string> command;  // the program, found as the shell finds it, and its arguments
   uint32_t levels = 0;               // bits; those that cannot be recorded are noted in the facts
-  // Run the command once for each level from the model down, with that level as the deepest, so
-  // that no number comes from a run that recorded more.
-  bool is_leveled = false;
-  // Run it once, and record the same sets of levels by turns, in blocks of steps; and in some
-  // blocks nothing but the steps.
-  bool is_leveled_by_steps = false;
+  Leveled leveled = Leveled::kTurns;
   Schedule schedule;
   std::filesystem::path output;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows

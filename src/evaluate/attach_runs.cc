@@ -1,8 +1,9 @@
 #include "evaluate/attach_runs.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <optional>
+#include <set>
 
 #include "correlate/steps.h"
 #include "evaluate/plan.h"
@@ -16,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint32_t kApplication = XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
+constexpr uint32_t kAlways =
+    kApplication | XSP_LEVEL_BIT(XSP_LEVEL_MODEL) | XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
 // A beginning counts as warm-up if its mean is so much above what follows.
 constexpr double kSlower = 1.1;
 // A first step that takes so much longer than the later ones' median is none of them.
@@ -25,13 +28,14 @@ constexpr double kMuchSlower = 1.5;
 struct Window {
   correlate::TimeWindow time;
   uint32_t levels = 0;
+  uint32_t round = 0;  // where sets take turns: from 1
 };
 
 struct Trace {
   fs::path path;
   std::vector<Window> windows;
   correlate::TraceSteps found;
-  int64_t steady_ns = INT64_MIN;  // of interleaved sets: when the first round was over
+  int64_t last_ns = 0;
 };
 
 double mean(std::span<const double> values) {
@@ -44,34 +48,24 @@ bool is_in(const T& one, const correlate::TimeWindow& window) {
 }
 
 std::vector<Window> windows_of(const std::vector<trace::LevelsFrom>& marks, uint32_t levels) {
-  if (marks.empty()) return {{{}, levels}};
+  if (marks.empty()) return {{{}, levels, 0}};
   std::vector<Window> windows;
   for (const trace::LevelsFrom& mark : marks) {
     if (!windows.empty()) windows.back().time.end_ns = mark.start_ns;
-    windows.push_back({{mark.start_ns, INT64_MAX}, (mark.levels & levels) | kApplication});
+    windows.push_back({{mark.start_ns, INT64_MAX}, mark.levels | kApplication, mark.round});
   }
   windows[0].time.start_ns = INT64_MIN;
   return windows;
 }
 
 // Where nothing was recorded and no step is known either, there is nothing to make a run of.
-void join_empty_windows(const correlate::TraceSteps& found, uint32_t levels,
-                        std::vector<Window>* windows) {
-  for (Window& window : *windows) {
-    if (window.levels != kApplication) continue;
+void join_empty_windows(uint32_t levels, Trace* trace) {
+  for (Window& window : trace->windows) {
+    if (window.levels != kApplication || window.round != 0) continue;
     const auto inside = [&window](const correlate::Step& step) { return is_in(step, window.time); };
-    if (std::none_of(found.steps.begin(), found.steps.end(), inside)) window.levels = levels;
+    const auto& steps = trace->found.steps;
+    if (std::none_of(steps.begin(), steps.end(), inside)) window.levels = levels;
   }
-}
-
-// Sets take turns once the first window, of the process's start, and the warm-up are over; in the
-// first round every set is new to the process.
-constexpr size_t kFirstBlock = 2;
-
-int64_t steady_of_blocks(const std::vector<Window>& windows, size_t sets) {
-  const size_t first = kFirstBlock + sets;
-  if (windows.size() > first) return windows[first].time.start_ns;
-  return windows.size() > kFirstBlock ? windows[kFirstBlock].time.start_ns : INT64_MIN;
 }
 
 template <typename T>
@@ -102,6 +96,14 @@ struct Part {
   int warmup = 0;
 };
 
+// Of sets that took turns: when the first turn of this one began, after the warm-up.
+std::optional<int64_t> first_turn_ns(const Trace& trace, uint32_t levels) {
+  for (const Window& window : trace.windows) {
+    if (window.levels == levels && window.round > 0) return window.time.start_ns;
+  }
+  return std::nullopt;
+}
+
 Part part_of(const Trace& trace, uint32_t levels, bool is_whole) {
   Part part;
   part.trace.path = trace.path;
@@ -110,8 +112,9 @@ Part part_of(const Trace& trace, uint32_t levels, bool is_whole) {
     if (window.levels == levels) windows.push_back(window.time);
   }
   const auto calls = those_in(trace.found.calls, windows);
-  int64_t steady_ns = trace.steady_ns;
-  if (steady_ns == INT64_MIN) steady_ns = steady_from_ns(those_in(trace.found.steps, windows));
+  const std::optional<int64_t> turn_ns = first_turn_ns(trace, levels);
+  const int64_t steady_ns =
+      turn_ns ? *turn_ns : steady_from_ns(those_in(trace.found.steps, windows));
   const auto first = std::find_if(calls.begin(), calls.end(), [steady_ns](const auto& call) {
     return call.start_ns >= steady_ns;
   });
@@ -127,13 +130,12 @@ Part part_of(const Trace& trace, uint32_t levels, bool is_whole) {
   return part;
 }
 
-// The blocks of the trace with the most steps.
+// The turns that this set had in the trace, as blocks: the rounds follow each other from the first.
 std::vector<store::BlockInfo> blocks_of(const Trace& trace, const store::RunTrace& part,
-                                        uint32_t levels, int warmup, size_t sets) {
+                                        uint32_t levels, int warmup) {
   std::vector<store::BlockInfo> blocks;
-  for (size_t i = kFirstBlock + sets; i + 1 < trace.windows.size(); ++i) {
-    const Window& window = trace.windows[i];
-    if (window.levels != levels) continue;
+  for (const Window& window : trace.windows) {
+    if (window.levels != levels || window.round == 0) continue;
     const auto calls = those_in(trace.found.calls, {window.time});
     store::BlockInfo block;
     const int first = calls.empty() ? 0 : static_cast<int>(calls[0].iteration);
@@ -141,32 +143,34 @@ std::vector<store::BlockInfo> blocks_of(const Trace& trace, const store::RunTrac
     block.first_iteration = first - part.warmup_iterations + warmup;
     block.iterations = static_cast<int>(calls.size());
     block.start_ns = window.time.start_ns;
-    block.duration_ns = window.time.end_ns - window.time.start_ns;
+    const int64_t end_ns = std::min(window.time.end_ns, trace.last_ns);
+    block.duration_ns = std::max<int64_t>(0, end_ns - window.time.start_ns);
     blocks.push_back(block);
   }
   return blocks;
 }
 
-RecordedRun run_of(const std::vector<Trace>& traces, uint32_t levels, size_t sets, bool is_whole) {
+RecordedRun run_of(const std::vector<Trace>& traces, uint32_t levels, bool is_whole) {
   RecordedRun run;
   run.info.levels = levels_text(levels);
   run.info.stopped_by = "end";
   const Trace* longest = nullptr;
+  size_t longest_part = 0;
   for (const Trace& trace : traces) {
     const bool has_any = std::any_of(trace.windows.begin(), trace.windows.end(),
                                      [levels](const Window& one) { return one.levels == levels; });
     if (!has_any) continue;
     Part part = part_of(trace, levels, is_whole);
     run.info.warmup_iterations = std::max(run.info.warmup_iterations, part.warmup);
-    run.traces.push_back(std::move(part.trace));
     if (longest == nullptr || trace.found.steps.size() > longest->found.steps.size()) {
       longest = &trace;
+      longest_part = run.traces.size();
     }
+    run.traces.push_back(std::move(part.trace));
   }
-  if (sets >= 2 && longest != nullptr) {
-    const auto part = std::find_if(run.traces.begin(), run.traces.end(),
-                                   [&](const auto& one) { return one.path == longest->path; });
-    run.info.blocks = blocks_of(*longest, *part, levels, run.info.warmup_iterations, sets);
+  if (longest != nullptr) {
+    run.info.blocks =
+        blocks_of(*longest, run.traces[longest_part], levels, run.info.warmup_iterations);
   }
   return run;
 }
@@ -196,35 +200,59 @@ size_t warmup_steps(std::span<const double> durations_ns) {
 }
 
 Result<std::vector<RecordedRun>> runs_of_traces(const std::vector<fs::path>& paths, uint32_t levels,
-                                                const std::vector<uint32_t>& sets,
                                                 int first_run_id) {
   std::vector<Trace> traces;
-  std::map<uint32_t, bool> found;  // sets of levels; deeper ones have higher bits
+  uint32_t seen = 0;
   for (const fs::path& path : paths) {
     XSP_TRY(const trace::Reader reader, trace::Reader::open(path));
-    Trace trace;
-    trace.path = path;
-    trace.windows = windows_of(reader.levels(), levels);
-    trace.found = correlate::find_steps(reader);
-    join_empty_windows(trace.found, levels, &trace.windows);
-    if (sets.size() >= 2) trace.steady_ns = steady_of_blocks(trace.windows, sets.size());
-    for (const Window& window : trace.windows) found[window.levels] = true;
+    Trace trace = {path, windows_of(reader.levels(), levels), correlate::find_steps(reader),
+                   reader.last_ns()};
+    seen |= trace.found.levels;
+    join_empty_windows(levels, &trace);
     traces.push_back(std::move(trace));
   }
+  // Sets that differ in what nobody recorded are one.
+  std::set<uint32_t> sets;  // deeper ones have higher bits
+  for (Trace& trace : traces) {
+    for (Window& window : trace.windows) {
+      if (window.levels > kAlways) window.levels &= kAlways | seen;
+      sets.insert(window.levels);
+    }
+  }
   std::vector<RecordedRun> runs;
-  for (const auto& [set, is_there] : found) {
-    RecordedRun run = run_of(traces, set, sets.size(), found.size() == 1);
+  std::set<fs::path> counted;
+  for (const uint32_t set : sets) {
+    RecordedRun run = run_of(traces, set, sets.size() == 1);
+    // What is recorded of a program that has nothing of it is known later: see AttachedCollectors.
+    if (sets.size() == 1) run.info.levels = levels_text(levels);
     run.info.run_id = first_run_id + static_cast<int>(runs.size());
     for (store::RunTrace& trace : run.traces) {
-      const bool is_first = std::none_of(runs.begin(), runs.end(), [&](const RecordedRun& other) {
-        return std::any_of(other.traces.begin(), other.traces.end(),
-                           [&](const store::RunTrace& one) { return one.path == trace.path; });
-      });
-      trace.has_losses = is_first;
+      trace.has_losses = counted.insert(trace.path).second;
     }
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+Status complete_steps(store::Database& database) {
+  return database.execute(
+      "UPDATE run SET iterations = (SELECT count(*) FROM span WHERE span.run_id = run.run_id "
+      "  AND level = 1 AND type = 'step') WHERE levels = 'application'");
+}
+
+Result<std::string> note_of_turns(store::Database& database) {
+  XSP_TRY(const store::Table table,
+          database.query("SELECT (SELECT count(*) FROM span WHERE level = 2), "
+                         "  (SELECT count(DISTINCT run_id) FROM block)"));
+  const auto number = [&table](size_t column) {
+    const auto* value = std::get_if<int64_t>(&table.rows[0][column]);
+    return value == nullptr ? 0 : *value;
+  };
+  // Without a model there is no level that a deeper one would slow.
+  if (number(0) == 0 || number(1) >= 2) return std::string();
+  return std::string(
+      "too few steps for levels to take turns: all were recorded at once, and the deep ones slow "
+      "those above: let it run for more steps, or use --leveled=runs");
 }
 
 }  // namespace xsp::evaluate

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/database.h"
 #include "store/ingest.h"
 
 namespace xsp::evaluate {
@@ -21,10 +22,14 @@ struct RecordedRun {
 };
 
 // `levels`: bits of what was to be recorded; what was recorded where a trace says nothing else.
-// `sets`: the sets that took turns in blocks of steps; fewer than 2: none did.
 Result<std::vector<RecordedRun>> runs_of_traces(const std::vector<std::filesystem::path>& traces,
-                                                uint32_t levels, const std::vector<uint32_t>& sets,
-                                                int first_run_id);
+                                                uint32_t levels, int first_run_id);
+
+// The runs in which nothing but steps was recorded: their iterations are these.
+Status complete_steps(store::Database& database);
+// Why not every level has numbers of its own, where sets of levels should have taken turns; empty:
+// all have. The runs are in the file.
+Result<std::string> note_of_turns(store::Database& database);
 
 // How many of the first steps are warm-up: what compiles, tunes and allocates. `durations_ns` in
 // the order of time.

@@ -13,8 +13,7 @@ namespace xsp::evaluate {
 Result<ImportOutcome> import_traces(const ImportRequest& request) {
   XSP_TRY(store::Database database, store::Database::create(request.output));
   ImportOutcome outcome;
-  XSP_TRY(const std::vector<RecordedRun> runs,
-          runs_of_traces(request.traces, request.levels, {}, 1));
+  XSP_TRY(const std::vector<RecordedRun> runs, runs_of_traces(request.traces, request.levels, 1));
   for (const RecordedRun& run : runs) {
     XSP_TRY(const store::IngestReport report, store::ingest(database, run.info, run.traces));
     outcome.spans += report.spans;

@@ -162,7 +162,7 @@ struct OpenHeader {
 struct LevelsMark {
   uint64_t ticks;
   uint32_t levels;  // bits
-  uint32_t unused;
+  uint32_t round;   // where sets of levels take turns: from 1; 0: they do not, or not yet
 };
 
 // ---- Tables

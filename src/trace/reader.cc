@@ -278,8 +278,8 @@ Status Reader::State::load_chunks() {
   }
   for (const auto& [mark, epoch] : level_marks) {
     const int64_t start_ns = timeline->unix_ns(mark.ticks, epoch);
-    levels.push_back(
-        {levels.empty() ? start_ns : std::max(start_ns, levels.back().start_ns), mark.levels});
+    levels.push_back({levels.empty() ? start_ns : std::max(start_ns, levels.back().start_ns),
+                      mark.levels, mark.round});
   }
   add_live_blocks(&open);
   for (const OpenStack& stack : open) add_open(stack);

@@ -83,6 +83,7 @@ struct Loss {
 struct LevelsFrom {
   int64_t start_ns = 0;
   uint32_t levels = 0;  // bits
+  uint32_t round = 0;   // where sets of levels take turns: from 1; 0: they do not, or not yet
 };
 
 // The times of some consecutive spans of a chunk.

@@ -17,7 +17,8 @@ class RunCudaTest : public XspTest {
   }
   Finished watch(const std::vector<std::string>& words, const std::string& levels = "all",
                  const std::map<std::string, std::string>& environment = {}) const {
-    std::vector<std::string> arguments = {"run", "--levels", levels, "-o", "t.xsp", "--"};
+    std::vector<std::string> arguments = {"run", "--leveled=no", "--levels", levels,
+                                          "-o",  "t.xsp",        "--"};
     arguments.push_back(XSP_FAKE_CUDA_PROGRAM);
     arguments.insert(arguments.end(), words.begin(), words.end());
     RunOptions options;

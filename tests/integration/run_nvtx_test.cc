@@ -14,8 +14,8 @@ class RunNvtxTest : public XspTest {
   }
   Finished watch(const std::vector<std::string>& words,
                  const std::map<std::string, std::string>& environment = {}) const {
-    std::vector<std::string> arguments = {"run",   "--levels", "all",           "-o",
-                                          "t.xsp", "--",       XSP_NVTX_PROGRAM};
+    std::vector<std::string> arguments = {"run", "--leveled=no", "--levels", "all",
+                                          "-o",  "t.xsp",        "--",       XSP_NVTX_PROGRAM};
     arguments.insert(arguments.end(), words.begin(), words.end());
     RunOptions options;
     options.environment = environment;

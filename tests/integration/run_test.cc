@@ -17,7 +17,7 @@ class RunTest : public XspTest {
 #endif
   }
   Finished watch(const std::vector<std::string>& command) const {
-    std::vector<std::string> arguments = {"run", "-o", "t.xsp", "--"};
+    std::vector<std::string> arguments = {"run", "--leveled=no", "-o", "t.xsp", "--"};
     arguments.insert(arguments.end(), command.begin(), command.end());
     return run(arguments);
   }
@@ -122,13 +122,14 @@ constexpr const char* kSteps =
     "import sys, time, xsp\n"
     "from xsp import _native\n"
     "for _ in range(int(sys.argv[1])):\n"
-    "    with xsp.span('work', level=xsp.MODEL): time.sleep(0.004)\n"
+    "    with xsp.span('work', level=xsp.MODEL), xsp.span('part', level=xsp.LAYER):\n"
+    "        time.sleep(0.004)\n"
     "    _native.step()\n";
 
 TEST_F(RunTest, OnlyTheWantedStepsAreRecorded) {
   write_file("steps.py", kSteps);
-  const Finished finished =
-      run({"run", "--steps", "4:9", "-o", "t.xsp", "--", "/usr/bin/python3", "steps.py", "20"});
+  const Finished finished = run({"run", "--leveled=no", "--steps", "4:9", "-o", "t.xsp", "--",
+                                 "/usr/bin/python3", "steps.py", "20"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   // A run for what was recorded, and one for the steps in which nothing was.
   const auto runs = query("t.xsp",
@@ -146,8 +147,8 @@ TEST_F(RunTest, OnlyTheWantedStepsAreRecorded) {
 
 TEST_F(RunTest, ADelayAndADurationCountFromTheProcesssStart) {
   write_file("steps.py", kSteps);
-  const Finished finished = run({"run", "--delay", "0.5", "--duration", "0.5", "-o", "t.xsp", "--",
-                                 "/usr/bin/python3", "steps.py", "400"});
+  const Finished finished = run({"run", "--leveled=no", "--delay", "0.5", "--duration", "0.5", "-o",
+                                 "t.xsp", "--", "/usr/bin/python3", "steps.py", "400"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto times = query(
       "t.xsp",
@@ -157,6 +158,59 @@ TEST_F(RunTest, ADelayAndADurationCountFromTheProcesssStart) {
   EXPECT_GE(times[0]["first"].get<double>(), 0.5);
   EXPECT_LE(times[0]["first"].get<double>(), 1.0);
   EXPECT_LE(times[0]["last"].get<double>(), 1.3);
+}
+
+TEST_F(RunTest, LevelsTakeTurnsInBlocksOfSteps) {
+  write_file("steps.py", kSteps);
+  const Finished finished = run({"run", "-o", "t.xsp", "--", "/usr/bin/python3", "steps.py", "60"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto runs = query("t.xsp",
+                          "SELECT levels, count(*) FILTER (level = 2) AS models, "
+                          "  count(*) FILTER (level = 3) AS layers, "
+                          "  (SELECT count(*) FROM block b WHERE b.run_id = run.run_id) AS blocks "
+                          "FROM run JOIN span USING (run_id) GROUP BY ALL ORDER BY levels");
+  ASSERT_EQ(runs.size(), 2u) << runs;
+  EXPECT_EQ(runs[0]["levels"], "application,model");
+  EXPECT_EQ(runs[0]["layers"], 0);
+  EXPECT_GE(runs[0]["models"], 15);
+  EXPECT_EQ(runs[1]["layers"], runs[1]["models"]);
+  EXPECT_GE(runs[1]["blocks"], 5);
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2"), 60);
+  // Too few for turns.
+  const Finished few = run({"run", "-o", "few.xsp", "--", "/usr/bin/python3", "steps.py", "3"});
+  EXPECT_NE(few.err.find("too few steps"), std::string::npos) << few.err;
+  EXPECT_EQ(scalar("few.xsp", "SELECT count(*) FROM span WHERE level = 3"), 3);
+}
+
+TEST_F(RunTest, ARunningProgramIsSwitchedOnAndOff) {
+  write_file("loop.py",
+             "import time, xsp\n"
+             "from xsp import _native\n"
+             "def steps_until(wanted):\n"
+             "    end = time.time() + 20\n"
+             "    while _native.is_recorded(xsp.MODEL) != wanted and time.time() < end: step()\n"
+             "def step():\n"
+             "    with xsp.span('work', level=xsp.MODEL): time.sleep(0.002)\n"
+             "    _native.step()\n"
+             "open('ready', 'w')\n"
+             "steps_until(True)\n"
+             "for _ in range(5): step()\n"
+             "open('seen', 'w')\n"
+             "steps_until(False)\n");
+  const std::string xsp = std::string(XSP_BIN_DIR) + "/xsp";
+  const Finished finished =
+      run({"run", "--leveled=no", "--delay", "1000", "-o", "t.xsp", "--", "sh", "-c",
+           "/usr/bin/python3 loop.py & while [ ! -e ready ]; do sleep 0.02; done; " + xsp +
+               " ctl status --format csv; " + xsp + " ctl start --pid $!; " +
+               "while [ ! -e seen ] && kill -0 $!; do sleep 0.02; done; " + xsp +
+               " ctl stop --run t.xsp; wait"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.out.find(",python3,none,"), std::string::npos) << finished.out;
+  const auto spans = query("t.xsp", "SELECT count(*) AS n FROM span WHERE level = 2");
+  EXPECT_GE(spans[0]["n"], 5) << finished.err;
+  EXPECT_GT(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'step'"), spans[0]["n"]);
+  EXPECT_EQ(run({"ctl", "start"}).status, 1);
+  EXPECT_EQ(run({"ctl"}).status, 2);
 }
 
 // ---- Python -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ class RunTorchTest : public XspTest {
   std::string watch(const std::string& program,
                     const std::vector<std::string>& options = {}) const {
     std::ofstream(folder / "program.py") << program;
-    std::vector<std::string> arguments = {"run", "-o", "t.xsp"};
+    std::vector<std::string> arguments = {"run", "--leveled=no", "-o", "t.xsp"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     arguments.insert(arguments.end(), {"--", kPython, "program.py"});
     const Finished finished = run(arguments);

@@ -19,7 +19,7 @@ int xsp_start(const xsp_options* options) {
 int xsp_stop(void) { return c::stop(); }
 void xsp_flush(void) { c::flush(); }
 int xsp_flush_within(uint32_t milliseconds) { return c::flush_within(milliseconds); }
-void xsp_set_levels(uint32_t levels) { c::set_levels(levels); }
+void xsp_set_levels(uint32_t levels) { c::set_levels(levels, 0); }
 
 uint32_t xsp_intern_site(uint32_t level, const char* name, const char* type) {
   return c::intern_site(level, name, type);

@@ -312,8 +312,8 @@ bool write_tables() {
   return true;
 }
 
-void write_levels(uint64_t ticks, uint32_t levels) {
-  const trace::LevelsMark mark = {ticks, levels, 0};
+void write_levels(uint64_t ticks, uint32_t levels, uint32_t round) {
+  const trace::LevelsMark mark = {ticks, levels, round};
   memcpy(session.drain->payload(), &mark, sizeof mark);
   append(ChunkType::kLevels, sizeof mark);
 }

@@ -197,7 +197,7 @@ int begin_recording(bool keeps_time_of_parent) {
   const Watcher* watcher = session.watcher;
   if (keeps_time_of_parent && watcher != nullptr) session.levels = watcher->levels_of_child();
   if (keeps_time_of_parent && session.has_switched) {
-    write_levels(session.first_ticks, session.levels);
+    write_levels(session.first_ticks, session.levels, 0);
   }
   __atomic_store_n(&xsp_recorded_levels, session.levels, __ATOMIC_RELAXED);
   session.given_levels = session.levels;
@@ -215,6 +215,7 @@ int start_locked(const xsp_options& options) {
   if (!is_power_of_two(ring) || ring < kRingBytesMin || ring > kRingBytesMax) return EINVAL;
   session.ring_bytes = ring;
   session.has_switched = false;
+  session.round = 0;
   session.file_bytes = options.file_bytes;
   if (!path_to_record(options.path, session.process_id, session.path, sizeof session.path)) {
     return ENAMETOOLONG;
@@ -345,16 +346,18 @@ int flush_within(uint32_t milliseconds) {
   return 0;
 }
 
-void set_levels(uint32_t levels) {
+void set_levels(uint32_t levels, uint32_t round) {
   KeepErrno keep_errno;
   prepare();
   Locked locked(&session.lock);
-  if (session.state == State::kRecording && levels != session.levels) {
-    if (!session.has_switched) write_levels(session.first_ticks, session.levels);
+  const bool is_new = levels != session.levels || round != session.round;
+  if (session.state == State::kRecording && is_new) {
+    if (!session.has_switched) write_levels(session.first_ticks, session.levels, 0);
     session.has_switched = true;
-    write_levels(read_ticks(session.tick_source), levels);
+    write_levels(read_ticks(session.tick_source), levels, round);
   }
   session.levels = levels;
+  session.round = round;
   if (session.state != State::kIdle) {
     __atomic_store_n(&xsp_recorded_levels, levels, __ATOMIC_RELAXED);
     session.given_levels |= levels;

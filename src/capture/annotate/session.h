@@ -53,6 +53,7 @@ struct Session {
   // Those of this recording so far, switched off or not; 0 while not recording. What others
   // measured is handed over later than it happened.
   std::atomic<uint32_t> given_levels{0};
+  uint32_t round = 0;
   bool has_switched = false;  // the trace says from when on which levels are recorded
   std::atomic<const Watcher*> watcher{nullptr};
   uint32_t ring_bytes = 0;
@@ -86,7 +87,8 @@ int start(const xsp_options& options);
 int stop();
 void flush();
 int flush_within(uint32_t milliseconds);
-void set_levels(uint32_t levels);
+// `round`: see trace::LevelsMark.
+void set_levels(uint32_t levels, uint32_t round);
 void count_loss(const char* source, const char* cause, uint64_t count);
 void get_counts(xsp_counts* counts);
 
@@ -116,7 +118,7 @@ void release_lane(trace::Lane* lane);
 // False if some of the tables could not be written: spans that need them cannot be, either.
 bool write_tables();
 // Says in the file that these levels are recorded from that moment on.
-void write_levels(uint64_t ticks, uint32_t levels);
+void write_levels(uint64_t ticks, uint32_t levels, uint32_t round);
 // Writes all that was emitted before the call.
 void drain_all();
 xsp_counts count_now();

@@ -113,6 +113,7 @@ extern "C" {
 void xsp_step(void) { c::end(XSP_STEP_MARK); }
 void xsp_step_begin(uint32_t kind) { c::begin(kind); }
 void xsp_step_end(uint32_t kind) { c::end(kind); }
+void xsp_switch_levels(uint32_t levels, uint32_t round) { c::set_levels(levels, round); }
 void xsp_set_watcher(const c::Watcher* watcher) { c::session.watcher = watcher; }
 
 }  // extern "C"

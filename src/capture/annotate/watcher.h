@@ -11,9 +11,9 @@ namespace xsp::capture {
 
 // Its functions allocate nothing, throw nothing, and return soon.
 struct Watcher {
-  // Every few milliseconds, on the drainer's thread; no lock is held. May call xsp_set_levels.
+  // Every few milliseconds, on the drainer's thread; no lock is held. May switch levels.
   void (*on_pass)();
-  // That step is about to begin, on its thread; no lock is held. May call xsp_set_levels.
+  // That step is about to begin, on its thread; no lock is held. May switch levels.
   void (*on_step)(uint32_t kind, uint64_t number);
   // What the child of a fork is to record now. Locks are held: it calls nothing of xsp.h.
   uint32_t (*levels_of_child)();
@@ -23,7 +23,11 @@ struct Watcher {
 
 }  // namespace xsp::capture
 
-// Not for programs. nullptr: nobody. The watcher stays where it is as long as the process lives.
+// Not for programs. Where there is a watcher, xsp_emit takes whatever may be recorded: a profiler
+// may tell later what happened while its levels were on. nullptr: nobody. The watcher stays where
+// it is as long as the process lives.
+extern "C" XSP_API void xsp_switch_levels(uint32_t levels,
+                                          uint32_t round);  // see trace::LevelsMark
 extern "C" XSP_API void xsp_set_watcher(const xsp::capture::Watcher* watcher);
 
 #endif  // XSP_CAPTURE_ANNOTATE_WATCHER_H_

@@ -2,71 +2,116 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
 
 namespace xsp::capture {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
+constexpr uint32_t kSets[] = {0, 4, 12, 44};
 
-// The levels in which each of so many steps of that length runs.
-std::vector<uint32_t> levels_of(Blocks* blocks, int steps, int64_t step_ns) {
+// Step by step, of those lengths: the levels and the round in which each runs.
+struct Ran {
   std::vector<uint32_t> levels;
-  for (int i = 0; i < steps; ++i) {
-    blocks->add_step(static_cast<uint64_t>(i), i * step_ns);
-    levels.push_back(blocks->levels());
+  std::vector<uint32_t> rounds;
+};
+Ran run_steps(Blocks* blocks, const std::vector<int64_t>& lengths_ns, uint32_t possible = ~0u) {
+  Ran ran;
+  int64_t now_ns = 0;
+  for (size_t i = 0; i < lengths_ns.size(); ++i) {
+    blocks->add_step(i, now_ns, possible);
+    ran.levels.push_back(blocks->levels());
+    ran.rounds.push_back(blocks->round());
+    now_ns += lengths_ns[i];
   }
-  return levels;
+  return ran;
 }
 
-TEST(Blocks, SetsTakeTurnsOnceTheProgramIsWarm) {
-  const uint32_t sets[] = {0, 4, 12};
-  Blocks blocks;
-  blocks.begin(3, sets);
-  const std::vector<uint32_t> levels = levels_of(&blocks, 140, 50 * kMs);
-  // A second of 50 ms each is warm-up; 200 ms are a block of 4.
-  EXPECT_EQ(blocks.block_steps(), 4u);
-  for (int i = 0; i < 140; ++i) {
-    const int block = (i - 20) / 4;
-    const uint32_t wanted = i < 20 ? 0 : sets[(block + 1) % 3];
-    EXPECT_EQ(levels[static_cast<size_t>(i)], wanted) << i;
-  }
-  EXPECT_EQ(blocks.number(), 30u);
+Ran run_steps(Blocks* blocks, size_t count, int64_t length_ns, uint32_t possible = ~0u) {
+  return run_steps(blocks, std::vector<int64_t>(count, length_ns), possible);
 }
 
-TEST(Blocks, ABlockHasSeveralStepsHoweverLongTheyAre) {
-  const uint32_t sets[] = {0, 4};
+TEST(Blocks, SetsTakeTurnsOnceStepsAreAlike) {
   Blocks blocks;
-  blocks.begin(2, sets);
-  const std::vector<uint32_t> levels = levels_of(&blocks, 14, 2000 * kMs);
-  EXPECT_EQ(blocks.block_steps(), Blocks::kBlockStepsMin);
-  const std::vector<uint32_t> wanted = {0, 0, 0, 0, 0, 4, 4, 4, 0, 0, 0, 4, 4, 4};
-  EXPECT_EQ(levels, wanted);
+  blocks.begin(3, kSets);
+  // The first compiles, the third tunes.
+  std::vector<int64_t> lengths(50, 20 * kMs);
+  lengths[0] = 300 * kMs;
+  lengths[2] = 100 * kMs;
+  const Ran ran = run_steps(&blocks, lengths);
+  // Steps 3 to 6 are the first four alike.
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(ran.levels[i], 12u) << i;
+    EXPECT_EQ(ran.rounds[i], 0u) << i;
+  }
+  // Of so few steps a block has three: every set has had some, several times.
+  for (size_t i = 7; i < 50; ++i) {
+    EXPECT_EQ(ran.levels[i], kSets[(i - 7) / 3 % 3]) << i;
+    EXPECT_EQ(ran.rounds[i], (i - 7) / 9 + 1) << i;
+  }
+}
+
+TEST(Blocks, GrowWithTheProgramsAgeUpToABound) {
+  Blocks blocks;
+  blocks.begin(2, kSets);
+  const Ran ran = run_steps(&blocks, 3000, 10 * kMs);
+  EXPECT_EQ(blocks.block_steps(), 20u);               // 200 ms
+  std::map<uint32_t, std::map<uint32_t, int>> steps;  // of each round and set
+  for (size_t i = 0; i < ran.levels.size(); ++i) ++steps[ran.rounds[i]][ran.levels[i]];
+  EXPECT_EQ(steps[1][0], 3);
+  steps.erase(0);
+  steps.erase(blocks.round());
+  for (const auto& [round, sets] : steps) EXPECT_EQ(sets.at(0), sets.at(4)) << round;
+}
+
+TEST(Blocks, HaveSeveralStepsHoweverLongTheyAre) {
+  Blocks blocks;
+  blocks.begin(2, kSets);
+  const Ran ran = run_steps(&blocks, 14, 2000 * kMs);
+  const std::vector<uint32_t> wanted = {4, 4, 4, 4, 4, 0, 0, 0, 4, 4, 4, 0, 0, 0};
+  EXPECT_EQ(ran.levels, wanted);
 }
 
 TEST(Blocks, AndNotTooManyHoweverShort) {
-  const uint32_t sets[] = {0, 4};
   Blocks blocks;
-  blocks.begin(2, sets);
-  levels_of(&blocks, 1000, 1000);
-  EXPECT_EQ(blocks.block_steps(), Blocks::kBlockStepsMax);
+  blocks.begin(2, kSets);
+  run_steps(&blocks, 100000, 1000);
+  EXPECT_LE(blocks.block_steps(), Blocks::kBlockStepsMax);
+  EXPECT_GE(blocks.block_steps(), 400u);
+}
+
+TEST(Blocks, StepsThatNeverAreAlikeDoNotWarmUpForEver) {
+  Blocks blocks;
+  blocks.begin(2, kSets);
+  std::vector<int64_t> lengths;
+  for (int i = 0; i < 60; ++i) lengths.push_back((i % 2 == 0 ? 10 : 40) * kMs);
+  const Ran ran = run_steps(&blocks, lengths);
+  EXPECT_EQ(ran.rounds[9], 0u);
+  EXPECT_EQ(ran.rounds[10], 1u);
+}
+
+TEST(Blocks, SetsThatDifferInWhatNobodyRecordsAreOne) {
+  Blocks blocks;
+  blocks.begin(4, kSets);
+  const Ran ran = run_steps(&blocks, 17, 20 * kMs, 15);
+  const std::vector<uint32_t> wanted = {44, 44, 44, 44, 44, 0, 0, 0, 4, 4, 4, 12, 12, 12, 0, 0, 0};
+  EXPECT_EQ(ran.levels, wanted);
 }
 
 TEST(Blocks, OneSetTakesNoTurns) {
-  const uint32_t sets[] = {12};
   Blocks blocks;
-  blocks.begin(1, sets);
-  for (const uint32_t levels : levels_of(&blocks, 100, 50 * kMs)) EXPECT_EQ(levels, 12u);
+  blocks.begin(1, kSets + 2);
+  for (const uint32_t levels : run_steps(&blocks, 100, 50 * kMs).levels) EXPECT_EQ(levels, 12u);
 }
 
 TEST(Blocks, OtherStepsWarmUpAnew) {
-  const uint32_t sets[] = {0, 4};
   Blocks blocks;
-  blocks.begin(2, sets);
-  levels_of(&blocks, 31, 50 * kMs);
-  ASSERT_NE(blocks.block_steps(), 0u);
+  blocks.begin(2, kSets);
+  run_steps(&blocks, 6, 50 * kMs);
+  ASSERT_EQ(blocks.levels(), 0u);
   blocks.restart();
-  EXPECT_EQ(blocks.levels(), 0u);
+  EXPECT_EQ(blocks.levels(), 4u);
   EXPECT_EQ(blocks.block_steps(), 0u);
 }
 

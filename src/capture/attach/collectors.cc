@@ -266,6 +266,13 @@ void set_collector_levels(uint32_t levels) {
   if (pthread_mutex_trylock(&state.mutex) == 0) unlock();
 }
 
+uint32_t collected_levels() {
+  uint32_t levels = 0;
+  const size_t count = __atomic_load_n(&state.count, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; i < count; ++i) levels |= state.running[i].levels;
+  return levels;
+}
+
 void stop_collectors() { stop_on_thread(nullptr); }
 
 void yield_collectors(const char* kind, const char* why) {

@@ -19,6 +19,8 @@ void start_collectors(const char* kind, uint32_t site);
 // Those that run record these levels from now on, as far as they were started with them. Waits for
 // nobody: a call of another thread that is under way sees to it.
 void set_collector_levels(uint32_t levels);
+// Bits of the levels that those which run were started with.
+uint32_t collected_levels();
 // Emits what is complete and ends those that run, on a thread of its own: the caller may have
 // interrupted a thread that holds a lock, and does not wait for longer than there is progress.
 void stop_collectors();

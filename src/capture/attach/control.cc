@@ -24,6 +24,11 @@ namespace {
 // A process whose steps are seen is switched between two of them, but not later than so.
 constexpr int64_t kStepWaitNs = 1'000'000'000;
 
+// Of the levels those that come through xsp.h, whatever collectors there are.
+constexpr uint32_t kWithoutCollectors =
+    XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL) |
+    XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
+
 struct Control {
   ControlPage* page = nullptr;
   ProcessSlot* slot = nullptr;
@@ -33,7 +38,9 @@ struct Control {
   std::atomic<bool> is_on{false};
   std::atomic<bool> is_busy{false};  // a thread is in here
   uint32_t levels = 0;               // being recorded
-  int64_t wanted_ns = 0;             // since when others are wanted; 0: they are not
+  uint32_t round = 0;                // of the sets that take turns; 0: they do not
+  uint32_t wanted_round = 0;
+  int64_t wanted_ns = 0;  // since when others are wanted; 0: they are not
   // Steps.
   uint32_t kind = 0;
   uint64_t step = 0;
@@ -123,10 +130,13 @@ uint32_t planned_levels() {
   const int64_t end_step = load(page.end_step);
   const int64_t step = static_cast<int64_t>(control.step);
   if (step < first_step || (end_step >= 0 && step >= end_step)) return 0;
-  return load(page.set_count) > 0 ? control.blocks.levels() : load(page.levels);
+  if (load(page.set_count) < 2) return load(page.levels);
+  control.wanted_round = control.blocks.round();
+  return control.blocks.levels();
 }
 
 uint32_t wanted_levels() {
+  control.wanted_round = 0;
   take_command(control.page->command, &control.commands_seen[0]);
   take_command(control.slot->command, &control.commands_seen[1]);
   if (!control.is_manual) return planned_levels();
@@ -135,11 +145,14 @@ uint32_t wanted_levels() {
 
 void switch_to(uint32_t levels) {
   control.wanted_ns = 0;
-  if (levels == control.levels) return;
+  const uint32_t round = control.wanted_round;
+  if (levels == control.levels && round == control.round) return;
+  const bool is_other = levels != control.levels;
   control.levels = levels;
+  control.round = round;
   store(&control.slot->levels, levels);
-  set_collector_levels(levels);
-  xsp_set_levels(levels);
+  if (is_other) set_collector_levels(levels);
+  xsp_switch_levels(levels, round);
 }
 
 void on_pass() {
@@ -166,10 +179,10 @@ void on_step(uint32_t kind, uint64_t number) {
   control.kind = kind;
   control.step = number;
   control.step_ns = now;
-  control.blocks.add_step(number, now);
+  control.blocks.add_step(number, now, kWithoutCollectors | collected_levels());
   store(&control.slot->step_kind, kind);
   store(&control.slot->steps, number + 1);
-  store(&control.slot->block, control.blocks.number());
+  store(&control.slot->round, control.blocks.round());
   switch_to(wanted_levels());
 }
 

@@ -36,7 +36,7 @@ struct ProcessSlot {
   int64_t start_ns;    // of the process, on CLOCK_MONOTONIC
   uint64_t steps;      // begun so far
   uint32_t step_kind;  // XSP_STEP_*; 0: none was seen
-  uint32_t block;      // of interleaved levels: blocks begun so far
+  uint32_t round;      // of sets that take turns: from 1
   Command command;
 };
 

@@ -120,12 +120,16 @@ Calls::Calls(const Library& library, CUpti_CallbackDomain domain) : library_(lib
 
 CUptiResult Calls::enable() const {
   if (enable_one_ == nullptr) return library_.call().cuptiActivityEnable(kind_);
+  // A CUPTI that is newer than the driver names calls which that driver does not have.
+  CUptiResult any = CUPTI_ERROR_INVALID_PARAMETER;
   for (CUpti_CallbackId id = 1; id < calls_.size(); ++id) {
     if (calls_[id].type == nullptr) continue;
     const CUptiResult result = enable_one_(id, 1);
+    if (result == CUPTI_ERROR_INVALID_PARAMETER) continue;
     if (result != CUPTI_SUCCESS) return result;
+    any = CUPTI_SUCCESS;
   }
-  return CUPTI_SUCCESS;
+  return any;
 }
 
 void Calls::disable() const {

@@ -174,6 +174,14 @@ TEST_F(TracingTest, SwitchesOnWhatIsAskedForAndOffAgain) {
   EXPECT_FALSE(fake_->is_subscribed);
 }
 
+TEST_F(TracingTest, CallsThatTheDriverDoesNotHaveAreLeftOut) {
+  fake_->unknown.insert({CUPTI_CB_DOMAIN_RUNTIME_API, fake::kGraphLaunch});
+  start(XSP_LEVELS_ALL);
+  EXPECT_EQ(fake_->calls.count({CUPTI_CB_DOMAIN_RUNTIME_API, fake::kGraphLaunch}), 0u);
+  EXPECT_EQ(fake_->calls.count({CUPTI_CB_DOMAIN_RUNTIME_API, fake::kLaunchKernel}), 1u);
+  stop();
+}
+
 TEST_F(TracingTest, ADefectIsSaidWhenItMatters) {
   ASSERT_EQ(start(), XSP_OK) << why_;
   stop();

@@ -8,7 +8,7 @@
 #   --programs  the build's tests/gpu, which is not installed; contract_test lies in the folder above it
 #   --out     where evaluations, logs and the table go: a new folder below the current one by default
 #   STAGE     build collector counters conformance models measure batches sweep packages operators devices memory
-#             truth cost faults attach; all of them by default
+#             energy truth cost faults attach; all of them by default
 #
 # Without a GPU it says so and ends with 0. Exit status 1: a check failed.
 set -uo pipefail
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#stages[@]} -gt 0 ] || stages=(build collector counters conformance models measure batches sweep packages
-  operators devices memory truth cost faults attach)
+  operators devices memory energy truth cost faults attach)
 if ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no NVIDIA GPU on this machine (nvidia-smi -L finds none)"
   exit 0
@@ -252,6 +252,17 @@ stage_memory() {
     median(duration_ns) FILTER (s.iteration < 3) / 1e3 AS three, median(duration_ns) FILTER (s.iteration >= 3) / 1e3 AS later
     FROM span s JOIN run r USING (run_id) WHERE s.level = 2 AND s.iteration >= 0 AND r.status = 'ok'
     AND coalesce(r.counters, '') = '' GROUP BY ALL)")"
+}
+
+# The energy of layers that are repeated alone adds up to that of the inference, but for what the caches change.
+stage_energy() {
+  local file="$out/resnet50-energy.xsp"
+  [ -e "$file" ] || profile resnet50.pt resnet50-energy --batch 64 --levels model,layer --counters energy,layer_energy \
+    --no-peaks --max-time 15
+  check "energy of layers adds up" energy_by_layer bash -c "'$tree/bin/xsp' analyze energy_by_layer '$file' --format csv |
+    awk -F, 'NR > 1 { layers = \$12; again = \$13; once = \$14 } END {
+      printf \"%d layers %.3f J, the inference repeated %.3f J, as it runs %.3f J\\n\", NR - 1, layers, again, once
+      exit NR < 100 || layers < 0.8 * again || layers > 1.2 * again }'"
 }
 
 stage_truth() {

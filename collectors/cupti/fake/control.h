@@ -31,9 +31,10 @@ struct Control {
   uint32_t version = 130001;
   CUptiResult subscribe_result = CUPTI_SUCCESS;
   std::map<CUpti_ActivityKind, CUptiResult>
-      refused;                 // what enabling a kind returns, if not success
-  int64_t clock_ahead_ns = 0;  // of CLOCK_REALTIME
-  size_t dropped = 0;          // records that the next question after them counts
+      refused;  // what enabling a kind returns, if not success
+  std::set<std::pair<CUpti_CallbackDomain, uint32_t>> unknown;  // calls that cannot be enabled
+  int64_t clock_ahead_ns = 0;                                   // of CLOCK_REALTIME
+  size_t dropped = 0;  // records that the next question after them counts
 
   // What the collector did.
   std::set<CUpti_ActivityKind> kinds;

@@ -87,6 +87,7 @@ uint64_t now(fake::Control* c) {
 }
 
 [[maybe_unused]] CUptiResult enable_call(CUpti_CallbackDomain domain, uint32_t id, uint8_t enable) {
+  if (control().unknown.count({domain, id}) != 0) return CUPTI_ERROR_INVALID_PARAMETER;
   if (enable != 0) {
     control().calls.insert({domain, id});
   } else {

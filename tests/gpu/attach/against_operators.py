@@ -69,7 +69,7 @@ def main(program):
 
     expected = json.loads(run(sys.executable, __file__, "--profiler").splitlines()[-1])
     expected = {name: n for name, n in expected.items() if not name.startswith(CALLS)}
-    run(program, "run", "--quiet", "-o", file, "--", sys.executable, __file__, "--xsp")
+    run(program, "run", "--leveled=no", "--quiet", "-o", file, "--", sys.executable, __file__, "--xsp")
     rows = ask(
         "SELECT s.type, count(*) AS calls FROM span s JOIN span m ON m.name = 'measured' "
         "WHERE s.level = 3 AND s.device IS NULL "

@@ -36,7 +36,8 @@ with tempfile.TemporaryDirectory() as folder:
             name, count, total = line.rstrip("\n").rsplit("\t", 2)
             theirs[plain(name)] = (int(count), int(total))
     file = folder + "/t.xsp"
-    subprocess.run([xsp, "run", "--quiet", "-o", file, "--", sys.executable, script], check=True,
+    watch = [xsp, "run", "--leveled=no", "--quiet", "-o", file, "--"]
+    subprocess.run([*watch, sys.executable, script], check=True,
                    stdout=subprocess.DEVNULL)
     text = subprocess.run([xsp, "query", file, KERNELS, "--format", "csv"], check=True,
                           capture_output=True, text=True).stdout

@@ -32,7 +32,8 @@ with tempfile.TemporaryDirectory() as folder:
         for name, levels in configurations.items():
             prefix = []
             if levels:
-                prefix = [options.xsp, "run", "--quiet", "--levels", levels, "-o", folder + "/t.xsp", "--"]
+                prefix = [options.xsp, "run", "--leveled=no", "--quiet", "--levels", levels]
+                prefix += ["-o", folder + "/t.xsp", "--"]
             run = subprocess.run(prefix + program, capture_output=True, text=True)
             if run.returncode != 0 or not run.stdout.strip():
                 print(name, "failed:", run.stderr.strip()[-200:])

@@ -136,7 +136,7 @@ def main(xsp, out):
     os.makedirs(out, exist_ok=True)
     failures = 0
     path = os.path.join(out, "library.xsp")
-    watch = [xsp, "run", "--quiet", "--levels"]
+    watch = [xsp, "run", "--leveled=no", "--quiet", "--levels"]
     plain = run(me + ["work"])
     watched = run(watch + ["application,model,layer,library,api,kernel", "-o", path, "--"] + me + ["work"])
     failures += plain != watched or not plain

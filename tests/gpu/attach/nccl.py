@@ -83,7 +83,7 @@ def main(xsp, out):
     checks = Checks()
     plain = run(me)
     levels = "application,model,layer,library,api,kernel"
-    watched = run([xsp, "run", "--quiet", "--levels", levels, "-o", path, "--"] + me)
+    watched = run([xsp, "run", "--leveled=no", "--quiet", "--levels", levels, "-o", path, "--"] + me)
     checks.expect(plain == watched and plain != "", f"results: {plain} | {watched}")
     calls = query(xsp, path, "SELECT s.process, s.name, max(a.value) FILTER (a.key = 'count') AS count, "
                              "max(a.value) FILTER (a.key = 'dtype') AS dtype, "

@@ -5,7 +5,7 @@ attach="$source_dir/tests/gpu/attach"
 # attach_program NAME PERCENT SCRIPT...: at least PERCENT of the device's time belongs to a module.
 attach_program() {
   local name=$1 least=$2 file="$out/attach_$1.xsp" log="$out/log/attach_$1.txt"; shift 2
-  if ! xsp run -o "$file" -- python3 "$@" >"$log" 2>&1; then
+  if ! xsp run --leveled=no -o "$file" -- python3 "$@" >"$log" 2>&1; then
     line FAILED "xsp run, $name" "$(tail -n 1 "$log" | cut -c1-150)"
     return
   fi
@@ -37,7 +37,8 @@ attach_programs() {
 attach_inside() {
   local alone watched
   alone=$(python3 "$attach/profiler_inside.py" 2>/dev/null)
-  watched=$(xsp run -o "$out/attach_inside.xsp" -- python3 "$attach/profiler_inside.py" 2>"$out/log/attach_inside.txt")
+  watched=$(xsp run --leveled=no -o "$out/attach_inside.xsp" -- \
+    python3 "$attach/profiler_inside.py" 2>"$out/log/attach_inside.txt")
   if [ "$alone" = "$watched" ]; then line ok "torch.profiler sees what it did" "$alone events"
   else line FAILED "torch.profiler sees what it did" "alone $alone, under xsp run $watched"; fi
   local said

@@ -248,7 +248,7 @@ CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
 CREATE OR REPLACE TEMP MACRO is_convolution(type) AS
   coalesce(type ILIKE '%conv%' AND NOT regexp_matches(type, '(triton_(poi|red|per|for)|cpp)_fused'), false);
 
--- What an operator of ONNX, of ONNX Runtime's fusions, of PyTorch, or of OpenCV computes. `rule` and `factor` give
+-- What an operator of ONNX, ONNX Runtime's fusions, PyTorch, OpenCV or TensorFlow computes. `rule` and `factor` give
 -- its flops: so many for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima
 -- and special functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
 -- and costs nothing; a fused activation neither. `moves` says what must cross the memory: all inputs and outputs, only
@@ -337,7 +337,19 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     -- ggml's.
     ('MUL_MAT', 'linear', 2, 'all'), ('ADD MUL', 'output', 1, 'all'), ('ROPE SILU SWIGLU', 'output', 3, 'all'),
     ('RMS_NORM', 'output', 4, 'all'), ('SOFT_MAX', 'output', 3, 'all'), ('CONT CPY DUP', 'none', 0, 'all'),
-    ('SET_ROWS', 'none', 0, 'all'), ('GET_ROWS', 'none', 0, 'gather')
+    ('SET_ROWS', 'none', 0, 'all'), ('GET_ROWS', 'none', 0, 'gather'),
+    -- TensorFlow's, whose images and weights have their channels last.
+    ('Conv2D _FusedConv2D _MklNativeConv2D _MklNativeFusedConv2D', 'conv_last', 2, 'all'),
+    ('_MklNativeConv2DWithBias _MklFusedConv2D _MklConv2D', 'conv_last', 2, 'all'),
+    ('DepthwiseConv2dNative _FusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
+    ('_MklNativeDepthwiseConv2dNative _MklNativeFusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
+    ('_FusedMatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _MklNativeMatMul', 'matmul', 2, 'all'),
+    ('_MklNativeFusedMatMul _MklNativeBatchMatMulV2 _MklNativeFusedBatchMatMulV2', 'matmul', 2, 'all'),
+    ('FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx', 'output', 2, 'all'),
+    ('SquaredDifference', 'output', 2, 'all'), ('BiasAdd AddV2 RealDiv', 'output', 1, 'all'),
+    ('AvgPool _MklNativeAvgPool', 'input', 1, 'all'), ('_MklNativeSoftmax', 'output', 3, 'all'),
+    ('Relu6 Rsqrt ConcatV2 Pack PadV2 _MklNativeMaxPool _MklNativeTranspose', 'none', 0, 'all'),
+    ('GatherV2 StridedSlice ReadVariableOp', 'none', 0, 'gather'), ('ExpandDims IdentityN', 'none', 0, 'view')
   ) AS t(operators, rule, factor, moves);
 
 -- The length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.
@@ -356,6 +368,9 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   -- convolution is added to its result.
   WHEN 'conv' THEN 2 * elements(o[1]) * elements(i[2][2:])
     + CASE WHEN len(i) >= 4 AND i[4] = o[1] THEN elements(o[1]) ELSE 0 END
+  -- Weights [kernel..., C / group, M], and [kernel..., C, M / C] of a depthwise one.
+  WHEN 'conv_last' THEN 2 * elements(o[1]) * elements(i[2][:-2])
+  WHEN 'depthwise_last' THEN 2 * elements(o[1]) * elements(i[2][:-3])
   WHEN 'conv_transpose' THEN 2 * elements(i[1]) * elements(i[2][2:])
   WHEN 'matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[2], o[1])
   WHEN 'linear' THEN 2 * elements(o[1]) * i[2][-1]

@@ -11,6 +11,8 @@
 #include "models/mxnet/writer.h"
 #include "models/onnx/shapes.h"
 #include "models/recipe.h"
+#include "models/stablehlo/writer.h"
+#include "models/tensorflow/writer.h"
 
 namespace xsp::models {
 namespace {
@@ -94,6 +96,8 @@ const std::vector<ModelFormat>& model_formats() {
       {"onnx", ".onnx", write_graph},
       {"caffe", ".caffemodel", write_caffe},
       {"mxnet", "-symbol.json", write_mxnet},
+      {"tensorflow", ".pb", write_tensorflow},
+      {"stablehlo", ".mlir", write_stablehlo},
   };
   return formats;
 }

@@ -40,23 +40,6 @@ std::string dtypes_json(const std::vector<Value>& values) {
   return json_strings(names);
 }
 
-// Threads for what overlaps: each node takes the first that is free.
-class Lanes {
- public:
-  explicit Lanes(uint32_t caller) : caller_(caller) {}
-  uint32_t thread(int64_t start_ns, int64_t end_ns) {
-    size_t lane = 0;
-    while (lane < free_ns_.size() && free_ns_[lane] > start_ns) ++lane;
-    if (lane == free_ns_.size()) free_ns_.push_back(0);
-    free_ns_[lane] = end_ns;
-    return lane == 0 ? caller_ : kOtherThreads + static_cast<uint32_t>(lane);
-  }
-
- private:
-  uint32_t caller_;
-  std::vector<int64_t> free_ns_;
-};
-
 }  // namespace
 
 Provenance::Provenance(const GraphDef& own)

@@ -19,8 +19,6 @@
 
 namespace xsp::tf {
 
-inline constexpr uint32_t kOtherThreads = 1u << 22;  // PID_MAX_LIMIT
-
 // A run, as it was recorded.
 struct Run {
   int64_t start_ns;  // UNIX time; its layers are clipped to it

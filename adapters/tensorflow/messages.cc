@@ -3,44 +3,13 @@
 #include <algorithm>
 
 #include "adapters/tensorflow/library.h"
-#include "models/wire.h"
+#include "models/wire_fields.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::tf {
 namespace {
 
-using models::wire::Cursor;
-using models::wire::Field;
-using models::wire::Source;
-
-constexpr uint32_t kLength = 2;
-
-// The fields of a message that is in memory.
-class Message {
- public:
-  explicit Message(Bytes bytes)
-      : bytes_(bytes), source_(bytes), cursor_(&source_, &problem_, 0, bytes.size()) {}
-
-  bool next() { return cursor_.next(&field_); }
-  uint32_t number() const { return field_.number; }
-  bool is(uint32_t number) const { return field_.number == number; }
-  // Of a field that holds bytes; empty: it holds a number.
-  Bytes body() const {
-    return field_.type == kLength ? bytes_.subspan(field_.begin, field_.size()) : Bytes();
-  }
-  std::string_view text() const {
-    const Bytes bytes = body();
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  int64_t integer() const { return static_cast<int64_t>(field_.value); }
-
- private:
-  Bytes bytes_;
-  std::string problem_;
-  Source source_;
-  Cursor cursor_;
-  Field field_;
-};
+using Message = models::wire::Fields;
 
 void read_shape(Bytes shape, Value* value) {
   value->has_shape = true;

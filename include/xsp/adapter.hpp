@@ -127,6 +127,27 @@ inline std::vector<InputShape> parse_input_shapes(std::string_view text) {
   return inputs;
 }
 
+// Threads for layers of which the framework does not say where they ran, in order of their
+// beginning: each takes the first that is free. The first is the thread that called; the others, of
+// layers that overlap, have numbers that no thread of Linux has.
+class Lanes {
+ public:
+  static constexpr uint32_t kOthers = 1u << 22;  // the kernel's PID_MAX_LIMIT
+
+  explicit Lanes(uint32_t caller) : caller_(caller) {}
+  uint32_t thread(int64_t start_ns, int64_t end_ns) {
+    size_t lane = 0;
+    while (lane < free_ns_.size() && free_ns_[lane] > start_ns) ++lane;
+    if (lane == free_ns_.size()) free_ns_.push_back(0);
+    free_ns_[lane] = end_ns;
+    return lane == 0 ? caller_ : kOthers + static_cast<uint32_t>(lane);
+  }
+
+ private:
+  uint32_t caller_;
+  std::vector<int64_t> free_ns_;  // of each lane: when its last layer ended
+};
+
 }  // namespace xsp
 
 #endif  // XSP_ADAPTER_HPP_

@@ -107,7 +107,9 @@ Finding framework_finding(const evaluate::Framework& framework) {
   if (framework.probe.ok()) {
     const evaluate::Probe& probe = *framework.probe;
     return {"framework", framework.name, kAvailable,
-            probe.version + " on " + joined(probe.devices) + ", " + probe.library, ""};
+            probe.version + " on " + joined(probe.devices) + ", opens " + joined(probe.formats) +
+                ", " + probe.library,
+            ""};
   }
   return not_available("framework", framework.name, framework.probe.error().text, "");
 }

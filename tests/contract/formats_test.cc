@@ -20,6 +20,7 @@ constexpr float kTolerance = 1e-5f;
 struct Case {
   std::string format;
   std::string adapter;
+  size_t batch = 2;
 };
 
 bool can_run(const std::string& adapter) {
@@ -30,10 +31,10 @@ bool can_run(const std::string& adapter) {
 }
 
 // The results of a model, on the inputs that the worker makes.
-std::vector<float> results(const std::string& adapter, const std::string& model) {
+std::vector<float> results(const std::string& adapter, const std::string& model, size_t batch) {
   Scratch folder;
-  WorkerProcess worker(
-      {"--adapter", adapter_path(adapter), "--model", model, "--levels", "model", "--batch", "2"});
+  WorkerProcess worker({"--adapter", adapter_path(adapter), "--model", model, "--levels", "model",
+                        "--batch", std::to_string(batch)});
   EXPECT_EQ(worker.reply()[0], "ready");
   worker.send("run\t1");
   EXPECT_EQ(worker.reply()[0], "ran");
@@ -63,9 +64,9 @@ TEST_P(Formats, ComputeWhatTheOnnxFileDoes) {
     ASSERT_TRUE(status.ok()) << status.error().text;
     if (format.name == GetParam().format) own = stem + format.ending;
   }
-  const std::vector<float> expected = results("onnxruntime", stem + ".onnx");
-  const std::vector<float> found = results(GetParam().adapter, own);
-  ASSERT_EQ(expected.size(), 2u * 1000);
+  const std::vector<float> expected = results("onnxruntime", stem + ".onnx", GetParam().batch);
+  const std::vector<float> found = results(GetParam().adapter, own, GetParam().batch);
+  ASSERT_EQ(expected.size(), GetParam().batch * 1000);
   ASSERT_EQ(found.size(), expected.size());
   float largest = 0;
   for (const float value : expected) largest = std::max(largest, std::abs(value));
@@ -75,7 +76,9 @@ TEST_P(Formats, ComputeWhatTheOnnxFileDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Formats,
-                         testing::Values(Case{"caffe", "opencv_dnn"}, Case{"mxnet", "mxnet"}),
+                         testing::Values(Case{"caffe", "opencv_dnn"}, Case{"mxnet", "mxnet"},
+                                         Case{"tensorflow", "tensorflow"},
+                                         Case{"stablehlo", "pjrt", 1}),
                          [](const auto& instance) { return instance.param.format; });
 
 }  // namespace

@@ -1,0 +1,297 @@
+// The adapter `pjrt`: XLA by PJRT's C interface. Models are StableHLO, as text or as bytecode,
+// which JAX, PyTorch/XLA and TensorFlow export; `xsp models build NAME --format stablehlo` writes
+// one.
+//
+// XLA compiles the model when it is opened; run() executes it once and waits for the device. Layers
+// are the instructions of the program that XLA made, most of them fused of several layers of the
+// model, which they name. They come from the plugin's own profiler, which the plugin for CUDA has.
+// The one for the CPU has none: there, layers are not measured.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "adapters/pjrt/layers.h"
+#include "adapters/pjrt/plugin.h"
+#include "adapters/pjrt/session.h"
+#include "xsp/adapter.hpp"
+
+namespace {
+
+using xsp::fail;
+using xsp::guarded;
+using xsp::pjrt::Plugin;
+using xsp::pjrt::plugin;
+using xsp::pjrt::Problem;
+using xsp::pjrt::Session;
+
+// Of the profiler, which keeps its events in memory: some 200 bytes each.
+constexpr uint64_t kEventsMax = 2'000'000;
+
+struct Described {
+  std::vector<xsp_tensor_info> infos;
+
+  void add(const xsp::pjrt::Port& port) {
+    infos.push_back({sizeof(xsp_tensor_info), port.name.c_str(), port.dtype,
+                     static_cast<uint32_t>(port.dimensions.size()), port.dimensions.data(),
+                     nullptr});
+  }
+};
+
+}  // namespace
+
+struct xsp_model {
+  const xsp_host* host = nullptr;
+  Session session;
+  std::optional<xsp::pjrt::Layers> layers;        // there if they are recorded
+  std::unique_ptr<xsp::pjrt::Profiler> profiler;  // on from the first run to flush()
+  int64_t profile_start_ns = 0;
+  std::vector<xsp::pjrt::Run> recorded;
+  Described inputs;
+  Described outputs;
+  bool has_inputs = false;
+  // What results() points to.
+  std::vector<std::vector<std::byte>> values;
+  std::vector<xsp_tensor> results;
+};
+
+namespace {
+
+// What is here: the plugins that load.
+struct Present {
+  std::string version, library, devices;
+};
+
+xsp_status probe(const xsp_host* host, xsp_probe* probe) {
+  return guarded(host, [&] {
+    static const Present& present = *[] {
+      auto* found = new Present;
+      for (const char* kind : {"cpu", "cuda"}) {
+        const Plugin& one = plugin(kind);
+        if (!one.absent.empty()) continue;
+        if (found->version.empty()) found->version = one.version;
+        if (found->library.empty()) found->library = one.path;
+        found->devices += (found->devices.empty() ? "" : ",") + one.kind;
+      }
+      return found;
+    }();
+    if (present.devices.empty()) return fail(host, XSP_NOT_AVAILABLE, plugin("cpu").absent);
+    xsp::fill(probe, xsp_probe{0, present.version.c_str(), present.library.c_str(),
+                               present.devices.c_str(), ".mlir,.mlirbc,.stablehlo"});
+    return XSP_OK;
+  });
+}
+
+xsp_status choose_plugin(const xsp_host* host, const xsp_open_options& options,
+                         const Plugin** chosen) {
+  const std::string device = options.device;
+  const bool is_cpu = device == "cpu";
+  if (!is_cpu && device != "cuda" && device != "cuda:0") {
+    return fail(host, XSP_NOT_AVAILABLE,
+                "device " + device + ": not available: XLA runs on cpu, cuda or cuda:0 here");
+  }
+  for (size_t i = 0; i < options.option_count; ++i) {
+    return fail(host, XSP_FAILED,
+                std::string("option ") + options.options[i].key +
+                    ": unknown: pjrt has none: XLA's own are set by XLA_FLAGS");
+  }
+  *chosen = &plugin(is_cpu ? "cpu" : "cuda");
+  if ((*chosen)->absent.empty()) return XSP_OK;
+  return fail(host, XSP_NOT_AVAILABLE, (*chosen)->absent);
+}
+
+// The model's text; fails for what cannot be one.
+xsp_status read_file(const xsp_host* host, const std::string& path, std::string* code) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    const int error = errno;
+    const std::string why = error == 0 ? "it is empty" : std::strerror(error);
+    return fail(host, XSP_BAD_MODEL, path + ": cannot be read: " + why + ": check its name");
+  }
+  *code = std::move(text).str();
+  return XSP_OK;
+}
+
+void record_layers(xsp_model* model, const xsp_open_options& options) {
+  if ((options.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) == 0) return;
+  const Plugin& chosen = *model->session.plugin();
+  if (chosen.profiler == nullptr) {
+    xsp::note(model->host, "layers: not measured: XLA's plugin for " + chosen.kind + " (" +
+                               chosen.version + ") has no profiler");
+    return;
+  }
+  constexpr uint32_t kDevice = XSP_LEVEL_BIT(XSP_LEVEL_API) | XSP_LEVEL_BIT(XSP_LEVEL_KERNEL);
+  if ((options.levels & kDevice) != 0) {
+    xsp::note(model->host,
+              "layers: not measured together with kernels: XLA's profiler and xsp's need CUPTI, "
+              "which serves one of them");
+    return;
+  }
+  model->layers.emplace(model->session.take_program());
+}
+
+xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model** result) {
+  return guarded(host, [&] {
+    const auto options = xsp::whole(given);
+    const Plugin* chosen = nullptr;
+    std::string code;
+    xsp_status status = choose_plugin(host, options, &chosen);
+    if (status == XSP_OK) status = read_file(host, options.path, &code);
+    if (status != XSP_OK) return status;
+    auto model = std::make_unique<xsp_model>();
+    model->host = host;
+    status = model->session.open(host, *chosen, options, code);
+    if (status != XSP_OK) return status;
+    for (const auto& port : model->session.inputs()) model->inputs.add(port);
+    for (const auto& port : model->session.outputs()) model->outputs.add(port);
+    record_layers(model.get(), options);
+    if (options.model_site != 0) {
+      xsp_site_attribute(options.model_site, "provider", ("XLA " + chosen->kind).c_str());
+    }
+    *result = model.release();
+    return XSP_OK;
+  });
+}
+
+xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->inputs.infos.data();
+  *count = model->inputs.infos.size();
+  return XSP_OK;
+}
+
+xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
+  *infos = model->outputs.infos.data();
+  *count = model->outputs.infos.size();
+  return XSP_OK;
+}
+
+xsp_status bad_input(xsp_model* model, const char* name, const std::string& why) {
+  return fail(model->host, XSP_BAD_INPUT,
+              std::string("input '") + name + "': " + why + ": see the model's signature");
+}
+
+xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
+  return guarded(model->host, [&] {
+    model->has_inputs = false;
+    const auto& infos = model->inputs.infos;
+    std::vector<bool> is_set(infos.size(), false);
+    for (size_t i = 0; i < count; ++i) {
+      const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
+      size_t index = 0;
+      while (index < infos.size() && std::strcmp(infos[index].name, tensor.name) != 0) ++index;
+      if (index == infos.size()) {
+        return bad_input(model, tensor.name, "the model has no such input");
+      }
+      const std::string why = xsp::mismatch(infos[index], tensor);
+      if (!why.empty()) return bad_input(model, tensor.name, why);
+      const Problem problem = model->session.set_input(index, tensor);
+      if (problem) return bad_input(model, tensor.name, problem.text);
+      is_set[index] = true;
+    }
+    for (size_t i = 0; i < is_set.size(); ++i) {
+      if (!is_set[i]) return bad_input(model, infos[i].name, "it is missing");
+    }
+    model->has_inputs = true;
+    return XSP_OK;
+  });
+}
+
+xsp_status start_profiler(xsp_model* model) {
+  model->profiler = std::make_unique<xsp::pjrt::Profiler>(*model->session.plugin());
+  model->profile_start_ns = xsp_now_ns();
+  const std::string problem = model->profiler->start();
+  if (problem.empty()) return XSP_OK;
+  return fail(model->host, XSP_FAILED,
+              "XLA's profiler: " + problem + ": choose the levels model and layer alone");
+}
+
+xsp_status run(xsp_model* model) {
+  if (!model->has_inputs) return bad_input(model, "", "inputs are not set");
+  return guarded(model->host, [&] {
+    if (model->layers && model->profiler == nullptr) {
+      const xsp_status status = start_profiler(model);
+      if (status != XSP_OK) return status;
+    }
+    const int64_t start_ns = model->layers ? xsp_now_ns() : 0;
+    if (const Problem problem = model->session.run()) {
+      const bool is_memory = problem.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
+      return fail(
+          model->host, is_memory ? XSP_OUT_OF_MEMORY : XSP_FAILED,
+          "run: " + problem.text +
+              (is_memory ? ": export the model with a smaller batch" : ": export the model again"));
+    }
+    if (model->layers) {
+      model->recorded.push_back({start_ns, xsp_now_ns(), static_cast<uint32_t>(gettid())});
+    }
+    return XSP_OK;
+  });
+}
+
+xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) {
+  return guarded(model->host, [&] {
+    model->results.clear();
+    if (const Problem problem = model->session.results(&model->values)) {
+      return fail(model->host, XSP_FAILED, "results: " + problem.text);
+    }
+    for (size_t i = 0; i < model->values.size(); ++i) {
+      const xsp_tensor_info& info = model->outputs.infos[i];
+      model->results.push_back({sizeof(xsp_tensor), info.name, info.dtype, info.rank,
+                                info.dimensions, model->values[i].data(), model->values[i].size()});
+    }
+    *tensors = model->results.data();
+    *count = model->results.size();
+    return XSP_OK;
+  });
+}
+
+xsp_status flush(xsp_model* model) {
+  return guarded(model->host, [&] {
+    if (model->profiler == nullptr) return XSP_OK;
+    std::vector<uint8_t> space;
+    const std::string problem = model->profiler->collect(&space);
+    model->profiler.reset();
+    if (!problem.empty()) return fail(model->host, XSP_FAILED, "XLA's profiler: " + problem);
+    model->layers->emit(model->recorded, xsp::pjrt::read_space(space), model->profile_start_ns);
+    model->recorded.clear();
+    return XSP_OK;
+  });
+}
+
+void close(xsp_model* model) { delete model; }
+
+uint64_t runs_max(xsp_model* model) {
+  if (!model->layers) return 0;
+  return std::max<uint64_t>(kEventsMax / (model->layers->program().instructions.size() + 1), 1);
+}
+
+}  // namespace
+
+extern "C" {
+XSP_API extern const xsp_adapter xsp_adapter_entry;
+const xsp_adapter xsp_adapter_entry = {
+    .struct_size = sizeof(xsp_adapter),
+    .abi = XSP_PLUGIN_ABI,
+    .name = "pjrt",
+    .help = "xsp doctor --install pjrt, for the CPU; pip install jax-cuda13-pjrt for GPUs",
+    .probe = probe,
+    .open = open,
+    .inputs = inputs,
+    .outputs = outputs,
+    .set_inputs = set_inputs,
+    .run = run,
+    .results = results,
+    .flush = flush,
+    .close = close,
+    .runs_max = runs_max,
+    .record_details = nullptr,
+};
+}

@@ -1,0 +1,13 @@
+# XLA by PJRT's C interface: a header is needed to build; the plugin is loaded at run time (adapters/pjrt/plugin.h).
+xsp_dep(pjrt-header pjrt_header)
+target_include_directories(${target} SYSTEM PRIVATE "${pjrt_header}/xla_plugins/xla_cpu_pjrt/include")
+# The header is C: in C++, a member named as its type is wrong. This makes it a warning, and -Werror keeps ours out.
+set(pjrt_options -fpermissive)
+target_compile_options(${target} PRIVATE ${pjrt_options})
+target_link_libraries(${target} PRIVATE xsp_models ${CMAKE_DL_LIBS})
+file(GLOB pjrt_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/pjrt/*_test.cc")
+xsp_test(adapters_pjrt_test SOURCES ${pjrt_tests} ${parts} LIBRARIES xsp_models xsp_annotate ${CMAKE_DL_LIBS})
+if(TARGET adapters_pjrt_test)
+  target_compile_options(adapters_pjrt_test PRIVATE ${pjrt_options})
+  target_include_directories(adapters_pjrt_test SYSTEM PRIVATE "${pjrt_header}/xla_plugins/xla_cpu_pjrt/include")
+endif()

@@ -1,0 +1,42 @@
+// Layers: a span for every instruction of HLO that the device executed, from the start of the first
+// to the end of the last kernel that it has in a row on a stream.
+#ifndef XSP_ADAPTERS_PJRT_LAYERS_H_
+#define XSP_ADAPTERS_PJRT_LAYERS_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "adapters/pjrt/profiler.h"
+#include "adapters/pjrt/program.h"
+
+namespace xsp::pjrt {
+
+// A run that was recorded: its layers are clipped to it.
+struct Run {
+  int64_t start_ns;  // UNIX time
+  int64_t end_ns;
+  uint32_t thread;  // that called
+};
+
+class Layers {
+ public:
+  explicit Layers(Program program) : program_(std::move(program)) {}
+
+  const Program& program() const { return program_; }
+  // Emits the layers of runs, in order; `profile_start_ns` is when the profiler was started. Events
+  // outside of all runs are left out.
+  void emit(const std::vector<Run>& runs, std::vector<DeviceEvent> events,
+            int64_t profile_start_ns);
+
+ private:
+  uint32_t site(const DeviceEvent& event);
+
+  Program program_;
+  std::unordered_map<std::string, uint32_t> sites_;
+};
+
+}  // namespace xsp::pjrt
+
+#endif  // XSP_ADAPTERS_PJRT_LAYERS_H_

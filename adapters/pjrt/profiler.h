@@ -1,0 +1,51 @@
+// A plugin's own profiler: what the device executed, and for which instruction of HLO.
+//
+// The profiler is the plugin's extension of PJRT; its record is an XSpace (tsl/profiler/protobuf/
+// xplane.proto, whose field numbers are used here). On a GPU it is a client of CUPTI, of which a
+// process has one: it is not for runs in which xsp's collector watches kernels.
+#ifndef XSP_ADAPTERS_PJRT_PROFILER_H_
+#define XSP_ADAPTERS_PJRT_PROFILER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "adapters/pjrt/plugin.h"
+
+namespace xsp::pjrt {
+
+// Something that a device executed.
+struct DeviceEvent {
+  std::string name;    // of the kernel or copy
+  std::string hlo_op;  // the instruction that it belongs to; "": not said
+  std::string line;    // "Stream #13(Compute)"
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+// Those of the planes of devices, in order of their beginning. Times are UNIX time, or count from
+// the profiler's start.
+std::vector<DeviceEvent> read_space(std::span<const uint8_t> space);
+
+// One recording, from start to collect.
+class Profiler {
+ public:
+  explicit Profiler(const Plugin& plugin) : plugin_(plugin) {}
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  // Errors are one line; "": it went well.
+  std::string start();
+  std::string collect(std::vector<uint8_t>* space);
+
+ private:
+  const Plugin& plugin_;
+  void* profiler_ = nullptr;
+  bool is_on_ = false;
+};
+
+}  // namespace xsp::pjrt
+
+#endif  // XSP_ADAPTERS_PJRT_PROFILER_H_

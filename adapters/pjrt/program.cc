@@ -1,0 +1,192 @@
+#include "adapters/pjrt/program.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/wire_fields.h"
+#include "xsp/plugin.hpp"
+
+namespace xsp::pjrt {
+namespace {
+
+using Message = models::wire::Fields;
+
+constexpr std::pair<int, uint32_t> kTypes[] = {
+    {1, XSP_BOOL},     {2, XSP_INT8},     {3, XSP_INT16},    {4, XSP_INT32},  {5, XSP_INT64},
+    {6, XSP_UINT8},    {7, XSP_UINT16},   {8, XSP_UINT32},   {9, XSP_UINT64}, {10, XSP_FLOAT16},
+    {11, XSP_FLOAT32}, {12, XSP_FLOAT64}, {16, XSP_BFLOAT16}};
+
+// ShapeProto; of a tuple, its parts.
+void read_shape(Bytes shape, std::vector<Value>* values) {
+  Value value;
+  bool is_tuple = false;
+  for (Message message(shape); message.next();) {
+    if (message.is(2)) value.type = static_cast<int>(message.integer());
+    if (message.is(3)) message.integers([&](int64_t size) { value.dimensions.push_back(size); });
+    if (message.is(4)) {
+      is_tuple = true;
+      read_shape(message.body(), values);
+    }
+  }
+  if (!is_tuple) values->push_back(std::move(value));
+}
+
+// An instruction as it is on the wire.
+struct Raw {
+  Instruction instruction;
+  int64_t id = 0;
+  int64_t parameter = -1;
+  std::vector<int64_t> called;  // computations
+};
+
+// A location "jit(f)/layer1/conv" as JAX makes it, or "layer1/conv".
+std::string source_of(Bytes metadata) {
+  std::string name;
+  for (Message message(metadata); message.next();) {
+    if (message.is(2)) name = valid_utf8(message.text());
+  }
+  return name;
+}
+
+Raw read_instruction(Bytes proto) {
+  Raw raw;
+  std::string target;
+  for (Message message(proto); message.next();) {
+    switch (message.number()) {
+      case 1:
+        raw.instruction.name = valid_utf8(message.text());
+        break;
+      case 2:
+        raw.instruction.opcode = message.text();
+        break;
+      case 3:
+        read_shape(message.body(), &raw.instruction.outputs);
+        break;
+      case 7: {
+        std::string source = source_of(message.body());
+        if (!source.empty()) raw.instruction.sources = {std::move(source)};
+        break;
+      }
+      case 9:
+        raw.parameter = message.integer();
+        break;
+      case 28:
+        target = message.text();
+        break;
+      case 35:
+        raw.id = message.integer();
+        break;
+      case 36:
+        message.integers([&](int64_t id) { raw.instruction.operands.push_back(id); });
+        break;
+      case 38:
+        message.integers([&](int64_t id) { raw.called.push_back(id); });
+        break;
+      default:
+        break;
+    }
+  }
+  raw.instruction.is_constant = raw.instruction.opcode == "constant";
+  if (raw.instruction.opcode == "parameter" && raw.parameter < 0) raw.parameter = 0;
+  if (raw.instruction.opcode == "custom-call" && !target.empty()) raw.instruction.opcode = target;
+  return raw;
+}
+
+struct Computation {
+  int64_t id = 0;
+  std::vector<Raw> raw;
+};
+
+Computation read_computation(Bytes proto) {
+  Computation computation;
+  for (Message message(proto); message.next();) {
+    if (message.is(2)) computation.raw.push_back(read_instruction(message.body()));
+    if (message.is(5)) computation.id = message.integer();
+  }
+  return computation;
+}
+
+using Computations = std::unordered_map<int64_t, const Computation*>;
+
+// Adds the sources of all that a computation does; `depth` ends what calls itself.
+void add_sources(const Computations& all, int64_t id, int depth, std::vector<std::string>* names) {
+  const auto found = all.find(id);
+  if (found == all.end() || depth > 8) return;
+  for (const Raw& raw : found->second->raw) {
+    if (raw.instruction.opcode == "parameter") continue;
+    for (const std::string& source : raw.instruction.sources) {
+      if (std::find(names->begin(), names->end(), source) == names->end()) {
+        names->push_back(source);
+      }
+    }
+    for (const int64_t called : raw.called) add_sources(all, called, depth + 1, names);
+  }
+}
+
+void read_parameters(Bytes program_shape, Program* program) {
+  for (Message message(program_shape); message.next();) {
+    if (message.is(1)) read_shape(message.body(), &program->parameters);
+  }
+}
+
+}  // namespace
+
+uint32_t dtype_of(int type) {
+  for (const auto& [theirs, ours] : kTypes) {
+    if (theirs == type) return ours;
+  }
+  return 0;
+}
+
+int type_of(uint32_t dtype) {
+  for (const auto& [theirs, ours] : kTypes) {
+    if (ours == dtype) return theirs;
+  }
+  return 0;
+}
+
+int64_t Value::bytes() const {
+  int64_t bytes = static_cast<int64_t>(dtype_bytes(dtype_of(type)));
+  if (bytes == 0) return -1;
+  for (const int64_t size : dimensions) {
+    if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) return -1;
+  }
+  return bytes;
+}
+
+Program read_program(Bytes hlo_module) {
+  Program program;
+  std::vector<Computation> computations;
+  int64_t entry = 0;
+  for (Message message(hlo_module); message.next();) {
+    if (message.is(1)) program.name = valid_utf8(message.text());
+    if (message.is(3)) computations.push_back(read_computation(message.body()));
+    if (message.is(4)) read_parameters(message.body(), &program);
+    if (message.is(6)) entry = message.integer();
+  }
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    program.parameter_names.push_back("arg" + std::to_string(i));
+  }
+  Computations by_id;
+  for (const Computation& one : computations) by_id.emplace(one.id, &one);
+  for (const Computation& one : computations) {
+    for (const Raw& raw : one.raw) {
+      Instruction instruction = raw.instruction;
+      const auto parameter = static_cast<size_t>(raw.parameter);
+      if (instruction.opcode == "parameter" && one.id == entry &&
+          parameter < program.parameter_names.size() && !instruction.sources.empty()) {
+        program.parameter_names[parameter] = instruction.sources[0];
+      }
+      if (!raw.called.empty()) {
+        std::vector<std::string> sources;
+        for (const int64_t called : raw.called) add_sources(by_id, called, 0, &sources);
+        if (!sources.empty()) instruction.sources = std::move(sources);
+      }
+      program.by_name.emplace(instruction.name, raw.id);
+      program.instructions.emplace(raw.id, std::move(instruction));
+    }
+  }
+  return program;
+}
+
+}  // namespace xsp::pjrt

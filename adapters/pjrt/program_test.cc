@@ -1,0 +1,106 @@
+#include "adapters/pjrt/program.h"
+
+#include <gtest/gtest.h>
+
+#include "adapters/pjrt/profiler.h"
+#include "models/wire.h"
+
+namespace xsp::pjrt {
+namespace {
+
+using models::wire::put_bytes;
+using models::wire::put_integer;
+
+Bytes bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+std::string message(std::initializer_list<std::pair<uint32_t, std::string>> fields) {
+  std::string text;
+  for (const auto& [number, body] : fields) put_bytes(&text, number, body);
+  return text;
+}
+
+std::string shape(int type, const std::vector<int64_t>& sizes) {
+  std::string text;
+  put_integer(&text, 2, type);
+  for (const int64_t size : sizes) put_integer(&text, 3, size);
+  return text;
+}
+
+std::string instruction(const std::string& name, const std::string& opcode, int64_t id,
+                        const std::string& location, const std::vector<int64_t>& operands = {},
+                        int64_t called = -1) {
+  std::string text = message({{1, name}, {2, opcode}, {3, shape(11, {2, 3})}});
+  if (!location.empty()) put_bytes(&text, 7, message({{2, location}}));
+  put_integer(&text, 35, id);
+  for (const int64_t operand : operands) put_integer(&text, 36, operand);
+  if (called >= 0) put_integer(&text, 38, called);
+  return text;
+}
+
+std::string computation(int64_t id, const std::vector<std::string>& instructions) {
+  std::string text;
+  for (const std::string& one : instructions) put_bytes(&text, 2, one);
+  put_integer(&text, 5, id);
+  return text;
+}
+
+TEST(PjrtProgram, FusionsNameAllThatTheyAreMadeOf) {
+  std::string module = message({{1, "tiny"}});
+  put_bytes(&module, 3,
+            computation(1, {instruction("p", "parameter", 10, "not this"),
+                            instruction("a", "add", 11, "conv1", {10}),
+                            instruction("b", "tanh", 12, "relu1", {11})}));
+  put_bytes(&module, 3,
+            computation(
+                2, {instruction("x.1", "parameter", 20, "x"), instruction("w", "constant", 21, ""),
+                    instruction("fusion.3", "fusion", 22, "relu1", {20, 21}, 1)}));
+  put_bytes(&module, 4, message({{1, shape(11, {2, 3})}, {2, shape(11, {2, 3})}}));
+  put_integer(&module, 6, 2);
+  const Program program = read_program(bytes_of(module));
+  EXPECT_EQ(program.parameter_names, std::vector<std::string>{"x"});
+  ASSERT_EQ(program.parameters.size(), 1u);
+  EXPECT_EQ(program.parameters[0].bytes(), 24);
+  const Instruction& fusion = program.instructions.at(program.by_name.at("fusion.3"));
+  EXPECT_EQ(fusion.sources, (std::vector<std::string>{"conv1", "relu1"}));
+  EXPECT_TRUE(program.instructions.at(21).is_constant);
+  for (size_t size = 0; size < module.size(); size += 7) {
+    (void)read_program(bytes_of(module.substr(0, size)));  // what breaks off harms nobody
+  }
+}
+
+TEST(PjrtProfiler, EventsOfStreamsAreReadWithTheirInstruction) {
+  std::string op_name, event, line, plane;
+  put_integer(&op_name, 1, 7);
+  put_integer(&op_name, 7, 8);  // a reference to the name of stat 8
+  put_integer(&event, 1, 3);
+  put_integer(&event, 2, 2'000'000);
+  put_integer(&event, 3, 5'000'000);
+  put_bytes(&event, 4, op_name);
+  put_bytes(&line, 2, "Stream #13(Compute)");
+  put_integer(&line, 3, 1000);
+  put_bytes(&line, 4, event);
+  const auto entry = [](int64_t id, const std::string& name) {
+    std::string text;
+    put_integer(&text, 1, id);
+    put_bytes(&text, 2, message({{2, name}}));
+    return text;
+  };
+  put_bytes(&plane, 2, "/device:GPU:0");
+  put_bytes(&plane, 3, line);
+  put_bytes(&plane, 3, message({{2, "XLA Ops"}, {4, event}}));
+  put_bytes(&plane, 4, entry(3, "loop_add"));
+  put_bytes(&plane, 5, entry(7, "hlo_op"));
+  put_bytes(&plane, 5, entry(8, "fusion.3"));
+  const std::string space = message({{1, plane}, {1, message({{2, "/host:CPU"}})}});
+  const auto events = read_space(bytes_of(space));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].name, "loop_add");
+  EXPECT_EQ(events[0].hlo_op, "fusion.3");
+  EXPECT_EQ(events[0].start_ns, 3000);
+  EXPECT_EQ(events[0].end_ns, 8000);
+}
+
+}  // namespace
+}  // namespace xsp::pjrt

@@ -1,0 +1,64 @@
+// A model that XLA compiled, and its values on the device.
+#ifndef XSP_ADAPTERS_PJRT_SESSION_H_
+#define XSP_ADAPTERS_PJRT_SESSION_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "adapters/pjrt/plugin.h"
+#include "adapters/pjrt/program.h"
+#include "xsp/plugin.h"
+
+namespace xsp::pjrt {
+
+// An input or output.
+struct Port {
+  std::string name;
+  uint32_t dtype = 0;  // xsp_dtype
+  std::vector<int64_t> dimensions;
+};
+
+class Session {
+ public:
+  Session() = default;
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // On failure, says why through the host. `code` is the model's text or bytecode.
+  xsp_status open(const xsp_host* host, const Plugin& plugin, const xsp_open_options& options,
+                  const std::string& code);
+  const Plugin* plugin() const { return plugin_; }
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+  Program take_program() { return std::move(program_); }
+
+  // Copies an input to the device; it suits the model.
+  Problem set_input(size_t index, const xsp_tensor& tensor);
+  // To its end on the device.
+  Problem run();
+  // The last run's, in host memory.
+  Problem results(std::vector<std::vector<std::byte>>* values);
+
+ private:
+  Problem make_client(const xsp_open_options& options);
+  Problem compile(const std::string& code);
+  Problem describe();
+  Problem describe_outputs(PJRT_Executable* executable);
+  void release(PJRT_Buffer** buffer);
+
+  const Plugin* plugin_ = nullptr;
+  PJRT_Client* client_ = nullptr;
+  PJRT_Device* device_ = nullptr;
+  PJRT_LoadedExecutable* executable_ = nullptr;
+  Program program_;
+  std::vector<Port> inputs_;
+  std::vector<Port> outputs_;
+  std::vector<PJRT_Buffer*> arguments_;
+  std::vector<PJRT_Buffer*> values_;  // of the last run
+};
+
+}  // namespace xsp::pjrt
+
+#endif  // XSP_ADAPTERS_PJRT_SESSION_H_

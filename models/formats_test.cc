@@ -1,0 +1,132 @@
+// The formats besides ONNX: what they can say of the zoo, and what not.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "models/recipe.h"
+#include "models/stablehlo/converter.h"
+#include "models/tensorflow/convert.h"
+#include "models/wire_fields.h"
+#include "models/zoo.h"
+
+namespace xsp::models {
+namespace {
+
+Builder built(const std::string& name) {
+  for (const Recipe& recipe : all_recipes()) {
+    if (recipe.name != name) continue;
+    Builder builder(name);
+    recipe.build(builder);
+    return builder;
+  }
+  ADD_FAILURE() << name;
+  return Builder(name);
+}
+
+// The text of all pieces, zeros where weights go.
+std::string whole(const std::vector<Piece>& pieces) {
+  std::string text;
+  for (const Piece& piece : pieces) {
+    text += piece.text;
+    text.append(piece.weight_bytes, '\0');
+  }
+  return text;
+}
+
+constexpr const char* kConvertible[] = {"bert_base",    "densenet121",  "inception_v3",
+                                        "mobilenet_v1", "mobilenet_v2", "resnet50",
+                                        "vgg16"};
+
+TEST(TensorFlowFormat, NodesAreUniqueAndReadWhatIsThere) {
+  for (const char* name : {"mobilenet_v2", "resnet50"}) {
+    const Builder builder = built(name);
+    auto converted = tf::convert(builder.graph());
+    ASSERT_TRUE(converted.ok()) << converted.error().text;
+    const std::string text = whole(converted->pieces);
+    std::set<std::string> names;
+    std::map<std::string, int> ops;
+    wire::Fields graph({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    while (graph.next()) {
+      if (!graph.is(1)) continue;
+      std::string own, op;
+      std::vector<std::string> inputs;
+      for (wire::Fields node(graph.body()); node.next();) {
+        if (node.is(1)) own = node.text();
+        if (node.is(2)) op = node.text();
+        if (node.is(3)) inputs.emplace_back(node.text());
+      }
+      for (const std::string& input : inputs) EXPECT_EQ(names.count(input), 1u) << input;
+      EXPECT_TRUE(names.insert(own).second) << own;
+      ++ops[op];
+    }
+    EXPECT_EQ(ops["Placeholder"], 1);
+    EXPECT_EQ(ops["Transpose"], 1) << "the input alone";
+    EXPECT_EQ(names.count("output"), 1u);
+    for (const Node& node : builder.graph().nodes) {
+      if (node.op_type == "Constant") continue;
+      EXPECT_EQ(names.count(node.name), 1u) << node.name;
+    }
+  }
+}
+
+TEST(TensorFlowFormat, EveryModelButThoseOfUnknownOperators) {
+  for (const char* name : kConvertible) {
+    EXPECT_TRUE(tf::convert(built(name).graph()).ok()) << name;
+  }
+  const auto refused = tf::convert(built("gpt2_small").graph());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().text,
+            "gpt2_small: its layer 'h/0/attn/Split' cannot be said in TensorFlow's format: there "
+            "is no rule for Split: build it as ONNX");
+}
+
+TEST(StableHloFormat, EveryModelButThoseOfUnknownOperators) {
+  for (const char* name : kConvertible) {
+    const Builder builder = built(name);
+    const auto values = infer_shapes(builder.graph(), {{"batch", 1}});
+    ASSERT_TRUE(values.ok());
+    stablehlo::Converter converter(builder.graph(), *values);
+    const Status status = converter.convert();
+    ASSERT_TRUE(status.ok()) << status.error().text;
+    const std::vector<Piece> pieces = converter.take();
+    EXPECT_EQ(pieces[0].text.rfind("module @" + std::string(name) + " {\n", 0), 0u);
+    EXPECT_EQ(pieces.back().text.substr(pieces.back().text.size() - 7), "\n  }\n}\n");
+  }
+}
+
+TEST(StableHloFormat, WeightsAreTheirBytesAsDigits) {
+  Builder builder("small");
+  const Value x = builder.input("x", kFloat32, {symbolic("batch"), fixed(2)});
+  Value weight = builder.weight("w", {4}, {0, 1});
+  weight.channels = 2;
+  const Value y = builder.reshape("y", weight, {2, 2}, 2);
+  builder.output(builder.binary("product", "MatMul", x, y), "out", kFloat32,
+                 {symbolic("batch"), fixed(2)});
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("xsp-small-" + std::to_string(::getpid())))
+          .string();
+  const ModelFormat* format = nullptr;
+  for (const ModelFormat& one : model_formats()) {
+    if (std::string(one.name) == "stablehlo") format = &one;
+  }
+  ASSERT_NE(format, nullptr);
+  const auto counted = [](size_t, uint64_t offset, std::span<uint8_t> out) {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<uint8_t>(0xa0 + offset + i);
+  };
+  ASSERT_TRUE(format->write(builder.graph(), counted, path, {}).ok());
+  FILE* file = std::fopen(path.c_str(), "r");
+  ASSERT_NE(file, nullptr);
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  std::filesystem::remove(path);
+  EXPECT_NE(text.find("dense<\"0xA0A1A2A3A4A5A6A7A8A9AAABACADAEAF\"> : tensor<4xf32>"),
+            std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace xsp::models

@@ -1,0 +1,99 @@
+// What turns a graph of ONNX's operators into a program of StableHLO: values with their types, and
+// a rule for each operator. See writer.h.
+#ifndef XSP_MODELS_STABLEHLO_CONVERTER_H_
+#define XSP_MODELS_STABLEHLO_CONVERTER_H_
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "models/file_output.h"
+#include "models/onnx/graph.h"
+#include "models/onnx/shapes.h"
+
+namespace xsp::models::stablehlo {
+
+// A value of the program: "%12", and what it is.
+struct Operand {
+  std::string name;
+  int32_t dtype = kFloat32;
+  Shape shape;
+
+  std::string type() const;  // "tensor<1x3x224x224xf32>"
+};
+
+// "[1, 2]"
+std::string list(const std::vector<int64_t>& values);
+
+class Converter {
+ public:
+  Converter(const Graph& graph, const KnownValues& values);
+
+  Status convert();
+  // The program; weights by the index of the graph's initializer, their text as hexadecimal digits.
+  std::vector<Piece> take() { return std::move(pieces_); }
+
+ private:
+  using Rule = Status (Converter::*)(const Node&);
+  static const std::unordered_map<std::string, Rule>& rules();
+
+  // ---- What the rules are made of
+  Error refuse(const Node& node, const std::string& why) const;
+  // The value of that name in the ONNX graph; weights and constants are written at first mention.
+  Operand value(const std::string& name);
+  Shape shape(const std::string& name) const { return values_.at(name).shape; }
+  std::string text(const std::string& line);  // a line of the program
+  // "%N = OPERATION : TYPES loc(...)": gives %N, of that type.
+  Operand emit(const Node& node, const std::string& operation, const std::string& types,
+               int32_t dtype, const Shape& shape);
+  Operand splat(const Node& node, const std::string& number, const Shape& shape);
+  Operand integers(const std::vector<int64_t>& values, const Shape& shape);
+  Operand unary(const Node& node, const std::string& operation, const Operand& x);
+  Operand binary(const Node& node, const std::string& operation, const Operand& a,
+                 const Operand& b);
+  // Repeated along axes; `axes` are those that x has in the result.
+  Operand broadcast(const Node& node, const Operand& x, const Shape& to,
+                    const std::vector<int64_t>& axes);
+  // As numpy does it: aligned at the last axis.
+  Operand stretch(const Node& node, const Operand& x, const Shape& to);
+  Operand reshape_to(const Node& node, const Operand& x, const Shape& to);
+  Operand reduce(const Node& node, const Operand& x, const std::string& operation,
+                 const std::string& start, const std::vector<int64_t>& axes);
+  // Of the last axis, kept with size 1 and repeated.
+  Operand mean_of_last(const Node& node, const Operand& x);
+  void made(const Node& node, const Operand& result) { made_[node.outputs[0]] = result; }
+
+  // ---- The rules: of images in convert_images.cc, of sequences in convert_sequences.cc
+  Status skip(const Node&) { return Ok{}; }
+  Status conv(const Node& node);
+  Status batch_normalization(const Node& node);
+  Status pool(const Node& node);
+  Status global_average_pool(const Node& node);
+  Status clip(const Node& node);
+  Status concat(const Node& node);
+  Status relu(const Node& node);
+  Status elementwise(const Node& node);
+  Status function(const Node& node);
+  Status reshape(const Node& node);
+  Status gemm(const Node& node);
+  Status matmul(const Node& node);
+  Status permute(const Node& node);
+  Status gather(const Node& node);
+  Status slice(const Node& node);
+  Status cast(const Node& node);
+  Status softmax(const Node& node);
+  Status layer_normalization(const Node& node);
+
+  const Graph& graph_;
+  const KnownValues& values_;
+  std::unordered_map<std::string, size_t> weights_;
+  std::unordered_map<std::string, const Node*> constants_;
+  std::unordered_map<std::string, Operand> made_;
+  std::vector<Piece> pieces_ = {{}};
+  size_t count_ = 0;
+};
+
+}  // namespace xsp::models::stablehlo
+
+#endif  // XSP_MODELS_STABLEHLO_CONVERTER_H_

@@ -1,0 +1,23 @@
+// Writes a Graph as a program of StableHLO's text form (*.mlir), which XLA's plugins compile, with
+// the same weights as the ONNX file as constants.
+//
+// Shapes are fixed there: the batch is 1, other dynamic dimensions have the model's defaults.
+// Images keep ONNX's order of axes. Every operation has the location of the layer that it comes
+// from.
+#ifndef XSP_MODELS_STABLEHLO_WRITER_H_
+#define XSP_MODELS_STABLEHLO_WRITER_H_
+
+#include <string>
+
+#include "models/file_output.h"
+#include "models/onnx/graph.h"
+
+namespace xsp::models {
+
+// kFailed if there is an operator that has no counterpart here, and which.
+Status write_stablehlo(const Graph& graph, const WeightSource& weights, const std::string& path,
+                       const WriteOptions& options);
+
+}  // namespace xsp::models
+
+#endif  // XSP_MODELS_STABLEHLO_WRITER_H_

@@ -1,0 +1,22 @@
+// Turns a graph of ONNX's operators into one of TensorFlow's: see writer.h.
+#ifndef XSP_MODELS_TENSORFLOW_CONVERT_H_
+#define XSP_MODELS_TENSORFLOW_CONVERT_H_
+
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "models/file_output.h"
+#include "models/onnx/graph.h"
+
+namespace xsp::models::tf {
+
+struct Converted {
+  std::vector<Piece> pieces;           // weights by the index of the graph's initializer
+  std::unordered_set<size_t> filters;  // of these weights: to be written height x width x in x out
+};
+Result<Converted> convert(const Graph& graph);
+
+}  // namespace xsp::models::tf
+
+#endif  // XSP_MODELS_TENSORFLOW_CONVERT_H_

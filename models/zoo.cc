@@ -93,10 +93,8 @@ const ModelDescription* find_model(const std::string& name) {
 
 const std::vector<ModelFormat>& model_formats() {
   static const std::vector<ModelFormat> formats = {
-      {"onnx", ".onnx", write_graph},
-      {"caffe", ".caffemodel", write_caffe},
-      {"mxnet", "-symbol.json", write_mxnet},
-      {"tensorflow", ".pb", write_tensorflow},
+      {"onnx", ".onnx", write_graph},          {"caffe", ".caffemodel", write_caffe},
+      {"mxnet", "-symbol.json", write_mxnet},  {"tensorflow", ".pb", write_tensorflow},
       {"stablehlo", ".mlir", write_stablehlo},
   };
   return formats;

@@ -136,6 +136,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     auto model = std::make_unique<xsp_model>();
     model->host = host;
     model->records = (options.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
+    adapter::leave_at_exit();
     // Read when the first array is made.
     if (model->records) setenv("MXNET_ENGINE_TYPE", "NaiveEngine", 0);
     if (options.threads > 0) check(library().SetNumOMPThreads(static_cast<int>(options.threads)));

@@ -94,8 +94,8 @@ std::string plain_type(std::string_view type) {
     }
   }
   std::string_view plain = letters;
-  for (const char* prefix : {"cudnn", "mkldnn", "onednn", "miopen", "fused", "native", "nhwc",
-                             "nchwc", "fused", "quantized", "qlinear"}) {
+  for (const char* prefix : {"cudnn", "mkldnn", "onednn", "miopen", "mkl", "fused", "native",
+                             "nhwc", "nchwc", "fused", "quantized", "qlinear"}) {
     plain = without(plain, prefix);
   }
   for (const char* dimensions : {"1d", "2d", "3d"}) {

@@ -12,7 +12,6 @@ CREATE OR REPLACE TEMP MACRO why_no_library_calls() AS CASE
 CREATE OR REPLACE TEMP MACRO fact(facts, key) AS map_extract_value(facts, key);
 CREATE OR REPLACE TEMP MACRO fact_number(facts, key) AS try_cast(fact(facts, key) AS BIGINT);
 CREATE OR REPLACE TEMP MACRO fact_shape(facts, key) AS try_cast(fact(facts, key) AS BIGINT[]);
-CREATE OR REPLACE TEMP MACRO elements(shape) AS list_product(shape);
 
 -- A product of matrices: m x k times k x n. cublasLt has it in the layouts of its matrices.
 CREATE OR REPLACE TEMP MACRO product_m(facts) AS coalesce(fact_number(facts, 'm'), fact_number(facts, 'd_rows'));

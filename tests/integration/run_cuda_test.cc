@@ -73,7 +73,7 @@ TEST_F(RunCudaTest, AProgramWithoutCudaHasNoKernelLevelAndIsToldWhy) {
   ASSERT_EQ(watch({}).status, 0);
   EXPECT_EQ(fact("not_measured.kernel"), "no process of the command used CUDA");
   EXPECT_EQ(fact("not_measured.api"), "no process of the command used CUDA");
-  EXPECT_EQ(scalar("t.xsp", "SELECT levels FROM run"), "application,model,layer");
+  EXPECT_EQ(scalar("t.xsp", "SELECT levels FROM run"), "application,model,layer,library");
   EXPECT_EQ(scalar("t.xsp", "SELECT device FROM run"), nullptr);
 }
 

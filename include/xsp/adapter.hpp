@@ -128,19 +128,22 @@ inline std::vector<InputShape> parse_input_shapes(std::string_view text) {
 }
 
 // Threads for layers of which the framework does not say where they ran, in order of their
-// beginning: each takes the first that is free. The first is the thread that called; the others, of
-// layers that overlap, have numbers that no thread of Linux has.
+// beginning: each takes the first lane that is free. The first lane is the thread that called;
+// those of layers that overlap are the caller's number with the lane's above its 22 bits (the
+// kernel's PID_MAX_LIMIT), by which their parents are found.
 class Lanes {
  public:
-  static constexpr uint32_t kOthers = 1u << 22;  // the kernel's PID_MAX_LIMIT
+  static constexpr uint32_t kBits = 22;
+  static constexpr size_t kMax = 1u << (32 - kBits);
 
   explicit Lanes(uint32_t caller) : caller_(caller) {}
   uint32_t thread(int64_t start_ns, int64_t end_ns) {
     size_t lane = 0;
     while (lane < free_ns_.size() && free_ns_[lane] > start_ns) ++lane;
-    if (lane == free_ns_.size()) free_ns_.push_back(0);
+    if (lane == free_ns_.size() && lane < kMax) free_ns_.push_back(0);
+    lane = std::min(lane, kMax - 1);
     free_ns_[lane] = end_ns;
-    return lane == 0 ? caller_ : kOthers + static_cast<uint32_t>(lane);
+    return caller_ + (static_cast<uint32_t>(lane) << kBits);
   }
 
  private:

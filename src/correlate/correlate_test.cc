@@ -66,6 +66,21 @@ TEST(Correlate, ChildrenFindTheInnermostSpanThatHoldsThem) {
   EXPECT_EQ(out.by_index.at(0).self_ns, 4);
 }
 
+TEST(Correlate, LanesOfAThreadShareWhatIsAboveThem) {
+  constexpr uint32_t kSecond = 1 + (1u << kLaneBits), kThird = 1 + (2u << kLaneBits);
+  const Outcome out = run(
+      TestTrace({make(0, 100, kModel), make(10, 60, kLayer), make(20, 40, kLayer, 1, kSecond),
+                 make(50, 80, kLayer, 1, kSecond), make(55, 58, kLayer, 2, kThird),
+                 make(56, 57, kLayer, 2, kThird), make(30, 40, kLayer, 2, 2 + (1u << kLaneBits))},
+                {false, false, false}, 100));
+  for (size_t layer = 1; layer <= 4; ++layer) EXPECT_EQ(out.parent(layer), out.id(0)) << layer;
+  EXPECT_EQ(out.parent(5), out.id(4)) << "a lane is a thread of its own";
+  EXPECT_EQ(out.parent(6), 0u) << "of another thread";
+  EXPECT_EQ(out.facts.overlapping, 0u);
+  EXPECT_EQ(out.facts.ambiguous, 0u);
+  EXPECT_EQ(out.by_index.at(0).self_ns, 100 - 70) << "what both cover counts once";
+}
+
 TEST(Correlate, EqualEndPointsCountAsContained) {
   const Outcome out = run(TestTrace({make(0, 10, kLayer), make(0, 10, kModel), make(10, 20, kLayer),
                                      make(10, 10, kLayer), make(20, 20, kLayer)},

@@ -14,6 +14,12 @@ namespace xsp::correlate {
 
 namespace {
 
+// May a span on p's thread and lane be around one on c's?
+bool reaches(const TestSpan& p, const TestSpan& c) {
+  const uint32_t own = p.thread % (1u << 22), lane = p.thread / (1u << 22);
+  return own == c.thread % (1u << 22) && (p.thread == c.thread || (lane == 0 && p.level < c.level));
+}
+
 bool given(const TestTrace& trace, const TestSpan& span) {
   return trace.streams()[span.stream].given_times;
 }
@@ -97,7 +103,7 @@ class Oracle {
     }
     for (size_t k = 0; k < order_.size(); ++k) {
       const TestSpan& p = at(k);
-      if (k == i || p.device != 0 || p.thread != child.thread || p.level > child.level) continue;
+      if (k == i || p.device != 0 || !reaches(p, child) || p.level > child.level) continue;
       if (p.level == child.level && k < i) continue;
       if (contains(trace_, p, child, tolerance_)) return k;
     }
@@ -184,7 +190,7 @@ uint64_t count_doubts(const TestTrace& trace, int64_t tolerance_ns) {
   for (const TestSpan& s : trace.spans()) {
     bool in_doubt = false;
     for (const TestSpan& p : trace.spans()) {
-      if (s.device != 0 || p.device != 0 || p.thread != s.thread || p.level >= s.level) continue;
+      if (s.device != 0 || p.device != 0 || !reaches(p, s) || p.level >= s.level) continue;
       const bool overlap = s.start_ns < p.end_ns && p.start_ns < s.end_ns;
       const bool inside_out = s.start_ns <= p.start_ns && p.end_ns <= s.end_ns;
       in_doubt |= overlap && !inside_out && !contains(trace, p, s, tolerance_ns);
@@ -216,7 +222,7 @@ std::vector<TestSpan> make_anything(Random& random, size_t count, int64_t range)
     span.start_ns = random.below(range);
     span.end_ns = span.start_ns + random.below(random.one_in(3) ? 3 : range / 2 + 1);
     span.level = static_cast<uint8_t>(1 + random.below(6));
-    span.thread = static_cast<uint32_t>(1 + random.below(2));
+    span.thread = static_cast<uint32_t>(1 + random.below(2) + (random.below(3) << 22));
     span.stream = static_cast<size_t>(random.below(3));
     if (span.level == 2 && random.one_in(2)) span.iteration = random.below(100);
     spans.push_back(span);

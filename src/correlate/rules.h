@@ -17,6 +17,9 @@
 //      - if at the same level, comes after it in the order of ends (below).
 //    The parent is the first candidate in the order of ends: of properly nested spans, the
 //    innermost.
+//    Who does not know on which threads spans ran that overlap gives them lanes of the thread that
+//    called (xsp::Lanes): within a level a lane is a thread of its own, and what a lane's span is
+//    inside at a higher level may be on its lane or on the thread itself, lane 0.
 // 3. Without a candidate a span has no parent. At the levels application and model it is a root;
 //    below them it is unattributed.
 //
@@ -40,6 +43,11 @@
 namespace xsp::correlate {
 
 inline constexpr int64_t kToleranceNs = 5000;
+
+// A span's thread is the kernel's number, below its PID_MAX_LIMIT of 2^22, and above that the lane.
+inline constexpr uint32_t kLaneBits = 22;
+inline uint32_t lane_of(uint32_t thread) { return thread >> kLaneBits; }
+inline uint32_t without_lane(uint32_t thread) { return thread & ((1u << kLaneBits) - 1); }
 
 // What the rules look at; anything with these fields will do.
 struct Extent {
@@ -75,10 +83,17 @@ inline bool holds_with_tolerance(const Parent& parent, const Child& child, int64
          middle <= parent.end_ns;
 }
 
-// Rule 2 without the order of ends.
+// Of two spans of a thread: may one on the first's lane be around one on the second's?
+template <typename Parent, typename Child>
+inline bool reaches_lane(const Parent& parent, const Child& child) {
+  return parent.thread == child.thread ||
+         (lane_of(parent.thread) == 0 && parent.level < child.level);
+}
+
+// Rule 2 without the order of ends, of two spans of a thread.
 template <typename Parent, typename Child>
 inline bool holds(const Parent& parent, const Child& child, int64_t tolerance_ns) {
-  if (parent.level > child.level || parent.on_device) return false;
+  if (parent.level > child.level || parent.on_device || !reaches_lane(parent, child)) return false;
   return holds_exactly(parent, child) || holds_with_tolerance(parent, child, tolerance_ns);
 }
 

@@ -37,6 +37,7 @@ Window::Window(const Options& options, const std::vector<uint8_t>& levels,
     span.level = known.extent.level;
     span.given_times = known.extent.given_times;
     span.site = known.site;
+    span.thread = known.thread;
     span.iteration = known.iteration;
     Thread* state = thread(known.thread);
     span.thread_state = state;
@@ -52,7 +53,9 @@ Window::Window(const Options& options, const std::vector<uint8_t>& levels,
   }
 }
 
+// All lanes of a thread share its state.
 Window::Thread* Window::thread(uint32_t id) {
+  id = without_lane(id);
   if (last_thread_state_ == nullptr || last_thread_ != id) {
     last_thread_ = id;
     last_thread_state_ = &threads_[id];
@@ -114,7 +117,8 @@ void Window::set_next_long_end(Thread* state) {
 bool Window::is_same(const LongEntry& entry, const Span& span) {
   return entry.number == 0 && entry.span.end_ns == span.end_ns &&
          entry.span.start_ns == span.start_ns && entry.span.site == span.site &&
-         entry.span.given_times == span.given_times && !span.on_device;
+         entry.span.thread == span.thread && entry.span.given_times == span.given_times &&
+         !span.on_device;
 }
 
 // Is it the thread's next long span? Then what its earlier children have told it comes along.
@@ -211,7 +215,8 @@ void Window::take_children(Thread* state, Span* span) {
   while (waiting.size() > state->first_waiting) {
     Span& child = at(waiting.back());
     if (child.end_ns < span->start_ns) break;
-    const bool is_exact = span->level <= child.level && holds_exactly(*span, child);
+    const bool is_exact =
+        span->level <= child.level && reaches_lane(*span, child) && holds_exactly(*span, child);
     if (!is_exact && !holds(*span, child, options_.tolerance_ns)) {
       if (kept_.size() == kOverlapMax) break;
       note_overlap(&child, span);
@@ -241,6 +246,8 @@ void Window::note_overlap(Span* waiting, Span* span) {
   if (waiting->on_device || waiting->end_ns <= span->start_ns) return;
   if (waiting->start_ns >= span->start_ns) return;  // inside, but of a higher level
   if (holds(*waiting, *span, options_.tolerance_ns)) return;
+  const bool is_above = waiting->level < span->level;
+  if (!reaches_lane(is_above ? *waiting : *span, is_above ? *span : *waiting)) return;
   ++facts_.overlapping;
   if (waiting->level == span->level) return;
   Span* deeper = waiting->level > span->level ? waiting : span;

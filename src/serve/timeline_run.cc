@@ -14,6 +14,8 @@
 namespace xsp::serve {
 namespace {
 
+constexpr int kThreadBits = 22;  // as correlate/rules.h has them
+
 using store::Database;
 using store::Table;
 using Row = std::vector<store::Value>;
@@ -37,7 +39,12 @@ std::string titled(const TimelineLane& lane) {
   std::string title = kWhat[std::clamp<int64_t>(lane.level, 1, 6) - 1];
   if (lane.device) title += " · device " + std::to_string(*lane.device);
   if (lane.stream) title += " · stream " + std::to_string(*lane.stream);
-  if (!lane.stream && lane.thread) title += " · thread " + std::to_string(*lane.thread);
+  if (!lane.stream && lane.thread) {
+    // Above the kernel's number: the lane that layers of unknown threads were given.
+    title += " · thread " + std::to_string(*lane.thread & ((1 << kThreadBits) - 1));
+    const int64_t of_thread = *lane.thread >> kThreadBits;
+    if (of_thread > 0) title += ", lane " + std::to_string(of_thread);
+  }
   return title;
 }
 

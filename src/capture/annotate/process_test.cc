@@ -17,14 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using trace::Reader;
 
-// Neither ThreadSanitizer nor qemu-user can follow a child, of a fork by one of several threads,
-// that starts threads.
-#if defined(__SANITIZE_THREAD__) || defined(XSP_EMULATED)
-constexpr bool kForksWithThreads = false;
-#else
-constexpr bool kForksWithThreads = true;
-#endif
-
 xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "model");
 xsp_site layer_site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
 

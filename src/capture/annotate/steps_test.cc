@@ -188,6 +188,7 @@ TEST(Watcher, SwitchesBetweenTwoSteps) {
 }
 
 TEST(Watcher, AChildOfForkIsAskedBeforeItsFirstSpan) {
+  if (!kForksWithThreads) GTEST_SKIP() << "ThreadSanitizer, or an emulator";
   Scratch scratch;
   xsp_set_watcher(&kWatcher);
   ASSERT_EQ(start(scratch.path()), 0);

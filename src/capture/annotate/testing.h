@@ -20,6 +20,14 @@
 
 namespace xsp::capture {
 
+// Neither ThreadSanitizer nor qemu-user can follow a child, of a fork by one of several threads,
+// that starts threads.
+#if defined(__SANITIZE_THREAD__) || defined(XSP_EMULATED)
+inline constexpr bool kForksWithThreads = false;
+#else
+inline constexpr bool kForksWithThreads = true;
+#endif
+
 // A folder that no other test uses; removed with the object.
 class Scratch {
  public:

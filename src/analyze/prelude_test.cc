@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
+#include <regex>
 
+#include "analyze/catalogue.h"
+#include "analyze/embedded.h"
 #include "analyze/run.h"
 
 namespace xsp::analyze {
@@ -132,6 +136,20 @@ TEST(Prelude, LayersHaveTheTrimmedMeanOfTheirExecutions) {
     EXPECT_EQ(number(table.rows[i][3]), static_cast<double>(*most));
     EXPECT_EQ(number(table.rows[i][4]), static_cast<double>(sites[i].size()));
   }
+}
+
+// They share one namespace: the second of a name would silently replace the first.
+TEST(Prelude, NoNameIsGivenTwice) {
+  static const std::regex kCreated(R"(CREATE OR REPLACE TEMP (?:MACRO|VIEW|TABLE) (\w+))");
+  std::map<std::string, int> names;
+  for (const EmbeddedSql& file : embedded_sql()) {
+    if (!is_prelude(file.name)) continue;
+    const std::string text(file.text);
+    for (std::sregex_iterator it(text.begin(), text.end(), kCreated), end; it != end; ++it) {
+      EXPECT_EQ(++names[it->str(1)], 1) << it->str(1) << " again in " << file.name;
+    }
+  }
+  EXPECT_TRUE(names.contains("layers"));
 }
 
 TEST(Prelude, IsKnownOnceLoaded) {

@@ -60,7 +60,12 @@ Result<ControlPage*> map(const fs::path& path, int flags) {
   if (fd < 0) return refuse();
   struct stat status = {};
   const bool is_new = (flags & O_CREAT) != 0;
-  bool is_good = is_new ? ::ftruncate(fd, sizeof(ControlPage)) == 0 : ::fstat(fd, &status) == 0;
+  bool is_good = ::fstat(fd, &status) == 0;
+  if (is_new) {
+    // With room of its own: where a full disk has none for a page, whoever writes to it dies.
+    errno = ::posix_fallocate(fd, 0, sizeof(ControlPage));
+    is_good = errno == 0;
+  }
   if (!is_new && is_good && static_cast<size_t>(status.st_size) < sizeof(ControlPage)) {
     errno = EINVAL;
     is_good = false;

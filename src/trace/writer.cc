@@ -76,6 +76,21 @@ class NoFileSizeSignal {
   bool was_pending_ = false;
 };
 
+int open_file(const char* path, int flags) {
+  const int fd = ::open(path, flags | O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+  if (fd < 0) return fd;
+  // Programs use the low numbers as if they were alone: a shell's `exec 3<file`.
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kFirstFd);
+  if (high < 0) return fd;
+  ::close(fd);
+  return high;
+}
+
+bool is_locked_by_another(int fd) {
+  // A file system without locks is not an error.
+  return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
@@ -99,14 +114,11 @@ size_t block_area_bytes() {
 }
 
 int Writer::open(const char* path, const FileHeader& header, uint64_t limit_bytes) {
-  int fd = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+  const size_t length = std::strlen(path);
+  if (length >= sizeof path_) return ENAMETOOLONG;
+  std::memcpy(path_, path, length + 1);
+  const int fd = open_file(path, O_CREAT);
   if (fd < 0) return errno;
-  // Programs use the low numbers as if they were alone: a shell's `exec 3<file`.
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kFirstFd);
-  if (high >= 0) {
-    ::close(fd);
-    fd = high;
-  }
   fd_ = fd;
   struct stat status = {};
   int error = 0;
@@ -114,8 +126,8 @@ int Writer::open(const char* path, const FileHeader& header, uint64_t limit_byte
     error = errno;
   } else if (!S_ISREG(status.st_mode)) {
     error = EINVAL;
-  } else if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    error = EBUSY;  // a file system without locks is not an error
+  } else if (is_locked_by_another(fd)) {
+    error = EBUSY;
   } else if (ftruncate(fd, 0) != 0) {
     error = errno;
   }
@@ -158,6 +170,17 @@ bool Writer::is_ours() const {
          status.st_ino == inode_;
 }
 
+bool Writer::is_there() {
+  if (is_ours()) return true;
+  if (fd_ < 0) return false;
+  const int theirs = fd_;
+  fd_ = open_file(path_, 0);
+  if (is_ours()) return true;  // and locked: the pages that are mapped hold on to the lock
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = theirs;
+  return false;
+}
+
 void Writer::cut() {
   if (!is_ours()) return;
   [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(end_));
@@ -165,7 +188,7 @@ void Writer::cut() {
 
 int Writer::write_at(const void* bytes, size_t size, uint64_t offset) {
   if (limit_ != 0 && offset + size > limit_) return EFBIG;
-  if (!is_ours()) return EBADF;
+  if (!is_there()) return EBADF;
   NoFileSizeSignal guard;
   const uint8_t* from = static_cast<const uint8_t*>(bytes);
   while (size > 0) {

@@ -44,15 +44,17 @@ class Writer {
  private:
   int write_at(const void* bytes, size_t size, uint64_t offset);
   // A program that closes all descriptors closes ours, and its next file may get the number: that
-  // file is neither written to nor closed here, and writing fails with EBADF.
+  // file is neither written to nor closed here. Ours is opened again, by its name.
   bool is_ours() const;
-  void cut();  // back to end_, after a write that failed
+  bool is_there();  // false: that cannot be, and writing fails with EBADF
+  void cut();       // back to end_, after a write that failed
 
   int fd_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;
   SessionBlock* session_ = nullptr;
   uint8_t* page_ = nullptr;
+  char path_[4096] = {};
   bool is_mapped_ = false;
   uint64_t end_ = 0;
   uint64_t limit_ = 0;

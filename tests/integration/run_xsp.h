@@ -21,6 +21,7 @@ struct Finished {
 };
 
 struct RunOptions {
+  std::string program;                             // what is run, by its whole path; empty: xsp
   std::map<std::string, std::string> environment;  // added to ours
   uint64_t file_bytes_max = 0;                     // RLIMIT_FSIZE; 0: none
   // Called every few milliseconds with what it has said on standard error so far and its process

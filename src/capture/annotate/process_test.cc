@@ -172,13 +172,32 @@ TEST(Process, AFileThatTakesTheTracesDescriptorIsLeftAlone) {
   ASSERT_EQ(dup2(theirs, ours), ours);
   emit_nested(10);
   xsp_flush();
-  EXPECT_NE(xsp_stop(), 0);
+  EXPECT_EQ(xsp_stop(), 0);
   EXPECT_EQ(fs::file_size(other), 0u);
   EXPECT_EQ(fcntl(ours, F_GETFD), 0) << "it is closed, or another's";
   close(ours);
   close(theirs);
-  // What was written before is good.
-  EXPECT_EQ(count_spans(open_trace(scratch.path())), 20u);
+  const Reader reader = open_trace(scratch.path());
+  EXPECT_EQ(count_spans(reader), 40u);
+  EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
+}
+
+TEST(Process, ATraceThatWasClosedAndIsGoneIsNotMadeAgain) {
+  Scratch scratch;
+  ASSERT_EQ(start(scratch.path()), 0);
+  emit_nested(10);
+  xsp_flush();
+  const std::string moved = scratch.path("moved.xtrace");
+  fs::rename(scratch.path(), moved);
+  std::ofstream(scratch.path()) << "another's";
+  ASSERT_EQ(close(descriptor_of(moved)), 0);
+  emit_nested(10);
+  EXPECT_NE(xsp_stop(), 0);
+  EXPECT_EQ(fs::file_size(scratch.path()), 9u);
+  // What was written before is good, and the rest is counted.
+  const Reader reader = open_trace(moved);
+  EXPECT_EQ(count_spans(reader), 20u);
+  EXPECT_EQ(loss(reader, "file not writable or at its limit"), 20u);
 }
 
 TEST(Process, EndsWithoutStopping) {

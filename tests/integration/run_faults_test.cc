@@ -1,0 +1,167 @@
+// xsp run: whatever becomes of the program, it behaves as it would alone, and what it recorded
+// until then is in the file, or counted.
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+constexpr const char* kPython = "/usr/bin/python3";
+constexpr const char* kNotWritten = "file not writable or at its limit";
+constexpr const char* kKilled = "process ended before writing";
+
+// Before each program: what emits spans, and brings those that have ended to the trace.
+constexpr const char* kBegin =
+    "import ctypes, os, resource, signal, subprocess, sys\n"
+    "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+    "try: import xsp\n"
+    "except ImportError: xsp = None\n"  // it is run alone
+    "def spans(count):\n"
+    "    for _ in range(count if xsp else 0):\n"
+    "        with xsp.span('work'): pass\n"
+    "def flush():\n"
+    "    if xsp: ctypes.CDLL(None).xsp_flush()\n"
+    "print('begins', flush=True)\n";
+
+class RunFaultsTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
+  }
+
+  // Runs the program alone, then watched: what it says and how it ends is the same.
+  Finished watch(const std::string& program, const RunOptions& options = {}) const {
+    std::ofstream(folder / "program.py") << kBegin << program;
+    RunOptions alone_options = options;
+    alone_options.program = kPython;
+    const Finished alone = run({"program.py"}, alone_options);
+    const Finished watched =
+        run({"run", "--leveled=no", "-o", "t.xsp", "--", kPython, "program.py"}, options);
+    EXPECT_EQ(watched.status, alone.status) << watched.err;
+    EXPECT_EQ(watched.out, alone.out) << watched.err;
+    EXPECT_EQ(watched.out.rfind("begins\n", 0), 0u) << alone.err;
+    EXPECT_EQ(error_lines(watched), 0) << watched.err;
+    return watched;
+  }
+  int64_t spans() const {
+    return scalar("t.xsp", "SELECT count(*) FROM span WHERE name = 'work'").get<int64_t>();
+  }
+  int64_t lost(const std::string& cause) const {
+    const auto sum = scalar(
+        "t.xsp", "SELECT coalesce(sum(count), 0)::BIGINT FROM loss WHERE cause = '" + cause + "'");
+    return sum.get<int64_t>();
+  }
+  int64_t lost() const {
+    return scalar("t.xsp", "SELECT coalesce(sum(count), 0)::BIGINT FROM loss").get<int64_t>();
+  }
+  bool has_ended() const {
+    return !scalar("t.xsp", "SELECT bool_or(is_open) FROM span WHERE type = 'process'").get<bool>();
+  }
+};
+
+TEST_F(RunFaultsTest, ACrashKeepsWhatWasWritten) {
+  const Finished finished = watch(
+      "spans(50)\n"
+      "flush()\n"
+      "ctypes.string_at(0)\n");
+  EXPECT_EQ(finished.status, 128 + 11);
+  EXPECT_EQ(spans(), 50);
+  EXPECT_EQ(lost(), 0);
+  EXPECT_FALSE(has_ended());
+}
+
+TEST_F(RunFaultsTest, WhatAKillLeavesUnwrittenIsCounted) {
+  const Finished finished = watch(
+      "spans(5000)\n"
+      "os.kill(os.getpid(), signal.SIGKILL)\n");
+  EXPECT_EQ(finished.status, 128 + 9);
+  EXPECT_EQ(spans() + lost(kKilled), 5000);
+  EXPECT_EQ(lost(), lost(kKilled));
+}
+
+TEST_F(RunFaultsTest, AProgramThatClosesAllDescriptorsIsRecordedOn) {
+  watch(
+      "spans(50)\n"
+      "flush()\n"
+      "os.closerange(3, 4096)\n"
+      "with open('own', 'w') as file:\n"
+      "    spans(50)\n"
+      "    flush()\n"
+      "    print(file.fileno(), file.write('its own'))\n"
+      "print(open('own').read())\n");
+  EXPECT_EQ(spans(), 100);
+  EXPECT_EQ(lost(), 0);
+  EXPECT_TRUE(has_ended());
+}
+
+TEST_F(RunFaultsTest, AFileSizeLimitOfTheProgramIsMetByTheTraceAlone) {
+  const Finished finished = watch(
+      "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+      "spans(100_000)\n"
+      "with open('own', 'wb') as file: print(file.write(bytes(90_000)))\n"
+      "sys.exit(6)\n");
+  EXPECT_EQ(finished.status, 6);
+  EXPECT_GT(spans(), 0);
+  EXPECT_GT(lost(kNotWritten), 0);
+  EXPECT_EQ(spans() + lost(), 100'000);
+  EXPECT_NE(finished.err.find(" were lost"), std::string::npos) << finished.err;
+}
+
+TEST_F(RunFaultsTest, AFullDiskLosesSpansAndNothingElse) {
+  // The folder of the traces is a small disk of its own, which the program fills.
+  const bool is_root = std::system("unshare -m true 2>/dev/null") == 0;
+  if (!is_root && std::system("unshare -rm true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "may not mount a small file system here";
+  }
+  std::ofstream(folder / "program.py") << kBegin
+                                       << "spans(50)\n"
+                                          "flush()\n"
+                                          "try:\n"
+                                          "    with open('tmp/own', 'wb') as file:\n"
+                                          "        while True: file.write(bytes(4096))\n"
+                                          "except OSError as error: print(error.errno)\n"
+                                          "spans(100_000)\n"
+                                          "os.fork() or os._exit(0)\n"
+                                          "print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+                                          "sys.exit(6)\n";
+  RunOptions options;
+  options.program = "/usr/bin/unshare";
+  const Finished finished =
+      run({is_root ? "-m" : "-rm", "sh", "-c",
+           "mount -t tmpfs -o size=1m none tmp && exec " + std::string(XSP_BIN_DIR) +
+               "/xsp run --leveled=no -o t.xsp -- " + kPython + " program.py"},
+          options);
+  EXPECT_EQ(finished.status, 6) << finished.err;
+  EXPECT_EQ(finished.out, "begins\n28\n0\n") << finished.err;
+  EXPECT_GE(spans(), 50);
+  EXPECT_GT(lost(kNotWritten), 0);
+  EXPECT_EQ(spans() + lost(), 100'050);
+}
+
+TEST_F(RunFaultsTest, PreloadedLibrariesOfTheProgramAndClearedEnvironmentsAreKept) {
+  std::ofstream(folder / "own.c") << "int getppid(void) { return 42; }\n";
+  ASSERT_EQ(std::system(("cc -shared -fPIC -o " + (folder / "own.so").string() + " " +
+                         (folder / "own.c").string())
+                            .c_str()),
+            0);
+  RunOptions options;
+  options.environment = {{"LD_PRELOAD", (folder / "own.so").string()}};
+  const Finished finished = watch(
+      "spans(10)\n"
+      "print(os.getppid(), flush=True)\n"
+      "subprocess.run(['/usr/bin/env'], env={'A': '1'})\n"
+      "print(subprocess.run(['/bin/true'], env={}).returncode)\n",
+      options);
+  EXPECT_NE(finished.out.find("\n42\n"), std::string::npos) << finished.out;
+  EXPECT_EQ(spans(), 10);
+  // The children run as they were asked to: with nothing of ours.
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'process'"), 1);
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -82,6 +82,10 @@ CREATE OR REPLACE TEMP MACRO why_no_training() AS
       SELECT 1 FROM measured_run r JOIN span s USING (run_id) JOIN site_attribute a USING (run_id, site_id)
       WHERE s.level = 1 AND s.type = 'phase' AND a.key = 'phase' AND a.value = 'optimizer')
     THEN 'training: no step of an optimiser was recorded: watch a training with xsp run' END;
+CREATE OR REPLACE TEMP MACRO why_no_steps() AS
+  CASE WHEN NOT EXISTS (
+      SELECT 1 FROM span WHERE NOT is_open AND (level = 2 OR (level = 1 AND type = 'step')))
+    THEN 'steps: none were seen, no mark, no optimiser''s step, no call of a model: mark them with xsp_step' END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
 

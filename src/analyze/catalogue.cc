@@ -11,8 +11,9 @@ namespace xsp::analyze {
 namespace {
 
 // What can be needed besides a level.
-const std::vector<std::string> kFacts = {"peak",         "counters", "memory",   "energy",
-                                         "layer_energy", "clocks",   "training", "library_calls"};
+const std::vector<std::string> kFacts = {"peak",     "counters",     "memory",
+                                         "energy",   "layer_energy", "clocks",
+                                         "training", "steps",        "library_calls"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -113,7 +114,7 @@ class HeaderParser {
       if (!contains(kFacts, need) && !contains(level_names(), need)) {
         return "'" + need +
                "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
-               "clocks, training, library_calls";
+               "clocks, training, steps, library_calls";
       }
       analysis_.needs.push_back(std::move(need));
     }

@@ -11,7 +11,6 @@
 // Layers are the nodes of ggml's graph. With that level the scheduler's callback sees each of them,
 // for which llama.cpp computes and waits for them one by one: fusions of neighbours and the overlap
 // between them are lost, which the level's overhead shows. Views compute nothing and are no layers.
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +21,8 @@
 #include <memory>
 
 #include "adapters/ggml/shim/shim.h"
-#include "xsp/adapter.hpp"
+#include "xsp/adapter_model.hpp"
+#include "xsp/find_library.hpp"
 
 using xsp::fail;
 using xsp::guarded;
@@ -31,6 +31,7 @@ namespace {
 
 constexpr size_t kSpansPerDrain = 10'000;
 constexpr uint64_t kIntervalsMax = 4'000'000;  // 64 MB
+constexpr int64_t kTokensMax = 1'000'000;
 constexpr const char* kFile = "libxsp-ggml.so";
 constexpr const char* kTokens = "tokens";
 constexpr const char* kScores = "scores";
@@ -41,31 +42,20 @@ struct Library {
   std::string absent;  // why there is none, as an error's text
 };
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 Library load() {
   Library library;
-  std::error_code error;
-  library.path = variable("XSP_GGML");
-  if (library.path.empty()) {
-    std::string cache = variable("XDG_CACHE_HOME");
-    if (cache.empty()) cache = variable("HOME") + "/.cache";
-    library.path = cache + "/xsp/frameworks/ggml/lib";
-  }
-  if (std::filesystem::is_directory(library.path, error)) library.path += std::string("/") + kFile;
   constexpr const char* kRemedy = ": xsp doctor --install ggml";
-  void* handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const bool is_there = std::filesystem::exists(library.path, error);
-    const std::string why =
-        is_there ? xsp::one_line(dlerror()) : std::string(kFile) + " was not found";
-    library.absent = "llama.cpp: " + why + kRemedy;
-    return library;
-  }
-  library.shim = static_cast<const xsp_ggml_interface*>(dlsym(handle, XSP_GGML_SHIM_SYMBOL));
+  const xsp::FoundLibrary found = xsp::find_library({.variable = "XSP_GGML",
+                                                     .file = kFile,
+                                                     .beside = "",
+                                                     .in_cache = std::string("ggml/lib/") + kFile,
+                                                     .linked = {},
+                                                     .in_packages = ""},
+                                                    RTLD_NOW);
+  library.path = found.path;
+  library.absent = "llama.cpp: " + found.why + kRemedy;
+  if (found.handle == nullptr) return library;
+  library.shim = static_cast<const xsp_ggml_interface*>(dlsym(found.handle, XSP_GGML_SHIM_SYMBOL));
   if (library.shim == nullptr || library.shim->version != XSP_GGML_SHIM_VERSION) {
     library.shim = nullptr;
     library.absent = "llama.cpp: " + library.path + " is of another version of xsp" + kRemedy;
@@ -85,16 +75,10 @@ struct Interval {
 
 }  // namespace
 
-struct xsp_model {
-  const xsp_host* host = nullptr;
+struct xsp_model : xsp::AdapterModel {
   xsp_ggml* model = nullptr;
   bool records = false;
   int64_t vocabulary = 0;
-  int64_t input_dimensions[2] = {-1, -1};
-  const char* input_symbols[2] = {"batch", "sequence"};
-  int64_t output_dimensions[2] = {-1, 0};
-  xsp_tensor_info input_info{};
-  xsp_tensor_info output_info{};
   int64_t batch = 0;  // 0: inputs are not set
   bool has_run = false;
   // Nodes, in the order of their execution: of one run, and when they ran in all.
@@ -204,7 +188,7 @@ std::string parse_options(const xsp_open_options& given, int* context) {
     if (key != "context") return "option '" + key + "': ggml has no such option: it has context";
     char* end = nullptr;
     const long tokens = std::strtol(given.options[i].value, &end, 10);
-    if (*end != '\0' || end == given.options[i].value || tokens < 0 || tokens > 1'000'000) {
+    if (*end != '\0' || end == given.options[i].value || tokens < 0 || tokens > kTokensMax) {
       return std::string("option 'context': '") + given.options[i].value +
              "' is no number of tokens: give 0 to 1000000";
     }
@@ -242,32 +226,12 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
                       " knows");
     }
     model->vocabulary = library().shim->vocabulary(model->model);
-    model->output_dimensions[1] = model->vocabulary;
-    model->input_info = {sizeof(xsp_tensor_info), kTokens, XSP_INT32, 2, model->input_dimensions,
-                         model->input_symbols};
-    model->output_info = {sizeof(xsp_tensor_info),  kScores, XSP_FLOAT32, 2,
-                          model->output_dimensions, nullptr};
+    model->inputs.describe({{kTokens, XSP_INT32, {-1, -1}, {"batch", "sequence"}}});
+    model->outputs.describe({{kScores, XSP_FLOAT32, {-1, model->vocabulary}, {}}});
     if (options.model_site != 0) xsp_site_attribute(options.model_site, "provider", "ggml CPU");
     *result = model.release();
     return XSP_OK;
   });
-}
-
-xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = &model->input_info;
-  *count = 1;
-  return XSP_OK;
-}
-
-xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = &model->output_info;
-  *count = 1;
-  return XSP_OK;
-}
-
-xsp_status bad_input(xsp_model* model, const std::string& name, const std::string& why) {
-  return fail(model->host, XSP_BAD_INPUT,
-              "input '" + name + "': " + why + ": the model takes tokens int32[batch,sequence]");
 }
 
 // Emits the spans of the runs so far.
@@ -296,29 +260,23 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
     model->sites.clear();
     model->batch = 0;
     model->has_run = false;
-    if (count == 0) return bad_input(model, kTokens, "it is missing");
-    const auto tensor = xsp::whole(tensors);
-    if (count > 1 || std::strcmp(tensor.name, kTokens) != 0) {
-      return bad_input(model, tensor.name, "there is no such input");
-    }
-    const std::string why = xsp::mismatch(model->input_info, tensor);
-    if (!why.empty()) return bad_input(model, kTokens, why);
+    std::vector<xsp_tensor> ordered;
+    const xsp_status status = in_order(*model, tensors, count, &ordered, 1, kTokensMax);
+    if (status != XSP_OK) return status;
+    const xsp_tensor& tensor = ordered[0];
     const int64_t batch = tensor.dimensions[0], length = tensor.dimensions[1];
-    constexpr int64_t kTokensMax = 1'000'000;
-    if (batch < 1 || length < 1 || batch > kTokensMax / length) {
-      return bad_input(model, kTokens, "they are none, or too many");
-    }
+    if (batch > kTokensMax / length) return bad_input(*model, kTokens, "they are too many");
     const auto* ids = static_cast<const int32_t*>(tensor.data);
     for (int64_t i = 0; i < batch * length; ++i) {
       if (ids[i] >= 0 && ids[i] < model->vocabulary) continue;
-      return bad_input(model, kTokens,
+      return bad_input(*model, kTokens,
                        std::to_string(ids[i]) + " is not in the vocabulary of " +
                            std::to_string(model->vocabulary));
     }
-    const int status = library().shim->set_tokens(model->model, ids, static_cast<int>(batch),
+    const int failed = library().shim->set_tokens(model->model, ids, static_cast<int>(batch),
                                                   static_cast<int>(length));
-    if (status != 0) {
-      return bad_input(model, kTokens, "llama.cpp cannot make room for so many sequences of them");
+    if (failed != 0) {
+      return bad_input(*model, kTokens, "llama.cpp cannot make room for so many sequences of them");
     }
     // The nodes of the tokens behind are no layers of a run.
     model->intervals.clear();
@@ -328,7 +286,7 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
 }
 
 xsp_status run(xsp_model* model) {
-  if (model->batch == 0) return bad_input(model, kTokens, "not set");
+  if (model->batch == 0) return no_inputs(*model);
   model->studies = model->records && model->sites.empty();
   if (model->studies) model->names.clear();
   const size_t before = model->intervals.size();
@@ -381,8 +339,6 @@ xsp_status flush(xsp_model* model) {
   });
 }
 
-void close(xsp_model* model) { delete model; }
-
 uint64_t runs_max(xsp_model* model) {
   if (!model->records) return 0;
   constexpr uint64_t kNodesTypical = 1000;
@@ -393,21 +349,15 @@ uint64_t runs_max(xsp_model* model) {
 
 extern "C" {
 XSP_API extern const xsp_adapter xsp_adapter_entry;
-const xsp_adapter xsp_adapter_entry = {
-    .struct_size = sizeof(xsp_adapter),
-    .abi = XSP_PLUGIN_ABI,
+const xsp_adapter xsp_adapter_entry = xsp::adapter_entry<xsp_model>({
     .name = "ggml",
     .help = "xsp doctor --install ggml",
     .probe = probe,
     .open = open,
-    .inputs = inputs,
-    .outputs = outputs,
     .set_inputs = set_inputs,
     .run = run,
     .results = results,
     .flush = flush,
-    .close = close,
     .runs_max = runs_max,
-    .record_details = nullptr,
-};
+});
 }

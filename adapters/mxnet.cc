@@ -21,14 +21,13 @@
 
 #include "adapters/mxnet/executor.h"
 #include "adapters/mxnet/profile.h"
-#include "xsp/adapter.hpp"
+#include "xsp/adapter_model.hpp"
 
 using xsp::fail;
 using xsp::guarded;
 using xsp::mxnet::check;
 using xsp::mxnet::library;
 using xsp::mxnet::Owned;
-using xsp::mxnet::Port;
 using xsp::mxnet::Shape;
 namespace adapter = xsp::mxnet;
 
@@ -42,23 +41,11 @@ struct Window {
   int64_t end_ns;
 };
 
-xsp_tensor_info info_of(const Port& port) {
-  return {sizeof(xsp_tensor_info),
-          port.name.c_str(),
-          port.dtype,
-          static_cast<uint32_t>(port.dimensions.size()),
-          port.dimensions.data(),
-          nullptr};
-}
-
 }  // namespace
 
-struct xsp_model {
-  const xsp_host* host = nullptr;
+struct xsp_model : xsp::AdapterModel {
   bool records = false;
   adapter::Network network;
-  std::vector<xsp_tensor_info> input_infos;
-  std::vector<xsp_tensor_info> output_infos;
   std::unique_ptr<adapter::Executor> executor;  // null: inputs are not set
   adapter::Layers layers;
   std::vector<adapter::Layer> sequence;  // the executor's
@@ -142,8 +129,8 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     if (options.threads > 0) check(library().SetNumOMPThreads(static_cast<int>(options.threads)));
     const xsp_status status = open_network(host, options, &model->network);
     if (status != XSP_OK) return status;
-    for (const Port& port : model->network.inputs) model->input_infos.push_back(info_of(port));
-    for (const Port& port : model->network.outputs) model->output_infos.push_back(info_of(port));
+    model->inputs.describe(model->network.inputs);
+    model->outputs.describe(model->network.outputs);
     if (model->records) configure_profile(model.get());
     if (options.model_site != 0) {
       xsp_site_attribute(options.model_site, "provider", "MXNet CPU");
@@ -154,58 +141,13 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
   });
 }
 
-xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = model->input_infos.data();
-  *count = model->input_infos.size();
-  return XSP_OK;
-}
-
-xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = model->output_infos.data();
-  *count = model->output_infos.size();
-  return XSP_OK;
-}
-
-xsp_status bad_input(xsp_model* model, const std::string& name, const std::string& why) {
-  return fail(model->host, XSP_BAD_INPUT,
-              "input '" + name + "': " + why + ": see the model's signature");
-}
-
-// The tensors in the model's own order; what is wrong with them is said to the host.
-xsp_status in_order(xsp_model* model, const xsp_tensor* tensors, size_t count,
-                    std::vector<xsp_tensor>* ordered) {
-  ordered->assign(model->input_infos.size(), {});
-  for (size_t i = 0; i < count; ++i) {
-    const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
-    size_t at = 0;
-    while (at < model->input_infos.size() && model->network.inputs[at].name != tensor.name) ++at;
-    if (at == model->input_infos.size()) {
-      return bad_input(model, tensor.name, "the model has no such input");
-    }
-    const std::string why = xsp::mismatch(model->input_infos[at], tensor);
-    if (!why.empty()) return bad_input(model, tensor.name, why);
-    for (uint32_t d = 0; d < tensor.rank; ++d) {
-      if (tensor.dimensions[d] < 1 || tensor.dimensions[d] > INT32_MAX) {
-        return bad_input(model, tensor.name, "MXNet takes no such dimension");
-      }
-    }
-    (*ordered)[at] = tensor;
-  }
-  for (size_t i = 0; i < ordered->size(); ++i) {
-    if ((*ordered)[i].name == nullptr) {
-      return bad_input(model, model->network.inputs[i].name, "it is missing");
-    }
-  }
-  return XSP_OK;
-}
-
 void emit_layers(xsp_model* model);
 
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return in_mxnet(model, "inputs", XSP_BAD_INPUT, [&] {
     std::vector<xsp_tensor> ordered;
     model->has_run = false;
-    const xsp_status status = in_order(model, tensors, count, &ordered);
+    const xsp_status status = in_order(*model, tensors, count, &ordered, 1, INT32_MAX);
     if (status != XSP_OK) {
       model->executor.reset();
       return status;
@@ -241,7 +183,7 @@ void forward(xsp_model* model) {
 }
 
 xsp_status run(xsp_model* model) {
-  if (model->executor == nullptr) return bad_input(model, "", "inputs are not set");
+  if (model->executor == nullptr) return no_inputs(*model);
   return in_mxnet(model, "run", XSP_FAILED, [&] {
     model->has_run = true;
     if (!model->records) {
@@ -279,7 +221,7 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
       std::vector<std::byte>& values = model->result_values[i];
       values.resize(elements * xsp::dtype_bytes(dtype));
       check(library().NDArraySyncCopyToCPU(array, values.data(), elements));
-      model->results.push_back({sizeof(xsp_tensor), model->network.outputs[i].name.c_str(), dtype,
+      model->results.push_back({sizeof(xsp_tensor), model->outputs[i].name.c_str(), dtype,
                                 static_cast<uint32_t>(dimensions.size()), dimensions.data(),
                                 values.data(), values.size()});
     }
@@ -339,8 +281,6 @@ xsp_status flush(xsp_model* model) {
   });
 }
 
-void close(xsp_model* model) { delete model; }
-
 uint64_t runs_max(xsp_model* model) {
   if (!model->records) return 0;
   return std::max<uint64_t>(kEventsMax / std::max<size_t>(model->sequence.size(), 1), 1);
@@ -350,21 +290,15 @@ uint64_t runs_max(xsp_model* model) {
 
 extern "C" {
 XSP_API extern const xsp_adapter xsp_adapter_entry;
-const xsp_adapter xsp_adapter_entry = {
-    .struct_size = sizeof(xsp_adapter),
-    .abi = XSP_PLUGIN_ABI,
+const xsp_adapter xsp_adapter_entry = xsp::adapter_entry<xsp_model>({
     .name = "mxnet",
     .help = "xsp doctor --install mxnet",
     .probe = probe,
     .open = open,
-    .inputs = inputs,
-    .outputs = outputs,
     .set_inputs = set_inputs,
     .run = run,
     .results = results,
     .flush = flush,
-    .close = close,
     .runs_max = runs_max,
-    .record_details = nullptr,
-};
+});
 }

@@ -15,27 +15,21 @@
 #include <cstring>
 #include <memory>
 #include <opencv2/core.hpp>
-#include <optional>
 
 #include "adapters/opencv_dnn/layers.h"
 #include "adapters/opencv_dnn/network.h"
 #include "adapters/opencv_dnn/regions.h"
-#include "xsp/adapter.hpp"
+#include "xsp/adapter_model.hpp"
 
 using xsp::fail;
 using xsp::guarded;
 using xsp::opencv_dnn::Interval;
-using xsp::opencv_dnn::Port;
 namespace adapter = xsp::opencv_dnn;
 
-struct xsp_model {
-  const xsp_host* host = nullptr;
+struct xsp_model : xsp::AdapterModel {
   adapter::Network network;
-  std::vector<xsp_tensor_info> input_infos;
-  std::vector<xsp_tensor_info> output_infos;
-  std::vector<std::vector<const char*>> symbols;  // that the infos point to
-  adapter::Shapes shapes;                         // of the inputs that are set; empty: none are
-  std::vector<std::vector<cv::Mat>> outputs;      // of the last run
+  adapter::Shapes shapes;                    // of the inputs that are set; empty: none are
+  std::vector<std::vector<cv::Mat>> values;  // of the last run
   std::string provider;
   bool records = false;        // layers
   bool traces_layers = false;  // their times come from regions
@@ -84,17 +78,6 @@ xsp_status in_opencv(xsp_model* model, const char* what, xsp_status status, Call
   });
 }
 
-void describe(const std::vector<Port>& ports, xsp_model* model,
-              std::vector<xsp_tensor_info>* infos) {
-  for (const Port& port : ports) {
-    std::vector<const char*>& symbols = model->symbols.emplace_back();
-    for (const std::string& symbol : port.symbols) symbols.push_back(symbol.c_str());
-    infos->push_back({sizeof(xsp_tensor_info), port.name.c_str(), XSP_FLOAT32,
-                      static_cast<uint32_t>(port.dimensions.size()), port.dimensions.data(),
-                      symbols.data()});
-  }
-}
-
 xsp_status check_device(const xsp_host* host, const char* device, const adapter::Options& options) {
   if (std::strcmp(device, "cpu") != 0) {
     return fail(host, XSP_NOT_AVAILABLE,
@@ -124,8 +107,8 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     model->host = host;
     status = adapter::open_network(host, whole.path, options, &model->network);
     if (status != XSP_OK) return status;
-    describe(model->network.inputs, model.get(), &model->input_infos);
-    describe(model->network.outputs, model.get(), &model->output_infos);
+    model->inputs.describe(model->network.inputs);
+    model->outputs.describe(model->network.outputs);
     model->provider = options.opencl ? "OpenCV OpenCL" : "OpenCV CPU";
     model->records = (whole.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
     model->traces_layers = options.traces_layers;
@@ -136,23 +119,6 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     *result = model.release();
     return XSP_OK;
   });
-}
-
-xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = model->input_infos.data();
-  *count = model->input_infos.size();
-  return XSP_OK;
-}
-
-xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = model->output_infos.data();
-  *count = model->output_infos.size();
-  return XSP_OK;
-}
-
-xsp_status bad_input(xsp_model* model, const std::string& name, const std::string& why) {
-  return fail(model->host, XSP_BAD_INPUT,
-              "input '" + name + "': " + why + ": see the model's signature");
 }
 
 // Emits the spans of the runs so far.
@@ -183,39 +149,12 @@ void emit_layers(xsp_model* model) {
   model->intervals.clear();
 }
 
-// The tensors in the model's own order; what is wrong with them is said to the host.
-xsp_status in_order(xsp_model* model, const xsp_tensor* tensors, size_t count,
-                    std::vector<xsp_tensor>* ordered) {
-  const std::vector<Port>& ports = model->network.inputs;
-  std::vector<std::optional<xsp_tensor>> given(ports.size());
-  for (size_t i = 0; i < count; ++i) {
-    const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
-    const auto port = std::find_if(ports.begin(), ports.end(),
-                                   [&](const Port& one) { return one.name == tensor.name; });
-    if (port == ports.end()) return bad_input(model, tensor.name, "the model has no such input");
-    const auto at = static_cast<size_t>(port - ports.begin());
-    const std::string why = xsp::mismatch(model->input_infos[at], tensor);
-    if (!why.empty()) return bad_input(model, tensor.name, why);
-    for (uint32_t d = 0; d < tensor.rank; ++d) {
-      if (tensor.dimensions[d] < 1 || tensor.dimensions[d] > INT32_MAX) {
-        return bad_input(model, tensor.name, "OpenCV takes no such dimension");
-      }
-    }
-    given[at] = tensor;
-  }
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (!given[i].has_value()) return bad_input(model, ports[i].name, "it is missing");
-    ordered->push_back(*given[i]);
-  }
-  return XSP_OK;
-}
-
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return in_opencv(model, "inputs", XSP_BAD_INPUT, [&] {
     emit_layers(model);
     model->shapes.clear();
     std::vector<xsp_tensor> ordered;
-    const xsp_status status = in_order(model, tensors, count, &ordered);
+    const xsp_status status = in_order(*model, tensors, count, &ordered, 1, INT32_MAX);
     if (status != XSP_OK) return status;
     adapter::Shapes shapes;
     for (const xsp_tensor& tensor : ordered) {
@@ -249,7 +188,7 @@ xsp_status run_recorded(xsp_model* model) {
   const int64_t start_ns = xsp_now_ns();
   {
     const adapter::RegionRecorder recorder(model->traces_layers ? &model->intervals : nullptr);
-    model->network.net.forward(model->outputs, model->network.output_layers);
+    model->network.net.forward(model->values, model->network.output_layers);
   }
   const Interval run{start_ns, xsp_now_ns()};
   model->thread = static_cast<uint32_t>(gettid());
@@ -271,32 +210,32 @@ xsp_status run_recorded(xsp_model* model) {
 }
 
 xsp_status run(xsp_model* model) {
-  if (model->shapes.empty()) return bad_input(model, "", "inputs are not set");
+  if (model->shapes.empty()) return no_inputs(*model);
   return in_opencv(model, "run", XSP_FAILED, [&] {
     if (model->records) return run_recorded(model);
-    model->network.net.forward(model->outputs, model->network.output_layers);
+    model->network.net.forward(model->values, model->network.output_layers);
     return XSP_OK;
   });
 }
 
 xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) {
   return in_opencv(model, "results", XSP_FAILED, [&] {
-    if (model->outputs.empty()) {
+    if (model->values.empty()) {
       return fail(model->host, XSP_FAILED, "results: none: run the model first");
     }
     model->results.clear();
     model->result_dimensions.clear();
-    model->result_dimensions.reserve(model->network.outputs.size());
-    for (std::vector<cv::Mat>& of_layer : model->outputs) {
+    model->result_dimensions.reserve(model->outputs.size());
+    for (std::vector<cv::Mat>& of_layer : model->values) {
       for (cv::Mat& value : of_layer) {
         const size_t i = model->results.size();
-        if (i == model->network.outputs.size()) break;
+        if (i == model->outputs.size()) break;
         if (!value.isContinuous()) value = value.clone();
         auto& dimensions =
             model->result_dimensions.emplace_back(value.size.p, value.size.p + value.dims);
-        model->results.push_back({sizeof(xsp_tensor), model->network.outputs[i].name.c_str(),
-                                  XSP_FLOAT32, static_cast<uint32_t>(dimensions.size()),
-                                  dimensions.data(), value.data, value.total() * value.elemSize()});
+        model->results.push_back({sizeof(xsp_tensor), model->outputs[i].name.c_str(), XSP_FLOAT32,
+                                  static_cast<uint32_t>(dimensions.size()), dimensions.data(),
+                                  value.data, value.total() * value.elemSize()});
       }
     }
     *tensors = model->results.data();
@@ -312,8 +251,6 @@ xsp_status flush(xsp_model* model) {
   });
 }
 
-void close(xsp_model* model) { delete model; }
-
 uint64_t runs_max(xsp_model* model) {
   if (!model->records) return 0;
   return std::max<uint64_t>(kIntervalsMax / (model->layer_count + 1), 1);
@@ -323,21 +260,15 @@ uint64_t runs_max(xsp_model* model) {
 
 extern "C" {
 XSP_API extern const xsp_adapter xsp_adapter_entry;
-const xsp_adapter xsp_adapter_entry = {
-    .struct_size = sizeof(xsp_adapter),
-    .abi = XSP_PLUGIN_ABI,
+const xsp_adapter xsp_adapter_entry = xsp::adapter_entry<xsp_model>({
     .name = "opencv_dnn",
     .help = "apt-get install libopencv-dnn-dev, and build xsp anew",
     .probe = probe,
     .open = open,
-    .inputs = inputs,
-    .outputs = outputs,
     .set_inputs = set_inputs,
     .run = run,
     .results = results,
     .flush = flush,
-    .close = close,
     .runs_max = runs_max,
-    .record_details = nullptr,
-};
+});
 }

@@ -18,7 +18,7 @@
 #include "adapters/tensorflow/library.h"
 #include "adapters/tensorflow/session.h"
 #include "models/wire.h"
-#include "xsp/adapter.hpp"
+#include "xsp/adapter_model.hpp"
 
 namespace {
 
@@ -43,31 +43,19 @@ struct Recorded {
   OwnBuffer metadata;
 };
 
-xsp_tensor_info info_of(const End& end) {
-  return {sizeof(xsp_tensor_info),
-          end.name.c_str(),
-          end.dtype,
-          static_cast<uint32_t>(end.dimensions.size()),
-          end.dimensions.data(),
-          nullptr};
-}
-
 }  // namespace
 
-struct xsp_model {
-  const xsp_host* host = nullptr;
+struct xsp_model : xsp::AdapterModel {
   bool records = false;
   xsp::tf::OpenSession session;
   std::optional<xsp::tf::Layers> layers;
   std::string run_options;  // RunOptions, where layers are recorded
-  std::vector<xsp_tensor_info> input_infos;
-  std::vector<xsp_tensor_info> output_infos;
   std::vector<Output> feeds;
   std::vector<Output> fetches;
-  std::vector<OwnTensor> inputs;
+  std::vector<OwnTensor> values;
   std::vector<Tensor*> input_tensors;
   bool has_inputs = false;
-  std::vector<OwnTensor> outputs;  // of the last run
+  std::vector<OwnTensor> fetched;  // of the last run
   std::vector<Recorded> recorded;
   // What results() points to.
   std::vector<std::vector<int64_t>> result_dimensions;
@@ -85,6 +73,12 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   });
 }
 
+std::vector<xsp::Port> ports_of(const std::vector<End>& ends) {
+  std::vector<xsp::Port> ports;
+  for (const End& end : ends) ports.push_back({end.name, end.dtype, end.dimensions, {}});
+  return ports;
+}
+
 xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model** result) {
   return guarded(host, [&] {
     if (!library().absent.empty()) return fail(host, XSP_NOT_AVAILABLE, library().absent);
@@ -94,14 +88,10 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     model->records = (options.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
     const xsp_status status = open_session(host, options, &model->session);
     if (status != XSP_OK) return status;
-    for (const End& end : model->session.inputs) {
-      model->input_infos.push_back(info_of(end));
-      model->feeds.push_back(end.output);
-    }
-    for (const End& end : model->session.outputs) {
-      model->output_infos.push_back(info_of(end));
-      model->fetches.push_back(end.output);
-    }
+    for (const End& end : model->session.inputs) model->feeds.push_back(end.output);
+    for (const End& end : model->session.outputs) model->fetches.push_back(end.output);
+    model->inputs.describe(ports_of(model->session.inputs));
+    model->outputs.describe(ports_of(model->session.outputs));
     if (model->records) {
       model->layers.emplace(model->session.own, options.model_site, model->session.every_node);
       xsp::models::wire::put_integer(&model->run_options, 1, model->session.trace_level);
@@ -112,23 +102,6 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     *result = model.release();
     return XSP_OK;
   });
-}
-
-xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = model->input_infos.data();
-  *count = model->input_infos.size();
-  return XSP_OK;
-}
-
-xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = model->output_infos.data();
-  *count = model->output_infos.size();
-  return XSP_OK;
-}
-
-xsp_status bad_input(xsp_model* model, const char* name, const std::string& why) {
-  return fail(model->host, XSP_BAD_INPUT,
-              std::string("input '") + name + "': " + why + ": see the model's signature");
 }
 
 OwnTensor made_tensor(const xsp_tensor& tensor) {
@@ -144,28 +117,13 @@ OwnTensor made_tensor(const xsp_tensor& tensor) {
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return guarded(model->host, [&] {
     model->has_inputs = false;
-    model->inputs.clear();
-    model->inputs.resize(model->input_infos.size());
-    for (size_t i = 0; i < count; ++i) {
-      const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
-      size_t index = 0;
-      while (index < model->input_infos.size() &&
-             std::strcmp(model->input_infos[index].name, tensor.name) != 0) {
-        ++index;
-      }
-      if (index == model->input_infos.size()) {
-        return bad_input(model, tensor.name, "the model has no such input");
-      }
-      const std::string why = xsp::mismatch(model->input_infos[index], tensor);
-      if (!why.empty()) return bad_input(model, tensor.name, why);
-      model->inputs[index] = made_tensor(tensor);
-    }
+    std::vector<xsp_tensor> ordered;
+    const xsp_status status = in_order(*model, tensors, count, &ordered);
+    if (status != XSP_OK) return status;
+    model->values.clear();
     model->input_tensors.clear();
-    for (size_t i = 0; i < model->inputs.size(); ++i) {
-      if (model->inputs[i] == nullptr) {
-        return bad_input(model, model->input_infos[i].name, "it is missing");
-      }
-      model->input_tensors.push_back(model->inputs[i].get());
+    for (const xsp_tensor& tensor : ordered) {
+      model->input_tensors.push_back(model->values.emplace_back(made_tensor(tensor)).get());
     }
     model->has_inputs = true;
     return XSP_OK;
@@ -182,10 +140,10 @@ xsp_status run_failed(xsp_model* model, const Outcome& outcome) {
 }
 
 xsp_status run(xsp_model* model) {
-  if (!model->has_inputs) return bad_input(model, "", "inputs are not set");
+  if (!model->has_inputs) return no_inputs(*model);
   return guarded(model->host, [&] {
     const auto& tf = library();
-    model->outputs.clear();
+    model->fetched.clear();
     Outcome outcome;
     Tensor* fetched[XSP_RANK_MAX] = {};
     std::vector<Tensor*> many;
@@ -205,7 +163,7 @@ xsp_status run(xsp_model* model) {
                   model->fetches.data(), values, static_cast<int>(model->fetches.size()), nullptr,
                   0, recorded.metadata.get(), outcome.get());
     if (outcome.code() != 0) return run_failed(model, outcome);
-    for (size_t i = 0; i < model->fetches.size(); ++i) model->outputs.emplace_back(values[i]);
+    for (size_t i = 0; i < model->fetches.size(); ++i) model->fetched.emplace_back(values[i]);
     if (model->records) {
       recorded.run.end_ns = xsp_now_ns();
       model->recorded.push_back(std::move(recorded));
@@ -217,16 +175,16 @@ xsp_status run(xsp_model* model) {
 xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) {
   return guarded(model->host, [&] {
     const auto& tf = library();
-    if (model->outputs.empty()) {
+    if (model->fetched.empty()) {
       return fail(model->host, XSP_FAILED, "results: none: run the model first");
     }
     model->results.clear();
-    model->result_dimensions.assign(model->outputs.size(), {});
-    for (size_t i = 0; i < model->outputs.size(); ++i) {
-      const Tensor* tensor = model->outputs[i].get();
+    model->result_dimensions.assign(model->fetched.size(), {});
+    for (size_t i = 0; i < model->fetched.size(); ++i) {
+      const Tensor* tensor = model->fetched[i].get();
       std::vector<int64_t>& dimensions = model->result_dimensions[i];
       for (int d = 0; d < tf.NumDims(tensor); ++d) dimensions.push_back(tf.Dim(tensor, d));
-      model->results.push_back({sizeof(xsp_tensor), model->output_infos[i].name,
+      model->results.push_back({sizeof(xsp_tensor), model->outputs[i].name.c_str(),
                                 xsp::tf::dtype_of(tf.TensorType(tensor)),
                                 static_cast<uint32_t>(dimensions.size()), dimensions.data(),
                                 tf.TensorData(tensor), tf.TensorByteSize(tensor)});
@@ -254,8 +212,6 @@ xsp_status flush(xsp_model* model) {
   });
 }
 
-void close(xsp_model* model) { delete model; }
-
 uint64_t runs_max(xsp_model* model) {
   if (!model->records) return 0;
   const auto& own = model->session.own;
@@ -267,21 +223,15 @@ uint64_t runs_max(xsp_model* model) {
 
 extern "C" {
 XSP_API extern const xsp_adapter xsp_adapter_entry;
-const xsp_adapter xsp_adapter_entry = {
-    .struct_size = sizeof(xsp_adapter),
-    .abi = XSP_PLUGIN_ABI,
+const xsp_adapter xsp_adapter_entry = xsp::adapter_entry<xsp_model>({
     .name = "tensorflow",
     .help = "xsp doctor --install tensorflow",
     .probe = probe,
     .open = open,
-    .inputs = inputs,
-    .outputs = outputs,
     .set_inputs = set_inputs,
     .run = run,
     .results = results,
     .flush = flush,
-    .close = close,
     .runs_max = runs_max,
-    .record_details = nullptr,
-};
+});
 }

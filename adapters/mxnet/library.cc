@@ -1,79 +1,40 @@
 #include "adapters/mxnet/library.h"
 
-#include <dlfcn.h>
-#include <glob.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "xsp/adapter.hpp"
+#include "xsp/find_library.hpp"
 
 namespace xsp::mxnet {
 namespace {
 
-constexpr const char* kFile = "libmxnet.so";
 constexpr const char* kRemedy =
     ": xsp doctor --install mxnet, or set XSP_MXNET to the folder of an mxnet wheel";
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// Where it may be, in order of preference.
-std::vector<std::string> candidates() {
-  const std::string chosen = variable("XSP_MXNET");
-  if (!chosen.empty()) {
-    std::error_code error;
-    return {std::filesystem::is_directory(chosen, error) ? chosen + "/" + kFile : chosen};
-  }
-  std::string cache = variable("XDG_CACHE_HOME");
-  if (cache.empty()) cache = variable("HOME") + "/.cache";
-  std::vector<std::string> paths = {cache + "/xsp/frameworks/mxnet/mxnet/" + kFile, kFile};
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (variable(name).empty()) continue;
-    const std::string pattern = variable(name) + "/lib/python3*/site-packages/mxnet/" + kFile;
-    glob_t found{};
-    if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
-    }
-    globfree(&found);
-  }
-  return paths;
-}
-
 Library load() {
   Library library;
-  void* handle = nullptr;
-  std::string why = std::string(kFile) + " was not found";
-  for (const std::string& path : candidates()) {
-    handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (handle != nullptr) break;
-    // A file that is there and does not load is worth more words than one that is not there.
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) why = dlerror();
-  }
-  library.absent = "MXNet: " + one_line(why) + kRemedy;
-  if (handle == nullptr) return library;
-#define XSP_MXNET_FIND(name, ...)                                                              \
-  library.name = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(dlsym(handle, "MX" #name)); \
-  if (library.name == nullptr) {                                                               \
-    library.absent = std::string("MXNet: the library has no MX" #name) + kRemedy;              \
-    return library;                                                                            \
+  const FoundLibrary found = find_library({.variable = "XSP_MXNET",
+                                           .file = "libmxnet.so",
+                                           .beside = "",
+                                           .in_cache = "mxnet/mxnet/libmxnet.so",
+                                           .linked = {"libmxnet.so"},
+                                           .in_packages = "mxnet/libmxnet.so"});
+  library.absent = "MXNet: " + found.why + kRemedy;
+  if (found.handle == nullptr) return library;
+#define XSP_MXNET_FIND(name, ...)                                                         \
+  library.name =                                                                          \
+      reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(dlsym(found.handle, "MX" #name)); \
+  if (library.name == nullptr) {                                                          \
+    library.absent = std::string("MXNet: the library has no MX" #name) + kRemedy;         \
+    return library;                                                                       \
   }
   XSP_MXNET_FUNCTIONS(XSP_MXNET_FIND)
 #undef XSP_MXNET_FIND
-  Dl_info info{};
-  std::error_code error;
-  if (dladdr(reinterpret_cast<void*>(library.ExecutorForward), &info) != 0) {
-    library.path = std::filesystem::canonical(info.dli_fname, error);
-  }
+  library.path = file_of(library.ExecutorForward);
   int version = 0;  // 10901
   library.GetVersion(&version);
   library.version = std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +

@@ -6,8 +6,6 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "xsp/adapter.hpp"
-
 namespace xsp::mxnet {
 namespace {
 
@@ -104,7 +102,9 @@ std::map<std::string, Owned> load_parameters(const std::string& path) {
   uint32_t count = 0, name_count = 0;
   Handle* arrays = nullptr;
   const char** names = nullptr;
-  check(library().NDArrayLoad(path.c_str(), &count, &arrays, &name_count, &names));
+  if (library().NDArrayLoad(path.c_str(), &count, &arrays, &name_count, &names) != 0) {
+    throw std::runtime_error("its parameters " + path + ": " + last_error());
+  }
   std::map<std::string, Owned> parameters;
   for (uint32_t i = 0; i < count; ++i) {
     Owned array(arrays[i], library().NDArrayFree);
@@ -122,7 +122,8 @@ std::string find_inputs(const std::vector<Node>& nodes, const Options& options, 
     if (!node.is_variable() || is_label(node.name)) continue;
     if (network->parameters.count("arg:" + node.name) != 0) continue;
     if (network->parameters.count("aux:" + node.name) != 0) continue;
-    Port port{node.name, node.dtype < 0 ? uint32_t{XSP_FLOAT32} : dtype_of(node.dtype), node.shape};
+    Port port{
+        node.name, node.dtype < 0 ? uint32_t{XSP_FLOAT32} : dtype_of(node.dtype), node.shape, {}};
     for (const InputShape& said : options.inputs) {
       if (said.name == node.name) port.dimensions = said.dimensions;
     }
@@ -156,7 +157,7 @@ void find_outputs(Network* network) {
   const SymbolShapes other =
       infer_shapes(network->symbol.get(), shapes_for(network->inputs, kOtherBatch));
   for (size_t i = 0; i < names.size(); ++i) {
-    Port port{names[i], XSP_FLOAT32, {}};
+    Port port{names[i], XSP_FLOAT32, {}, {}};
     for (size_t d = 0; d < one.outputs[i].size(); ++d) {
       const bool is_same = d < other.outputs[i].size() && one.outputs[i][d] == other.outputs[i][d];
       port.dimensions.push_back(is_same ? one.outputs[i][d] : -1);

@@ -13,15 +13,9 @@
 
 #include "adapters/mxnet/library.h"
 #include "adapters/mxnet/symbol.h"
-#include "xsp/plugin.h"
+#include "xsp/adapter_model.hpp"
 
 namespace xsp::mxnet {
-
-struct Port {
-  std::string name;
-  uint32_t dtype = 1;
-  std::vector<int64_t> dimensions;  // -1: dynamic
-};
 
 using Shape = std::vector<int>;
 

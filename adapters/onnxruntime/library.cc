@@ -1,8 +1,5 @@
 #include "adapters/onnxruntime/library.h"
 
-#include <dlfcn.h>
-#include <glob.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +7,7 @@
 #include <utility>
 
 #include "adapters/onnxruntime/text.h"
+#include "xsp/find_library.hpp"
 
 namespace xsp::ort {
 namespace {
@@ -25,42 +23,7 @@ void on_log(void*, OrtLoggingLevel, const char*, const char*, const char*, const
   logged_error = message;
 }
 
-std::string own_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&library), &info) == 0) return "";
-  return std::filesystem::path(info.dli_fname).parent_path();
-}
-
-std::vector<std::string> matches(const std::string& pattern) {
-  glob_t found{};
-  std::vector<std::string> paths;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-    for (size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
-  }
-  globfree(&found);
-  return paths;
-}
-
-// Where it may be, in order of preference.
-std::vector<std::string> candidates() {
-  const char* chosen = std::getenv("XSP_ONNXRUNTIME");
-  if (chosen != nullptr && *chosen != '\0') {
-    std::error_code error;
-    if (!std::filesystem::is_directory(chosen, error)) return {chosen};
-    return matches(std::string(chosen) + "/libonnxruntime.so*");
-  }
-  // lib/xsp/adapters/onnxruntime.so -> lib/
-  std::vector<std::string> paths = matches(own_folder() + "/../../libonnxruntime.so*");
-  paths.insert(paths.end(), {"libonnxruntime.so.1", "libonnxruntime.so"});
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const char* prefix = std::getenv(variable);
-    if (prefix == nullptr) continue;
-    const auto more = matches(std::string(prefix) +
-                              "/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so*");
-    paths.insert(paths.end(), more.begin(), more.end());
-  }
-  return paths;
-}
+std::string own_folder() { return std::filesystem::path(file_of(&library)).parent_path(); }
 
 uint32_t minor_version(const std::string& version) {
   const size_t dot = version.find('.');
@@ -86,32 +49,30 @@ void list_providers(Library* library) {
 
 Library load() {
   Library library;
-  const std::vector<std::string> paths = candidates();
-  void* handle = nullptr;
-  std::string why = "libonnxruntime.so was not found";
   // It reads this when it is loaded. A profiler reports to nobody, and threads that do would
   // disturb what it measures.
   setenv("ORT_DISABLE_TELEMETRY", "1", 1);
-  for (const std::string& path : paths) {
-    handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle != nullptr) break;
-    // A file that is there and does not load is worth more words than one that is not there.
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) why = dlerror();
-  }
+  const std::string file = "libonnxruntime.so*";
+  const FoundLibrary found = find_library({.variable = "XSP_ONNXRUNTIME",
+                                           .file = file,
+                                           // lib/xsp/adapters/onnxruntime.so -> lib/
+                                           .beside = own_folder() + "/../../" + file,
+                                           .in_cache = "",
+                                           .linked = {"libonnxruntime.so.1", "libonnxruntime.so"},
+                                           .in_packages = "onnxruntime/capi/" + file},
+                                          RTLD_NOW);
   constexpr const char* kRemedy =
       ": install it (pip install onnxruntime), and set XSP_ONNXRUNTIME to libonnxruntime.so or its "
       "folder";
-  library.absent = "ONNX Runtime: " + why + kRemedy;
-  if (handle == nullptr) return library;
-  const auto get_base = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(handle, "OrtGetApiBase"));
-  Dl_info info{};
-  if (get_base == nullptr || dladdr(reinterpret_cast<void*>(get_base), &info) == 0) {
+  library.absent = "ONNX Runtime: " + found.why + kRemedy;
+  if (found.handle == nullptr) return library;
+  const auto get_base =
+      reinterpret_cast<const OrtApiBase* (*)()>(dlsym(found.handle, "OrtGetApiBase"));
+  if (get_base == nullptr) {
     library.absent = std::string("ONNX Runtime: the library has no OrtGetApiBase") + kRemedy;
     return library;
   }
-  std::error_code error;
-  library.path = std::filesystem::canonical(info.dli_fname, error);
+  library.path = file_of(get_base);
   library.version = get_base()->GetVersionString();
   // Each release adds one version of the interface, and the runtime complains when asked for more.
   const uint32_t version = std::min<uint32_t>(ORT_API_VERSION, minor_version(library.version));

@@ -61,7 +61,7 @@ std::string onnx_inputs(const std::string& path, std::vector<Port>* ports) {
              models::dtype_name(input.dtype) +
              ": OpenCV takes float32 alone: use --framework onnxruntime";
     }
-    Port port{input.name, {}, {}};
+    Port port{input.name, XSP_FLOAT32, {}, {}};
     for (const models::Dimension& dimension : input.dimensions) {
       port.dimensions.push_back(dimension.value);
       port.symbols.push_back(dimension.symbol);
@@ -75,7 +75,7 @@ std::string onnx_inputs(const std::string& path, std::vector<Port>* ports) {
 std::string find_inputs(const Files& files, const Options& options, Network* network) {
   if (!options.inputs.empty()) {
     for (const InputShape& input : options.inputs) {
-      network->inputs.push_back({input.name, input.dimensions, {}});
+      network->inputs.push_back({input.name, XSP_FLOAT32, input.dimensions, {}});
     }
   } else if (files.format == Format::kOnnx) {
     return onnx_inputs(files.weights, &network->inputs);
@@ -90,7 +90,7 @@ std::string find_inputs(const Files& files, const Options& options, Network* net
              "'inputs=data:1,3,224,224'";
     }
     for (size_t i = 0; i < names.size(); ++i) {
-      network->inputs.push_back({names[i], {shapes[i].begin(), shapes[i].end()}, {}});
+      network->inputs.push_back({names[i], XSP_FLOAT32, {shapes[i].begin(), shapes[i].end()}, {}});
     }
   }
   for (Port& port : network->inputs) name_symbols(&port);
@@ -143,7 +143,7 @@ void find_outputs(Network* network) {
   const std::vector<Shapes> other = output_shapes(*network, kOtherBatch);
   for (size_t layer = 0; layer < one.size(); ++layer) {
     for (size_t i = 0; i < one[layer].size(); ++i) {
-      Port port{network->output_layers[layer], {}, {}};
+      Port port{network->output_layers[layer], XSP_FLOAT32, {}, {}};
       if (i > 0) port.name += ":" + std::to_string(i);
       for (size_t d = 0; d < one[layer][i].size(); ++d) {
         const bool is_same = one[layer][i][d] == other[layer][i][d];
@@ -207,6 +207,11 @@ xsp_status open_network(const xsp_host* host, const std::string& path, const Opt
   std::string why;
   const Files files = find_files(path, options.other_file, &why);
   if (!why.empty()) return fail(host, XSP_BAD_MODEL, why);
+  for (const std::string& file : {files.description, files.weights}) {
+    std::error_code error;
+    if (file.empty() || std::filesystem::file_size(file, error) != 0 || error) continue;
+    return fail(host, XSP_BAD_MODEL, file + ": it is empty: fetch or export it again");
+  }
   try {
     why = read(files, options, network);
   } catch (const cv::Exception& error) {
@@ -250,6 +255,9 @@ std::string condensed(const cv::Exception& error) {
   while (cut("in function '", "'", "'\n") || cut("in function '", "'", "' ")) continue;
   std::replace(text.begin(), text.end(), '>', ' ');
   text = one_line(text);
+  // "FAILED: Read(file, what). why"
+  const size_t call = text.rfind("FAILED: ", 0) == 0 ? text.find("). ") : std::string::npos;
+  if (call != std::string::npos) text.erase(0, call + 3);
   const size_t begin = text.find_first_not_of(" :");
   return begin == std::string::npos ? "it says no reason" : text.substr(begin);
 }

@@ -8,15 +8,9 @@
 #include <vector>
 
 #include "adapters/opencv_dnn/files.h"
-#include "xsp/adapter.hpp"
+#include "xsp/adapter_model.hpp"
 
 namespace xsp::opencv_dnn {
-
-struct Port {
-  std::string name;
-  std::vector<int64_t> dimensions;  // -1: dynamic
-  std::vector<std::string> symbols;
-};
 
 // --option KEY=VALUE
 struct Options {

@@ -22,7 +22,7 @@
 #include "adapters/pjrt/layers.h"
 #include "adapters/pjrt/plugin.h"
 #include "adapters/pjrt/session.h"
-#include "xsp/adapter.hpp"
+#include "xsp/adapter_model.hpp"
 
 namespace {
 
@@ -36,27 +36,14 @@ using xsp::pjrt::Session;
 // Of the profiler, which keeps its events in memory: some 200 bytes each.
 constexpr uint64_t kEventsMax = 2'000'000;
 
-struct Described {
-  std::vector<xsp_tensor_info> infos;
-
-  void add(const xsp::pjrt::Port& port) {
-    infos.push_back({sizeof(xsp_tensor_info), port.name.c_str(), port.dtype,
-                     static_cast<uint32_t>(port.dimensions.size()), port.dimensions.data(),
-                     nullptr});
-  }
-};
-
 }  // namespace
 
-struct xsp_model {
-  const xsp_host* host = nullptr;
+struct xsp_model : xsp::AdapterModel {
   Session session;
   std::optional<xsp::pjrt::Layers> layers;        // there if they are recorded
   std::unique_ptr<xsp::pjrt::Profiler> profiler;  // on from the first run to flush()
   int64_t profile_start_ns = 0;
   std::vector<xsp::pjrt::Run> recorded;
-  Described inputs;
-  Described outputs;
   bool has_inputs = false;
   // What results() points to.
   std::vector<std::vector<std::byte>> values;
@@ -110,11 +97,15 @@ xsp_status choose_plugin(const xsp_host* host, const xsp_open_options& options,
 
 // The model's text; fails for what cannot be one.
 xsp_status read_file(const xsp_host* host, const std::string& path, std::string* code) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    const int error = errno;
-    const std::string why = error == 0 ? "it is empty" : std::strerror(error);
+  const bool is_open = file.is_open();
+  if (is_open && file.peek() == std::ifstream::traits_type::eof() && errno == 0) {
+    return fail(host, XSP_BAD_MODEL, path + ": it is empty: export or build it again");
+  }
+  if (!is_open || !(text << file.rdbuf())) {
+    const std::string why = std::strerror(errno);
     return fail(host, XSP_BAD_MODEL, path + ": cannot be read: " + why + ": check its name");
   }
   *code = std::move(text).str();
@@ -151,8 +142,8 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     model->host = host;
     status = model->session.open(host, *chosen, options, code);
     if (status != XSP_OK) return status;
-    for (const auto& port : model->session.inputs()) model->inputs.add(port);
-    for (const auto& port : model->session.outputs()) model->outputs.add(port);
+    model->inputs.describe(model->session.inputs());
+    model->outputs.describe(model->session.outputs());
     record_layers(model.get(), options);
     if (options.model_site != 0) {
       xsp_site_attribute(options.model_site, "provider", ("XLA " + chosen->kind).c_str());
@@ -162,43 +153,15 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
   });
 }
 
-xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = model->inputs.infos.data();
-  *count = model->inputs.infos.size();
-  return XSP_OK;
-}
-
-xsp_status outputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
-  *infos = model->outputs.infos.data();
-  *count = model->outputs.infos.size();
-  return XSP_OK;
-}
-
-xsp_status bad_input(xsp_model* model, const char* name, const std::string& why) {
-  return fail(model->host, XSP_BAD_INPUT,
-              std::string("input '") + name + "': " + why + ": see the model's signature");
-}
-
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return guarded(model->host, [&] {
     model->has_inputs = false;
-    const auto& infos = model->inputs.infos;
-    std::vector<bool> is_set(infos.size(), false);
-    for (size_t i = 0; i < count; ++i) {
-      const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
-      size_t index = 0;
-      while (index < infos.size() && std::strcmp(infos[index].name, tensor.name) != 0) ++index;
-      if (index == infos.size()) {
-        return bad_input(model, tensor.name, "the model has no such input");
-      }
-      const std::string why = xsp::mismatch(infos[index], tensor);
-      if (!why.empty()) return bad_input(model, tensor.name, why);
-      const Problem problem = model->session.set_input(index, tensor);
-      if (problem) return bad_input(model, tensor.name, problem.text);
-      is_set[index] = true;
-    }
-    for (size_t i = 0; i < is_set.size(); ++i) {
-      if (!is_set[i]) return bad_input(model, infos[i].name, "it is missing");
+    std::vector<xsp_tensor> ordered;
+    const xsp_status status = in_order(*model, tensors, count, &ordered);
+    if (status != XSP_OK) return status;
+    for (size_t i = 0; i < ordered.size(); ++i) {
+      const Problem problem = model->session.set_input(i, ordered[i]);
+      if (problem) return bad_input(*model, ordered[i].name, problem.text);
     }
     model->has_inputs = true;
     return XSP_OK;
@@ -215,7 +178,7 @@ xsp_status start_profiler(xsp_model* model) {
 }
 
 xsp_status run(xsp_model* model) {
-  if (!model->has_inputs) return bad_input(model, "", "inputs are not set");
+  if (!model->has_inputs) return no_inputs(*model);
   return guarded(model->host, [&] {
     if (model->layers && model->profiler == nullptr) {
       const xsp_status status = start_profiler(model);
@@ -243,7 +206,7 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
       return fail(model->host, XSP_FAILED, "results: " + problem.text);
     }
     for (size_t i = 0; i < model->values.size(); ++i) {
-      const xsp_tensor_info& info = model->outputs.infos[i];
+      const xsp_tensor_info& info = model->outputs.infos()[i];
       model->results.push_back({sizeof(xsp_tensor), info.name, info.dtype, info.rank,
                                 info.dimensions, model->values[i].data(), model->values[i].size()});
     }
@@ -266,8 +229,6 @@ xsp_status flush(xsp_model* model) {
   });
 }
 
-void close(xsp_model* model) { delete model; }
-
 uint64_t runs_max(xsp_model* model) {
   if (!model->layers) return 0;
   return std::max<uint64_t>(kEventsMax / (model->layers->program().instructions.size() + 1), 1);
@@ -277,21 +238,15 @@ uint64_t runs_max(xsp_model* model) {
 
 extern "C" {
 XSP_API extern const xsp_adapter xsp_adapter_entry;
-const xsp_adapter xsp_adapter_entry = {
-    .struct_size = sizeof(xsp_adapter),
-    .abi = XSP_PLUGIN_ABI,
+const xsp_adapter xsp_adapter_entry = xsp::adapter_entry<xsp_model>({
     .name = "pjrt",
     .help = "xsp doctor --install pjrt, for the CPU; pip install jax-cuda13-pjrt for GPUs",
     .probe = probe,
     .open = open,
-    .inputs = inputs,
-    .outputs = outputs,
     .set_inputs = set_inputs,
     .run = run,
     .results = results,
     .flush = flush,
-    .close = close,
     .runs_max = runs_max,
-    .record_details = nullptr,
-};
+});
 }

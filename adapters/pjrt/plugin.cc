@@ -1,47 +1,11 @@
 #include "adapters/pjrt/plugin.h"
 
-#include <dlfcn.h>
-#include <glob.h>
-
 #include <cstdlib>
-#include <filesystem>
-#include <vector>
 
-#include "xsp/adapter.hpp"
+#include "xsp/find_library.hpp"
 
 namespace xsp::pjrt {
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-void add_matches(const std::string& pattern, std::vector<std::string>* paths) {
-  glob_t found{};
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-    for (size_t i = 0; i < found.gl_pathc; ++i) paths->emplace_back(found.gl_pathv[i]);
-  }
-  globfree(&found);
-}
-
-// Where it may be, in order of preference.
-std::vector<std::string> candidates(const std::string& kind) {
-  const bool is_cpu = kind == "cpu";
-  const std::string chosen = variable(is_cpu ? "XSP_PJRT_CPU" : "XSP_PJRT_CUDA");
-  if (!chosen.empty()) return {chosen};
-  std::string cache = variable("XDG_CACHE_HOME");
-  if (cache.empty()) cache = variable("HOME") + "/.cache";
-  const std::string name = is_cpu ? "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
-                                  : "jax_plugins/xla_cuda*/xla_cuda_plugin.so";
-  std::vector<std::string> paths;
-  if (is_cpu) paths.push_back(cache + "/xsp/frameworks/pjrt/" + name);
-  for (const char* prefix : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (variable(prefix).empty()) continue;
-    add_matches(variable(prefix) + "/lib/python3*/site-packages/" + name, &paths);
-  }
-  return paths;
-}
 
 std::string remedy(const std::string& kind) {
   if (kind == "cpu") {
@@ -58,19 +22,22 @@ struct ProfilerExtension {
 Plugin load(const std::string& kind) {
   Plugin plugin;
   plugin.kind = kind;
-  std::string why = "no plugin for " + kind + " was found";
+  const bool is_cpu = kind == "cpu";
   // It reads this when it is loaded: what goes wrong is told by its calls.
   setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
-  void* handle = nullptr;
-  for (const std::string& path : candidates(kind)) {
-    handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    plugin.path = path;
-    if (handle != nullptr) break;
-    why = dlerror();
-  }
-  plugin.absent = "XLA: " + one_line(why) + remedy(kind);
-  if (handle == nullptr) return plugin;
-  const auto get = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(handle, "GetPjrtApi"));
+  const std::string package = is_cpu ? "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
+                                     : "jax_plugins/xla_cuda*/xla_cuda_plugin.so";
+  const FoundLibrary found =
+      find_library({.variable = is_cpu ? "XSP_PJRT_CPU" : "XSP_PJRT_CUDA",
+                    .file = is_cpu ? "xla_cpu_pjrt.so" : "xla_cuda_plugin.so",
+                    .beside = "",
+                    .in_cache = is_cpu ? "pjrt/" + package : "",
+                    .linked = {},
+                    .in_packages = package});
+  plugin.path = found.path;
+  plugin.absent = "XLA: " + found.why + remedy(kind);
+  if (found.handle == nullptr) return plugin;
+  const auto get = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(found.handle, "GetPjrtApi"));
   const PJRT_Api* api = get == nullptr ? nullptr : get();
   if (api == nullptr || api->pjrt_api_version.major_version != PJRT_API_MAJOR ||
       api->struct_size < offsetof(PJRT_Api, PJRT_Executable_OptimizedProgram) + sizeof(void*)) {

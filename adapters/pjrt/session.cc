@@ -82,7 +82,7 @@ Problem Session::describe_outputs(PJRT_Executable* executable) {
   if (problem) return problem;
   const int64_t* size = shapes->dims;
   for (size_t i = 0; i < count->num_outputs; ++i) {
-    Port port{"output" + std::to_string(i), dtype_of(types->output_types[i]), {}};
+    Port port{"output" + std::to_string(i), dtype_of(types->output_types[i]), {}, {}};
     port.dimensions.assign(size, size + shapes->dim_sizes[i]);
     size += shapes->dim_sizes[i];
     if (port.dtype == 0 || port.dimensions.size() > XSP_RANK_MAX) {
@@ -130,7 +130,7 @@ Problem Session::describe() {
   program_ = read_program({reinterpret_cast<const uint8_t*>(code.data()), code.size()});
   for (size_t i = 0; i < program_.parameters.size(); ++i) {
     const Value& value = program_.parameters[i];
-    inputs_.push_back({program_.parameter_names[i], dtype_of(value.type), value.dimensions});
+    inputs_.push_back({program_.parameter_names[i], dtype_of(value.type), value.dimensions, {}});
     if (inputs_.back().dtype == 0 || value.dimensions.size() > XSP_RANK_MAX) {
       return {PJRT_Error_Code_UNIMPLEMENTED,
               "input '" + inputs_.back().name + "' is of a type that xsp does not know"};
@@ -159,8 +159,10 @@ xsp_status Session::open(const xsp_host* host, const Plugin& plugin,
     return fail(host, XSP_OUT_OF_MEMORY,
                 path + ": out of memory: " + problem.text + ": export it with a smaller batch");
   }
+  // What it found comes first; then a guess at other versions of StableHLO, whatever it was.
+  const size_t guess = problem.text.find(" <unknown>:0: error: Failed to parse using StableHLO");
   return fail(host, XSP_BAD_MODEL,
-              path + ": not a StableHLO program that XLA takes: " + problem.text +
+              path + ": not a StableHLO program that XLA takes: " + problem.text.substr(0, guess) +
                   ": export it again, as jax.export does");
 }
 

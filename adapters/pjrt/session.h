@@ -8,16 +8,9 @@
 
 #include "adapters/pjrt/plugin.h"
 #include "adapters/pjrt/program.h"
-#include "xsp/plugin.h"
+#include "xsp/adapter_model.hpp"
 
 namespace xsp::pjrt {
-
-// An input or output.
-struct Port {
-  std::string name;
-  uint32_t dtype = 0;  // xsp_dtype
-  std::vector<int64_t> dimensions;
-};
 
 class Session {
  public:

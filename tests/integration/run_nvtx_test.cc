@@ -87,9 +87,9 @@ TEST_F(RunNvtxTest, RangesAndMarksOfTheDomainXspAreSteps) {
 
 TEST_F(RunNvtxTest, XlasRangesAreItsProgramsAndInstructions) {
   ASSERT_EQ(watch({"xla"}).status, 0);
-  EXPECT_EQ(spans(), (Lines{"jit_f|hlo_module|3|nvtx_program", "fusion.1|hlo_op|3|jit_f",
+  EXPECT_EQ(spans(), (Lines{"jit_f|hlo_module|3|nvtx_program", "jit_f/fusion.1|hlo_op|3|jit_f",
                             "cse|XlaPass|1|nvtx_program", "cse|XlaPass|1|nvtx_program"}));
-  EXPECT_EQ(attribute("fusion.1", "operation"), "jit(f)/add");
+  EXPECT_EQ(attribute("jit_f/fusion.1", "operation"), "jit(f)/add");
   EXPECT_EQ(scalar("t.xsp", "SELECT count(DISTINCT site_id) FROM span WHERE name = 'cse'"), 1);
 }
 

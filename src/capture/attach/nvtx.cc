@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/keep_errno.h"
+#include "capture/annotate/open_layer.h"
 #include "capture/attach/attach.h"
 #include "capture/attach/nvtx_abi.h"
 #include "capture/attach/nvtx_names.h"
@@ -17,7 +18,9 @@ constexpr size_t kStartedMax = 1024;  // ranges that were started and have not e
 
 struct Pushed {
   const Domain* domain;
-  bool is_step;  // of the level model: so are the program's steps found
+  bool is_step;         // of the level model: so are the program's steps found
+  const char* program;  // of XLA's; null: it is none
+  uint32_t instance;    // of the level layer: see xsp_layer_mark; 0: of another
   xsp_span span;
 };
 struct Stack {
@@ -39,6 +42,7 @@ struct Started {
 constinit Started started[kStartedMax] = {};
 uint32_t next_started = 0;
 int64_t iterations = 0;
+uint32_t instances = 0;
 
 // What was said of a range or a mark.
 struct Said {
@@ -143,23 +147,47 @@ uint32_t depth_of(const Domain* domain) {
   return depth;
 }
 
+// The innermost layer on this thread: nodes of a CUDA graph that are made now are its.
+xsp_layer_mark open_layer() {
+  for (uint32_t at = stack.depth < kDepthMax ? stack.depth : kDepthMax; at-- > 0;) {
+    const Pushed& one = stack.pushed[at];
+    if (one.instance != 0) return {one.span.site_id, one.instance};
+  }
+  return {0, 0};
+}
+
+// The innermost of XLA's programs among the ranges below this one.
+const char* open_program(uint32_t at) {
+  while (at-- > 0) {
+    if (stack.pushed[at].program != nullptr) return stack.pushed[at].program;
+  }
+  return nullptr;
+}
+
 int push(const Said& said) {
   const uint32_t at = stack.depth++;
   if (at >= kDepthMax) return kNoDepth;
   Pushed* pushed = &stack.pushed[at];
   pushed->domain = said.domain;
   pushed->is_step = false;
+  pushed->instance = 0;
+  pushed->program = nullptr;
   pushed->span = {};
   const int depth = static_cast<int>(depth_of(said.domain)) - 1;
   if (!is_recording() && !is_xsp(said.domain)) return depth;
   const KeepErrno keep_errno;
-  const Place place = place_of(said.domain, said.category, said.name, "range");
+  const Place place = place_of(said.domain, said.category, said.name, "range", open_program(at));
   if (place.site == 0) return depth;
+  pushed->program = place.program;
   pushed->is_step = place.is_iteration;
   if (pushed->is_step) xsp_step_begin(XSP_STEP_MODEL);
   xsp_site site = {nullptr, nullptr, place.level, place.site};
   pushed->span = xsp_begin(&site);
   if (pushed->span.start == 0) return depth;
+  if (place.level == XSP_LEVEL_LAYER) {
+    pushed->instance = __atomic_add_fetch(&instances, 1, __ATOMIC_RELAXED);
+    xsp_offer_open_range(open_layer);
+  }
   xsp_value values[2];
   const size_t count = values_of(said, place, values);
   for (size_t i = 0; i < count; ++i) put(&pushed->span, values[i]);
@@ -201,7 +229,7 @@ void emit(uint32_t site, int64_t start_ns, uint32_t thread, const xsp_value* val
 uint64_t start(const Said& said) {
   if (!is_recording()) return 0;
   const KeepErrno keep_errno;
-  const Place place = place_of(said.domain, said.category, said.name, "range");
+  const Place place = place_of(said.domain, said.category, said.name, "range", nullptr);
   const uint32_t first = __atomic_fetch_add(&next_started, 1, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < kStartedMax; ++i) {
     const uint32_t at = (first + i) % kStartedMax;
@@ -242,7 +270,7 @@ void mark(const Said& said) {
   if (is_xsp(said.domain) && strcmp(said.name, "step") == 0) return xsp_step();
   if (!is_recording()) return;
   const KeepErrno keep_errno;
-  const Place place = place_of(said.domain, said.category, said.name, "mark");
+  const Place place = place_of(said.domain, said.category, said.name, "mark", nullptr);
   if (place.site == 0) return;
   xsp_value value;
   const size_t count = payload_of(said.event, &value) ? 1 : 0;

@@ -130,6 +130,17 @@ struct Named {
   uint32_t level;
 };
 
+// Types of XLA's ranges.
+constexpr const char* kInstruction = "hlo_op";
+constexpr const char* kProgram = "hlo_module";
+
+// "PROGRAM/NAME", cut where there is no room.
+void put_before(const char* program, char* name) {
+  char whole[2 * kNameBytesMax];
+  snprintf(whole, sizeof whole, "%s/%s", program, name);
+  copy(name, kNameBytesMax, whole, strlen(whole));
+}
+
 bool begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
 
 // The value of "KEY=" in XLA's "TITLE:#key=value,key=value#"; false if it has none.
@@ -157,9 +168,9 @@ void name_of_xla(const char* text, Named* result) {
   const bool is_program = begins(title, "XlaModule:");
   if (is_thunk && value_of(title, "hlo_op=", result->name)) {
     (void)value_of(title, "name=", result->operation);
-    copy(result->type, sizeof result->type, "hlo_op", 6);
+    copy(result->type, sizeof result->type, kInstruction, strlen(kInstruction));
   } else if (is_program && value_of(title, "hlo_module=", result->name)) {
-    copy(result->type, sizeof result->type, "hlo_module", 10);
+    copy(result->type, sizeof result->type, kProgram, strlen(kProgram));
   } else if (value_of(title, "name=", result->name) || value_of(title, "module=", result->name)) {
     copy(result->type, sizeof result->type, title, strcspn(title, ":#"));
     return;
@@ -200,8 +211,11 @@ void name_range(const Domain* domain, const Category* category, const char* text
 
 uint32_t make_site(const Named& what, const Domain* domain, const Category* category,
                    uint32_t category_id) {
-  // The same name in two domains, or categories, is two sites.
-  const uint32_t site = xsp_new_site(what.level, what.name, what.type);
+  // The same name in two domains, or categories, is two sites; but what XLA's instructions are, who
+  // watches JAX says of the site with their name.
+  const bool is_shared = domain != nullptr && domain->rule == Rule::kXla;
+  const uint32_t site = is_shared ? xsp_intern_site(what.level, what.name, what.type)
+                                  : xsp_new_site(what.level, what.name, what.type);
   if (domain != nullptr) xsp_site_attribute(site, "domain", domain->name);
   if (what.operation[0] != '\0') xsp_site_attribute(site, "operation", what.operation);
   char number[16];
@@ -268,10 +282,14 @@ const char* narrow(const wchar_t* text, char* buffer) {
   return buffer;
 }
 
-Place place_of(Domain* domain, uint32_t category_id, const char* name, const char* type) {
+Place place_of(Domain* domain, uint32_t category_id, const char* name, const char* type,
+               const char* program) {
   Named what;
   const bool is_cut = has_details(domain, name);
   if (is_cut) name_range(domain, nullptr, name, type, &what);
+  if (is_cut && program != nullptr && strcmp(what.type, kInstruction) == 0) {
+    put_before(program, what.name);
+  }
   const uint64_t key = is_cut ? hash_of(domain, category_id, what.name, what.type)
                               : hash_of(domain, category_id, name, type);
   const Slot* known = slot_of(key);
@@ -290,6 +308,7 @@ Place place_of(Domain* domain, uint32_t category_id, const char* name, const cha
     return place;
   }
   place.site = make_site(what, domain, category, category_id);
+  if (strcmp(what.type, kProgram) == 0) place.program = strdup(what.name);
   slot->place = place;
   ++state.place_count;
   __atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);

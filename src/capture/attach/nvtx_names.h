@@ -5,8 +5,8 @@
 //   layer,
 //                               library), else application
 //   "TSL" (XLA)                 layer for what is executed: "Thunk:#...hlo_op=NAME#" is the
-//                               instruction NAME, "XlaModule:#...hlo_module=NAME...#" the program
-//                               NAME; application for the rest, "XlaPass:#name=NAME,...#"
+//                               instruction PROGRAM/NAME, "XlaModule:#...hlo_module=NAME...#" the
+//                               program NAME; application for the rest, "XlaPass:#name=NAME,...#"
 //   "NCCL", "cuBLAS", "cuDNN",  library
 //   "cuFFT", "cuSPARSE", "cuSOLVER", "cuTENSOR" and longer names that begin so
 //   none, and the range's name begins with "aten::" or "autograd::" (torch's emit_nvtx)
@@ -49,12 +49,14 @@ void forget_names();
 struct Place {
   uint32_t site = 0;
   uint32_t level = 0;
-  bool is_iteration = false;  // a range of the level model
-  bool is_other = false;      // names are too many: the site has none of its own
+  bool is_iteration = false;      // a range of the level model
+  bool is_other = false;          // names are too many: the site has none of its own
+  const char* program = nullptr;  // of XLA's, whose instructions run inside it; null: it is none
 };
-// `type`: "range" or "mark". Once for each name it takes a lock and allocates, as xsp.h's tables
-// do.
-Place place_of(Domain* domain, uint32_t category, const char* name, const char* type);
+// `type`: "range" or "mark". `program`: of XLA's, that it is inside of; or null. Once for each name
+// it takes a lock and allocates, as xsp.h's tables do.
+Place place_of(Domain* domain, uint32_t category, const char* name, const char* type,
+               const char* program);
 
 }  // namespace xsp::capture::nvtx
 

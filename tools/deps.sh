@@ -143,4 +143,6 @@ if [ "${1:-}" != --build ]; then
   for name in $(tools/get_framework.sh --list); do
     grep -q '^sdist ' "adapters/$name.get" || tools/get_framework.sh "$name"
   done
+  # What no adapter runs: programs that the tests watch.
+  XSP_GET_TABLES="$PWD/tests/integration" tools/get_framework.sh jax
 fi

@@ -17,6 +17,7 @@ set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 tables="$here"
 [ -d "$here/../adapters" ] && [ -f "$here/deps.lock" ] && tables="$here/../adapters"
+tables="${XSP_GET_TABLES:-$tables}"  # where tables of others lie, such as those of what tests alone need
 frameworks="${XDG_CACHE_HOME:-$HOME/.cache}/xsp/frameworks"
 
 die() { echo "error: $1" >&2; exit 1; }

@@ -1,13 +1,19 @@
 """JAX: every call of a function that `jax.jit` has compiled is a model.
 
-The call is over when its work has been handed to the device: how long that takes, the kernels tell.
-What XLA made of the function's own operations it does not tell the process as it runs.
+On a GPU the call is over when its work has been handed to the device: how long that takes, the
+kernels tell. On the CPU it is over when its results are there: JAX is told not to dispatch
+asynchronously, unless the program has chosen that itself, as a model would end before its layers
+begin. The layers, instructions of XLA, are _jax_layers.py's.
 """
 
 import functools
+import os
+import sys
 import types
 
-from . import _calls, _native
+from . import _calls, _jax_layers, _native
+
+_ASYNC = "jax_cpu_enable_async_dispatch"
 
 
 class _Jitted:
@@ -25,6 +31,8 @@ class _Jitted:
             return self._function(*args, **kwargs)
         finally:
             _calls.leave(entered)
+            if entered >= 2:
+                _jax_layers.after_call()
 
     def __get__(self, instance, owner=None):
         return self if instance is None else types.MethodType(self, instance)
@@ -34,6 +42,12 @@ class _Jitted:
 
     def __repr__(self):
         return repr(self._function)
+
+
+def _wait_for_results(jax):
+    """Has calls on the CPU end with their results; JAX has the option since 0.4.31."""
+    if os.environ.get(_ASYNC.upper()) is None and _ASYNC in jax.config.values:
+        jax.config.update(_ASYNC, False)
 
 
 def install(jax):
@@ -48,3 +62,10 @@ def install(jax):
         return _Jitted(made, version) if hasattr(made, "lower") else lambda f: watched(f, **kwargs)
 
     jax.jit = watched
+    try:
+        _wait_for_results(jax)
+        _jax_layers.install(jax)
+    except Exception as error:
+        note = f"layers of jax {version} are not recorded: {type(error).__name__}: {error}"
+        sys.stderr.write(f"xsp: {note}\n")
+        _jax_layers.note(note)

@@ -14,6 +14,7 @@
 #include "calls.h"
 #include "modules.h"
 #include "observer.h"
+#include "xplane.h"
 #include "xsp/xsp.h"
 
 static uint32_t iteration_key;
@@ -21,6 +22,7 @@ static uint32_t batch_key;
 static uint32_t autograd_site; /* of a backward pass, on the threads of its engine */
 static int64_t iterations;     /* of the outermost modules; the interpreter's lock guards it */
 static PyObject* name_modules;
+static PyObject* follow; /* who starts and stops a profiler of the framework's */
 
 /* What enter() answers. */
 enum {
@@ -80,6 +82,12 @@ static long enter_outermost(PyObject* object) {
     xsp_step_begin(XSP_STEP_MODEL);
   }
   xsp_observer_follow();
+  if (follow != NULL) {
+    PyObject* done =
+        PyObject_CallFunction(follow, "i", (int)((recorded_levels() >> XSP_LEVEL_LAYER) & 1u));
+    Py_XDECREF(done);
+    PyErr_Clear(); /* it never fails, and the program does not for it */
+  }
   const uint32_t wanted = XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
   if ((recorded_levels() & wanted) == 0) return is_model ? IS_OUTERMOST : NOT_RECORDED;
   return enter_module(module, 0);
@@ -296,6 +304,54 @@ static PyObject* stop(PyObject* self, PyObject* unused) {
   return PyErr_SetFromErrno(PyExc_OSError);
 }
 
+/* What the function answers: the site, negative where the instruction runs others inside itself. */
+static XplaneSite site_of_instruction(void* function, int64_t program_id, XplaneText module,
+                                      XplaneText instruction) {
+  XplaneSite site = {0, 0};
+  PyObject* answer =
+      PyObject_CallFunction(function, "Ls#s#", (long long)program_id, module.at,
+                            (Py_ssize_t)module.size, instruction.at, (Py_ssize_t)instruction.size);
+  const long long number = answer == NULL ? 0 : PyLong_AsLongLong(answer);
+  Py_XDECREF(answer);
+  PyErr_Clear(); /* a name that is no text: the instruction is left out */
+  site.is_control = number < 0;
+  site.site = (uint32_t)(number < 0 ? -number : number);
+  return site;
+}
+
+static PyObject* emit_xplane(PyObject* self, PyObject* args) {
+  (void)self;
+  XplaneAnchor anchors[64];
+  const char* record = NULL;
+  Py_ssize_t size = 0;
+  PyObject* list = NULL;
+  PyObject* function = NULL;
+  if (!PyArg_ParseTuple(args, "y#OO", &record, &size, &list, &function)) return NULL;
+  size_t count = 0;
+  for (; count < sizeof anchors / sizeof *anchors; ++count) {
+    PyObject* item = PySequence_GetItem(list, (Py_ssize_t)count);
+    if (item == NULL) break;
+    long long times[3];
+    unsigned int thread = 0;
+    const int is_good = PyArg_ParseTuple(item, "ILLL", &thread, &times[0], &times[1], &times[2]);
+    Py_DECREF(item);
+    if (!is_good) return NULL;
+    anchors[count] = (XplaneAnchor){thread, times[0], times[1], times[2]};
+  }
+  PyErr_Clear(); /* the list's end */
+  const int64_t emitted = xsp_xplane_emit((const uint8_t*)record, (size_t)size, anchors, count,
+                                          site_of_instruction, function);
+  return PyLong_FromLongLong(emitted);
+}
+
+static PyObject* follow_with(PyObject* self, PyObject* function) {
+  (void)self;
+  Py_INCREF(function);
+  Py_XDECREF(follow);
+  follow = function;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"enter", enter, METH_O,
      "enter(module) -> 0: not recorded; 1: leave() is to be called; 2, 3, 4: it is the outermost "
@@ -322,6 +378,15 @@ static PyMethodDef methods[] = {
      "Both return None, or why it cannot be done."},
     {"now_ns", now_ns, METH_NOARGS, "now_ns() -> the trace's clock, as UNIX time."},
     {"emit", emit, METH_VARARGS, "emit(site, start_ns): a span from then until now."},
+    {"emit_xplane", emit_xplane, METH_VARARGS,
+     "emit_xplane(record, anchors, site_of) -> spans of instructions that XLA executed, see "
+     "xplane.h;\n"
+     "-1: none can be had. anchors: (thread, before_ns, inside_ns, after_ns), 64 at most;\n"
+     "site_of(program_id, module, instruction) -> its site, negative if others run inside it."},
+    {"follow_with", follow_with, METH_O,
+     "follow_with(function): what is called, with whether layers are recorded, before a model of "
+     "the\n"
+     "outermost call begins."},
     {"site", site, METH_VARARGS,
      "site(level, name, type, is_new=False) -> id of the site with these, or of a new one."},
     {"site_attribute", site_attribute, METH_VARARGS, "site_attribute(site, key, text)"},

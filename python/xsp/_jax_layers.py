@@ -1,0 +1,270 @@
+"""JAX: the instructions that XLA made of a function are layers.
+
+On the CPU, XLA's own profiler tells when they ran: a session of it is kept open while layers are
+recorded, and read several times a second, between calls. What they are (operation, shapes, the name
+and place of the program's own operation), the compiled module tells, whose text is kept. A process
+has one session: a program that starts one of its own has it, and ours does not come back.
+
+On a GPU no session is opened, as it would take CUPTI. XLA tells of instructions by NVTX ranges
+there, which become layers elsewhere; here their sites are given what the module tells.
+"""
+
+import atexit
+import importlib
+import os
+import sys
+import threading
+
+from . import _hlo, _native
+
+_LAYER = 3
+_READ_NS = 200_000_000  # a session is read and begun anew when it is as old as this
+_ANCHORS_MAX = 64  # as emit_xplane takes
+_CONSTANT_BYTES_MAX = 8 << 20
+_TEXT_BYTES_MAX = 256 << 20  # of all modules together
+_SITES_MAX = 1 << 16
+
+
+def note(text):
+    """A fact of the evaluation; the key is that of collectors, see run_folder.h."""
+    _native.site_attribute(_native.site(1, "jax", "framework"), "collector_note.jax", text)
+
+
+def _give_up(why):
+    text = f"layers of jax are not recorded from here on: {why}"
+    sys.stderr.write(f"xsp: {text}\n")
+    note(text)
+
+
+class _Programs:
+    """The compiled modules, and the sites of their instructions."""
+
+    def __init__(self):
+        self._texts = {}  # by number, and the latest by name
+        self._modules = {}
+        self._sites = {}
+        self._bytes = 0
+        self._ranges = _Ranges()
+        self.platforms = set()
+
+    def add(self, executable, platform):
+        self.platforms.add(platform)
+        for module in executable.hlo_modules():
+            text = module.to_string()
+            self._bytes += len(text)
+            if self._bytes > _TEXT_BYTES_MAX:
+                return
+            self._texts[module.name] = text
+            self._modules.pop(module.name, None)
+            if platform == "gpu":
+                self._ranges.describe(module.name, text)
+            elif _hlo.constant_bytes(text) <= _CONSTANT_BYTES_MAX:
+                number = _hlo.module_id(module.as_serialized_hlo_module_proto())
+                self._texts[number] = text
+
+    def _module(self, number, name):
+        key = number if number in self._texts else name
+        if key not in self._modules and key in self._texts:
+            self._modules[key] = _hlo.Module(self._texts[key])
+        return self._modules.get(key)
+
+    def site(self, number, name, instruction):
+        """Of an instruction of a program; negative if others run inside it."""
+        key = (number, name, instruction)
+        if key not in self._sites:
+            if len(self._sites) >= _SITES_MAX:
+                return _native.site(_LAYER, "(other instructions)", "hlo")
+            module = self._module(number, name)
+            known = module.describe(instruction) if module else None
+            self._sites[key] = _site(name, instruction, known)
+        return self._sites[key]
+
+
+def _site(module, instruction, known):
+    opcode, attributes, counters, is_control = known or ("hlo", {}, {}, False)
+    site = _native.site(_LAYER, instruction, opcode, True)
+    _native.site_attribute(site, "framework", "jax")
+    _native.site_attribute(site, "hlo_module", module)
+    _describe(site, attributes, counters)
+    return -site if is_control else site
+
+
+def _describe(site, attributes, counters):
+    for key, value in attributes.items():
+        _native.site_attribute(site, key, value)
+    for key, value in counters.items():
+        _native.site_counter(site, key, value)
+
+
+class _Ranges:
+    """Sites of NVTX ranges of instructions, named as in nvtx_names.h. They do not tell apart two
+    programs of the same name (a function compiled for two shapes): facts in which these differ are
+    left empty."""
+
+    def __init__(self):
+        self._known = {}
+
+    def describe(self, program, text):
+        module = _hlo.Module(text)
+        for name in module.executed():
+            opcode, attributes, _, _ = module.describe(name)
+            place = f"{program}/{name}"
+            known = self._known.setdefault(place, {})
+            site = _native.site(_LAYER, place, "hlo_op")
+            for key, value in [*attributes.items(), ("opcode", opcode)]:
+                known[key] = value if known.get(key, value) == value else ""
+                _native.site_attribute(site, key, known[key])
+
+
+class _Sessions:
+    """Our session of XLA's profiler."""
+
+    def __init__(self, jax, profiler):
+        self._annotation = jax.profiler.TraceAnnotation
+        self._make = profiler.ProfilerSession
+        self._options = profiler.ProfileOptions()
+        self._options.python_tracer_level = 0
+        self._options.host_tracer_level = 1
+        if hasattr(self._options, "enable_hlo_proto"):
+            self._options.enable_hlo_proto = False
+        self._programs = _Programs()
+        self._lock = threading.RLock()
+        self._session = None
+        self._start_ns = 0
+        self._anchors = []
+        self._anchored = set()
+        self._is_over = False
+        profiler.ProfilerSession = self._theirs(self._make)
+        if hasattr(profiler, "start_server"):
+            profiler.start_server = self._theirs(profiler.start_server)
+
+    def _theirs(self, function):
+        """What the program calls to have a session, which it gets."""
+
+        def wrapper(*args, **kwargs):
+            self.end("the program uses JAX's profiler itself")
+            return function(*args, **kwargs)
+
+        return wrapper
+
+    def compiled(self, executable, platform):
+        with self._lock:
+            self._programs.add(executable, platform)
+
+    def follow(self, is_wanted):
+        """Before a call of a model, whose layers are wanted or not."""
+        if self._is_over or (not is_wanted and self._session is None):
+            return
+        try:
+            with self._lock:
+                if not is_wanted:
+                    self._read()
+                elif self._session is None and self._programs.platforms == {"cpu"}:
+                    self._begin()
+                if self._session is not None:
+                    self._anchor()
+        except Exception as error:
+            self.end(f"{type(error).__name__}: {error}")
+
+    def after_call(self):
+        if self._session is None or _native.now_ns() - self._start_ns < _READ_NS:
+            return
+        try:
+            with self._lock:
+                self._read()
+        except Exception as error:
+            self.end(f"{type(error).__name__}: {error}")
+
+    def end(self, why=None):
+        """Ends ours for good. What it has is kept, unless that is what went wrong."""
+        if self._is_over:
+            return
+        self._is_over = True
+        try:
+            with self._lock:
+                self._read()
+        except Exception:
+            self._session = None
+        if why is not None:
+            _give_up(why)
+
+    def forget(self):
+        """In the child of a fork, the session is the parent's."""
+        self._session = None
+        self._is_over = True
+
+    def _begin(self):
+        self._anchors.clear()
+        self._anchored.clear()
+        self._session = self._make(self._options)
+        self._start_ns = _native.now_ns()
+
+    def _anchor(self):
+        """Puts an event of ours into the session, once for each thread that calls models."""
+        thread = threading.get_native_id()
+        if thread in self._anchored or len(self._anchors) >= _ANCHORS_MAX - 4:
+            return
+        self._anchored.add(thread)
+        for _ in range(4):
+            event = self._annotation(f"xsp {len(self._anchors)}")
+            before = _native.now_ns()
+            with event:
+                inside = _native.now_ns()
+            self._anchors.append((thread, before, inside, _native.now_ns()))
+
+    def _read(self):
+        session, self._session = self._session, None
+        if session is None:
+            return
+        _native.emit_xplane(session.stop(), self._anchors, self._programs.site)
+
+
+_sessions = None
+
+
+def after_call():
+    """A model's call has ended."""
+    if _sessions is not None:
+        _sessions.after_call()
+
+
+def _profiler_of(jax):
+    """The module with ProfilerSession: jaxlib's own, under its name of the release."""
+    for name in ("jax._src.lib", "jaxlib.xla_client"):
+        library = importlib.import_module(name)
+        for part in ("_profiler", "profiler"):
+            module = getattr(library, part, None)
+            if hasattr(module, "ProfilerSession") and hasattr(module, "ProfileOptions"):
+                return module
+    raise AttributeError(f"jaxlib's profiler is not found in jax {jax.__version__}")
+
+
+def _hear_of_compilations(sessions):
+    compiler = importlib.import_module("jax._src.compiler")
+    for name in ("compile_or_get_cached", "backend_compile_and_load", "backend_compile"):
+        compile_it = getattr(compiler, name, None)
+        if compile_it is not None:
+            break
+    else:
+        raise AttributeError("jax._src.compiler does not compile as is known")
+
+    def compiled(backend, *args, **kwargs):
+        executable = compile_it(backend, *args, **kwargs)
+        try:
+            sessions.compiled(executable, backend.platform)
+        except Exception as error:
+            sessions.end(f"{type(error).__name__}: {error}")
+        return executable
+
+    setattr(compiler, name, compiled)
+
+
+def install(jax):
+    """Watches the programs of this JAX."""
+    global _sessions
+    sessions = _Sessions(jax, _profiler_of(jax))
+    _hear_of_compilations(sessions)
+    _native.follow_with(sessions.follow)
+    atexit.register(sessions.end)
+    os.register_at_fork(after_in_child=sessions.forget)
+    _sessions = sessions

@@ -1,0 +1,112 @@
+// xsp run: what JAX does in a program that it watches, on the CPU.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+constexpr const char* kPython = "/usr/bin/python3";
+
+class RunJaxTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
+    const char* cache = std::getenv("XDG_CACHE_HOME");
+    const char* home = std::getenv("HOME");
+    jax_ = cache != nullptr ? cache : std::string(home != nullptr ? home : "") + "/.cache";
+    jax_ += "/xsp/frameworks/jax";
+    if (!std::filesystem::exists(jax_)) GTEST_SKIP() << "no JAX in " << jax_ << ": tools/deps.sh";
+  }
+  Finished watch(const std::string& program, const std::vector<std::string>& options = {}) const {
+    std::ofstream(folder / "program.py") << program;
+    std::vector<std::string> arguments = {"run", "--leveled=no", "-o", "t.xsp"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.insert(arguments.end(), {"--", kPython, "program.py"});
+    RunOptions run_options;
+    run_options.environment = {{"PYTHONPATH", jax_}, {"TF_CPP_MIN_LOG_LEVEL", "3"}};
+    Finished finished = run(arguments, run_options);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return finished;
+  }
+
+ private:
+  std::string jax_;
+};
+
+constexpr const char* kNet =
+    "import jax, jax.numpy as jnp\n"
+    "@jax.jit\n"
+    "def net(w, x):\n"
+    "    with jax.named_scope('up'):\n"
+    "        x = jnp.tanh(x @ w['up'])\n"
+    "    with jax.named_scope('down'):\n"
+    "        return jax.nn.softmax(x @ w['down'])\n"
+    "w = {'up': jnp.ones((256, 512)) / 256, 'down': jnp.ones((512, 256)) / 512}\n"
+    "x = jnp.ones((64, 256))\n";
+
+TEST_F(RunJaxTest, InstructionsOfXlaAreLayersOfTheFunctionThatTheyWereMadeOf) {
+  const Finished finished =
+      watch(std::string(kNet) +
+            "for _ in range(20): x = net(w, x)\n"
+            "def steps(x): return jax.lax.fori_loop(0, 3, lambda i, x: x @ w['up'][:, :256], x)\n"
+            "steps = jax.jit(steps)\n"
+            "for _ in range(4): y = steps(x)\n"
+            "print(x.shape, float(x.sum()) > 0)\n");
+  EXPECT_EQ(finished.out, "(64, 256) True\n");
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2 AND name = 'net'"), 20);
+  // The first call compiles, and is over before anything is known of XLA's program.
+  const char* const kProducts =
+      "SELECT count(*) FROM span s WHERE level = 3 AND EXISTS (FROM attribute a WHERE a.run_id = "
+      "s.run_id AND a.span_id = s.span_id AND key = 'source_layers' AND value LIKE "
+      "'%jit(net)/down/dot_general%')";
+  EXPECT_GE(scalar("t.xsp", kProducts), 19);
+  EXPECT_EQ(
+      scalar("t.xsp",
+             "SELECT count(*) FROM span s JOIN attribute a USING (run_id, span_id) WHERE "
+             "level = 3 AND key = 'source' AND value NOT SIMILAR TO '.*(program.py|jax).*:[0-9]+'"),
+      0);
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT min(value) FROM span s JOIN attribute a USING (run_id, span_id) WHERE "
+                   "level = 3 AND key = 'output_dtypes'"),
+            "[\"float32\"]");
+  // Layers lie in the call that they belong to, and those that a loop runs in the loop.
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT count(*) FROM span l JOIN span m ON m.run_id = l.run_id AND m.span_id = "
+                   "l.model_id JOIN attribute a ON a.run_id = l.run_id AND a.span_id = l.span_id "
+                   "WHERE l.level = 3 AND a.key = 'hlo_module' AND a.value <> 'jit_' || m.name"),
+            0);
+  EXPECT_GE(scalar("t.xsp",
+                   "SELECT count(*) FROM span l JOIN span w ON w.run_id = l.run_id AND w.span_id = "
+                   "l.parent_id WHERE l.level = 3 AND w.type = 'while'"),
+            6);
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT count(*) FROM (SELECT m.duration_ns AS whole, sum(l.self_ns) AS parts "
+                   "FROM span m JOIN span l ON l.run_id = m.run_id AND l.model_id = m.span_id "
+                   "WHERE m.level = 2 AND l.level = 3 GROUP BY ALL) WHERE parts > whole"),
+            0);
+}
+
+TEST_F(RunJaxTest, AProgramThatProfilesItselfHasItsProfile) {
+  const Finished finished =
+      watch(std::string(kNet) +
+            "import glob\n"
+            "for _ in range(5): x = net(w, x)\n"
+            "with jax.profiler.trace('profile'):\n"
+            "    for _ in range(5): x = net(w, x)\n"
+            "print(len(glob.glob('profile/**/*.xplane.pb', recursive=True)))\n");
+  EXPECT_EQ(finished.out, "1\n");
+  EXPECT_NE(finished.err.find("the program uses JAX's profiler itself"), std::string::npos)
+      << finished.err;
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2"), 10);
+  EXPECT_GE(scalar("t.xsp", "SELECT count(DISTINCT model_id) FROM span WHERE level = 3"), 4);
+  EXPECT_LE(scalar("t.xsp", "SELECT count(DISTINCT model_id) FROM span WHERE level = 3"), 5);
+}
+
+}  // namespace
+}  // namespace xsp::integration

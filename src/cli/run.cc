@@ -30,7 +30,8 @@ struct Options {
   std::string leveled = "turns";
   double delay_s = 0;
   double duration_s = 0;
-  std::string steps;  // N:M
+  std::string steps;       // N:M
+  uint64_t bytes_max = 0;  // of the traces; 0: the usual
   bool quiet = false;
   std::vector<std::string> command;
 };
@@ -109,6 +110,7 @@ Result<int> run(const Options& options) {
   XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
   request.leveled = kLeveled.at(options.leveled);
   XSP_TRY(request.schedule, schedule_of(options));
+  request.trace_bytes_max = options.bytes_max;
   const std::string subject = subject_of(options.command);
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
   request.facts = {{"model", subject},
@@ -150,6 +152,12 @@ void add_run(CLI::App& app, int& exit_status) {
       ->type_name("SECONDS");
   verb->add_option("--steps", options->steps, "Record these steps, from 0 on, M left out")
       ->type_name("N:M");
+  verb->add_option("--max-size", options->bytes_max,
+                   "Of the traces, until the command has ended: 500MB, 2GB; else half of what is "
+                   "free.\n"
+                   "Near it, kernels and calls are given up, then layers, then models")
+      ->transform(CLI::AsSizeValue(true))
+      ->type_name("SIZE");
   verb->add_flag("--quiet", options->quiet, "Say nothing");
   verb->add_option("COMMAND", options->command, "The command and its arguments")
       ->required()
@@ -181,7 +189,8 @@ void add_run(CLI::App& app, int& exit_status) {
       "  xsp run --leveled -o infer.xsp -- python infer.py\n"
       "  xsp run --leveled=no --levels model -- python train.py\n"
       "  xsp run --steps 10:20 -- python train.py\n"
-      "  xsp run --delay 30 --duration 10 -- ./server --port 8080");
+      "  xsp run --delay 30 --duration 10 -- ./server --port 8080\n"
+      "  xsp run --max-size 500MB -- python train.py");
   verb->callback([options, &exit_status] {
     const Result<int> status = run(*options);
     exit_status = status.ok() ? *status : report(status.error());

@@ -16,6 +16,7 @@
 #include "capture/attach/run_folder.h"
 #include "evaluate/attach_collectors.h"
 #include "evaluate/attach_facts.h"
+#include "evaluate/attach_room.h"
 #include "evaluate/attach_runs.h"
 #include "evaluate/machine.h"
 #include "evaluate/plan.h"
@@ -218,6 +219,47 @@ Status ingest_runs(store::Database& database, const Execution& execution,
   return Ok{};
 }
 
+// Runs the command once, and takes what it left into the file. `folder` is for that alone.
+Status execute(const AttachRequest& request, const Execution& execution, const fs::path& program,
+               const fs::path& folder, store::Database& database, int* run_id,
+               AttachOutcome* outcome, int* wait_status) {
+  fs::create_directory(folder);
+  ::setenv(capture::kRunFolderVariable, folder.c_str(), 1);
+  ::setenv("XSP_LEVELS", levels_text(execution.levels).c_str(), 1);
+  const uint64_t bytes_max =
+      request.trace_bytes_max > 0 ? request.trace_bytes_max : usual_limit_bytes(folder);
+  XSP_TRY(const ControlFile control,
+          ControlFile::create(folder, execution.levels, execution.sets, request.schedule, bytes_max,
+                              request.output));
+  XSP_TRY(*wait_status, run_command(program, request.command));
+  const TraceRoom room = control.room();
+  const std::vector<fs::path> traces = traces_in(folder);
+  if (traces.empty()) return Ok{};
+  XSP_CHECK_OK(ingest_runs(database, execution, traces, run_id, outcome));
+  const std::string size_note = note_of_room(room);
+  if (!size_note.empty()) outcome->size_note = size_note;
+  XSP_CHECK_OK(mark_runs_without_room(database, room));
+  // Room for the next one.
+  for (const fs::path& trace : traces) fs::remove(trace);
+  return Ok{};
+}
+
+// What people are to know of the evaluation, said and written.
+Status note(const AttachRequest& request, store::Database& database, AttachOutcome* outcome,
+            std::map<std::string, std::string>* facts) {
+  const auto add = [&](const char* key, const std::string& text) {
+    if (text.empty()) return;
+    outcome->notes.push_back(text);
+    (*facts)[key] = text;
+  };
+  add("note.size", outcome->size_note);
+  if (request.leveled == Leveled::kTurns || request.leveled == Leveled::kTurnsAndBare) {
+    XSP_TRY(const std::string text, note_of_turns(database));
+    add("note.levels", text);
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Result<fs::path> find_program(const std::string& name) {
@@ -269,18 +311,8 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
   const std::vector<Execution> executions = executions_of(request, collectors.levels());
   int run_id = 1;
   for (size_t i = 0; i < executions.size(); ++i) {
-    const fs::path folder = scratch->path() / std::to_string(i);
-    fs::create_directory(folder);
-    ::setenv(capture::kRunFolderVariable, folder.c_str(), 1);
-    ::setenv("XSP_LEVELS", levels_text(executions[i].levels).c_str(), 1);
-    XSP_TRY(const ControlFile control,
-            ControlFile::create(folder, executions[i].levels, executions[i].sets, request.schedule,
-                                request.output));
-    XSP_TRY(*wait_status, run_command(program, request.command));
-    const std::vector<fs::path> traces = traces_in(folder);
-    if (!traces.empty()) {
-      XSP_CHECK_OK(ingest_runs(database, executions[i], traces, &run_id, &outcome));
-    }
+    XSP_CHECK_OK(execute(request, executions[i], program, scratch->path() / std::to_string(i),
+                         database, &run_id, &outcome, wait_status));
     if (*wait_status != 0) break;
     // Deeper runs of a command that never uses a device would record nothing more.
     if (i + 1 < executions.size() &&
@@ -299,13 +331,7 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
   XSP_CHECK_OK(complete_steps(database));
   std::map<std::string, std::string> facts = facts_of(request);
   XSP_CHECK_OK(collectors.complete(database, &facts));
-  if (request.leveled == Leveled::kTurns || request.leveled == Leveled::kTurnsAndBare) {
-    XSP_TRY(const std::string note, note_of_turns(database));
-    if (!note.empty()) {
-      outcome.notes.push_back(note);
-      facts["note.levels"] = note;
-    }
-  }
+  XSP_CHECK_OK(note(request, database, &outcome, &facts));
   XSP_CHECK_OK(write_facts(database, facts));
   XSP_CHECK_OK(database.finish());
   return outcome;

@@ -34,6 +34,9 @@ struct AttachRequest {
   uint32_t levels = 0;               // bits; those that cannot be recorded are noted in the facts
   Leveled leveled = Leveled::kTurns;
   Schedule schedule;
+  // Of the traces of all processes of one execution; levels are given up, deepest first, before
+  // they are larger. 0: half of what is free where they are written.
+  uint64_t trace_bytes_max = 0;
   std::filesystem::path output;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
 };
@@ -43,6 +46,7 @@ struct AttachOutcome {
   uint64_t spans = 0;
   uint64_t lost = 0;
   uint64_t steps = 0;              // measured, of the run that has most
+  std::string size_note;           // what a limit on the size of traces took; empty: nothing
   std::vector<std::string> notes;  // what could not be recorded, and why
 };
 

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "capture/attach/control_page.h"
 #include "evaluate/plan.h"
+#include "xsp/xsp.h"
 
 namespace xsp::evaluate {
 namespace {
@@ -24,6 +25,8 @@ namespace fs = std::filesystem;
 using capture::Command;
 using capture::ControlPage;
 using capture::ProcessSlot;
+
+constexpr double kSameMomentS = 0.01;
 
 template <typename T>
 T load(const T& field) {
@@ -83,10 +86,12 @@ Result<ControlPage*> map(const fs::path& path, int flags) {
 
 }  // namespace
 
+ControlFile::ControlFile(ControlPage* page) : page_(page), start_ns_(clock_ns(CLOCK_MONOTONIC)) {}
 ControlFile::ControlFile(ControlFile&& other) noexcept
-    : page_(std::exchange(other.page_, nullptr)) {}
+    : page_(std::exchange(other.page_, nullptr)), start_ns_(other.start_ns_) {}
 ControlFile& ControlFile::operator=(ControlFile&& other) noexcept {
   std::swap(page_, other.page_);
+  std::swap(start_ns_, other.start_ns_);
   return *this;
 }
 ControlFile::~ControlFile() {
@@ -95,7 +100,7 @@ ControlFile::~ControlFile() {
 
 Result<ControlFile> ControlFile::create(const fs::path& folder, uint32_t levels,
                                         const std::vector<uint32_t>& sets, const Schedule& schedule,
-                                        const fs::path& output) {
+                                        uint64_t bytes_max, const fs::path& output) {
   XSP_TRY(ControlPage* const page, map(folder / capture::kControlFile, O_CREAT | O_EXCL));
   page->bytes = sizeof(ControlPage);
   page->owner = ::getpid();
@@ -106,6 +111,7 @@ Result<ControlFile> ControlFile::create(const fs::path& folder, uint32_t levels,
   page->duration_ns = to_ns(schedule.duration_s);
   page->first_step = schedule.first_step;
   page->end_step = schedule.end_step;
+  page->trace_bytes_max = bytes_max;
   std::error_code error;
   const std::string path = fs::absolute(output, error).string();
   std::memcpy(page->output, path.c_str(), std::min(path.size(), sizeof page->output - 1));
@@ -161,6 +167,25 @@ std::vector<WatchedProcess> ControlFile::processes() const {
     all.push_back(one);
   }
   return all;
+}
+
+TraceRoom ControlFile::room() const {
+  TraceRoom room;
+  room.bytes = load(page_->trace_bytes);
+  room.bytes_max = load(page_->trace_bytes_max);
+  room.left_out = load(page_->left_out);
+  const uint32_t given_up = load(page_->given_up) & load(page_->recorded);
+  for (uint32_t level = capture::kLevelNumbers - 1; level > 0; --level) {
+    if ((given_up & XSP_LEVEL_BIT(level)) == 0) continue;
+    const int64_t at_ns = load(page_->given_up_ns[level]);
+    const double after_s = static_cast<double>(at_ns - start_ns_) * 1e-9;
+    // Those of a part go together; each by the first process that said so.
+    const bool is_new =
+        room.given_up.empty() || after_s - room.given_up.back().after_s > kSameMomentS;
+    if (is_new) room.given_up.push_back({0, after_s});
+    room.given_up.back().levels |= XSP_LEVEL_BIT(level);
+  }
+  return room;
 }
 
 Status ControlFile::command(What what, uint32_t levels, std::optional<int> process) {

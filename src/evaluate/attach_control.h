@@ -43,13 +43,26 @@ struct WatchedProcess {
   bool is_alive = false;
 };
 
+// How large the traces of a run became, and what was not recorded to keep them below their limit.
+struct TraceRoom {
+  struct GivenUp {
+    uint32_t levels = 0;  // bits
+    double after_s = 0;   // since the page was made
+  };
+  uint64_t bytes = 0;
+  uint64_t bytes_max = 0;         // 0: there is none
+  std::vector<GivenUp> given_up;  // in the order of time
+  uint32_t left_out = 0;          // processes
+};
+
 class ControlFile {
  public:
   // The page of a run whose folder that is, made by `xsp run` before the command starts. `sets`:
   // levels that take turns in blocks of steps, the shallowest first; empty: there is one set.
+  // `bytes_max`: of the traces of all processes together; 0: there is no limit.
   static Result<ControlFile> create(const std::filesystem::path& folder, uint32_t levels,
                                     const std::vector<uint32_t>& sets, const Schedule& schedule,
-                                    const std::filesystem::path& output);
+                                    uint64_t bytes_max, const std::filesystem::path& output);
   // The pages of the runs that go on now, of which this user may write.
   static std::vector<ControlFile> running();
 
@@ -59,6 +72,7 @@ class ControlFile {
 
   std::filesystem::path output() const;
   std::vector<WatchedProcess> processes() const;
+  TraceRoom room() const;
 
   enum class What { kStart, kStop, kLevel };
   // To one process, or to all and those still to come. `levels`: bits; 0: as before. Processes
@@ -66,9 +80,10 @@ class ControlFile {
   Status command(What what, uint32_t levels, std::optional<int> process);
 
  private:
-  explicit ControlFile(capture::ControlPage* page) : page_(page) {}
+  explicit ControlFile(capture::ControlPage* page);
   static Result<ControlFile> open(const std::filesystem::path& path);
   capture::ControlPage* page_ = nullptr;
+  int64_t start_ns_ = 0;  // on CLOCK_MONOTONIC
 };
 
 }  // namespace xsp::evaluate

@@ -20,7 +20,8 @@ CREATE TABLE run(
   iterations INTEGER,             -- measured, warm-up left out
   status VARCHAR NOT NULL,        -- 'ok', 'interrupted', 'failed'
   reason VARCHAR,                 -- one line, unless status is 'ok'
-  stopped_by VARCHAR);            -- 'interval', 'time', 'iterations', 'interrupt', 'failure'
+  stopped_by VARCHAR);            -- 'interval', 'time', 'iterations', 'interrupt', 'failure'; of a watched
+                                  -- program 'end', or 'size': the limit on the size of traces
 
 -- Consecutive iterations of one run; the blocks of an experiment's runs are interleaved.
 CREATE TABLE block(

@@ -216,7 +216,7 @@ int Writer::append(ChunkType type, uint8_t* buffer, size_t payload_bytes) {
     cut();
     return error;
   }
-  end_ += size;
+  __atomic_store_n(&end_, end_ + size, __ATOMIC_RELAXED);
   ++sequence_;
   __atomic_store_n(&session_->chunk_count, sequence_, __ATOMIC_RELAXED);
   return 0;
@@ -234,7 +234,7 @@ int Writer::append_lane(void* page, const LaneBlock& block, uint64_t* offset, bo
     cut();
     return error;
   }
-  end_ = at + kPageBytes;
+  __atomic_store_n(&end_, at + kPageBytes, __ATOMIC_RELAXED);
   ++sequence_;
   __atomic_store_n(&session_->chunk_count, sequence_, __ATOMIC_RELAXED);
   *offset = at;

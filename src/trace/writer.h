@@ -34,6 +34,10 @@ class Writer {
   // and then write_page() must bring its changes to the file.
   int append_lane(void* page, const LaneBlock& block, uint64_t* offset, bool* is_mapped);
   int write_page(const void* page, uint64_t offset);
+  // How large the file is.
+  uint64_t size_bytes() const { return __atomic_load_n(&end_, __ATOMIC_RELAXED); }
+  // From now on the file grows no further than that; 0: no limit.
+  void limit(uint64_t limit_bytes) { limit_ = limit_bytes; }
   // Brings the first page to the file, where the file system cannot map.
   int write_session();
 
@@ -50,11 +54,11 @@ class Writer {
   void cut();       // back to end_, after a write that failed
 
   int fd_ = -1;
+  char path_[4096] = {};
   dev_t device_ = 0;
   ino_t inode_ = 0;
   SessionBlock* session_ = nullptr;
   uint8_t* page_ = nullptr;
-  char path_[4096] = {};
   bool is_mapped_ = false;
   uint64_t end_ = 0;
   uint64_t limit_ = 0;

@@ -213,6 +213,43 @@ TEST_F(RunTest, ARunningProgramIsSwitchedOnAndOff) {
   EXPECT_EQ(run({"ctl"}).status, 2);
 }
 
+TEST_F(RunTest, ASizeLimitGivesUpDetailFirst) {
+  write_file("steps.py",
+             "import sys, xsp\n"
+             "for i in range(int(sys.argv[1])):\n"
+             "    with xsp.span('work', level=xsp.MODEL):\n"
+             "        for _ in range(40):\n"
+             "            with xsp.span('part', level=xsp.LAYER): pass\n"
+             "    xsp.step()\n");
+  const Finished finished = run({"run", "--leveled=no", "--max-size", "200kB", "-o", "t.xsp", "--",
+                                 "/usr/bin/python3", "steps.py", "4000"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.err.find("near their limit of 200 kB: not recorded are layer from "),
+            std::string::npos)
+      << finished.err;
+  const auto runs = query("t.xsp",
+                          "SELECT levels, stopped_by, count(*) FILTER (level = 3) AS layers, "
+                          "  count(*) FILTER (level = 2) AS models, "
+                          "  count(*) FILTER (type = 'step') AS steps "
+                          "FROM run JOIN span USING (run_id) GROUP BY ALL ORDER BY levels");
+  ASSERT_GE(runs.size(), 2u) << runs;
+  const auto& whole = runs.back();
+  EXPECT_EQ(whole["levels"], "application,model,layer");
+  EXPECT_EQ(whole["stopped_by"], "size");
+  EXPECT_GT(whole["layers"], 0);
+  EXPECT_EQ(whole["layers"], 40 * whole["models"].get<int>());  // whole steps
+  EXPECT_EQ(runs[runs.size() - 2]["levels"], "application,model");
+  EXPECT_EQ(runs[runs.size() - 2]["layers"], 0);
+  // Every step but the first, whose begin nobody saw, is there or counted; and the process ended.
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT (SELECT count(*) FROM span WHERE type = 'step') + "
+                   "  (SELECT coalesce(sum(count), 0)::BIGINT FROM loss)"),
+            3999);
+  EXPECT_EQ(scalar("t.xsp", "SELECT is_open FROM span WHERE type = 'process'"), false);
+  EXPECT_NE(scalar("t.xsp", "SELECT value FROM evaluation WHERE key = 'note.size'"), nullptr);
+  EXPECT_EQ(run({"run", "--max-size", "much", "--", "true"}).status, 2);
+}
+
 // ---- Python -------------------------------------------------------------------------------------
 
 constexpr const char* kPython = "/usr/bin/python3";

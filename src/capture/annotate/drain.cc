@@ -51,6 +51,8 @@ void note_error(int error) {
   static int said = 0;
   if (error == 0) return;
   if (session.first_error == 0) session.first_error = error;
+  // A limit on the size of a watched program's traces is not the program's concern.
+  if (error == EFBIG && session.watcher.load(std::memory_order_relaxed) != nullptr) return;
   say_once(&said, "cannot write the trace", error, "spans are counted and dropped");
 }
 

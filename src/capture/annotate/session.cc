@@ -364,6 +364,19 @@ void set_levels(uint32_t levels, uint32_t round) {
   }
 }
 
+uint64_t file_bytes() {
+  Locked locked(&session.lock);
+  return session.state == State::kRecording ? session.writer.size_bytes() : 0;
+}
+
+void limit_file(uint64_t more_bytes) {
+  KeepErrno keep_errno;
+  Locked locked(&session.lock);
+  if (session.state != State::kRecording) return;
+  const bool is_none = more_bytes == UINT64_MAX;
+  session.writer.limit(is_none ? session.file_bytes : session.writer.size_bytes() + more_bytes);
+}
+
 void write_new_tables() {
   KeepErrno keep_errno;
   Locked locked(&session.lock);

@@ -89,6 +89,9 @@ void flush();
 int flush_within(uint32_t milliseconds);
 // `round`: see trace::LevelsMark.
 void set_levels(uint32_t levels, uint32_t round);
+// The size of the file, and by how much it may grow: see watcher.h.
+uint64_t file_bytes();
+void limit_file(uint64_t more_bytes);
 void count_loss(const char* source, const char* cause, uint64_t count);
 void get_counts(xsp_counts* counts);
 

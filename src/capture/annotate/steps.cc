@@ -114,6 +114,8 @@ void xsp_step(void) { c::end(XSP_STEP_MARK); }
 void xsp_step_begin(uint32_t kind) { c::begin(kind); }
 void xsp_step_end(uint32_t kind) { c::end(kind); }
 void xsp_switch_levels(uint32_t levels, uint32_t round) { c::set_levels(levels, round); }
+uint64_t xsp_file_bytes(void) { return c::file_bytes(); }
+void xsp_limit_file(uint64_t more_bytes) { c::limit_file(more_bytes); }
 void xsp_set_watcher(const c::Watcher* watcher) { c::session.watcher = watcher; }
 
 }  // extern "C"

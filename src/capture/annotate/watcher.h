@@ -29,5 +29,10 @@ struct Watcher {
 extern "C" XSP_API void xsp_switch_levels(uint32_t levels,
                                           uint32_t round);  // see trace::LevelsMark
 extern "C" XSP_API void xsp_set_watcher(const xsp::capture::Watcher* watcher);
+// The size of the file that is being written; 0: none is.
+extern "C" XSP_API uint64_t xsp_file_bytes(void);
+// The file grows by so many bytes at most, what comes later is counted and dropped; UINT64_MAX: by
+// what it was started with.
+extern "C" XSP_API void xsp_limit_file(uint64_t more_bytes);
 
 #endif  // XSP_CAPTURE_ANNOTATE_WATCHER_H_

@@ -94,6 +94,7 @@ void after_fork_in_child() {
 
 void start_recording(const char* folder) {
   KeepErrno keep_errno;
+  if (!has_room(folder)) return;
   char path[4096];
   const int64_t moment = xsp_now_ns();
   // A process that execs keeps its id: its programs are told apart by the time.
@@ -165,6 +166,7 @@ void end_process(bool is_exec) {
   end_control(is_exec);
   // A signal's handler that ends the process may have interrupted a thread that holds our lock.
   if (xsp_flush_within(kLockWaitMs) != 0) return;
+  end_limit();
   if (attached.span.start != 0) {
     xsp_end(&attached.span);
     attached.span = {};

@@ -16,6 +16,7 @@
 #include "capture/attach/blocks.h"
 #include "capture/attach/collectors.h"
 #include "capture/attach/control_page.h"
+#include "capture/attach/room.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {
@@ -37,6 +38,7 @@ struct Control {
   int64_t start_ns = 0;
   std::atomic<bool> is_on{false};
   std::atomic<bool> is_busy{false};  // a thread is in here
+  uint32_t possible = 0;             // levels that are recorded at any time
   uint32_t levels = 0;               // being recorded
   uint32_t round = 0;                // of the sets that take turns; 0: they do not
   uint32_t wanted_round = 0;
@@ -46,6 +48,7 @@ struct Control {
   uint64_t step = 0;
   int64_t step_ns = 0;  // when the latest was heard of
   Blocks blocks;
+  uint64_t bytes = 0;  // of the trace, as the page has them
   // Commands: once there was one, the page's plan does not count any more.
   uint64_t commands_seen[2] = {};
   bool is_manual = false;
@@ -102,6 +105,48 @@ void begin_process() {
   control.commands_seen[0] = control.commands_seen[1] = 0;
   control.is_manual = false;
   control.is_busy = false;
+  control.bytes = 0;
+}
+
+bool is_full() {
+  const uint64_t bytes_max = load(control.page->trace_bytes_max);
+  return bytes_max != 0 && load(control.page->trace_bytes) >= bytes_max;
+}
+
+void count_bytes() {
+  const uint64_t now = xsp_file_bytes();
+  if (now <= control.bytes) return;
+  __atomic_add_fetch(&control.page->trace_bytes, now - control.bytes, __ATOMIC_RELAXED);
+  control.bytes = now;
+}
+
+// What all processes may write until they are heard of again.
+void limit_file() {
+  const uint64_t bytes_max = load(control.page->trace_bytes_max);
+  const uint64_t bytes = load(control.page->trace_bytes);
+  if (bytes_max != 0) xsp_limit_file(bytes < bytes_max ? bytes_max - bytes : 0);
+}
+
+// Gives levels up for all processes, and bounds this one's trace where even that is not enough.
+void keep_limit() {
+  count_bytes();
+  ControlPage* page = control.page;
+  const uint32_t recorded = control.possible & (kWithoutCollectors | collected_levels());
+  if ((load(page->recorded) & recorded) != recorded) {
+    __atomic_or_fetch(&page->recorded, recorded, __ATOMIC_RELAXED);
+  }
+  const uint32_t before = load(page->given_up);
+  const uint32_t given_up = levels_without_room(
+      load(page->trace_bytes), load(page->trace_bytes_max), load(page->recorded), before);
+  const int64_t now = now_ns();
+  for (uint32_t level = 1; given_up != before && level < kLevelNumbers; ++level) {
+    int64_t none = 0;
+    if ((given_up & ~before & XSP_LEVEL_BIT(level)) == 0) continue;
+    __atomic_compare_exchange_n(&page->given_up_ns[level], &none, now, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+  }
+  if (given_up != before) __atomic_or_fetch(&page->given_up, given_up, __ATOMIC_RELAXED);
+  limit_file();
 }
 
 void take_command(const Command& command, uint64_t* seen) {
@@ -139,8 +184,10 @@ uint32_t wanted_levels() {
   control.wanted_round = 0;
   take_command(control.page->command, &control.commands_seen[0]);
   take_command(control.slot->command, &control.commands_seen[1]);
-  if (!control.is_manual) return planned_levels();
-  return control.is_started ? control.manual_levels : 0;
+  const uint32_t levels = !control.is_manual   ? planned_levels()
+                          : control.is_started ? control.manual_levels
+                                               : 0;
+  return levels & ~load(control.page->given_up);
 }
 
 void switch_to(uint32_t levels) {
@@ -159,6 +206,7 @@ void on_pass() {
   if (!control.is_on) return;
   KeepErrno keep_errno;
   const Busy busy;
+  keep_limit();
   const uint32_t wanted = wanted_levels();
   if (wanted == control.levels) {
     control.wanted_ns = 0;
@@ -179,7 +227,8 @@ void on_step(uint32_t kind, uint64_t number) {
   control.kind = kind;
   control.step = number;
   control.step_ns = now;
-  control.blocks.add_step(number, now, kWithoutCollectors | collected_levels());
+  control.blocks.add_step(
+      number, now, (kWithoutCollectors | collected_levels()) & ~load(control.page->given_up));
   store(&control.slot->step_kind, kind);
   store(&control.slot->steps, number + 1);
   store(&control.slot->round, control.blocks.round());
@@ -222,6 +271,14 @@ bool map_page(const char* folder) {
 
 }  // namespace
 
+bool has_room(const char* folder) {
+  KeepErrno keep_errno;
+  if (control.page == nullptr && !map_page(folder)) return true;
+  if (!is_full()) return true;
+  __atomic_add_fetch(&control.page->left_out, 1, __ATOMIC_RELAXED);
+  return false;
+}
+
 void begin_control(const char* folder) {
   KeepErrno keep_errno;
   if (control.page == nullptr && !map_page(folder)) return;
@@ -230,7 +287,10 @@ void begin_control(const char* folder) {
   for (uint32_t i = 0; i < load(control.page->set_count) && i < kSetMax; ++i) {
     watcher.levels |= load(control.page->sets[i]);
   }
+  control.possible = watcher.levels;
   begin_process();
+  count_bytes();
+  limit_file();
   switch_to(wanted_levels());
   control.is_on = true;
   xsp_set_watcher(&watcher);
@@ -252,6 +312,12 @@ void end_control(bool is_exec) {
   store(&slot->step_kind, 0u);
   store(&slot->command.number, uint64_t{0});
   __atomic_store_n(&slot->process, 0, __ATOMIC_RELEASE);
+}
+
+void end_limit() {
+  if (control.page == nullptr) return;
+  count_bytes();
+  xsp_limit_file(UINT64_MAX);
 }
 
 void record_process_span() {

@@ -9,6 +9,9 @@
 
 namespace xsp::capture {
 
+// Whether there is room for one more trace in this run's folder; where there is not, the page
+// counts a process that was left out.
+bool has_room(const char* folder);
 // Maps the page of this run's folder, and obeys it from now on. The process's recording has begun.
 // Without a page all is recorded, always.
 void begin_control(const char* folder);
@@ -17,6 +20,9 @@ uint32_t possible_levels();
 // The recording ends: what follows is not switched any more. A process that becomes another program
 // goes on as the same one, and remembers when it began.
 void end_control(bool is_exec);
+// What was written so far is counted, and what follows is written though there be no room: it is
+// little.
+void end_limit();
 // The process's own span is about to be written: it is recorded whatever is wanted otherwise.
 void record_process_span();
 

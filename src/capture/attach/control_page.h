@@ -21,6 +21,7 @@ inline constexpr uint64_t kControlMagic = 0x3170636c74727863;
 inline constexpr uint32_t kSetMax = 8;
 inline constexpr size_t kSlotMax = 1024;
 inline constexpr size_t kOutputBytesMax = 3072;
+inline constexpr uint32_t kLevelNumbers = 7;  // levels count from 1
 
 enum : uint32_t { kStart = 1, kStop = 2, kLevel = 3 };  // what `xsp ctl` wants
 
@@ -55,8 +56,16 @@ struct ControlPage {
   int64_t duration_ns;
   int64_t first_step;
   int64_t end_step;
-  Command command;               // to all processes, also those that start later
-  char output[kOutputBytesMax];  // the .xsp file, by its whole path
+  // The size of the traces of all processes, and what it may be at most (0: anything). Levels are
+  // given up before that is reached: see room.h.
+  uint64_t trace_bytes_max;
+  uint64_t trace_bytes;
+  uint32_t recorded;                   // bits of the levels that any process could record
+  uint32_t given_up;                   // likewise
+  int64_t given_up_ns[kLevelNumbers];  // when, of each level, on CLOCK_MONOTONIC
+  uint32_t left_out;                   // processes that were not recorded, as there was no room
+  Command command;                     // to all processes, also those that start later
+  char output[kOutputBytesMax];        // the .xsp file, by its whole path
   ProcessSlot slots[kSlotMax];
 };
 

@@ -25,15 +25,15 @@ TEST(AttachRoom, SaysWhatIsMissingFromWhenOn) {
 TEST(AttachRoom, RunsOfLevelsThatWereGivenUpAreMarked) {
   Result<store::Database> database = store::Database::in_memory();
   ASSERT_TRUE(database.ok());
-  ASSERT_TRUE(database
-                  ->execute("CREATE TABLE run(levels VARCHAR, stopped_by VARCHAR); INSERT INTO run "
-                            "VALUES ('application,model', 'end'), ('application,model,layer', "
-                            "'end'), ('application,model,layer,api', 'end')")
-                  .ok());
+  const char* const kRuns =
+      "INSERT INTO run(run_id, levels, status, stopped_by) VALUES "
+      "(1, 'application,model', 'ok', 'end'), (2, 'application,model,layer', 'ok', 'end'), "
+      "(3, 'application,model,layer,api', 'ok', 'end')";
+  ASSERT_TRUE(database->execute(kRuns).ok());
   TraceRoom room;
   room.given_up = {{XSP_LEVEL_BIT(XSP_LEVEL_LAYER), 1}};
   ASSERT_TRUE(mark_runs_without_room(*database, room).ok());
-  const auto table = database->query("SELECT string_agg(stopped_by, ' ' ORDER BY levels) FROM run");
+  const auto table = database->query("SELECT string_agg(stopped_by, ' ' ORDER BY run_id) FROM run");
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(std::get<std::string>(table->rows[0][0]), "end size size");
 }

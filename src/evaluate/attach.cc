@@ -206,6 +206,18 @@ std::string note_of(const AttachRequest& request, const std::string& why) {
   return "nothing was recorded of " + request.command[0] + ": " + why;
 }
 
+std::string note_of_survivors(const std::vector<WatchedProcess>& survivors) {
+  if (survivors.empty()) return "";
+  std::string names;
+  for (const WatchedProcess& one : survivors) {
+    names += (names.empty() ? "" : ", ") + one.program + " " + std::to_string(one.process);
+  }
+  const bool is_one = survivors.size() == 1;
+  return std::to_string(survivors.size()) + (is_one ? " process" : " processes") +
+         " outlived the command (" + names + "): what " + (is_one ? "it" : "they") +
+         " did until then is in the file, what follows is not recorded";
+}
+
 Status ingest_runs(store::Database& database, const Execution& execution,
                    const std::vector<fs::path>& traces, int* run_id, AttachOutcome* outcome) {
   XSP_TRY(const std::vector<RecordedRun> runs, runs_of_traces(traces, execution.levels, *run_id));
@@ -228,10 +240,11 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
   ::setenv("XSP_LEVELS", levels_text(execution.levels).c_str(), 1);
   const uint64_t bytes_max =
       request.trace_bytes_max > 0 ? request.trace_bytes_max : usual_limit_bytes(folder);
-  XSP_TRY(const ControlFile control,
-          ControlFile::create(folder, execution.levels, execution.sets, request.schedule, bytes_max,
-                              request.output));
+  XSP_TRY(ControlFile control, ControlFile::create(folder, execution.levels, execution.sets,
+                                                   request.schedule, bytes_max, request.output));
   XSP_TRY(*wait_status, run_command(program, request.command));
+  const std::string survivors_note = note_of_survivors(control.end());
+  if (!survivors_note.empty()) outcome->survivors_note = survivors_note;
   const TraceRoom room = control.room();
   const std::vector<fs::path> traces = traces_in(folder);
   if (traces.empty()) return Ok{};
@@ -253,6 +266,7 @@ Status note(const AttachRequest& request, store::Database& database, AttachOutco
     (*facts)[key] = text;
   };
   add("note.size", outcome->size_note);
+  add("note.processes", outcome->survivors_note);
   if (request.leveled == Leveled::kTurns || request.leveled == Leveled::kTurnsAndBare) {
     XSP_TRY(const std::string text, note_of_turns(database));
     add("note.levels", text);

@@ -45,8 +45,10 @@ struct AttachOutcome {
   uint64_t processes = 0;
   uint64_t spans = 0;
   uint64_t lost = 0;
-  uint64_t steps = 0;              // measured, of the run that has most
-  std::string size_note;           // what a limit on the size of traces took; empty: nothing
+  uint64_t steps = 0;  // measured, of the run that has most
+  // What a limit on the size of traces took, and who still runs; empty: nothing, nobody.
+  std::string size_note;
+  std::string survivors_note;
   std::vector<std::string> notes;  // what could not be recorded, and why
 };
 

@@ -27,6 +27,8 @@ using capture::ControlPage;
 using capture::ProcessSlot;
 
 constexpr double kSameMomentS = 0.01;
+constexpr int64_t kLeaveWaitNs = 1'000'000'000;
+constexpr useconds_t kLeavePollUs = 2000;
 
 template <typename T>
 T load(const T& field) {
@@ -35,7 +37,15 @@ T load(const T& field) {
 
 int64_t to_ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 
-bool is_alive(int process) { return ::kill(process, 0) == 0 || errno == EPERM; }
+bool is_alive(int process) {
+  if (::kill(process, 0) != 0 && errno != EPERM) return false;
+  // One that has ended, and for which nobody has waited yet, is none.
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(')');
+  return name_end == std::string::npos || text.compare(name_end, 3, ") Z") != 0;
+}
 
 std::string program_of(int process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/comm");
@@ -186,6 +196,22 @@ TraceRoom ControlFile::room() const {
     room.given_up.back().levels |= XSP_LEVEL_BIT(level);
   }
   return room;
+}
+
+std::vector<WatchedProcess> ControlFile::end() {
+  __atomic_store_n(&page_->is_over, 1, __ATOMIC_RELEASE);
+  const auto running = [this] {
+    std::vector<WatchedProcess> all = processes();
+    std::erase_if(all, [](const WatchedProcess& one) { return !one.is_alive; });
+    return all;
+  };
+  std::vector<WatchedProcess> survivors = running();
+  if (survivors.empty()) return survivors;
+  const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + kLeaveWaitNs;
+  while (!running().empty() && clock_ns(CLOCK_MONOTONIC) < end_ns) ::usleep(kLeavePollUs);
+  // Those that ended by themselves meanwhile were about to.
+  std::erase_if(survivors, [](const WatchedProcess& one) { return !is_alive(one.process); });
+  return survivors;
 }
 
 Status ControlFile::command(What what, uint32_t levels, std::optional<int> process) {

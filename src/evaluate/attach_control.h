@@ -73,6 +73,9 @@ class ControlFile {
   std::filesystem::path output() const;
   std::vector<WatchedProcess> processes() const;
   TraceRoom room() const;
+  // The command has ended: the processes that still run are told to record no more. Returns them,
+  // when each has completed its trace, or after a second.
+  std::vector<WatchedProcess> end();
 
   enum class What { kStart, kStop, kLevel };
   // To one process, or to all and those still to come. `levels`: bits; 0: as before. Processes

@@ -1,7 +1,10 @@
 // xsp run: whatever becomes of the program, it behaves as it would alone, and what it recorded
 // until then is in the file, or counted.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "tests/integration/run_xsp.h"
 
@@ -51,6 +54,8 @@ class RunFaultsTest : public XspTest {
   int64_t spans() const {
     return scalar("t.xsp", "SELECT count(*) FROM span WHERE name = 'work'").get<int64_t>();
   }
+  // The process's own among them.
+  int64_t all() const { return scalar("t.xsp", "SELECT count(*) FROM span").get<int64_t>(); }
   int64_t lost(const std::string& cause) const {
     const auto sum = scalar(
         "t.xsp", "SELECT coalesce(sum(count), 0)::BIGINT FROM loss WHERE cause = '" + cause + "'");
@@ -108,7 +113,7 @@ TEST_F(RunFaultsTest, AFileSizeLimitOfTheProgramIsMetByTheTraceAlone) {
   EXPECT_EQ(finished.status, 6);
   EXPECT_GT(spans(), 0);
   EXPECT_GT(lost(kNotWritten), 0);
-  EXPECT_EQ(spans() + lost(), 100'000);
+  EXPECT_EQ(all() + lost(), 100'001);
   EXPECT_NE(finished.err.find(" were lost"), std::string::npos) << finished.err;
 }
 
@@ -140,7 +145,7 @@ TEST_F(RunFaultsTest, AFullDiskLosesSpansAndNothingElse) {
   EXPECT_EQ(finished.out, "begins\n28\n0\n") << finished.err;
   EXPECT_GE(spans(), 50);
   EXPECT_GT(lost(kNotWritten), 0);
-  EXPECT_EQ(spans() + lost(), 100'050);
+  EXPECT_EQ(all() + lost(), 100'051);
 }
 
 TEST_F(RunFaultsTest, PreloadedLibrariesOfTheProgramAndClearedEnvironmentsAreKept) {
@@ -161,6 +166,40 @@ TEST_F(RunFaultsTest, PreloadedLibrariesOfTheProgramAndClearedEnvironmentsAreKep
   EXPECT_EQ(spans(), 10);
   // The children run as they were asked to: with nothing of ours.
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'process'"), 1);
+}
+
+TEST_F(RunFaultsTest, AProcessThatOutlivesTheCommandIsRecordedUntilThen) {
+  std::ofstream(folder / "daemon.py") << kBegin
+                                      << "import time\n"
+                                         "os.setsid()\n"
+                                         "spans(50)\n"
+                                         "open('ready', 'w')\n"
+                                         "while not os.path.exists('go'): time.sleep(0.005)\n"
+                                         "spans(50)\n"
+                                         "subprocess.run(['/bin/true'], check=True)\n"
+                                         "if os.fork() == 0:\n"
+                                         "    spans(50)\n"
+                                         "    os._exit(0)\n"
+                                         "os.wait()\n"
+                                         "print('ends', flush=True)\n"
+                                         "open('done', 'w')\n";
+  const Finished finished =
+      run({"run", "--leveled=no", "-o", "t.xsp", "--", "sh", "-c",
+           std::string(kPython) + " daemon.py </dev/null >daemon.out 2>&1 & " +
+               "while [ ! -e ready ]; do sleep 0.02; done; exit 3"});
+  EXPECT_EQ(finished.status, 3) << finished.err;
+  EXPECT_NE(finished.err.find("1 process outlived the command (python3 "), std::string::npos)
+      << finished.err;
+  EXPECT_EQ(spans(), 50);
+  EXPECT_EQ(lost(), 0);
+  EXPECT_EQ(scalar("t.xsp", "SELECT min(value) FROM audit_fact WHERE name = 'trace_complete'"), 1);
+  EXPECT_EQ(scalar("t.xsp", "SELECT is_open FROM span WHERE name LIKE 'python3%'"), true);
+  // It goes on as it would alone.
+  std::ofstream(folder / "go") << "";
+  for (int i = 0; i < 1000 && !std::filesystem::exists(folder / "done"); ++i) ::usleep(10'000);
+  std::stringstream out;
+  out << std::ifstream(folder / "daemon.out").rdbuf();
+  EXPECT_EQ(out.str(), "begins\nends\n");
 }
 
 }  // namespace

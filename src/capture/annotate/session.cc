@@ -394,8 +394,11 @@ Lane* attach_thread() {
     if (fits) memcpy(session.path, path, sizeof path);
     const int error = fits ? begin_recording(true) : ENAMETOOLONG;
     if (error != 0) {
+      // Without its folder, the run that watched its parent is over.
       static int said_no_child = 0;
-      say_once(&said_no_child, "cannot record this child process", error, "it is not recorded");
+      const bool is_over = error == ENOENT && session.watcher.load() != nullptr;
+      if (!is_over)
+        say_once(&said_no_child, "cannot record this child process", error, "it is not recorded");
       become_idle();
     }
   }

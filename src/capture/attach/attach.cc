@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "base/keep_errno.h"
 #include "base/log.h"
 #include "capture/attach/collectors.h"
@@ -35,7 +37,7 @@ constexpr uint32_t kLockWaitMs = 1000;
 constexpr size_t kCommandBytesMax = 4000;  // a text of the trace has room for 4096
 
 struct Attached {
-  bool is_recording = false;
+  std::atomic<bool> is_recording{false};
   bool uses_cuda = false;
   pid_t process = 0;  // that `span` is of
   uint32_t site = 0;
@@ -107,9 +109,11 @@ void start_recording(const char* folder) {
   options.ring_bytes = kRingBytes;
   const int error = xsp_start(&options);
   if (error != 0) {
-    // A program that starts its own recording is recorded there.
+    // A program that starts its own recording is recorded there; where there is no folder any more,
+    // the command has ended.
     static int said = 0;
-    if (error != EALREADY) say_once(&said, "cannot record this process", error, "it runs on");
+    if (error != EALREADY && error != ENOENT)
+      say_once(&said, "cannot record this process", error, "it runs on");
     return;
   }
   attached.is_recording = true;
@@ -161,8 +165,9 @@ void end_process(bool is_exec) {
   KeepErrno keep_errno;
   // Most children of a fork go on to exec at once: they leave no file.
   if (is_exec && attached.span.start == 0 && !has_recorded()) return;
+  // One of two threads, if the process leaves its run at this moment.
+  if (!attached.is_recording.exchange(false)) return;
   stop_collectors();
-  attached.is_recording = false;
   end_control(is_exec);
   // A signal's handler that ends the process may have interrupted a thread that holds our lock.
   if (xsp_flush_within(kLockWaitMs) != 0) return;
@@ -175,6 +180,13 @@ void end_process(bool is_exec) {
     emit_forked();
   }
   xsp_stop();
+}
+
+void leave_run() {
+  if (attached.process != getpid() || !attached.is_recording.exchange(false)) return;
+  stop_collectors();
+  if (xsp_flush_within(kLockWaitMs) == 0) xsp_stop();
+  end_control(false);  // last: whoever waits for it may read the trace
 }
 
 void begin_cuda() {

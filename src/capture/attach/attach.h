@@ -7,6 +7,9 @@ namespace xsp::capture {
 // The process ends, or becomes another program: its span ends, and all that it recorded is written.
 // May be called again, and from a child of vfork, where it does nothing.
 void end_process(bool is_exec);
+// The command has ended, and this process goes on: what it recorded so far is written, its own span
+// stays open, and nothing more is recorded. For a thread of its own.
+void leave_run();
 // Whether this process is being recorded.
 bool is_recording();
 // The process uses CUDA from here on.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/keep_errno.h"
 #include "capture/annotate/watcher.h"
+#include "capture/attach/attach.h"
 #include "capture/attach/blocks.h"
 #include "capture/attach/collectors.h"
 #include "capture/attach/control_page.h"
@@ -38,9 +40,10 @@ struct Control {
   int64_t start_ns = 0;
   std::atomic<bool> is_on{false};
   std::atomic<bool> is_busy{false};  // a thread is in here
-  uint32_t possible = 0;             // levels that are recorded at any time
-  uint32_t levels = 0;               // being recorded
-  uint32_t round = 0;                // of the sets that take turns; 0: they do not
+  std::atomic<bool> is_leaving{false};
+  uint32_t possible = 0;  // levels that are recorded at any time
+  uint32_t levels = 0;    // being recorded
+  uint32_t round = 0;     // of the sets that take turns; 0: they do not
   uint32_t wanted_round = 0;
   int64_t wanted_ns = 0;  // since when others are wanted; 0: they are not
   // Steps.
@@ -105,6 +108,7 @@ void begin_process() {
   control.commands_seen[0] = control.commands_seen[1] = 0;
   control.is_manual = false;
   control.is_busy = false;
+  control.is_leaving = false;
   control.bytes = 0;
 }
 
@@ -202,9 +206,28 @@ void switch_to(uint32_t levels) {
   xsp_switch_levels(levels, round);
 }
 
+void on_pass();
+void on_step(uint32_t kind, uint64_t number);
+uint32_t levels_of_child();
+Watcher watcher = {on_pass, on_step, levels_of_child, 0};
+
+void* leave(void*) {
+  leave_run();
+  return nullptr;
+}
+
+// The recording is stopped by another thread, as the drainer's would wait for itself.
+void begin_leaving() {
+  if (control.is_leaving.exchange(true)) return;
+  watcher.levels = 0;  // nor are children recorded
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, leave, nullptr) == 0) pthread_detach(thread);
+}
+
 void on_pass() {
   if (!control.is_on) return;
   KeepErrno keep_errno;
+  if (load(control.page->is_over) != 0) return begin_leaving();
   const Busy busy;
   keep_limit();
   const uint32_t wanted = wanted_levels();
@@ -243,8 +266,6 @@ uint32_t levels_of_child() {
   return control.levels;
 }
 
-Watcher watcher = {on_pass, on_step, levels_of_child, 0};
-
 bool map_page(const char* folder) {
   char path[4096];
   const int length = snprintf(path, sizeof path, "%s/%s", folder, kControlFile);
@@ -274,6 +295,7 @@ bool map_page(const char* folder) {
 bool has_room(const char* folder) {
   KeepErrno keep_errno;
   if (control.page == nullptr && !map_page(folder)) return true;
+  if (load(control.page->is_over) != 0) return false;
   if (!is_full()) return true;
   __atomic_add_fetch(&control.page->left_out, 1, __ATOMIC_RELAXED);
   return false;

@@ -63,6 +63,7 @@ struct ControlPage {
   uint32_t recorded;                   // bits of the levels that any process could record
   uint32_t given_up;                   // likewise
   int64_t given_up_ns[kLevelNumbers];  // when, of each level, on CLOCK_MONOTONIC
+  uint32_t is_over;                    // the command has ended: who still runs leaves the run
   uint32_t left_out;                   // processes that were not recorded, as there was no room
   Command command;                     // to all processes, also those that start later
   char output[kOutputBytesMax];        // the .xsp file, by its whole path

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/findings.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "evaluate/capabilities.h"
@@ -30,20 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kAvailable = "available";
-constexpr const char* kNotAvailable = "not available";
-constexpr const char* kLimited = "limited";  // works, with what the reason says
 // Collectors are asked what they could watch of runs on it.
 constexpr const char* kGpu = "cuda:0";
-
-struct Finding {
-  std::string kind;  // "level", "framework", "facility"
-  std::string name;
-  std::string status;
-  std::string reason;  // or, if available, what is there
-  std::string action;  // what to do, if anything
-};
-using Findings = std::vector<Finding>;
 
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
@@ -56,17 +45,6 @@ std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
-}
-
-// The collector that can emit spans of a level here; nullptr: none.
-const evaluate::Collector* collector_of(const std::vector<evaluate::Collector>& collectors,
-                                        const std::string& level) {
-  for (const evaluate::Collector& one : collectors) {
-    if (!one.probe.ok() || !one.probe->unavailable.empty()) continue;
-    const auto& levels = one.probe->levels;
-    if (std::find(levels.begin(), levels.end(), level) != levels.end()) return &one;
-  }
-  return nullptr;
 }
 
 // An error's text is `what: why: what to do`.
@@ -291,6 +269,9 @@ Result<Findings> examine() {
   if (error) scratch = "/tmp";
   findings.push_back(folder_finding("temporary folder", scratch, "TMPDIR"));
   findings.push_back(terminal_finding());
+  for (Finding& finding : findings_of_run(installation, collectors)) {
+    findings.push_back(std::move(finding));
+  }
   return findings;
 }
 

@@ -5,11 +5,14 @@
 #include <sys/wait.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "evaluate/attach.h"
 #include "evaluate/frameworks.h"
@@ -33,6 +36,7 @@ struct Options {
   std::string steps;       // N:M
   uint64_t bytes_max = 0;  // of the traces; 0: the usual
   bool quiet = false;
+  bool progress = false;
   std::vector<std::string> command;
 };
 
@@ -93,6 +97,34 @@ Result<evaluate::Schedule> schedule_of(const Options& options) {
 
 void say(const std::string& line) { std::fprintf(stderr, "xsp: %s\n", line.c_str()); }
 
+// A line on the terminal that is written over by the next; what the program says may share it.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool is_wanted) : is_on_(is_wanted && terminal_of(2).is_terminal) {}
+  ~ProgressLine() {
+    if (is_drawn_) std::fputs("\r\x1b[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  bool is_on() const { return is_on_; }
+  void draw(const evaluate::AttachProgress& progress) {
+    const double elapsed_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const std::string line =
+        fmt::format("\r\x1b[Kxsp: {:.0f} s, {} process{}, {} steps, {:.1f} MB", elapsed_s,
+                    progress.processes, progress.processes == 1 ? "" : "es", progress.steps,
+                    static_cast<double>(progress.trace_bytes) / 1e6);
+    std::fputs(line.c_str(), stderr);
+    is_drawn_ = true;
+  }
+
+ private:
+  bool is_on_;
+  bool is_drawn_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
   for (const std::string& note : outcome.notes) say(note);
   if (outcome.processes == 0) return;
@@ -119,7 +151,10 @@ Result<int> run(const Options& options) {
                    {"recorded_by", "xsp run"}};
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
   int wait_status = -1;
+  std::optional<ProgressLine> line(options.progress && !options.quiet);
+  if (line->is_on()) request.on_progress = [&line](const auto& now) { line->draw(now); };
   const auto outcome = evaluate::attach(request, installation, &wait_status);
+  line.reset();
   if (outcome.ok() && !options.quiet) tell(*outcome, request.output);
   if (wait_status == -1) return outcome.error();
   // The command has run: what it says counts, even where its trace was of no use.
@@ -158,6 +193,8 @@ void add_run(CLI::App& app, int& exit_status) {
                    "Near it, kernels and calls are given up, then layers, then models")
       ->transform(CLI::AsSizeValue(true))
       ->type_name("SIZE");
+  verb->add_flag("--progress", options->progress,
+                 "On a terminal: a line with time, steps and the size of the traces, every second");
   verb->add_flag("--quiet", options->quiet, "Say nothing");
   verb->add_option("COMMAND", options->command, "The command and its arguments")
       ->required()

@@ -1,20 +1,16 @@
 #include "evaluate/attach.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "capture/attach/run_folder.h"
 #include "evaluate/attach_collectors.h"
+#include "evaluate/attach_command.h"
 #include "evaluate/attach_facts.h"
 #include "evaluate/attach_room.h"
 #include "evaluate/attach_runs.h"
@@ -112,82 +108,6 @@ void set_environment(const Installation& installation, const fs::path& scratch) 
   }
 }
 
-// ---- The command --------------------------------------------------------------------------------
-
-// Signals that somebody sends to us are meant for the command.
-constexpr std::array kPassedOn = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
-// Signals of the terminal, which it sends to the command as well.
-constexpr std::array kIgnored = {SIGINT, SIGQUIT};
-
-volatile sig_atomic_t command_pid = 0;
-
-extern "C" void pass_on(int number) {
-  const int saved = errno;
-  if (command_pid > 0) ::kill(static_cast<pid_t>(command_pid), number);
-  errno = saved;
-}
-
-// For as long as it lives, this process's own answer to signals; the command's is what it was.
-class Signals {
- public:
-  Signals() {
-    size_t at = 0;
-    for (const int number : kPassedOn) set(number, pass_on, &before_[at++]);
-    for (const int number : kIgnored) set(number, SIG_IGN, &before_[at++]);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  ~Signals() {
-    restore();
-    command_pid = 0;
-  }
-  void restore() const {
-    size_t at = 0;
-    for (const int number : kPassedOn) ::sigaction(number, &before_[at++], nullptr);
-    for (const int number : kIgnored) ::sigaction(number, &before_[at++], nullptr);
-  }
-
- private:
-  static void set(int number, void (*handler)(int), struct sigaction* before) {
-    struct sigaction action = {};
-    action.sa_handler = handler;
-    ::sigemptyset(&action.sa_mask);
-    ::sigaction(number, &action, before);
-  }
-  std::array<struct sigaction, kPassedOn.size() + kIgnored.size()> before_ = {};
-};
-
-// Runs it to its end; what waitpid gives.
-Result<int> run_command(const fs::path& program, const std::vector<std::string>& command) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  const Signals signals;
-  int failure[2];
-  if (::pipe2(failure, O_CLOEXEC) != 0) return failed("pipe: " + std::string(std::strerror(errno)));
-  const pid_t child = ::fork();
-  if (child < 0) {
-    return failed(command[0] + ": cannot be started: " + std::string(std::strerror(errno)));
-  }
-  if (child == 0) {
-    signals.restore();
-    ::execv(program.c_str(), argv.data());
-    const int why = errno;
-    [[maybe_unused]] const ssize_t written = ::write(failure[1], &why, sizeof why);
-    ::_exit(127);
-  }
-  command_pid = child;
-  ::close(failure[1]);
-  int why = 0;
-  const bool has_failed = ::read(failure[0], &why, sizeof why) == sizeof why;
-  ::close(failure[0]);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!has_failed) return status;
-  return not_available(command[0] + ": cannot be run: " + std::strerror(why));
-}
-
 // ---- What it left -------------------------------------------------------------------------------
 
 // In the order in which the processes started: their names begin with the time.
@@ -242,7 +162,18 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
       request.trace_bytes_max > 0 ? request.trace_bytes_max : usual_limit_bytes(folder);
   XSP_TRY(ControlFile control, ControlFile::create(folder, execution.levels, execution.sets,
                                                    request.schedule, bytes_max, request.output));
-  XSP_TRY(*wait_status, run_command(program, request.command));
+  const auto tell_progress = [&] {
+    AttachProgress progress;
+    progress.trace_bytes = control.room().bytes;
+    for (const WatchedProcess& one : control.processes()) {
+      progress.processes += one.is_alive ? 1 : 0;
+      progress.steps = std::max(progress.steps, one.steps);
+    }
+    request.on_progress(progress);
+  };
+  XSP_TRY(*wait_status, run_command(program, request.command,
+                                    request.on_progress ? std::function<void()>(tell_progress)
+                                                        : std::function<void()>()));
   const std::string survivors_note = note_of_survivors(control.end());
   if (!survivors_note.empty()) outcome->survivors_note = survivors_note;
   const TraceRoom room = control.room();
@@ -349,6 +280,22 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
   XSP_CHECK_OK(write_facts(database, facts));
   XSP_CHECK_OK(database.finish());
   return outcome;
+}
+
+Result<Trial> try_attach(const std::vector<std::string>& command,
+                         const Installation& installation) {
+  XSP_TRY(const fs::path program, find_program(command[0]));
+  XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
+  const fs::path folder = scratch->path() / "0";
+  fs::create_directory(folder);
+  set_environment(installation, scratch->path());
+  ::setenv(capture::kRunFolderVariable, folder.c_str(), 1);
+  XSP_TRY(const ControlFile control,
+          ControlFile::create(folder, kAttachedLevels, {}, {}, 0, scratch->path() / "none"));
+  Trial trial;
+  XSP_TRY(trial.wait_status, run_command(program, command, {}));
+  trial.is_recorded = !traces_in(folder).empty();
+  return trial;
 }
 
 }  // namespace xsp::evaluate

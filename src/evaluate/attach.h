@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ enum class Leveled {
   kNot,           // one execution, all levels at once
 };
 
+// Of a command that runs.
+struct AttachProgress {
+  int processes = 0;         // that run
+  uint64_t steps = 0;        // of the process that has most
+  uint64_t trace_bytes = 0;  // of all processes
+};
+
 struct AttachRequest {
   std::vector<std::string> command;  // the program, found as the shell finds it, and its arguments
   uint32_t levels = 0;               // bits; those that cannot be recorded are noted in the facts
@@ -38,6 +46,8 @@ struct AttachRequest {
   // they are larger. 0: half of what is free where they are written.
   uint64_t trace_bytes_max = 0;
   std::filesystem::path output;
+  // Called every second while the command runs, on the calling thread; may be empty.
+  std::function<void(const AttachProgress&)> on_progress;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
 };
 
@@ -63,6 +73,14 @@ std::string why_not_attachable(const std::filesystem::path& program);
 // that is not 0 is the last.
 Result<AttachOutcome> attach(const AttachRequest& request, const Installation& installation,
                              int* wait_status);
+
+// Whether a command, run likewise, is recorded, and how it ended; nothing is kept. It changes the
+// environment of this process, so it is the last that a caller starts.
+struct Trial {
+  bool is_recorded = false;
+  int wait_status = -1;
+};
+Result<Trial> try_attach(const std::vector<std::string>& command, const Installation& installation);
 
 }  // namespace xsp::evaluate
 

@@ -35,6 +35,12 @@ TEST_F(DoctorTest, NamesEveryLevelAndFrameworkWithAReason) {
   }
   EXPECT_EQ(by_name["fake"]["status"], "available");
   EXPECT_EQ(by_name["DuckDB"]["status"], "available");
+  for (const char* name : {"programs", "Python", "CUDA", "NVTX"}) {
+    EXPECT_EQ(by_name[name]["kind"], "xsp run") << name;
+  }
+#ifndef __SANITIZE_ADDRESS__  // its library cannot be preloaded into other programs
+  EXPECT_EQ(by_name["programs"]["status"], "available") << by_name["programs"];
+#endif
 }
 
 TEST_F(DoctorTest, PeopleGetItWithoutShortening) {

@@ -166,11 +166,15 @@ Status AttachedCollectors::write_devices(store::Database& database,
                 "NULL ORDER BY 1 LIMIT " +
                     std::to_string(kDevicesMax)));
   if (devices.empty()) return Ok{};
+  XSP_TRY(const bool uses_cuda, has_used_cuda(database));
+  const std::string kind = uses_cuda ? "cuda:" : "opencl:";
   // Of a run on several devices the first stands for all: its table `span` tells each span's.
-  XSP_CHECK_OK(database.execute(
-      "UPDATE run SET device = (SELECT 'cuda:' || min(device) FROM span WHERE span.run_id = "
-      "run.run_id AND device IS NOT NULL)"));
-  (*facts)["device"] = "cuda:" + devices[0];
+  XSP_CHECK_OK(database.query(
+      "UPDATE run SET device = (SELECT $kind || min(device) FROM span WHERE span.run_id = "
+      "run.run_id AND device IS NOT NULL)",
+      {{"kind", kind}}));
+  (*facts)["device"] = kind + devices[0];
+  if (!uses_cuda) return Ok{};
   const std::atomic<int> never{0};
   for (const std::string& number : devices) {
     const std::string device = "cuda:" + number;

@@ -1,0 +1,114 @@
+// The collector opencl: what a program asks of OpenCL devices and what they execute, as spans of
+// the levels api and kernel. It is a layer of the OpenCL loader (ocl-icd from 2.3 on, Khronos' from
+// 3.0.2), which loads what $OPENCL_LAYERS names into any program that uses OpenCL, and hands it the
+// functions of the level below (CL/cl_layer.h). Starting the collector puts its own file there,
+// before the program's first call: a program that never uses OpenCL loads no more than this file.
+//
+//   layer      the functions that are watched                                          wrap.h
+//   commands   what was put into queues, until its event says that it is complete      commands.h
+//
+// Queues are made with CL_QUEUE_PROFILING_ENABLE: it is what makes devices note their times.
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/opencl/commands.h"
+#include "collectors/opencl/layer.h"
+#include "xsp/plugin.h"
+
+namespace xsp::opencl {
+namespace {
+
+constexpr const char* kVariable = "OPENCL_LAYERS";
+constexpr size_t kPathsBytesMax = 8192;
+constexpr const char* kLoader = "libOpenCL.so.1";
+
+// Is `path` among those of a list that is separated by ':'?
+bool contains(const char* list, const char* path) {
+  const size_t size = strlen(path);
+  for (const char* at = list; at != nullptr; at = strchr(at, ':')) {
+    if (*at == ':') ++at;
+    if (strncmp(at, path, size) == 0 && (at[size] == '\0' || at[size] == ':')) return true;
+  }
+  return false;
+}
+
+// Names this file to the loader, in front of other layers: those see what the program asked for.
+bool enter_environment() {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<const void*>(&enter_environment), &info) == 0) return false;
+  const char* before = getenv(kVariable);
+  if (before == nullptr || *before == '\0') return setenv(kVariable, info.dli_fname, 1) == 0;
+  if (contains(before, info.dli_fname)) return true;
+  char paths[kPathsBytesMax];
+  const size_t size = strlen(info.dli_fname) + 1 + strlen(before) + 1;
+  if (size > sizeof paths) return false;
+  strcpy(paths, info.dli_fname);
+  strcat(paths, ":");
+  strcat(paths, before);
+  return setenv(kVariable, paths, 1) == 0;
+}
+
+xsp_status fail(const xsp_host* host, const char* text) {
+  host->fail(host->context, text);
+  return XSP_NOT_AVAILABLE;
+}
+
+xsp_status probe(const xsp_host* host, xsp_collector_probe* probe) {
+  probe->counters = "";
+  probe->absent = nullptr;
+  if (!enter_environment())
+    return fail(host, "OpenCL: OPENCL_LAYERS cannot be set: make it shorter");
+  void* loader = dlopen(kLoader, RTLD_LAZY | RTLD_LOCAL);
+  if (loader == nullptr) {
+    return fail(host, "OpenCL: no loader (libOpenCL.so.1): install ocl-icd-libopencl1");
+  }
+  const auto platforms = reinterpret_cast<cl_int (*)(cl_uint, cl_platform_id*, cl_uint*)>(
+      dlsym(loader, "clGetPlatformIDs"));
+  cl_uint count = 0;
+  if (platforms == nullptr || platforms(0, nullptr, &count) != CL_SUCCESS || count == 0) {
+    return fail(host,
+                "OpenCL: no driver of a device: install the device's, or pocl-opencl-icd for the "
+                "CPU");
+  }
+  if (is_in_place()) return XSP_OK;
+  return fail(host, "OpenCL: its loader takes no layers: install ocl-icd-libopencl1 2.3 or newer");
+}
+
+xsp_status start(const xsp_host* host, const xsp_collect_options* options) {
+  if (!enter_environment())
+    return fail(host, "OpenCL: OPENCL_LAYERS cannot be set: make it shorter");
+  start_commands(options->levels);
+  return XSP_OK;
+}
+
+void begin() {}
+void end(xsp_span*) {}
+xsp_status stop() {
+  stop_commands();
+  return XSP_OK;
+}
+
+constexpr xsp_collector make_entry() {
+  xsp_collector entry{};
+  entry.struct_size = sizeof entry;
+  entry.abi = XSP_PLUGIN_ABI;
+  entry.name = "opencl";
+  entry.help = "needs an OpenCL driver: the device's, or `apt-get install pocl-opencl-icd`";
+  entry.levels = XSP_LEVEL_BIT(XSP_LEVEL_API) | XSP_LEVEL_BIT(XSP_LEVEL_KERNEL);
+  entry.probe = probe;
+  entry.start = start;
+  entry.begin = begin;
+  entry.end = end;
+  entry.stop = stop;
+  entry.set_levels = set_levels;
+  return entry;
+}
+
+}  // namespace
+}  // namespace xsp::opencl
+
+extern "C" {
+XSP_API extern const xsp_collector xsp_collector_entry;
+const xsp_collector xsp_collector_entry = xsp::opencl::make_entry();
+}

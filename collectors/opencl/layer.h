@@ -1,0 +1,12 @@
+// The layer of the OpenCL loader.
+#ifndef XSP_COLLECTORS_OPENCL_LAYER_H_
+#define XSP_COLLECTORS_OPENCL_LAYER_H_
+
+namespace xsp::opencl {
+
+// Has the loader of this process taken it?
+bool is_in_place();
+
+}  // namespace xsp::opencl
+
+#endif  // XSP_COLLECTORS_OPENCL_LAYER_H_

@@ -127,12 +127,13 @@ void Facts::describe(uint32_t site) const {
 }
 
 std::string module_path() {
-  // Entries look like "layer1(Sequential)::forward"; the first is the whole model.
+  // Entries look like "layer1(Sequential)::forward"; the first is the whole model. "SELF" is a
+  // module that calls a function of its own, as Conv2d does in models that were scripted.
   const std::vector<std::string> modules = torch::jit::currentModuleHierarchy();
   std::string path;
   for (size_t i = 1; i < modules.size(); ++i) {
     const std::string name = modules[i].substr(0, modules[i].find_first_of("(:"));
-    if (!name.empty()) path += (path.empty() ? "" : "/") + name;
+    if (!name.empty() && name != "SELF") path += (path.empty() ? "" : "/") + name;
   }
   return valid_utf8(path);
 }

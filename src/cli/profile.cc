@@ -78,6 +78,35 @@ uint64_t bytes_in(const fs::path& folder) {
   return bytes;
 }
 
+// What the weights' file of MXNet and Caffe adds to the description that was named, or the other
+// way round; 0: the model is one file.
+uint64_t bytes_beside(const fs::path& path, const std::string& stem) {
+  const std::string ending = path.extension();
+  const fs::path folder = path.parent_path();
+  const auto size = [&](const std::string& name) {
+    std::error_code error;
+    const uintmax_t bytes = fs::file_size(folder / name, error);
+    return error ? 0 : static_cast<uint64_t>(bytes);
+  };
+  if (ending == ".prototxt") return size(stem + ".caffemodel");
+  if (ending == ".caffemodel") return size(stem + ".prototxt");
+  if (ending == ".json") return size(stem + "-0000.params");
+  if (ending == ".params") return size(stem + "-symbol.json");
+  return 0;
+}
+
+// resnet50 of resnet50-symbol.json and of resnet50-0000.params, which are MXNet's names for files.
+std::string stem_of(const fs::path& path) {
+  std::string stem = path.stem();
+  const size_t dash = stem.rfind('-');
+  if (dash == std::string::npos || dash == 0) return stem;
+  const std::string rest = stem.substr(dash + 1);
+  const bool is_number = rest.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_mxnet = (path.extension() == ".json" && rest == "symbol") ||
+                        (path.extension() == ".params" && is_number);
+  return is_mxnet ? stem.substr(0, dash) : stem;
+}
+
 // A model's file, or the description of one that an adapter makes up itself.
 Result<Model> resolve_model(const std::string& word, const evaluate::Installation& installation) {
   const size_t colon = word.find(':');
@@ -108,8 +137,9 @@ Result<Model> resolve_model(const std::string& word, const evaluate::Installatio
   if (!S_ISREG(facts.st_mode)) {
     return failed(word + ": not a regular file: name a model's file or folder");
   }
-  return Model{is_known ? word : fs::path(path).stem().string(), path,
-               static_cast<uint64_t>(facts.st_size)};
+  const std::string stem = stem_of(path);
+  return Model{is_known ? word : stem, path,
+               static_cast<uint64_t>(facts.st_size) + bytes_beside(path, stem)};
 }
 
 // The layers of the model's own file. None if it is of another kind, or if it cannot be understood:

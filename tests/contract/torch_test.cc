@@ -100,6 +100,12 @@ TEST_F(TorchTest, LayersAreNamedByModuleAndOperatorInEveryRun) {
   }
 }
 
+TEST_F(TorchTest, AFunctionOfAModuleIsNoModule) {
+  const TraceFile file = traced("calling.pt", 1);
+  ASSERT_EQ(file.layers.size(), 1u);
+  EXPECT_EQ(file.layers[0].site.name, "inner/sin");
+}
+
 TEST_F(TorchTest, LayersSayWhatTheyReadAndGive) {
   const TraceFile file = traced("tiny.pt", 4, {"--batch", "2"});
   ASSERT_FALSE(file.layers.empty());

@@ -66,6 +66,18 @@ Module branching() {
   return made;
 }
 
+// Within a module, a function of the same module: as torch's own Conv2d does it.
+Module calling() {
+  Module inner = module("Inner");
+  inner.define(
+      "def forward(self, x):\n  return self.work(x)\n"
+      "def work(self, x):\n  return torch.sin(x)\n");
+  Module made = module("Calling");
+  made.register_module("inner", inner);
+  made.define("def forward(self, x):\n  return self.inner.forward(x)\n");
+  return made;
+}
+
 Module failing() {
   Module made = module("Failing");
   made.define("def forward(self, x):\n  return torch.matmul(x, x)\n");
@@ -110,6 +122,7 @@ int main(int argc, char** argv) {
   save(tiny(), folder + "unsigned.pt", "");
   save(tiny(), folder + "bad_signature.pt", "input\timage\tfloat33\tbatch,3,8,8\n");
   save(branching(), folder + "branching.pt", "input x float32 batch,4");
+  save(calling(), folder + "calling.pt", "input x float32 batch,4");
   save(failing(), folder + "failing.pt", "input x float32 batch,3");
   save(hungry(), folder + "hungry.pt", "input x float32 batch");
   save(custom(), folder + "custom.pt", "input x float32 batch,4");

@@ -59,6 +59,10 @@ line AS (
   SELECT 2, 'inferences recorded', sum(CAST(found <> wanted AS INTEGER)), sum(abs(found - wanted)),
     concat(sum(found), ' of ', sum(wanted), ' in ', count(*), ' runs') FROM inferences
   UNION ALL
+  SELECT 2.5, 'levels recorded to the end', count(*), count(*),
+    (SELECT value FROM evaluation WHERE key = 'note.size')
+  FROM run WHERE stopped_by = 'size' HAVING count(*) > 0
+  UNION ALL
   SELECT 3, 'records lost', coalesce(sum(count), 0), coalesce(sum(count), 0),
     coalesce(string_agg(concat(count, ' in ', source, ' (', cause, ')'), '; '), 'none, by any source')
   FROM (SELECT source, cause, sum(count) AS count FROM loss WHERE count > 0 GROUP BY ALL ORDER BY count DESC)

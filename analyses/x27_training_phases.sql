@@ -26,10 +26,18 @@ stage AS MATERIALIZED (
   WHERE NOT s.is_open AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase'))
     AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),
 first AS (SELECT run_id, process, min(start_ns) AS start_ns FROM stage GROUP BY ALL),
+-- Steps as they were told, whatever was recorded in them: where sets of levels take turns, the step before one may be
+-- another run's.
+told AS (
+  SELECT s.process, s.start_ns, s.start_ns + s.duration_ns AS end_ns
+  FROM span s JOIN site_attribute a ON a.run_id = s.run_id AND a.site_id = s.site_id
+  WHERE s.level = 1 AND s.type = 'step' AND a.key = 'step_of' AND a.value = 'optimizer'),
 step AS MATERIALIZED (
   SELECT s.run_id, s.run_level, s.process, row_number() OVER steps AS step, s.end_ns,
-    coalesce(lag(s.end_ns) OVER steps, first.start_ns) AS start_ns
-  FROM stage s JOIN first USING (run_id, process) WHERE s.phase = 'optimizer'
+    coalesce(CASE WHEN t.end_ns >= s.end_ns THEN t.start_ns END, lag(s.end_ns) OVER steps, first.start_ns) AS start_ns
+  FROM stage s JOIN first USING (run_id, process)
+    ASOF LEFT JOIN told t ON s.process = t.process AND s.end_ns >= t.start_ns
+  WHERE s.phase = 'optimizer'
   WINDOW steps AS (PARTITION BY s.run_id, s.process ORDER BY s.end_ns)),
 host_run AS (SELECT min_by(run_id, run_level) AS run_id FROM step),
 host_step AS MATERIALIZED (SELECT * FROM step WHERE run_id = (SELECT run_id FROM host_run)),

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import tempfile
 import threading
@@ -58,13 +59,15 @@ def run(arguments, watched, options=()):
         out, said = process.communicate()
         end = time.monotonic_ns()
         traces.ends = True
+        largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
         if process.returncode != 0:
             raise SystemExit(f"{command}: {said}")
         lines = [line.split() for line in out.splitlines()]
         rss = [int(value) for name, value in lines if name == "rss"]
         at = {name: int(value) for name, value in lines if name != "rss"}
         found = {"peak": max(rss), "growth": rss[-1] - rss[len(rss) // 2], "traces": traces.peak,
-                 "exit_s": (at["exit"] - at["end"]) / 1e9, "stop_s": (end - at["end"]) / 1e9, "said": said}
+                 "exit_s": (at["exit"] - at["end"]) / 1e9, "stop_s": (end - at["end"]) / 1e9, "said": said,
+                 "largest": largest}
         if watched:
             query = ("SELECT count(*) AS spans, (SELECT coalesce(sum(count), 0)::BIGINT FROM loss) AS lost, "
                      "(SELECT count(*) FROM span WHERE type = 'step') AS steps FROM span")
@@ -95,6 +98,7 @@ def main():
     beyond = {key: watched[key] - alone[key] for key in ("peak", "growth")}
     row("memory of the program, beyond what it takes alone", beyond["peak"], MEMORY_BYTES, "MB", 1e6)
     row("growth of that in the second half of its life", beyond["growth"], GROWTH_BYTES, "MB", 1e6)
+    print(f"{'memory of xsp run, as it writes the file':52} {watched['largest'] / 1e6:10.2f}")
     stop_s = STOP_S + watched["spans"] / STOP_SPANS_PER_S
     row("from the end of its work to the end of its process", watched["exit_s"], stop_s, "s")
     row("from the end of its work to the end of xsp run", watched["stop_s"], stop_s, "s")

@@ -158,29 +158,34 @@ stage_batches() {
     --counters roofline --max-time $((5 * seconds))
 }
 
-# The other models over batch sizes, at the level model: a table, with those that do not fit.
+# The other models over batch sizes, at every level: latencies, kernels, and the sizes that do not fit.
 stage_sweep() {
-  local name file
+  local name file log levels="${XSP_GPU_SWEEP_LEVELS:-all}"
   for name in ${XSP_GPU_SWEEP_MODELS:-bert-base vit_b_16 gpt2-prefill gpt2-decode mobilenet_v2 ssd300_vgg16}; do
     [ -e "$models/$name.pt" ] || { line skipped "sweep $name" "not exported"; continue; }
-    file="$out/$name-sweep.xsp"
+    file="$out/$name-sweep.xsp" log="$out/log/sweep_$name.txt"
     # A batch size that does not fit is a failed run, and the exit status says so.
-    xsp profile "$models/$name.pt" --framework torch --device cuda --levels model --counters none --no-peaks \
-      --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" --max-time "${XSP_GPU_SWEEP_SECONDS:-60}" -o "$file" \
-      >"$out/log/sweep_$name.txt" 2>&1
-    [ -e "$file" ] || { line FAILED "sweep $name" "$(grep -m1 error "$out/log/sweep_$name.txt" | cut -c1-150)"; continue; }
+    xsp profile "$models/$name.pt" --framework torch --device cuda --levels "$levels" --counters none --no-peaks \
+      --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" --max-time "${XSP_GPU_SWEEP_SECONDS:-60}" -o "$file" >"$log" 2>&1
+    [ -e "$file" ] || { line FAILED "sweep $name" "$(grep -m1 error "$log" | cut -c1-150)"; continue; }
     line ok "sweep $name" "$(value "$file" "SELECT string_agg(CASE WHEN r.status = 'ok'
       THEN format('{}: {:.2f} ms {:.0f}/s', r.batch, ns / 1e6, 1e9 * r.batch / ns)
       WHEN reason LIKE '%out of memory%' THEN format('{}: out of memory', r.batch)
       ELSE format('{}: {}', r.batch, r.status) END, '; ' ORDER BY r.batch)
       FROM run r LEFT JOIN (SELECT run_id, median(duration_ns) AS ns FROM span WHERE level = 2 AND iteration >= 0
-        GROUP BY run_id) USING (run_id)")"
+        GROUP BY run_id) USING (run_id) WHERE r.levels = 'model'")"
+    [ "$levels" = model ] || kernels_of_sweep "$name" "$file"
     # Whatever fails but for memory is a failure.
     local others
     others=$(value "$file" "SELECT string_agg(DISTINCT reason, '; ') FROM run
       WHERE status = 'failed' AND reason NOT LIKE '%out of memory%'")
     [ -z "${others// /}" ] || line FAILED "sweep $name, runs" "${others:0:150}"
   done
+}
+kernels_of_sweep() { # NAME FILE
+  local verdict
+  line ok "sweep $1, kernels" "$(summary "$2")"
+  verdict=$(invariants "$2") && line ok "sweep $1, invariants" "$verdict" || line FAILED "sweep $1, invariants" "$verdict"
 }
 
 # Packages: one without the hooks that tell layers apart; and what they compute, held against Python.
@@ -256,13 +261,17 @@ stage_memory() {
 
 # The energy of layers that are repeated alone adds up to that of the inference, but for what the caches change.
 stage_energy() {
-  local file="$out/resnet50-energy.xsp"
-  [ -e "$file" ] || profile resnet50.pt resnet50-energy --batch 64 --levels model,layer --counters energy,layer_energy \
-    --no-peaks --max-time 15
-  check "energy of layers adds up" energy_by_layer bash -c "'$tree/bin/xsp' analyze energy_by_layer '$file' --format csv |
-    awk -F, 'NR > 1 { layers = \$12; again = \$13; once = \$14 } END {
+  local one name batch file
+  for one in ${XSP_GPU_ENERGY:-resnet50:64 resnet50:1 bert-base:1}; do
+    name=${one%:*} batch=${one#*:} file="$out/${one/:/-energy}.xsp"
+    [ -e "$models/$name.pt" ] || { line skipped "energy of $name" "not exported"; continue; }
+    [ -e "$file" ] || profile "$name.pt" "${one/:/-energy}" --batch "$batch" --levels model,layer,kernel \
+      --counters energy,layer_energy --no-peaks --max-time "${XSP_GPU_ENERGY_SECONDS:-15}"
+    check "energy of $name's layers, batch $batch" "energy_$one" bash -c "'$tree/bin/xsp' analyze energy_by_layer \
+      '$file' --format csv | awk -F, 'NR > 1 { layers = \$12; again = \$13; once = \$14 } END {
       printf \"%d layers %.3f J, the inference repeated %.3f J, as it runs %.3f J\\n\", NR - 1, layers, again, once
-      exit NR < 100 || layers < 0.8 * again || layers > 1.2 * again }'"
+      exit NR < 20 || layers < 0.8 * again || layers > 1.2 * again }'"
+  done
 }
 
 stage_truth() {

@@ -1,14 +1,19 @@
 """What `xsp run` does in a Python process: watches for frameworks that are imported.
 
 Each framework has a module of its own here; its `install` is called once the framework's own
-import has ended. Nothing of theirs is imported by us.
+import has ended, its `begin`, if it has one, before. Nothing of theirs is imported by us.
 """
 
 import importlib
 import importlib.abc
 import sys
 
-_WATCHED = {"torch": "xsp._torch", "jax": "xsp._jax", "onnxruntime": "xsp._onnxruntime"}
+_WATCHED = {
+    "torch": "xsp._torch",
+    "torch._dynamo": "xsp._dynamo",
+    "jax": "xsp._jax",
+    "onnxruntime": "xsp._onnxruntime",
+}
 
 
 class _Loader(importlib.abc.Loader):
@@ -26,8 +31,9 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self._loader
+        _tell(self._watcher, "begin", module)
         self._loader.exec_module(module)
-        _tell(self._watcher, module)
+        _tell(self._watcher, "install", module)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -48,10 +54,12 @@ class _Finder(importlib.abc.MetaPathFinder):
         return None
 
 
-def _tell(watcher, module):
+def _tell(watcher, what, module):
     # Whatever goes wrong with watching, the program goes on as it would alone.
     try:
-        importlib.import_module(watcher).install(module)
+        tell = getattr(importlib.import_module(watcher), what, None)
+        if tell is not None:
+            tell(module)
     except Exception as error:
         print(f"xsp: {module.__name__} is not watched: {error}", file=sys.stderr)
 
@@ -63,4 +71,4 @@ def install():
     sys.meta_path.insert(0, _Finder())
     for name, watcher in _WATCHED.items():
         if name in sys.modules:
-            _tell(watcher, sys.modules[name])
+            _tell(watcher, "install", sys.modules[name])

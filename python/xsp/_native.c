@@ -1,109 +1,26 @@
 /* xsp._native: the calls of xsp.h that Python code makes for every span, at the price of a call.
  *
- * Built against the stable ABI: one library serves every Python from 3.8 on.
- *
  * Spans that nest strictly on a thread (calls of modules) are begun and ended in pairs: the library
  * keeps them on a stack of the thread. Others (generators, coroutines) are emitted with their
  * times.
  */
-#define Py_LIMITED_API 0x03080000
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
 #include <errno.h>
 
+#include "caller.h"
 #include "calls.h"
+#include "entering.h"
 #include "modules.h"
 #include "observer.h"
+#include "python.h"
 #include "xplane.h"
 #include "xsp/xsp.h"
 
-static uint32_t iteration_key;
 static uint32_t batch_key;
 static uint32_t autograd_site; /* of a backward pass, on the threads of its engine */
-static int64_t iterations;     /* of the outermost modules; the interpreter's lock guards it */
-static PyObject* name_modules;
-static PyObject* follow; /* who starts and stops a profiler of the framework's */
-
-/* What enter() answers. */
-enum {
-  NOT_RECORDED = 0,
-  RECORDED = 1,    /* inside another module */
-  IS_MODEL = 2,    /* the outermost module of its thread, with a span */
-  IS_CALL = 3,     /* ... whose level is not recorded, but those of what is called in it */
-  IS_OUTERMOST = 4 /* ... of which nothing is recorded now */
-};
-
-/* Whether the thread is in an outermost module, recorded or not: what is called in it is no model,
- * even where recording begins meanwhile. */
-static __thread int is_in_model;
-
-static long enter_module(const Module* module, int is_inner) {
-  const int is_layer = is_inner || module->model_site == 0;
-  const uint32_t level = is_layer ? XSP_LEVEL_LAYER : XSP_LEVEL_MODEL;
-  const uint32_t site = is_layer ? module->layer_site : module->model_site;
-  Call* call = xsp_call_open(level, site, module->owner);
-  if (is_layer) {
-    if (call != NULL) call->is_inner = 1;
-    return call == NULL ? NOT_RECORDED : RECORDED;
-  }
-  if (call == NULL) return IS_OUTERMOST;
-  call->is_inner = 1;
-  xsp_span_int(&call->span, iteration_key, iterations - 1);
-  return call->span.start != 0 ? IS_MODEL : IS_CALL;
-}
-
-/* As it is known, or now becomes; NULL: it is odd. */
-static const Module* module_of(PyObject* object) {
-  const Module* module = xsp_module_find(object);
-  if (module != NULL || name_modules == NULL) return module;
-  PyObject* done = PyObject_CallFunctionObjArgs(name_modules, object, NULL);
-  if (done == NULL) {
-    /* The program calls it as it would alone. */
-    PyErr_Clear();
-    return NULL;
-  }
-  Py_DECREF(done);
-  return xsp_module_find(object);
-}
-
-static uint32_t recorded_levels(void) {
-  return __atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED);
-}
-
-/* The outermost module of its thread. It is a step, whatever is recorded; before that the levels
- * may be switched. */
-static long enter_outermost(PyObject* object) {
-  const Module* module = module_of(object);
-  if (module == NULL) return NOT_RECORDED;
-  const int is_model = module->model_site != 0;
-  if (is_model) {
-    is_in_model = 1;
-    ++iterations;
-    xsp_step_begin(XSP_STEP_MODEL);
-  }
-  xsp_observer_follow();
-  if (follow != NULL) {
-    PyObject* done =
-        PyObject_CallFunction(follow, "i", (int)((recorded_levels() >> XSP_LEVEL_LAYER) & 1u));
-    Py_XDECREF(done);
-    PyErr_Clear(); /* it never fails, and the program does not for it */
-  }
-  const uint32_t wanted = XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
-  if ((recorded_levels() & wanted) == 0) return is_model ? IS_OUTERMOST : NOT_RECORDED;
-  return enter_module(module, 0);
-}
 
 static PyObject* enter(PyObject* self, PyObject* object) {
   (void)self;
-  const Call* around = xsp_call_innermost();
-  if (!is_in_model && (around == NULL || !around->is_inner)) {
-    return PyLong_FromLong(enter_outermost(object));
-  }
-  if ((recorded_levels() & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) == 0) {
-    return PyLong_FromLong(NOT_RECORDED);
-  }
-  const Module* module = module_of(object);
-  return PyLong_FromLong(module == NULL ? NOT_RECORDED : enter_module(module, 1));
+  return PyLong_FromLong(xsp_module_enter(object));
 }
 
 static PyObject* leave(PyObject* self, PyObject* unused) {
@@ -119,9 +36,7 @@ static PyObject* leave(PyObject* self, PyObject* unused) {
 
 static PyObject* leave_model(PyObject* self, PyObject* entered) {
   (void)self;
-  if (PyLong_AsLong(entered) != IS_OUTERMOST) xsp_call_close(xsp_call_innermost());
-  is_in_model = 0;
-  xsp_step_end(XSP_STEP_MODEL);
+  xsp_module_leave((int)PyLong_AsLong(entered));
   Py_RETURN_NONE;
 }
 
@@ -194,10 +109,16 @@ static PyObject* enter_phase(PyObject* self, PyObject* args) {
 
 static PyObject* name_with(PyObject* self, PyObject* function) {
   (void)self;
-  Py_INCREF(function);
-  Py_XDECREF(name_modules);
-  name_modules = function;
+  xsp_name_modules_with(function);
   Py_RETURN_NONE;
+}
+
+static PyObject* caller(PyObject* self, PyObject* args) {
+  (void)self;
+  PyObject* call = NULL;
+  PyObject* note = NULL;
+  if (!PyArg_ParseTuple(args, "OO", &call, &note)) return NULL;
+  return xsp_caller_new(call, note);
 }
 
 static PyObject* observe(PyObject* self, PyObject* args) {
@@ -346,9 +267,7 @@ static PyObject* emit_xplane(PyObject* self, PyObject* args) {
 
 static PyObject* follow_with(PyObject* self, PyObject* function) {
   (void)self;
-  Py_INCREF(function);
-  Py_XDECREF(follow);
-  follow = function;
+  xsp_follow_models_with(function);
   Py_RETURN_NONE;
 }
 
@@ -370,6 +289,10 @@ static PyMethodDef methods[] = {
      "know_phase(name, phase) -> (site, owner), for enter_phase; made once for each."},
     {"enter_phase", enter_phase, METH_VARARGS,
      "enter_phase(site, owner) -> whether leave() is to be called."},
+    {"caller", caller, METH_VARARGS,
+     "caller(call, note) -> what takes a method's place: it calls `call` with what it is given,\n"
+     "between enter and leave; `note` is called with the arguments of each outermost call that is\n"
+     "recorded. None where this Python cannot have it."},
     {"name_with", name_with, METH_O,
      "name_with(function): what is called with a module that is not known yet."},
     {"observe", observe, METH_VARARGS,
@@ -411,7 +334,6 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT,
                                     NULL};
 
 PyMODINIT_FUNC PyInit__native(void) {
-  iteration_key = xsp_intern_key("iteration");
   batch_key = xsp_intern_key("batch");
   autograd_site = xsp_intern_site(XSP_LEVEL_APPLICATION, "backward", "autograd thread");
   return PyModule_Create(&module);

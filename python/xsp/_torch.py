@@ -10,12 +10,13 @@ While torch.compile traces a model the wrapper stands aside, and what was compil
 its modules are not there any more.
 """
 
+import functools
 import os
 import re
 import sys
 import weakref
 
-from . import _native, _torch_phases
+from . import _dynamo, _native, _torch_phases
 
 # Releases of torch whose observers are as observer.c has them; of a later one its header tells.
 _OLDEST, _NEWEST = (1, 13), (2, 15)
@@ -86,20 +87,8 @@ def _note_batch(args, kwargs):
             return
 
 
-def _is_thin(torch, call):
-    """Whether a module's call does no more than to call its _call_impl, or what it was compiled to."""
-    names = getattr(getattr(call, "__code__", None), "co_names", ())
-    return call is getattr(torch.nn.Module, "_wrapped_call_impl", None) and names == (
-        "_compiled_call_impl",
-        "_call_impl",
-    )
-
-
-def _wrap_modules(torch):
-    call = torch.nn.Module.__call__
-    is_thin = _is_thin(torch, call)
-    is_compiling = _torch_phases.compiling_of(torch)
-    is_traced = torch._C._get_tracing_state
+def _in_python(call, is_compiling, note):
+    """What takes the place of this call, as a function that torch.compile can trace."""
     enter, leave, leave_model = _native.enter, _native.leave, _native.leave_model
 
     def __call__(self, *args, **kwargs):
@@ -107,14 +96,10 @@ def _wrap_modules(torch):
             return call(self, *args, **kwargs)
         entered = enter(self)
         if not entered:
-            # Most calls of a program that is not being recorded: one step less than the call has
-            # that is wrapped here makes up for half of ours.
-            if is_thin and self._compiled_call_impl is None:
-                return self._call_impl(*args, **kwargs)
             return call(self, *args, **kwargs)
         try:
-            if entered == 2 and not is_traced():
-                _note_batch(args, kwargs)
+            if entered == 2:
+                note(*args, **kwargs)
             return call(self, *args, **kwargs)
         finally:
             if entered == 1:
@@ -122,7 +107,31 @@ def _wrap_modules(torch):
             else:
                 leave_model(entered)
 
-    torch.nn.Module.__call__ = __call__
+    return __call__
+
+
+def _in_c(call, note):
+    """The same at a tenth of the price, or None; torch.compile cannot see into it."""
+    caller = _native.caller(call, note)
+    if caller is not None:
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            setattr(caller, name, getattr(call, name, None))
+        caller.__wrapped__ = call
+    return caller
+
+
+def _wrap_modules(torch):
+    is_traced = torch._C._get_tracing_state
+
+    def note(*args, **kwargs):
+        if not is_traced():
+            _note_batch(args, kwargs)
+
+    module = torch.nn.Module
+    call = module.__call__
+    traceable = _in_python(call, _torch_phases.compiling_of(torch), note)
+    module.__call__ = _in_c(call, note) or traceable
+    _dynamo.calls_are(module, traceable)
 
 
 def _library_of():

@@ -191,6 +191,54 @@ TEST_F(RunTorchTest, WhatPreparesBatchesAndJudgesResultsIsNoModel) {
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'Softplus' AND level = 3"), 8);
 }
 
+// What stands in the call's place behaves as the function that it replaced.
+TEST_F(RunTorchTest, ACallOfAModuleIsAsItWouldBeAlone) {
+  const std::string printed = watch(
+      "import inspect, torch\n"
+      "class Net(torch.nn.Module):\n"
+      "    'doc'\n"
+      "    def __call__(self, *args, **kwargs): return 1 + super().__call__(*args, **kwargs)\n"
+      "    def forward(self, x, *, by=1):\n"
+      "        if by == 0: raise ValueError('by')\n"
+      "        return x * by\n"
+      "net, call = Net(), torch.nn.Module.__call__\n"
+      "print(net(2), net(2, by=3), net(x=5), call(net, 7))\n"
+      "for wrong in (lambda: net(1, by=0), lambda: call(), lambda: net(1, 2)):\n"
+      "    try: wrong()\n"
+      "    except (TypeError, ValueError) as error: print(type(error).__name__)\n"
+      "print(list(map(torch.nn.Identity(), [1, 2])), call.__name__, callable(call))\n"
+      "print(type(torch.nn.ReLU().__call__).__name__, inspect.signature(torch.nn.ReLU()))\n"
+      "print(net(2))\n");
+  EXPECT_EQ(printed,
+            "3 7 6 7\nValueError\nTypeError\nTypeError\n[1, 2] _call_impl True\n"
+            "method (*input, **kwargs)\n3\n");
+  // Those that failed are calls, too; call() is none.
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'Net' AND depth = 0"), 7);
+}
+
+// torch.compile sees into functions of Python alone: when it begins to trace, the call is one. It
+// notes, when it is imported, what an unchanged call is.
+TEST_F(RunTorchTest, TheCompilerFindsACallThatItCanTrace) {
+  std::filesystem::create_directories(folder / "_dynamo");
+  std::ofstream(folder / "_dynamo/__init__.py")
+      << "import torch\n"
+         "class Handler:\n"
+         "    def install_callbacks(self, number): return number + 1\n"
+         "callback_handler, unpatched = Handler(), torch.nn.Module.__call__\n";
+  const std::string printed = watch(
+      "import torch, types\n"
+      "torch.__path__.insert(0, '.')\n"
+      "net, module = torch.nn.ReLU(), torch.nn.Module\n"
+      "def show(): net(torch.ones(1)); return isinstance(module.__call__, types.FunctionType)\n"
+      "print(show())\n"
+      "import torch._dynamo as dynamo\n"
+      "print(isinstance(dynamo.unpatched, types.FunctionType), show())\n"
+      "print(dynamo.callback_handler.install_callbacks(1), show())\n"
+      "print(module.__call__ is dynamo.unpatched)\n");
+  EXPECT_EQ(printed, "False\nTrue False\n2 True\nTrue\n");
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'ReLU' AND level = 2"), 3);
+}
+
 TEST_F(RunTorchTest, ALevelThatIsNotAskedForIsNotRecorded) {
   watch(std::string(kTraining) + "train()\n", {"--levels", "model"});
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2"), 3);

@@ -1,0 +1,108 @@
+#include "entering.h"
+
+#include "calls.h"
+#include "modules.h"
+#include "observer.h"
+#include "xsp/xsp.h"
+
+static int64_t iterations; /* of the outermost modules */
+static PyObject* name_modules;
+static PyObject* follow_models;
+
+/* Whether the thread is in an outermost module, recorded or not: what is called in it is no model,
+ * even where recording begins meanwhile. */
+static __thread int is_in_model;
+
+static void keep(PyObject** place, PyObject* function) {
+  PyObject* before = *place;
+  Py_INCREF(function);
+  *place = function;
+  Py_XDECREF(before);
+}
+
+void xsp_name_modules_with(PyObject* function) { keep(&name_modules, function); }
+void xsp_follow_models_with(PyObject* function) { keep(&follow_models, function); }
+
+static uint32_t iteration_key(void) {
+  static uint32_t key;
+  if (key == 0) key = xsp_intern_key("iteration");
+  return key;
+}
+
+static int enter_module(const Module* module, int is_inner) {
+  const int is_layer = is_inner || module->model_site == 0;
+  const uint32_t level = is_layer ? XSP_LEVEL_LAYER : XSP_LEVEL_MODEL;
+  const uint32_t site = is_layer ? module->layer_site : module->model_site;
+  Call* call = xsp_call_open(level, site, module->owner);
+  if (is_layer) {
+    if (call != NULL) call->is_inner = 1;
+    return call == NULL ? XSP_NOT_RECORDED : XSP_IS_LAYER;
+  }
+  if (call == NULL) return XSP_IS_OUTERMOST;
+  call->is_inner = 1;
+  xsp_span_int(&call->span, iteration_key(), iterations - 1);
+  return call->span.start != 0 ? XSP_IS_MODEL : XSP_IS_CALL;
+}
+
+/* As it is known, or now becomes; NULL: it is odd. */
+static const Module* module_of(PyObject* object) {
+  const Module* module = xsp_module_find(object);
+  if (module != NULL || name_modules == NULL) return module;
+  PyObject* done = PyObject_CallFunctionObjArgs(name_modules, object, NULL);
+  if (done == NULL) {
+    /* The program calls it as it would alone. */
+    PyErr_Clear();
+    return NULL;
+  }
+  Py_DECREF(done);
+  return xsp_module_find(object);
+}
+
+static uint32_t recorded_levels(void) {
+  return __atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED);
+}
+
+static void tell_follower(void) {
+  if (follow_models == NULL) return;
+  const int has_layers = (recorded_levels() & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
+  PyObject* done = PyObject_CallFunction(follow_models, "i", has_layers);
+  Py_XDECREF(done);
+  PyErr_Clear(); /* it never fails, and the program does not for it */
+}
+
+/* The outermost module of its thread. It is a step, whatever is recorded; before that the levels
+ * may be switched. */
+static int enter_outermost(PyObject* object) {
+  const Module* module = module_of(object);
+  if (module == NULL) return XSP_NOT_RECORDED;
+  const int is_model = module->model_site != 0;
+  if (is_model) {
+    is_in_model = 1;
+    ++iterations;
+    xsp_step_begin(XSP_STEP_MODEL);
+  }
+  xsp_observer_follow();
+  tell_follower();
+  const uint32_t wanted = XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
+  if ((recorded_levels() & wanted) == 0) return is_model ? XSP_IS_OUTERMOST : XSP_NOT_RECORDED;
+  return enter_module(module, 0);
+}
+
+int xsp_module_enter(PyObject* object) {
+  const int has_layers = (recorded_levels() & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
+  if (!is_in_model) {
+    const Call* around = xsp_call_innermost();
+    if (around == NULL || !around->is_inner) return enter_outermost(object);
+  }
+  if (!has_layers) return XSP_NOT_RECORDED;
+  const Module* module = module_of(object);
+  return module == NULL ? XSP_NOT_RECORDED : enter_module(module, 1);
+}
+
+void xsp_module_leave(int entered) {
+  if (entered == XSP_NOT_RECORDED) return;
+  if (entered != XSP_IS_OUTERMOST) xsp_call_close(xsp_call_innermost());
+  if (entered == XSP_IS_LAYER) return;
+  is_in_model = 0;
+  xsp_step_end(XSP_STEP_MODEL);
+}

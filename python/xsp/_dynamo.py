@@ -36,13 +36,15 @@ def begin(_):
 
 
 def install(dynamo):
-    """Sees when torch's compiler begins to trace."""
-    handler = getattr(dynamo, "callback_handler", None)
-    for name in ("install_callbacks", "run_start_callbacks"):  # the latter until torch 2.2
-        function = getattr(type(handler), name, None)
-        if function is None:
-            continue
+    """Sees when torch's compiler is given something to compile, and when it begins to trace."""
+    begins = (
+        (getattr(dynamo.eval_frame, "_TorchDynamoContext", None), "__call__"),
+        (type(getattr(dynamo, "callback_handler", None)), "install_callbacks"),
+    )
+    if not all(hasattr(owner, name) for owner, name in begins):
+        return  # of this release it is not known: the call stays one that can be traced
+    for owner, name in begins:
+        function = getattr(owner, name)
         if not hasattr(function, "is_watched"):
-            setattr(type(handler), name, _traceable_before(function))
-        _replace(2, 1)
-        return
+            setattr(owner, name, _traceable_before(function))
+    _replace(2, 1)

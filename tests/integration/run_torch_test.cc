@@ -224,6 +224,9 @@ TEST_F(RunTorchTest, TheCompilerFindsACallThatItCanTrace) {
       << "import torch\n"
          "class Handler:\n"
          "    def install_callbacks(self, number): return number + 1\n"
+         "class eval_frame:\n"
+         "    class _TorchDynamoContext:\n"
+         "        def __call__(self, function): return function\n"
          "callback_handler, unpatched = Handler(), torch.nn.Module.__call__\n";
   const std::string printed = watch(
       "import torch, types\n"
@@ -234,9 +237,10 @@ TEST_F(RunTorchTest, TheCompilerFindsACallThatItCanTrace) {
       "import torch._dynamo as dynamo\n"
       "print(isinstance(dynamo.unpatched, types.FunctionType), show())\n"
       "print(dynamo.callback_handler.install_callbacks(1), show())\n"
+      "print(dynamo.eval_frame._TorchDynamoContext()(2), show())\n"
       "print(module.__call__ is dynamo.unpatched)\n");
-  EXPECT_EQ(printed, "False\nTrue False\n2 True\nTrue\n");
-  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'ReLU' AND level = 2"), 3);
+  EXPECT_EQ(printed, "False\nTrue False\n2 True\n2 True\nTrue\n");
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'ReLU' AND level = 2"), 4);
 }
 
 TEST_F(RunTorchTest, ALevelThatIsNotAskedForIsNotRecorded) {

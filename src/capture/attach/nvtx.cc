@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "base/keep_errno.h"
 #include "capture/annotate/open_layer.h"
 #include "capture/attach/attach.h"
@@ -31,7 +33,7 @@ constinit thread_local Stack stack = {};
 
 enum class Life : uint32_t { kFree, kBusy, kOpen };
 struct Started {
-  Life life;
+  std::atomic<Life> life{Life::kFree};
   uint32_t generation;
   uint32_t site;
   uint32_t thread;
@@ -234,8 +236,8 @@ uint64_t start(const Said& said) {
   for (uint32_t i = 0; i < kStartedMax; ++i) {
     const uint32_t at = (first + i) % kStartedMax;
     Life is_free = Life::kFree;
-    if (!__atomic_compare_exchange_n(&started[at].life, &is_free, Life::kBusy, false,
-                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    if (!started[at].life.compare_exchange_strong(is_free, Life::kBusy, std::memory_order_acquire,
+                                                  std::memory_order_relaxed)) {
       continue;
     }
     Started* one = &started[at];
@@ -245,7 +247,7 @@ uint64_t start(const Said& said) {
     one->value_count = values_of(said, place, one->values);
     one->start_ns = xsp_now_ns();
     const uint64_t id = static_cast<uint64_t>(one->generation) << 32 | (at + 1);
-    __atomic_store_n(&one->life, Life::kOpen, __ATOMIC_RELEASE);
+    one->life.store(Life::kOpen, std::memory_order_release);
     return id;
   }
   xsp_count_loss("nvtx", "too many started ranges are open", 1);
@@ -256,14 +258,14 @@ void end(uint64_t id) {
   const auto at = static_cast<uint32_t>(id) - 1;
   if (at >= kStartedMax || started[at].generation != id >> 32) return;
   Life is_open = Life::kOpen;
-  if (!__atomic_compare_exchange_n(&started[at].life, &is_open, Life::kBusy, false,
-                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+  if (!started[at].life.compare_exchange_strong(is_open, Life::kBusy, std::memory_order_acquire,
+                                                std::memory_order_relaxed)) {
     return;
   }
   const KeepErrno keep_errno;
   const Started& one = started[at];
   if (one.site != 0) emit(one.site, one.start_ns, one.thread, one.values, one.value_count);
-  __atomic_store_n(&started[at].life, Life::kFree, __ATOMIC_RELEASE);
+  started[at].life.store(Life::kFree, std::memory_order_release);
 }
 
 void mark(const Said& said) {
@@ -420,7 +422,7 @@ namespace n = xsp::capture::nvtx;
 void xsp::capture::forget_ranges() {
   n::forget_names();
   for (uint32_t i = 0; i < n::stack.depth && i < n::kDepthMax; ++i) n::stack.pushed[i].span = {};
-  for (n::Started& one : n::started) one.life = n::Life::kFree;
+  for (n::Started& one : n::started) one.life.store(n::Life::kFree, std::memory_order_relaxed);
 }
 
 // 1: the calls are ours; 0: there is nothing to do, and they cost nothing.

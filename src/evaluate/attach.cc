@@ -1,6 +1,7 @@
 #include "evaluate/attach.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -183,8 +184,6 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
   const std::string size_note = note_of_room(room);
   if (!size_note.empty()) outcome->size_note = size_note;
   XSP_CHECK_OK(mark_runs_without_room(database, room));
-  // Room for the next one.
-  for (const fs::path& trace : traces) fs::remove(trace);
   return Ok{};
 }
 
@@ -244,20 +243,28 @@ std::string why_not_attachable(const fs::path& program) {
   return "it is linked statically";
 }
 
-Result<AttachOutcome> attach(const AttachRequest& request, const Installation& installation,
-                             int* wait_status) {
-  XSP_TRY(const fs::path program, find_program(request.command[0]));
-  XSP_TRY(store::Database database, store::Database::create(request.output));
-  XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
-  AttachOutcome outcome;
+namespace {
+
+// A file that may not grow further is an error to tell, and no death. A handler, as that is not
+// inherited by what is started.
+void survive_limits_of_files() {
+  struct sigaction now = {};
+  ::sigaction(SIGXFSZ, nullptr, &now);
+  if (now.sa_handler == SIG_DFL) ::signal(SIGXFSZ, [](int) {});
+}
+
+// Runs the command as often as its levels ask for, and writes the file.
+Status record(const AttachRequest& request, const Installation& installation,
+              const fs::path& program, const fs::path& scratch, store::Database& database,
+              AttachOutcome* outcome, int* wait_status) {
   const AttachedCollectors collectors(installation, request.levels);
-  collectors.set_environment(scratch->path());
-  set_environment(installation, scratch->path());
+  collectors.set_environment(scratch);
+  set_environment(installation, scratch);
   const std::vector<Execution> executions = executions_of(request, collectors.levels());
   int run_id = 1;
   for (size_t i = 0; i < executions.size(); ++i) {
-    XSP_CHECK_OK(execute(request, executions[i], program, scratch->path() / std::to_string(i),
-                         database, &run_id, &outcome, wait_status));
+    XSP_CHECK_OK(execute(request, executions[i], program, scratch / std::to_string(i), database,
+                         &run_id, outcome, wait_status));
     if (*wait_status != 0) break;
     // Deeper runs of a command that never uses a device would record nothing more.
     if (i + 1 < executions.size() &&
@@ -266,20 +273,39 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
       if (!uses_cuda) break;
     }
   }
-  if (outcome.processes == 0) {
+  if (outcome->processes == 0) {
     const std::string why = why_not_attachable(program);
-    outcome.notes.push_back(note_of(
+    outcome->notes.push_back(note_of(
         request, why.empty() ? "it started without the environment that xsp gave it" : why));
-    return outcome;
+    return Ok{};
   }
   XSP_CHECK_OK(complete_runs(database));
   XSP_CHECK_OK(complete_steps(database));
   std::map<std::string, std::string> facts = facts_of(request);
   XSP_CHECK_OK(collectors.complete(database, &facts));
-  XSP_CHECK_OK(note(request, database, &outcome, &facts));
+  XSP_CHECK_OK(note(request, database, outcome, &facts));
   XSP_CHECK_OK(write_facts(database, facts));
   XSP_CHECK_OK(database.finish());
-  return outcome;
+  return Ok{};
+}
+
+}  // namespace
+
+Result<AttachOutcome> attach(const AttachRequest& request, const Installation& installation,
+                             int* wait_status) {
+  XSP_TRY(const fs::path program, find_program(request.command[0]));
+  survive_limits_of_files();
+  XSP_TRY(store::Database database, store::Database::create(request.output));
+  XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
+  AttachOutcome outcome;
+  const Status status =
+      record(request, installation, program, scratch->path(), database, &outcome, wait_status);
+  if (status.ok()) return outcome;
+  if (*wait_status == -1 || traces_in(scratch->path() / "0").empty()) return status.error();
+  // The command has run, and may take long to run again.
+  scratch->keep();
+  return failed(status.error().text + ": its traces are kept, and can be imported: xsp import " +
+                (scratch->path() / "0" / "*.xtrace").string());
 }
 
 Result<Trial> try_attach(const std::vector<std::string>& command,

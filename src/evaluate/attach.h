@@ -68,7 +68,8 @@ Result<std::filesystem::path> find_program(const std::string& name);
 std::string why_not_attachable(const std::filesystem::path& program);
 
 // Fails before the command is run, if it cannot be, or the output cannot be written; or afterwards,
-// if what was recorded cannot be read or written. `wait_status` is set, as waitpid gives it, as
+// if what was recorded cannot be read or written: then the traces are kept, and the error says
+// where. `wait_status` is set, as waitpid gives it, as
 // soon as the command has ended; where it is run several times it is the last one's, and the first
 // that is not 0 is the last.
 Result<AttachOutcome> attach(const AttachRequest& request, const Installation& installation,

@@ -67,7 +67,8 @@ void give(Command* command, uint32_t what, uint32_t levels) {
 
 Result<ControlPage*> map(const fs::path& path, int flags) {
   const auto refuse = [&path] {
-    return failed(path.string() + ": cannot be used: " + std::strerror(errno));
+    return failed(path.string() + ": cannot be used: " + std::strerror(errno) +
+                  (errno == ENOSPC ? ": name another folder with TMPDIR" : ""));
   };
   const int fd = ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0) return refuse();

@@ -31,13 +31,16 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder() {
     std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    if (!is_kept_) std::filesystem::remove_all(path_, ignored);
   }
   const std::filesystem::path& path() const { return path_; }
+  // It stays when this object has gone: what it holds cannot be had again.
+  void keep() { is_kept_ = true; }
 
  private:
   explicit ScratchFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
+  bool is_kept_ = false;
 };
 
 }  // namespace xsp::evaluate

@@ -148,6 +148,29 @@ TEST_F(RunFaultsTest, AFullDiskLosesSpansAndNothingElse) {
   EXPECT_EQ(all() + lost(), 100'051);
 }
 
+TEST_F(RunFaultsTest, AnEvaluationThatCannotBeWrittenKeepsItsTraces) {
+  std::ofstream(folder / "program.py") << kBegin << "spans(50)\n";
+  RunOptions options;
+  options.file_bytes_max = 200'000;  // an .xsp file has more
+  const Finished finished =
+      run({"run", "--leveled=no", "-o", "t.xsp", "--", kPython, "program.py"}, options);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.out, "begins\n");
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  const size_t at = finished.err.find("xsp import ");
+  ASSERT_NE(at, std::string::npos) << finished.err;
+  const std::string command = finished.err.substr(at, finished.err.find('\n', at) - at);
+  RunOptions shell;
+  shell.program = "/bin/sh";
+  const Finished imported =
+      run({"-c", std::string(XSP_BIN_DIR) + "/" + command + " -o t.xsp"}, shell);
+  EXPECT_EQ(imported.status, 0) << imported.err;
+  EXPECT_EQ(spans(), 50);
+  for (const auto& kept : std::filesystem::directory_iterator(folder / "tmp")) {
+    std::filesystem::remove_all(kept);
+  }
+}
+
 TEST_F(RunFaultsTest, PreloadedLibrariesOfTheProgramAndClearedEnvironmentsAreKept) {
   std::ofstream(folder / "own.c") << "int getppid(void) { return 42; }\n";
   ASSERT_EQ(std::system(("cc -shared -fPIC -o " + (folder / "own.so").string() + " " +

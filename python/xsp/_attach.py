@@ -11,6 +11,7 @@ import sys
 _WATCHED = {
     "torch": "xsp._torch",
     "torch._dynamo": "xsp._dynamo",
+    "torch._inductor.compile_fx": "xsp._inductor",
     "jax": "xsp._jax",
     "onnxruntime": "xsp._onnxruntime",
 }

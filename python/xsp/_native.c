@@ -107,6 +107,28 @@ static PyObject* enter_phase(PyObject* self, PyObject* args) {
   Py_RETURN_TRUE;
 }
 
+static PyObject* know_launch(PyObject* self, PyObject* args) {
+  (void)self;
+  const char* name = NULL;
+  const char* type = NULL;
+  const char* path = NULL;
+  const char* owner_type = NULL;
+  const char* phase = NULL;
+  if (!PyArg_ParseTuple(args, "sssss", &name, &type, &path, &owner_type, &phase)) return NULL;
+  const uint32_t site = xsp_new_site(XSP_LEVEL_LAYER, name, type);
+  xsp_site_attribute(site, "phase", phase);
+  const uint32_t owner = xsp_owner_new(path, owner_type, xsp_phase_number(phase));
+  return Py_BuildValue("KI", (unsigned long long)site << 32 | owner, site);
+}
+
+static PyObject* enter_launch(PyObject* self, PyObject* handle) {
+  (void)self;
+  if (!xsp_is_recorded(XSP_LEVEL_LAYER)) Py_RETURN_FALSE;
+  const unsigned long long both = PyLong_AsUnsignedLongLong(handle);
+  Call* call = xsp_call_open(XSP_LEVEL_LAYER, (uint32_t)(both >> 32), (uint32_t)both);
+  return PyBool_FromLong(call != NULL);
+}
+
 static PyObject* name_with(PyObject* self, PyObject* function) {
   (void)self;
   xsp_name_modules_with(function);
@@ -293,6 +315,12 @@ static PyMethodDef methods[] = {
      "caller(call, note) -> what takes a method's place: it calls `call` with what it is given,\n"
      "between enter and leave; `note` is called with the arguments of each outermost call that is\n"
      "recorded. None where this Python cannot have it."},
+    {"know_launch", know_launch, METH_VARARGS,
+     "know_launch(name, type, path, class, phase) -> (handle for enter_launch, site): what a "
+     "compiled\n"
+     "program launches for the module with this path and class; '' if it is not one module."},
+    {"enter_launch", enter_launch, METH_O,
+     "enter_launch(handle) -> whether leave() is to be called."},
     {"name_with", name_with, METH_O,
      "name_with(function): what is called with a module that is not known yet."},
     {"observe", observe, METH_VARARGS,

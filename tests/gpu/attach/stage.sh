@@ -31,25 +31,28 @@ attach_programs() {
   # XLA tries out kernels while it compiles, which belong to no instruction.
   if python3 -c 'import jax' 2>/dev/null; then attach_program jax 0 "$attach/jax_block.py" & fi
   wait
-  attach_xla
+  attach_compilers
 }
 
-# The kernels of XLA's programs belong to its instructions, with and without CUDA graphs.
-attach_xla() {
-  python3 -c 'import jax' 2>/dev/null || { line skipped "xsp run, instructions of XLA" "python3 has no jax"; return; }
-  local graphs flags file row
-  for graphs in with without; do
-    file="$out/attach_xla_$graphs.xsp" flags=''
-    [ "$graphs" = with ] || flags='--xla_gpu_enable_command_buffer='
-    if ! XLA_FLAGS=$flags xsp run --leveled=no -o "$file" -- python3 "$attach/jax_block.py" \
-      >"$out/log/attach_xla_$graphs.txt" 2>&1; then
-      line FAILED "xsp run, XLA $graphs graphs" "$(tail -n 1 "$out/log/attach_xla_$graphs.txt" | cut -c1-150)"
-      continue
-    fi
-    row=$(xsp query "$file" "$(cat "$attach/xla.sql")" --format csv | tail -n 1)
-    if awk -v a="${row%%,*}" 'BEGIN { exit !(a + 0 >= 95) }'; then line ok "xsp run, XLA $graphs graphs" "${row#*,}"
-    else line FAILED "xsp run, XLA $graphs graphs" "${row#*,}"; fi
-  done
+# attach_named NAME FLAGS SCRIPT...: what a compiler fused belongs to layers that say what they stand for.
+attach_named() {
+  local name=$1 flags=$2 file="$out/attach_named_$1.xsp" log="$out/log/attach_named_$1.txt" row; shift 2
+  if ! XLA_FLAGS=$flags xsp run --leveled=no -o "$file" -- python3 "$@" >"$log" 2>&1; then
+    line FAILED "xsp run, layers of $name" "$(tail -n 1 "$log" | cut -c1-150)"
+    return
+  fi
+  row=$(xsp query "$file" "$(cat "$attach/named_layers.sql")" --format csv | tail -n 1)
+  if awk -v a="${row%%,*}" 'BEGIN { exit !(a + 0 >= 95) }'; then line ok "xsp run, layers of $name" "${row#*,}"
+  else line FAILED "xsp run, layers of $name" "${row#*,}"; fi
+}
+
+# With CUDA graphs and without.
+attach_compilers() {
+  attach_named inductor '' "$attach/compiled.py"
+  attach_named inductor-graph '' "$attach/compiled.py" reduce-overhead
+  if ! python3 -c 'import jax' 2>/dev/null; then line skipped "xsp run, layers of xla" "python3 has no jax"; return; fi
+  attach_named xla-graph '' "$attach/jax_block.py"
+  attach_named xla '--xla_gpu_enable_command_buffer=' "$attach/jax_block.py"
 }
 
 # A program with a profiler of its own behaves as it would alone.

@@ -9,8 +9,11 @@
 #define SITES_KEPT 4096u     /* a power of two */
 #define SPANS_PER_FLUSH 4000 /* a quarter of a thread's ring */
 #define OPEN_MAX 64
+/* Above a thread's number its lane, see Lanes in xsp/adapter.hpp. */
+#define THREAD_BITS 22
+#define LANES 1023u
 /* Threads that are not known by the system's id: beyond all of those, and told apart. */
-#define UNKNOWN_THREADS (1u << 22)
+#define UNKNOWN_THREADS (1u << THREAD_BITS)
 #define UNKNOWN_COUNT 1000003u /* a prime */
 
 /* ---- Protocol buffers ---- */
@@ -352,7 +355,8 @@ static void emit(Reader* reader, const Event* event, uint32_t thread) {
   if (++reader->emitted % SPANS_PER_FLUSH == 0) xsp_flush();
 }
 
-/* Of one run, in order of start. What ran on the caller's own thread stays there. */
+/* Of one run, in order of start. What ran on the caller's own thread stays there; what finds no
+ * room beside it is on a lane of it, one for each of XLA's threads. */
 static void emit_run(Reader* reader, const Event* first, const Event* end) {
   const uint32_t caller = caller_of(reader, first, end);
   const uint32_t thread = thread_of(reader, caller);
@@ -368,7 +372,12 @@ static void emit_run(Reader* reader, const Event* first, const Event* end) {
       is_there = is_there && (ours == end || ours->start_ps >= event->end_ps);
     }
     if (is_there) open.at[open.count++] = event;
-    emit(reader, event, is_there ? thread : thread_of(reader, event->line));
+    uint32_t where = thread;
+    if (!is_there) {
+      where = thread < UNKNOWN_THREADS ? thread | (1 + event->line % LANES) << THREAD_BITS
+                                       : thread_of(reader, event->line);
+    }
+    emit(reader, event, where);
   }
 }
 

@@ -7,7 +7,8 @@
  *
  * An instruction runs on the thread that called the program, or on one of XLA's own while that one
  * waits. It is shown on the caller's thread, inside the call, unless another instruction of the
- * same program ran there at that time: then on the thread that ran it.
+ * same program ran there at that time: then on a lane of that thread (see Lanes in
+ * xsp/adapter.hpp).
  *
  * Threads: one call at a time. */
 #ifndef XSP_PYTHON_XSP_XPLANE_H_

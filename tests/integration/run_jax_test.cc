@@ -88,7 +88,8 @@ TEST_F(RunJaxTest, InstructionsOfXlaAreLayersOfTheFunctionThatTheyWereMadeOf) {
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT count(*) FROM (SELECT m.duration_ns AS whole, sum(l.self_ns) AS parts "
                    "FROM span m JOIN span l ON l.run_id = m.run_id AND l.model_id = m.span_id "
-                   "WHERE m.level = 2 AND l.level = 3 GROUP BY ALL) WHERE parts > whole"),
+                   "WHERE m.level = 2 AND l.level = 3 AND l.thread = m.thread GROUP BY ALL) "
+                   "WHERE parts > whole"),
             0);
 }
 

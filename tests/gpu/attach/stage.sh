@@ -1,5 +1,5 @@
 # The stage `attach` of tests/gpu/run.sh, which sources it: unchanged programs under `xsp run`. Parts of it:
-# XSP_GPU_ATTACH="programs profiler operators inside cost library nccl" (all by default).
+# XSP_GPU_ATTACH="programs profiler operators inside bounds cost library nccl" (all by default).
 attach="$source_dir/tests/gpu/attach"
 
 # attach_program NAME PERCENT SCRIPT...: at least PERCENT of the device's time belongs to a module.
@@ -68,14 +68,46 @@ attach_inside() {
   if [ -n "$said" ]; then line ok "and who has CUPTI is said" "$said"; else line FAILED "and who has CUPTI is said" ""; fi
 }
 
+# Kernels are given up first, between two steps; what was recorded until then is whole.
+attach_limit() {
+  local file="$out/attach_limit.xsp" said row
+  xsp run --leveled=no --max-size 1MB -o "$file" -- python3 "$attach/resnet50.py" --iterations 400 \
+    >"$out/log/attach_limit.txt" 2>&1 || true
+  said=$(value "$file" "SELECT value FROM evaluation WHERE key = 'note.size' AND value LIKE '%kernel from %'")
+  row=$(xsp query "$file" "SELECT (SELECT count(*) FROM span WHERE level = 6) > 0
+    AND (SELECT sum(value) FROM audit_fact WHERE name IN ('executions_unmatched', 'unattributed')) = 0
+    AND (SELECT count(*) FROM span s JOIN run r USING (run_id) WHERE s.type = 'step' AND r.levels NOT LIKE '%kernel%') > 0
+    AND coalesce((SELECT sum(count) FROM loss), 0) = 0 AS holds" --format csv | tail -n 1)
+  if [ -n "$said" ] && [ "$row" = true ]; then line ok "a size limit gives up kernels" "$said"
+  else line FAILED "a size limit gives up kernels" "$row: $said"; fi
+}
+
+# A process with CUDA that outlives the command completes its trace, and goes on.
+attach_survivor() {
+  local file="$out/attach_survivor.xsp" log="$out/log/attach_survivor.txt" row
+  rm -f "$log"
+  # shellcheck disable=SC2016
+  xsp run --leveled=no -o "$file" -- sh -c 'python3 -u "$1" --iterations 4000 >"$2" 2>&1 & sleep 20' \
+    sh "$attach/resnet50.py" "$log" >"$out/log/attach_survivor_xsp.txt" 2>&1 || true
+  row=$(xsp query "$file" "SELECT (SELECT count(*) FROM span WHERE level = 6) > 0
+    AND (SELECT min(value) FROM audit_fact WHERE name = 'trace_complete') = 1
+    AND EXISTS (SELECT 1 FROM evaluation WHERE key = 'note.processes') AS holds" --format csv | tail -n 1)
+  local tries=0
+  while [ ! -s "$log" ] && [ $((tries += 1)) -lt 120 ]; do sleep 1; done
+  if [ "$row" = true ] && tail -n 1 "$log" | grep -Eq '^[0-9.]+' && ! grep -q 'xsp:' "$log"; then
+    line ok "a process outlives the command" "$(tail -n 1 "$log" | cut -c1-80)"
+  else line FAILED "a process outlives the command" "$row: $(tail -n 1 "$log" | cut -c1-150)"; fi
+}
+
 stage_attach() {
   local part
-  for part in ${XSP_GPU_ATTACH:-programs profiler operators inside cost library nccl}; do
+  for part in ${XSP_GPU_ATTACH:-programs profiler operators inside bounds cost library nccl}; do
     case $part in
       programs) attach_programs ;;
       profiler) check "kernels as torch.profiler's" attach_profiler python3 "$attach/against_profiler.py" "$tree/bin/xsp" ;;
       operators) check "operators as torch.profiler's" attach_operators python3 "$attach/against_operators.py" "$tree/bin/xsp" ;;
       inside) attach_inside ;;
+      bounds) attach_limit; attach_survivor ;;
       library) check "PyTorch's calls of libraries" attach_library \
         python3 "$attach/library_calls.py" "$tree/bin/xsp" "$out/attach_library" ;;
       nccl) check "NCCL's calls, on two GPUs" attach_nccl python3 "$attach/nccl.py" "$tree/bin/xsp" "$out/attach_nccl" ;;

@@ -143,5 +143,26 @@ TEST_F(LibraryTest, TheProductOfALinearLayerIsUnderIt) {
   EXPECT_EQ(numpy[0]["dtype"], "float64");
 }
 
+// MXNet's library has oneDNN in it, which no wrapper reaches.
+TEST_F(LibraryTest, PrimitivesOfAOnednnThatIsLinkedInAreSpans) {
+  const std::string model = XSP_SOURCE_DIR "/tests/data/mxnet/tiny-symbol.json";
+  const Finished finished = run({"profile", model, "--levels", "layer,library", "--max-time", "2",
+                                 "--no-peaks", "-o", "t.xsp"});
+  if (finished.status == 4) GTEST_SKIP() << "skipped: MXNet is not installed";
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  // The layer that MXNet fused of a convolution and what follows it.
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT string_agg(DISTINCT p.type, ',') FROM span s JOIN span p ON p.run_id = "
+                   "s.run_id AND p.span_id = s.parent_id WHERE s.level = 4 AND s.type = 'onednn' "
+                   "AND s.name = 'convolution'"),
+            "_sg_mkldnn_conv");
+  const auto runs =
+      query("t.xsp",
+            "SELECT DISTINCT count(*) FILTER (s.name = 'convolution') AS n FROM span "
+            "s WHERE s.level = 4 AND s.iteration >= 0 GROUP BY s.run_id, s.iteration");
+  ASSERT_EQ(runs.size(), 1u) << runs;
+  EXPECT_EQ(runs[0]["n"], 1);
+}
+
 }  // namespace
 }  // namespace xsp::integration

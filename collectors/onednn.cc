@@ -1,0 +1,164 @@
+// The collector onednn: primitives of oneDNN that is linked into a framework's own library, as in
+// the wheels of PyTorch, TensorFlow and MXNet, where no call of it can be wrapped. oneDNN tells its
+// primitives to Intel's instrumentation interface (ITT): the first such call in each library that
+// has a copy of the interface loads what $INTEL_LIBITTNOTIFY64 names, and hands it a table of
+// functions to fill in. Starting the collector names its own file there, unless another tool's is.
+//
+// Each execution of a primitive is a span of the level library, named by its kind ("convolution");
+// the interface tells no more: sizes are those of the layer above. A shared libdnnl.so is left to
+// the collector library_calls, which wraps its functions and knows what they were asked for.
+//
+// The structs are those of ITT's interface for tools, which have kept their form since 2010; what
+// is declared here is what is read.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xsp/plugin.h"
+
+namespace {
+
+constexpr const char* kVariable = "INTEL_LIBITTNOTIFY64";
+constexpr const char* kDomain = "dnnl::primitive::execute";
+constexpr size_t kDepthMax = 16;  // of primitives within primitives, on a thread
+
+// ---- ITT ----------------------------------------------------------------------------------------
+
+struct Domain {
+  volatile int flags;
+  const char* name;
+};
+struct Handle {
+  const char* text;
+};
+struct Id {
+  unsigned long long d1, d2, d3;
+};
+struct Entry {
+  const char* name;
+  void** function;
+  void* first_function;
+  void* no_function;
+  int group;
+};
+struct Global {
+  unsigned char magic[8];
+  unsigned long version[3];
+  volatile long is_initialized[3];
+  pthread_mutex_t mutex;
+  void* library;
+  void* error_handler;
+  const char** path;
+  Entry* entries;  // the last has no name
+};
+constexpr unsigned char kMagic[] = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30};
+
+// ---- Primitives ---------------------------------------------------------------------------------
+
+struct Open {
+  xsp_span spans[kDepthMax];
+  size_t depth;
+};
+__thread Open open_here;
+
+bool is_execution(const Domain* domain) {
+  return domain->name != nullptr && strcmp(domain->name, kDomain) == 0;
+}
+
+void task_begin(const Domain* domain, Id, Id, Handle* name) {
+  if (!is_execution(domain)) return;
+  Open& here = open_here;
+  const size_t at = here.depth++;
+  if (at >= kDepthMax) return;
+  here.spans[at] = {};
+  if (!xsp_is_recorded(XSP_LEVEL_LIBRARY) || name == nullptr || name->text == nullptr) return;
+  xsp_site site = {nullptr, nullptr, XSP_LEVEL_LIBRARY,
+                   xsp_intern_site(XSP_LEVEL_LIBRARY, name->text, "onednn")};
+  here.spans[at] = xsp_begin(&site);
+}
+
+void task_end(const Domain* domain) {
+  if (!is_execution(domain)) return;
+  Open& here = open_here;
+  if (here.depth == 0) return;
+  const size_t at = --here.depth;
+  if (at < kDepthMax) xsp_end(&here.spans[at]);
+}
+
+// Is the copy of ITT in a shared oneDNN, whose calls are wrapped?
+bool is_shared_library(const Global* global) {
+  Dl_info info = {};
+  if (dladdr(global, &info) == 0 || info.dli_fname == nullptr) return false;
+  const char* slash = strrchr(info.dli_fname, '/');
+  return strncmp(slash == nullptr ? info.dli_fname : slash + 1, "libdnnl.so", 10) == 0;
+}
+
+void fill(const Global* global) {
+  if (memcmp(global->magic, kMagic, sizeof kMagic) != 0 || is_shared_library(global)) return;
+  for (const Entry* one = global->entries; one != nullptr && one->name != nullptr; ++one) {
+    if (strcmp(one->name, "__itt_task_begin") == 0) {
+      *one->function = reinterpret_cast<void*>(&task_begin);
+    } else if (strcmp(one->name, "__itt_task_end") == 0) {
+      *one->function = reinterpret_cast<void*>(&task_end);
+    }
+  }
+}
+
+// ---- The collector ------------------------------------------------------------------------------
+
+bool enter_environment(const char** other) {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<const void*>(&enter_environment), &info) == 0) return false;
+  const char* before = getenv(kVariable);
+  *other = before;
+  if (before != nullptr && *before != '\0') return strcmp(before, info.dli_fname) == 0;
+  return setenv(kVariable, info.dli_fname, 1) == 0;
+}
+
+xsp_status check(const xsp_host* host) {
+  const char* other = nullptr;
+  if (enter_environment(&other)) return XSP_OK;
+  host->fail(host->context,
+             "onednn: INTEL_LIBITTNOTIFY64 names another tool: unset it to record primitives");
+  return XSP_NOT_AVAILABLE;
+}
+
+xsp_status probe(const xsp_host* host, xsp_collector_probe* probe) {
+  probe->counters = "";
+  probe->absent = nullptr;
+  return check(host);
+}
+
+xsp_status start(const xsp_host* host, const xsp_collect_options*) { return check(host); }
+
+void begin() {}
+void end(xsp_span*) {}
+xsp_status stop() { return XSP_OK; }
+
+constexpr xsp_collector make_entry() {
+  xsp_collector entry{};
+  entry.struct_size = sizeof entry;
+  entry.abi = XSP_PLUGIN_ABI;
+  entry.name = "onednn";
+  entry.help = "unset INTEL_LIBITTNOTIFY64";
+  entry.levels = XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
+  entry.probe = probe;
+  entry.start = start;
+  entry.begin = begin;
+  entry.end = end;
+  entry.stop = stop;
+  return entry;
+}
+
+}  // namespace
+
+extern "C" {
+XSP_API extern const xsp_collector xsp_collector_entry;
+const xsp_collector xsp_collector_entry = make_entry();
+// What the copy of ITT in a library looks for.
+XSP_API void __itt_api_init(Global* global, int groups);
+void __itt_api_init(Global* global, int) {
+  if (global != nullptr) fill(global);
+}
+}

@@ -2,17 +2,23 @@
 """Writes docs/frameworks.md: which framework gives what, as this build finds it on this machine.
 
     tools/frameworks_table.py [--xsp build/release/bin/xsp] [--add FILE.json ...] [--save FILE.json]
+    tools/frameworks_table.py --check [--xsp build/release/bin/xsp]
 
 Every framework that `xsp doctor` finds here profiles the small model of its conformance suite at the
 levels model and layer, on each of its devices. What a run recorded is what the table says. --save keeps
 the rows, to be added (--add) on another machine to the ones found there: a row of the same framework,
-version and device replaces the older one.
+version and device replaces the older one. Rows of versions that are not here stay out: add theirs.
+
+--check runs no model: it exits with 1, a line for each, if a framework that is here runs on other devices
+or opens other files than the committed table says, if one that xsp pins has another version, or if an
+adapter has no row.
 """
 import argparse
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -47,19 +53,45 @@ def measured(xsp, framework, device):
         return ", ".join(names.get(row["level"], str(row["level"])) for row in json.loads(rows.stdout))
 
 
-def rows_here(xsp):
+def found_here(xsp):
+    """The frameworks that are here, and on what: rows without levels."""
     rows = []
     for finding in json.loads(run(xsp, "doctor", "--format", "json").stdout):
         if finding["kind"] != "framework" or finding["name"] == "fake":
             continue
-        found = re.match(r"(.*) on (.*), opens (.*), [^,]*$", finding["reason"])
+        found = re.match(r"(.*) on (.*), opens (.*), ([^,]*)$", finding["reason"])
         if finding["status"] != "available" or not found:
             continue
-        version, devices, formats = found.groups()
+        version, devices, formats, library = found.groups()
         for device in devices.split(", "):
             rows.append({"framework": finding["name"], "version": version, "device": device,
-                         "formats": formats, "levels": measured(xsp, finding["name"], device)})
+                         "formats": formats, "is_pinned": "/xsp/" in library})
     return rows
+
+
+def rows_here(xsp):
+    return [{**row, "levels": measured(xsp, row["framework"], row["device"])} for row in found_here(xsp)]
+
+
+def committed_rows():
+    text = (ROOT / "docs/frameworks.md").read_text().partition("<!-- generated -->\n")[2]
+    text = text.partition("<!-- end")[0]
+    names = ("framework", "version", "device", "formats", "levels")
+    return [dict(zip(names, (cell.strip() for cell in line.strip("|\n").split("|"))))
+            for line in text.splitlines()[2:]]
+
+
+def wrong_rows(xsp):
+    """What the committed table says otherwise than this machine, a line for each."""
+    rows = committed_rows()
+    adapters = {file.stem for file in (ROOT / "adapters").glob("*.cc")} - {"fake"}
+    for name in sorted(adapters - {row["framework"] for row in rows}):
+        yield f"{name}: it has no row: run tools/frameworks_table.py where the framework is"
+    for here in found_here(xsp):
+        keys = ["framework", "device", "formats"] + (["version"] if here["is_pinned"] else [])
+        if not any(all(row[key] == here[key] for key in keys) for row in rows):
+            yield (f"{here['framework']}: no row says {here['version']} on {here['device']}, opens "
+                   f"{here['formats']}: run tools/frameworks_table.py")
 
 
 def main():
@@ -67,7 +99,12 @@ def main():
     parser.add_argument("--xsp", default=str(ROOT / "build/release/bin/xsp"))
     parser.add_argument("--add", action="append", default=[])
     parser.add_argument("--save")
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    if options.check:
+        wrong = list(wrong_rows(options.xsp))
+        print(*wrong, sep="\n", end="\n" if wrong else "")
+        sys.exit(1 if wrong else 0)
     rows = rows_here(options.xsp)
     if options.save:
         pathlib.Path(options.save).write_text(json.dumps(rows, indent=1) + "\n")

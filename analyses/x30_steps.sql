@@ -4,7 +4,7 @@
 -- @question Which steps does the program repeat, what did the first ones cost, and how steady are the others?
 -- Steps are what the program marks (xsp_step), else the steps of its optimiser, else the outermost calls of its model.
 -- The first step is shown by itself: it compiles, tries kernels out, and allocates. Warm-up are the further ones before
--- the first measured iteration; where no model was recorded, those at the beginning that take more than 1.5 times the
+-- the first measured iteration; where none is numbered, those at the beginning that take more than 1.5 times the
 -- median of the later half. Steady are the others, for each set of levels that was recorded: what was recorded slows
 -- a step, so the row with the fewest levels is nearest to the program alone. Steps far out of the others (above the
 -- third quartile by more than three times the distance between the quartiles) are slow; the median minds them little.
@@ -50,7 +50,7 @@ found AS (
     AND process NOT IN (SELECT process FROM known)),
 steady_from AS (
   SELECT run_id, process, min(start_ns) FILTER (iteration >= 0) AS steady_ns
-  FROM span WHERE level = 2 AND depth = 0 GROUP BY ALL),
+  FROM span WHERE level = 2 AND depth = 0 AND iteration IS NOT NULL GROUP BY ALL),
 step AS (
   SELECT f.run_id, r.level, f.process, f.kind, f.number, f.start_ns, f.end_ns,
     f.end_ns - f.start_ns AS duration_ns, w.run_id IS NOT NULL AS has_model, w.steady_ns,

@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 
 // As the shell has it: there is no such program, or it cannot be run.
 constexpr int kCannotRunStatus = 127;
+// Of files; what was given as less than nothing is above it.
+constexpr uint64_t kBytesMax = INT64_MAX;
 
 struct Options {
   // All but the level library, which wraps functions of the program's libraries.
@@ -142,6 +144,9 @@ Result<int> run(const Options& options) {
   XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
   request.leveled = kLeveled.at(options.leveled);
   XSP_TRY(request.schedule, schedule_of(options));
+  if (options.bytes_max > kBytesMax) {
+    return usage("--max-size: no size that a file may have: write 500MB, 2GB, ...");
+  }
   request.trace_bytes_max = options.bytes_max;
   const std::string subject = subject_of(options.command);
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);

@@ -248,6 +248,7 @@ TEST_F(RunTest, ASizeLimitGivesUpDetailFirst) {
   EXPECT_EQ(scalar("t.xsp", "SELECT is_open FROM span WHERE type = 'process'"), false);
   EXPECT_NE(scalar("t.xsp", "SELECT value FROM evaluation WHERE key = 'note.size'"), nullptr);
   EXPECT_EQ(run({"run", "--max-size", "much", "--", "true"}).status, 2);
+  EXPECT_EQ(run({"run", "--max-size", "-5", "--", "true"}).status, 2);
 }
 
 // ---- Python -------------------------------------------------------------------------------------

@@ -14,11 +14,17 @@ import importlib
 import os
 import sys
 import threading
+import time
 
 from . import _hlo, _native
 
 _LAYER = 3
 _READ_NS = 200_000_000  # a session is read and begun anew when it is as old as this
+# Within a call: where the process has grown by so much meanwhile (an instruction takes 0.5 kB, and
+# more while it is read), or when it is expected to hold so many instructions.
+_GROWTH_BYTES = 64 << 20
+_INSTRUCTIONS = 50_000
+_LOOK_S, _LONGEST_S = 0.05, 10.0
 _ANCHORS_MAX = 64  # as emit_xplane takes
 _CONSTANT_BYTES_MAX = 8 << 20
 _TEXT_BYTES_MAX = 256 << 20  # of all modules together
@@ -34,6 +40,11 @@ def _give_up(why):
     text = f"layers of jax are not recorded from here on: {why}"
     sys.stderr.write(f"xsp: {text}\n")
     note(text)
+
+
+def _resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 class _Programs:
@@ -133,6 +144,8 @@ class _Sessions:
         self._start_ns = 0
         self._anchors = []
         self._anchored = set()
+        self._resident = 0
+        self._watch = None
         self._is_over = False
         profiler.ProfilerSession = self._theirs(self._make)
         if hasattr(profiler, "start_server"):
@@ -188,6 +201,13 @@ class _Sessions:
         if why is not None:
             _give_up(why)
 
+    def before_exit(self, leave):
+        def wrapper(status):
+            self.end()
+            leave(status)
+
+        return wrapper
+
     def forget(self):
         """In the child of a fork, the session is the parent's."""
         self._session = None
@@ -198,6 +218,34 @@ class _Sessions:
         self._anchored.clear()
         self._session = self._make(self._options)
         self._start_ns = _native.now_ns()
+        self._resident = _resident_bytes()
+        if self._watch is None:
+            self._watch = threading.Thread(target=self._bound, name="xsp", daemon=True)
+            self._watch.start()
+
+    def _bound(self):
+        """Reads a session that has become large while one call goes on: a loop may execute millions of
+        instructions. Those that run meanwhile are not recorded."""
+        has_said, period_ns = False, _LONGEST_S * 1e9
+        while not self._is_over:
+            time.sleep(_LOOK_S)
+            age_ns = _native.now_ns() - self._start_ns
+            grown = _resident_bytes() - self._resident
+            if self._session is None or (age_ns < period_ns and grown < _GROWTH_BYTES):
+                continue
+            try:
+                with self._lock:
+                    if self._session is None:
+                        continue
+                    count = max(self._read(), 1)
+                    period_ns = min(age_ns * _INSTRUCTIONS / count, _LONGEST_S * 1e9)
+                    if count > 1 and not has_said:
+                        has_said = True
+                        note("layers of jax are incomplete: a call takes long, or executes too many")
+                    self._begin()
+                    self._anchor()
+            except Exception as error:
+                self.end(f"{type(error).__name__}: {error}")
 
     def _anchor(self):
         """Puts an event of ours into the session, once for each thread that calls models."""
@@ -215,8 +263,8 @@ class _Sessions:
     def _read(self):
         session, self._session = self._session, None
         if session is None:
-            return
-        _native.emit_xplane(session.stop(), self._anchors, self._programs.site)
+            return 0
+        return _native.emit_xplane(session.stop(), self._anchors, self._programs.site)
 
 
 _sessions = None
@@ -266,5 +314,6 @@ def install(jax):
     _hear_of_compilations(sessions)
     _native.follow_with(sessions.follow)
     atexit.register(sessions.end)
+    os._exit = sessions.before_exit(os._exit)
     os.register_at_fork(after_in_child=sessions.forget)
     _sessions = sessions

@@ -106,6 +106,11 @@ typedef struct Line {
   uint32_t thread; /* the system's id; 0: not known */
 } Line;
 
+/* Threads of the process that an anchor has told, in any record: theirs are the same numbers. */
+#define CALLERS_MAX 64
+static Line callers[CALLERS_MAX];
+static size_t caller_count;
+
 typedef struct Known {
   uint64_t hash; /* 0: empty */
   XplaneSite site;
@@ -218,6 +223,22 @@ static XplaneSite site_of(Reader* reader, const Stats* stats) {
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static uint32_t thread_of_caller(uint64_t line_id) {
+  for (size_t i = 0; i < caller_count; ++i) {
+    if (callers[i].id == line_id) return callers[i].thread;
+  }
+  return 0;
+}
+
+static void note_caller(const Line* line) {
+  for (size_t i = 0; i < caller_count; ++i) {
+    if (callers[i].id != line->id) continue;
+    callers[i].thread = line->thread;
+    return;
+  }
+  if (caller_count < CALLERS_MAX) callers[caller_count++] = *line;
+}
+
 static void note_anchor(Reader* reader, XplaneText name, const Event* event) {
   size_t index = 0;
   for (size_t i = 4; i < name.size; ++i) {
@@ -227,6 +248,7 @@ static void note_anchor(Reader* reader, XplaneText name, const Event* event) {
   if (name.size == 4 || index >= reader->anchor_count) return;
   const XplaneAnchor* anchor = &reader->anchors[index];
   reader->lines[event->line].thread = anchor->thread;
+  note_caller(&reader->lines[event->line]);
   const int64_t start_ns = event->start_ps / 1000;
   const int64_t end_ns = event->end_ps / 1000;
   const int64_t low = most(anchor->before_ns - start_ns, anchor->inside_ns - end_ns);
@@ -289,6 +311,7 @@ static void read_line(Reader* reader, Bytes line) {
     if (is_number(&field, 1)) one->id = field.value;
     if (is_number(&field, 3)) start_ps = (int64_t)field.value * 1000;
   }
+  one->thread = thread_of_caller(one->id);
   for (Field field; next(&line, &field);) {
     if (is_bytes(&field, 4)) read_event(reader, field.body, start_ps);
   }

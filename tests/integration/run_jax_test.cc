@@ -93,6 +93,24 @@ TEST_F(RunJaxTest, InstructionsOfXlaAreLayersOfTheFunctionThatTheyWereMadeOf) {
             0);
 }
 
+TEST_F(RunJaxTest, ThreadsHaveTheirOwnAndNothingIsLostWhereAProgramLeavesAtOnce) {
+  const Finished finished = watch(std::string(kNet) +
+                                  "import os, threading\n"
+                                  "def work():\n"
+                                  "    for _ in range(10): net(w, x)\n"
+                                  "net(w, x)\n"
+                                  "threads = [threading.Thread(target=work) for _ in range(2)]\n"
+                                  "for one in threads: one.start()\n"
+                                  "for one in threads: one.join()\n"
+                                  "os._exit(0)\n");
+  // All 21, unless the profile was read while another thread was in a call.
+  EXPECT_GE(scalar("t.xsp", "SELECT count(DISTINCT model_id) FROM span WHERE level = 3"), 18);
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT count(DISTINCT l.thread) FROM span l JOIN span m ON m.run_id = l.run_id "
+                   "AND m.span_id = l.model_id WHERE l.level = 3 AND l.thread = m.thread"),
+            3);
+}
+
 TEST_F(RunJaxTest, AProgramThatProfilesItselfHasItsProfile) {
   const Finished finished =
       watch(std::string(kNet) +
@@ -107,6 +125,65 @@ TEST_F(RunJaxTest, AProgramThatProfilesItselfHasItsProfile) {
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2"), 10);
   EXPECT_GE(scalar("t.xsp", "SELECT count(DISTINCT model_id) FROM span WHERE level = 3"), 4);
   EXPECT_LE(scalar("t.xsp", "SELECT count(DISTINCT model_id) FROM span WHERE level = 3"), 5);
+}
+
+// What XLA prints of modules, in its older form and on a GPU; no JAX is needed.
+class RunHloTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
+  }
+};
+
+TEST_F(RunHloTest, TheTextOfAModuleSaysWhatItsInstructionsAre) {
+  std::ofstream(folder / "program.py") << R"(
+from xsp import _hlo
+text = """HloModule jit_f, is_scheduled=true
+
+%fused_add (param_0.1: f32[4,8], param_1: f32[8]) -> f32[4,8] {
+  %param_0.1 = f32[4,8]{1,0} parameter(0)
+  %param_1 = f32[8]{0} parameter(1)
+  %broadcast.2 = f32[4,8]{1,0} broadcast(%param_1), dimensions={1}, \
+metadata={op_name="jit(f)/up/add"}
+  ROOT %add.3 = f32[4,8]{1,0} add(%param_0.1, %broadcast.2), \
+metadata={op_name="jit(f)/up/tanh"}
+}
+
+ENTRY %main.9 (w__q__.1: f32[16,8], x.1: f32[4,16]) -> f32[4,8] {
+  %w__q__.1 = f32[16,8]{1,0} parameter(0), \
+metadata={op_name="w[\\'q\\']"}
+  %x.1 = f32[4,16]{1,0} parameter(1)
+  %constant_5 = bf16[1024,2]{1,0} constant({...})
+  %cublas-gemm.1 = (f32[4,8]{1,0}, s8[4194304]{0}) custom-call(%x.1, %w__q__.1), \
+custom_call_target="__cublas$gemm", metadata={op_name="jit(f)/dot_general" \
+source_file="/a/model.py" source_line=12}, backend_config={"gemm_backend_config":{"alpha_real":1}}
+  %get-tuple-element.1 = f32[4,8]{1,0} get-tuple-element(%cublas-gemm.1), index=0
+  ROOT %loop_add_fusion = f32[4,8]{1,0} fusion(%get-tuple-element.1, %w__q__.1), \
+kind=kLoop, calls=%fused_add
+}
+"""
+module = _hlo.Module(text)
+number = _hlo.module_id(b"\x0a\x01f\x28\x96\x01")
+print(list(module.executed()), _hlo.constant_bytes(text), number)
+opcode, facts, numbers, is_control = module.describe("cublas-gemm.1")
+shapes = facts["input_shapes"]
+print(opcode, facts["source"], facts["op_name"], shapes, facts["output_dtypes"], is_control)
+opcode, facts, numbers, is_control = module.describe("loop_add_fusion")
+print(opcode, facts["source_layers"], facts["fused"], numbers, "source" in facts)
+print(module.describe("fusion.77"))
+)";
+  const Finished finished = run({"run", "-o", "t.xsp", "--", kPython, "program.py"});
+  EXPECT_EQ(finished.out,
+            "['cublas-gemm.1', 'loop_add_fusion'] 4096 150\n"
+            "__cublas$gemm /a/model.py:12 jit(f)/dot_general [[4,16],[16,8]] [\"float32\", "
+            "\"int8\"] False\n"
+            "fusion [\"jit(f)/up/add\", \"jit(f)/up/tanh\"] broadcast add {'output_bytes': 128, "
+            "'activation_bytes': 640} False\n"
+            "None\n")
+      << finished.err;
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ whole AS (
   SELECT count(*) AS layers, sum(self_ns) AS self_ns, sum(flops) AS flops, sum(bytes) AS bytes,
     sum(output_bytes) AS output_bytes, sum(parameter_bytes) AS parameter_bytes,
     sum(self_ns) FILTER (is_convolution(type)) AS convolution_ns, count(*) FILTER (unknown IS NOT NULL) AS unknown,
-    coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) AS unknown_ns
+    coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) AS unknown_ns,
+    2 * coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) <= sum(self_ns) AS is_mostly_known
   FROM layer HAVING count(*) > 0),
 -- Inference by inference, in the layer run: the model's span, and the outermost layers in it.
 inference AS (
@@ -116,13 +117,15 @@ line AS (
   SELECT 52, 'sum', 'slower when recorded', with_ns - latency_ns, 'ns', pct(with_ns - latency_ns, latency_ns),
     'not in the latency' FROM explained, model
   UNION ALL
-  SELECT 60, 'work', 'flops', flops, 'flops', NULL, CASE unknown WHEN 0 THEN 'from the layers'' shapes'
+  -- A sum that lacks most of the time says nothing of the whole.
+  SELECT 60, 'work', 'flops', CASE WHEN is_mostly_known THEN flops END, 'flops', NULL, CASE unknown
+    WHEN 0 THEN 'from the layers'' shapes'
     ELSE printf('unknown layers: %d, %.1f %% of time', unknown, pct(unknown_ns, self_ns)) END
   FROM whole WHERE flops IS NOT NULL
   UNION ALL
   SELECT 61, 'work', 'rate', 1e9 * flops / latency_ns, 'flops_per_s', pct(1e9 * flops / latency_ns, peak_flops),
     CASE WHEN peak_flops IS NULL THEN 'flops / latency' ELSE 'of the measured peak' END
-  FROM whole, model, ceiling WHERE flops IS NOT NULL
+  FROM whole, model, ceiling WHERE flops IS NOT NULL AND is_mostly_known
   UNION ALL
   SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL, 'read by the layers' FROM whole
   WHERE parameter_bytes > 0

@@ -8,8 +8,8 @@
 
 #include "entering.h"
 
-/* Python's vectorcall protocol (PEP 590), the same from 3.9 on; of the stable ABI only from 3.12,
- * so that its functions are looked up. */
+/* Python's vectorcall protocol (PEP 590), of the stable ABI only from 3.12 on, so that its
+ * functions are looked up: they are exported from 3.11 on. */
 typedef PyObject* (*Vectorcall)(PyObject* callable, PyObject* const* args, size_t count,
                                 PyObject* names);
 #define MAY_CHANGE_BEFORE \
@@ -72,9 +72,6 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 static int is_possible(void) {
-  /* Of 3.8, types cannot say where theirs is. */
-  const char* version = Py_GetVersion();
-  if (strncmp(version, "3.8", 3) == 0) return 0;
   void* const one = dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
   void* const other = dlsym(RTLD_DEFAULT, "PyVectorcall_Call");
   memcpy(&vectorcall, &one, sizeof vectorcall);

@@ -8,8 +8,8 @@
 #include "python.h"
 
 /* A new caller of `call`, and what is called with the arguments of each outermost call that is
- * recorded (`note`; what it returns or raises does not matter). None where this Python's calls are
- * made in another way than from 3.9 to 3.14; NULL with an error set. */
+ * recorded (`note`; what it returns or raises does not matter). None before Python 3.11, which does
+ * not export what is needed; NULL with an error set. */
 PyObject* xsp_caller_new(PyObject* call, PyObject* note);
 
 #endif /* XSP_PYTHON_XSP_CALLER_H_ */

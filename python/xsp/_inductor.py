@@ -39,8 +39,8 @@ _local = threading.local()
 def path_of(text):
     """A module's path as Module.named_modules has it, of "L['self']._modules['layers'][0].up"."""
     text = _MODULE.sub(r"\1", re.sub(r"^L\['\w+'\]|^self\b", "", text))
-    text = _INDEX.sub(r".\1", text)
-    return re.sub(r"\.+", ".", text).strip(".").removeprefix("_orig_mod").strip(".")
+    text = re.sub(r"\.+", ".", _INDEX.sub(r".\1", text)).strip(".")
+    return re.sub(r"^_orig_mod\b\.?", "", text)
 
 
 def _module_of(node):

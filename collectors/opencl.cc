@@ -1,8 +1,8 @@
 // The collector opencl: what a program asks of OpenCL devices and what they execute, as spans of
 // the levels api and kernel. It is a layer of the OpenCL loader (ocl-icd from 2.3 on, Khronos' from
 // 3.0.2), which loads what $OPENCL_LAYERS names into any program that uses OpenCL, and hands it the
-// functions of the level below (CL/cl_layer.h). Starting the collector puts its own file there,
-// before the program's first call: a program that never uses OpenCL loads no more than this file.
+// functions of the level below (CL/cl_layer.h). `xsp run` names it there; when it is loaded it has
+// the recording start it. A program that never uses OpenCL loads nothing.
 //
 //   layer      the functions that are watched                                          wrap.h
 //   commands   what was put into queues, until its event says that it is complete      commands.h
@@ -75,9 +75,7 @@ xsp_status probe(const xsp_host* host, xsp_collector_probe* probe) {
   return fail(host, "OpenCL: its loader takes no layers: install ocl-icd-libopencl1 2.3 or newer");
 }
 
-xsp_status start(const xsp_host* host, const xsp_collect_options* options) {
-  if (!enter_environment())
-    return fail(host, "OpenCL: OPENCL_LAYERS cannot be set: make it shorter");
+xsp_status start(const xsp_host*, const xsp_collect_options* options) {
   start_commands(options->levels);
   return XSP_OK;
 }
@@ -101,6 +99,7 @@ constexpr xsp_collector make_entry() {
   entry.begin = begin;
   entry.end = end;
   entry.stop = stop;
+  entry.device = "opencl";
   entry.set_levels = set_levels;
   return entry;
 }

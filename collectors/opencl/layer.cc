@@ -1,5 +1,6 @@
 #include "collectors/opencl/layer.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #include <tuple>
@@ -134,8 +135,9 @@ cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl
 #define XSP_OPENCL_PLAIN(F)                                                                   \
   F(clFinish)                                                                                 \
   F(clFlush)                                                                                  \
-  F(clWaitForEvents) F(clBuildProgram) F(clCompileProgram) F(clLinkProgram) F(clCreateBuffer) \
-      F(clCreateContext) F(clReleaseMemObject)
+  F(clWaitForEvents)                                                                          \
+  F(clBuildProgram) F(clCompileProgram) F(clLinkProgram) F(clCreateBuffer) F(clCreateContext) \
+      F(clReleaseMemObject)
 
 // function, what the device does, its type, which argument has the bytes
 #define XSP_OPENCL_ENQUEUES(F)                               \
@@ -226,6 +228,9 @@ cl_int take_place(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entri
   set_target(&below);
   watch();
   is_taken = true;
+  // Of the library that records this process, if one does.
+  const auto begin = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "xsp_begin_opencl"));
+  if (begin != nullptr) begin();
   *entries_taken = common;
   *layer = &watched;
   return CL_SUCCESS;

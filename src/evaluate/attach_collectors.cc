@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPreloadVariable = "LD_PRELOAD";
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
+constexpr const char* kLayersVariable = "OPENCL_LAYERS";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
 // A process has at most as many devices.
 constexpr int kDevicesMax = 64;
@@ -57,12 +58,12 @@ Result<std::vector<std::string>> texts(store::Database& database, const std::str
   return values;
 }
 
-// Puts a library in front of what the command preloads.
-void preload(const fs::path& library) {
-  const char* before = ::getenv(kPreloadVariable);
+// Puts a library in front of those that a variable lists.
+void prepend(const char* variable, const fs::path& library) {
+  const char* before = ::getenv(variable);
   const bool is_alone = before == nullptr || *before == '\0';
-  ::setenv(kPreloadVariable,
-           (library.string() + (is_alone ? "" : ":") + (is_alone ? "" : before)).c_str(), 1);
+  ::setenv(variable, (library.string() + (is_alone ? "" : ":") + (is_alone ? "" : before)).c_str(),
+           1);
 }
 
 // The levels of a run that were recorded: those of its text, without the bits.
@@ -110,7 +111,9 @@ void AttachedCollectors::set_environment(const fs::path& scratch) const {
       fs::create_symlink(one.path, path, error);
     }
     list += (list.empty() ? "" : ":") + one.kind + "=" + path.string();
-    if (path.filename() == kPreloadedCollector) preload(path);
+    if (path.filename() == kPreloadedCollector) prepend(kPreloadVariable, path);
+    // The OpenCL loader loads it when a process first uses OpenCL.
+    if (one.kind == capture::kOpenclKind) prepend(kLayersVariable, path);
     has_cuda = has_cuda || one.kind == capture::kCudaKind;
   }
   ::setenv(capture::kCollectorsVariable, list.c_str(), 1);

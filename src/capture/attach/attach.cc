@@ -198,6 +198,12 @@ void begin_cuda() {
   atexit(stop_collectors);
 }
 
+void begin_opencl() {
+  if (!attached.is_recording || attached.process != getpid()) return;
+  start_collectors(kOpenclKind, attached.site);
+  atexit(stop_collectors);
+}
+
 void exec_failed() {
   const char* folder = run_folder();
   if (folder != nullptr && attached.process == getpid()) start_recording(folder);
@@ -206,6 +212,10 @@ void exec_failed() {
 }  // namespace xsp::capture
 
 namespace c = xsp::capture;
+
+// Called by the collector opencl, which the OpenCL loader loads when a process first uses it.
+extern "C" XSP_API void xsp_begin_opencl(void);
+void xsp_begin_opencl(void) { c::begin_opencl(); }
 
 __attribute__((constructor)) static void attach() {
   const char* folder = c::run_folder();

@@ -14,6 +14,8 @@ void leave_run();
 bool is_recording();
 // The process uses CUDA from here on.
 void begin_cuda();
+// Likewise OpenCL.
+void begin_opencl();
 // It did not become another program: what follows is a span of its own.
 void exec_failed();
 

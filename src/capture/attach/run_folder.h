@@ -11,10 +11,12 @@ inline constexpr const char* kRunFolderVariable = "XSP_RUN";
 inline constexpr const char* kProcessType = "process";
 inline constexpr const char* kParentProcessKey = "parent_process";
 
-// The collectors to load, KIND=PATH, separated by ':'. KIND is what they watch: "cuda", or "host".
+// The collectors to load, KIND=PATH, separated by ':'. KIND is what they watch: "cuda", "opencl",
+// or "host".
 inline constexpr const char* kCollectorsVariable = "XSP_COLLECTORS";
 inline constexpr const char* kHostKind = "host";
 inline constexpr const char* kCudaKind = "cuda";
+inline constexpr const char* kOpenclKind = "opencl";
 // The library that $CUDA_INJECTION64_PATH named before ours was put there: it is called first.
 inline constexpr const char* kOtherInjectionVariable = "XSP_OTHER_CUDA_INJECTION";
 // Attributes of a process's site: that it used CUDA ("yes"), and what became of a collector: its

@@ -2,12 +2,11 @@
 
 On a GPU the call is over when its work has been handed to the device: how long that takes, the
 kernels tell. On the CPU it is over when its results are there: JAX is told not to dispatch
-asynchronously, unless the program has chosen that itself, as a model would end before its layers
+asynchronously, unless the program sets that option itself, as a model would end before its layers
 begin. The layers, instructions of XLA, are _jax_layers.py's.
 """
 
 import functools
-import os
 import sys
 import types
 
@@ -45,8 +44,9 @@ class _Jitted:
 
 
 def _wait_for_results(jax):
-    """Has calls on the CPU end with their results; JAX has the option since 0.4.31."""
-    if os.environ.get(_ASYNC.upper()) is None and _ASYNC in jax.config.values:
+    """Has calls on the CPU end with their results; JAX has the option since 0.4.31, and takes it from
+    no variable of the environment."""
+    if _ASYNC in jax.config.values:
         jax.config.update(_ASYNC, False)
 
 

@@ -110,6 +110,18 @@ Finding collector_finding(const evaluate::Collector& collector) {
   return {"collector", collector.name, kLimited, reason + "; not " + probe.absent, ""};
 }
 
+// One that watches another kind of device than GPUs, asked about that.
+evaluate::Collector on_its_device(const evaluate::Installation& installation,
+                                  const evaluate::Collector& collector,
+                                  const std::atomic<int>& stop) {
+  constexpr evaluate::WorkerLimits kLimits{.answer_s = 60, .grace_s = 0};
+  const std::string kind = collector.probe.ok() ? collector.probe->device : "";
+  if (kind.empty() || std::string(kGpu).rfind(kind, 0) == 0) return collector;
+  return {
+      collector.name, collector.path,
+      evaluate::probe_collector(installation.worker, collector.path, kind + ":0", kLimits, stop)};
+}
+
 Finding clock_finding() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -257,7 +269,8 @@ Result<Findings> examine() {
     findings.push_back(framework_finding(framework));
   }
   for (const evaluate::Collector& collector : collectors) {
-    findings.push_back(collector_finding(collector));
+    findings.push_back(
+        collector_finding(on_its_device(installation, collector, interrupts.count())));
   }
   findings.push_back(clock_finding());
   findings.push_back(perf_finding());

@@ -132,12 +132,12 @@ cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl
 
 // ---- The table ----------------------------------------------------------------------------------
 
-#define XSP_OPENCL_PLAIN(F)                                                                   \
-  F(clFinish)                                                                                 \
-  F(clFlush)                                                                                  \
-  F(clWaitForEvents)                                                                          \
-  F(clBuildProgram) F(clCompileProgram) F(clLinkProgram) F(clCreateBuffer) F(clCreateContext) \
-      F(clReleaseMemObject)
+#define XSP_OPENCL_PLAIN(F) \
+  F(clFinish)               \
+  F(clFlush)                \
+  F(clWaitForEvents)        \
+  F(clBuildProgram)         \
+  F(clCompileProgram) F(clLinkProgram) F(clCreateBuffer) F(clCreateContext) F(clReleaseMemObject)
 
 // function, what the device does, its type, which argument has the bytes
 #define XSP_OPENCL_ENQUEUES(F)                               \

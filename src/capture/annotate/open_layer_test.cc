@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "capture/annotate/open_layer.h"
+
+#include <gtest/gtest.h>
 
 namespace {
 

@@ -91,7 +91,8 @@ xsp_status check_device(const xsp_host* host, const char* device, const adapter:
   }
   return fail(host, XSP_NOT_AVAILABLE,
               "option 'target': OpenCV finds no OpenCL device: install a driver, such as "
-              "pocl-opencl-icd");
+              "pocl-opencl-icd; of one that is no GPU set OPENCV_OPENCL_DEVICE=:CPU: and "
+              "OPENCV_DNN_OPENCL_ALLOW_ALL_DEVICES=1");
 }
 
 xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model** result) {

@@ -56,6 +56,7 @@ CREATE OR REPLACE TEMP TABLE layer_run AS
 CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
   (SELECT run_id FROM layer_run WHERE batch = chosen_batch(3, wanted_batch));
 
+CREATE OR REPLACE TEMP MACRO is_cpu(device) AS NOT coalesce(device LIKE 'cuda%' OR device LIKE 'opencl%', false);
 -- NULL if it was measured, else the reason in the form `what: why`.
 CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
   WHEN EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id)
@@ -69,8 +70,11 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
      FROM evaluation WHERE key = concat('not_measured.', wanted)),
     (SELECT concat('level ', wanted, ': ', reason) FROM run
      WHERE deepest_level(levels) = level_number(wanted) AND reason <> '' ORDER BY run_id LIMIT 1),
-    CASE WHEN level_number(wanted) >= 5 AND NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%')
+    CASE WHEN level_number(wanted) >= 5 AND NOT EXISTS (SELECT 1 FROM run WHERE NOT is_cpu(device))
       THEN 'no GPU: the runs were on the CPU' END,
+    CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run')
+        AND NOT EXISTS (SELECT 1 FROM span WHERE level = 2) THEN
+      concat('level ', wanted, ': no call of a model was seen: xsp analyze hotspots needs none') END,
     CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run') THEN
       concat('level ', wanted, ': nothing was recorded without deeper levels, which slow it: record more steps, or ',
              'use xsp run --leveled=runs') END,

@@ -135,6 +135,7 @@ void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
   say(fmt::format("wrote {}: {} spans of {} process{}{}", output.string(), outcome.spans,
                   outcome.processes, outcome.processes == 1 ? "" : "es", lost));
   say(fmt::format("next: xsp report {}", output.string()));
+  say(fmt::format("      xsp analyze hotspots {}", output.string()));
 }
 
 // The command's exit status, or 128 + the signal that ended it; ours only if it was never run.

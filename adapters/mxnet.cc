@@ -59,6 +59,7 @@ struct xsp_model : xsp::AdapterModel {
   std::vector<xsp_tensor> results;
 
   ~xsp_model() {
+    adapter::leave_at_exit();
     if (profile.empty()) return;
     // What was recorded and not asked for would be written when the process ends.
     if (!windows.empty()) (void)library().DumpProcessProfile(1, 0, nullptr);

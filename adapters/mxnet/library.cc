@@ -56,14 +56,13 @@ const Library& library() {
 }
 
 void leave_at_exit() {
-  // Called before the destructors of what was loaded earlier.
-  static const int registered = on_exit(
+  // Handlers and destructors run in the reverse order of their registration.
+  on_exit(
       [](int status, void*) {
         std::fflush(nullptr);
         _exit(status);
       },
       nullptr);
-  (void)registered;
 }
 
 std::string last_error() {

@@ -63,9 +63,10 @@ struct Library {
 // Loads the library at the first call; it stays loaded.
 const Library& library();
 
-// From here on the process ends without MXNet's statics being destroyed: one of its threads that
-// still runs then would often end it by std::terminate (1.9.1, ten of sixteen exits). For processes
-// that are the adapter's own.
+// The process ends without those of MXNet's statics being destroyed that are there already: one of
+// its threads that still runs then would often end it by std::terminate (1.9.1, ten of sixteen
+// exits). MXNet makes some as it opens and runs a model: to be called before and after. For
+// processes that are the adapter's own.
 void leave_at_exit();
 
 // Why the last call on this thread failed, on one line, without its trace of calls.

@@ -8,6 +8,9 @@ class RunOpenclTest : public XspTest {
  protected:
   void SetUp() override {
     XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
 #ifndef XSP_OPENCL_PROGRAM
     GTEST_SKIP() << "skipped: no OpenCL headers and loader: apt-get install opencl-headers";
 #else

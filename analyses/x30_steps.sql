@@ -10,7 +10,7 @@
 -- third quartile by more than three times the distance between the quartiles) are slow; the median minds them little.
 -- @needs steps
 -- @view table columns=program,found_by,part,level,steps,step_ns,low_ns,high_ns,extra_ns,slow_steps,slowest_ns
--- @view table columns=process,part,level,first_step,last_step,step_ns,layers_ns,allocation_ns,slowest_step,total_ns
+-- @view table columns=layers_ns,allocation_ns,total_ns,first_step,last_step,slowest_step,process
 -- @column process number The process that ran them.
 -- @column program text Its program.
 -- @column found_by text What tells of them: mark, optimizer, model.

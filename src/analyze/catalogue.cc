@@ -87,8 +87,12 @@ class HeaderParser {
     for (const View& one : analysis_.views) {
       for (const auto& [key, value] : one.options) {
         if (key == "top" || key == "title") continue;
-        for (const std::string& name : split(value, ',')) {
+        const std::vector<std::string> names = split(value, ',');
+        for (const std::string& name : names) {
           if (!has_column(name)) return "@view " + one.kind + ": no column '" + name + "'";
+          if (std::count(names.begin(), names.end(), name) > 1) {
+            return "@view " + one.kind + ": " + key + " has '" + name + "' twice";
+          }
         }
       }
     }

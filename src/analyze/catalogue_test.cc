@@ -91,6 +91,9 @@ TEST(Catalogue, AViewGoesOnInAnotherLine) {
 TEST(Catalogue, RefusesAViewOfAColumnThatIsNotThere) {
   EXPECT_NE(error_of(with("-- @view bar x=name y=speed")).find("no column 'speed'"),
             std::string::npos);
+  EXPECT_NE(error_of(with("-- @view table columns=name\n-- @view table columns=value,name"))
+                .find("columns has 'name' twice"),
+            std::string::npos);
   EXPECT_NE(error_of(with("-- @column value by:kind x")).find("no column 'kind'"),
             std::string::npos);
 }

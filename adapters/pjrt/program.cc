@@ -1,6 +1,7 @@
 #include "adapters/pjrt/program.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "models/wire_fields.h"
@@ -108,10 +109,13 @@ Computation read_computation(Bytes proto) {
 
 using Computations = std::unordered_map<int64_t, const Computation*>;
 
-// Adds the sources of all that a computation does; `depth` ends what calls itself.
-void add_sources(const Computations& all, int64_t id, int depth, std::vector<std::string>* names) {
+constexpr size_t kCalledMax = 1000;  // computations behind one instruction that are looked at
+
+// Adds the sources of all that a computation does, but for those that were `seen`.
+void add_sources(const Computations& all, int64_t id, std::unordered_set<int64_t>* seen,
+                 std::vector<std::string>* names) {
   const auto found = all.find(id);
-  if (found == all.end() || depth > 8) return;
+  if (found == all.end() || seen->size() >= kCalledMax || !seen->insert(id).second) return;
   for (const Raw& raw : found->second->raw) {
     if (raw.instruction.opcode == "parameter") continue;
     for (const std::string& source : raw.instruction.sources) {
@@ -119,7 +123,7 @@ void add_sources(const Computations& all, int64_t id, int depth, std::vector<std
         names->push_back(source);
       }
     }
-    for (const int64_t called : raw.called) add_sources(all, called, depth + 1, names);
+    for (const int64_t called : raw.called) add_sources(all, called, seen, names);
   }
 }
 
@@ -179,7 +183,8 @@ Program read_program(Bytes hlo_module) {
       }
       if (!raw.called.empty()) {
         std::vector<std::string> sources;
-        for (const int64_t called : raw.called) add_sources(by_id, called, 0, &sources);
+        std::unordered_set<int64_t> seen;
+        for (const int64_t called : raw.called) add_sources(by_id, called, &seen, &sources);
         if (!sources.empty()) instruction.sources = std::move(sources);
       }
       program.by_name.emplace(instruction.name, raw.id);

@@ -9,6 +9,7 @@
 #define SITES_KEPT 4096u     /* a power of two */
 #define SPANS_PER_FLUSH 4000 /* a quarter of a thread's ring */
 #define OPEN_MAX 64
+#define LONGEST_PS ((uint64_t)1 << 60) /* two weeks: what claims to be longer is broken */
 /* Above a thread's number its lane, see Lanes in xsp/adapter.hpp. */
 #define THREAD_BITS 22
 #define LANES 1023u
@@ -269,6 +270,9 @@ static void read_event(Reader* reader, Bytes bytes, int64_t line_start_ps) {
   XplaneText name = {NULL, 0};
   for (Field field; next(&bytes, &field);) {
     if (is_number(&field, 1)) name = name_of(&reader->events, field.value);
+    if (is_number(&field, 2) || is_number(&field, 3)) {
+      if (field.value > LONGEST_PS) return;
+    }
     if (is_number(&field, 2)) event.start_ps = line_start_ps + (int64_t)field.value;
     if (is_number(&field, 3)) event.end_ps = (int64_t)field.value;
     if (is_bytes(&field, 4)) read_stat(reader, field.body, &stats);
@@ -309,7 +313,10 @@ static void read_line(Reader* reader, Bytes line) {
   Bytes again = line;
   for (Field field; next(&again, &field);) {
     if (is_number(&field, 1)) one->id = field.value;
-    if (is_number(&field, 3)) start_ps = (int64_t)field.value * 1000;
+    if (is_number(&field, 3)) {
+      if (field.value > LONGEST_PS / 1000) return;
+      start_ps = (int64_t)field.value * 1000;
+    }
   }
   one->thread = thread_of_caller(one->id);
   for (Field field; next(&line, &field);) {

@@ -1,6 +1,7 @@
 #include "adapters/tensorflow/messages.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "adapters/tensorflow/library.h"
 #include "models/wire_fields.h"
@@ -101,6 +102,10 @@ Value read_output(Bytes node_output) {
   return {};
 }
 
+// Numbers that cannot be true are as large as may be, so that sums of them stay numbers.
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 4;
+int64_t within(int64_t value, int64_t most) { return std::clamp<int64_t>(value, 0, most); }
+
 int64_t read_allocated(Bytes memory) {
   for (Message message(memory); message.next();) {
     if (message.is(2)) return message.integer();
@@ -117,14 +122,15 @@ Execution read_execution(Bytes node_stats) {
         execution.node = message.text();
         break;
       case 2:
-        start_us = message.integer();
+        start_us = within(message.integer(), kMost / 1000);
         break;
       case 5:
-        end_us = message.integer();
+        end_us = within(message.integer(), kMost / 1000);
         break;
       case 6:
-        execution.allocated_bytes =
-            std::max<int64_t>(execution.allocated_bytes, 0) + read_allocated(message.body());
+        execution.allocated_bytes = within(within(execution.allocated_bytes, kMost) +
+                                               within(read_allocated(message.body()), kMost),
+                                           kMost);
         break;
       case 7:
         execution.outputs.push_back(read_output(message.body()));
@@ -133,10 +139,10 @@ Execution read_execution(Bytes node_stats) {
         execution.label = message.text();
         break;
       case 13:
-        execution.start_ns = message.integer();
+        execution.start_ns = within(message.integer(), kMost);
         break;
       case 16:
-        end_ns = message.integer();
+        end_ns = within(message.integer(), kMost);
         break;
       default:
         break;

@@ -3,11 +3,12 @@
 // functions (generated from their headers, see tools/library_calls), which the loader then finds
 // first, and which call the real ones. Nothing of those libraries is linked or needed.
 //
-// Preloaded, it records whenever the level library is recorded; all that starting it does is to
-// make sure that it is in place. What is not seen: calls inside a library, of functions that it
-// does not export, or that a program looks up itself (dlsym on a handle of the library).
+// Preloaded, it records whenever the level library is recorded. What is not seen: calls inside a
+// library, of functions that it does not export, or that a program looks up itself (dlsym on a
+// handle of the library).
 #include <dlfcn.h>
 
+#include "collectors/in_place.h"
 #include "xsp/plugin.h"
 
 namespace {
@@ -27,44 +28,17 @@ constexpr bool kIsSanitized = false;
 #endif
 
 xsp_status check(const xsp_host* host) {
-  if (is_preloaded()) return XSP_OK;
-  host->fail(host->context,
-             "library_calls: it is not preloaded: LD_PRELOAD was not obeyed: run the program "
-             "without extra privileges");
-  return XSP_NOT_AVAILABLE;
-}
-
-xsp_status probe(const xsp_host* host, xsp_collector_probe* probe) {
   if (kIsSanitized) {
     host->fail(host->context,
                "library_calls: built with a sanitizer, whose run-time library must come first: use "
                "a build without");
     return XSP_NOT_AVAILABLE;
   }
-  probe->counters = "";
-  probe->absent = nullptr;
-  return check(host);
-}
-
-xsp_status start(const xsp_host* host, const xsp_collect_options*) { return check(host); }
-
-void begin() {}
-void end(xsp_span*) {}
-xsp_status stop() { return XSP_OK; }
-
-constexpr xsp_collector make_entry() {
-  xsp_collector entry{};
-  entry.struct_size = sizeof entry;
-  entry.abi = XSP_PLUGIN_ABI;
-  entry.name = "library_calls";
-  entry.help = "wraps the functions of libraries that the program loads itself";
-  entry.levels = XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
-  entry.probe = probe;
-  entry.start = start;
-  entry.begin = begin;
-  entry.end = end;
-  entry.stop = stop;
-  return entry;
+  if (is_preloaded()) return XSP_OK;
+  host->fail(host->context,
+             "library_calls: it is not preloaded: LD_PRELOAD was not obeyed: run the program "
+             "without extra privileges");
+  return XSP_NOT_AVAILABLE;
 }
 
 }  // namespace
@@ -73,5 +47,7 @@ extern "C" {
 XSP_API extern const char xsp_library_calls;
 const char xsp_library_calls = 1;
 XSP_API extern const xsp_collector xsp_collector_entry;
-const xsp_collector xsp_collector_entry = make_entry();
+const xsp_collector xsp_collector_entry = xsp::collector_in_place<check>(
+    "library_calls", "wraps the functions of libraries that the program loads itself",
+    XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY));
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/in_place.h"
 #include "xsp/plugin.h"
 
 namespace {
@@ -124,38 +125,12 @@ xsp_status check(const xsp_host* host) {
   return XSP_NOT_AVAILABLE;
 }
 
-xsp_status probe(const xsp_host* host, xsp_collector_probe* probe) {
-  probe->counters = "";
-  probe->absent = nullptr;
-  return check(host);
-}
-
-xsp_status start(const xsp_host* host, const xsp_collect_options*) { return check(host); }
-
-void begin() {}
-void end(xsp_span*) {}
-xsp_status stop() { return XSP_OK; }
-
-constexpr xsp_collector make_entry() {
-  xsp_collector entry{};
-  entry.struct_size = sizeof entry;
-  entry.abi = XSP_PLUGIN_ABI;
-  entry.name = "onednn";
-  entry.help = "unset INTEL_LIBITTNOTIFY64";
-  entry.levels = XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
-  entry.probe = probe;
-  entry.start = start;
-  entry.begin = begin;
-  entry.end = end;
-  entry.stop = stop;
-  return entry;
-}
-
 }  // namespace
 
 extern "C" {
 XSP_API extern const xsp_collector xsp_collector_entry;
-const xsp_collector xsp_collector_entry = make_entry();
+const xsp_collector xsp_collector_entry = xsp::collector_in_place<check>(
+    "onednn", "unset INTEL_LIBITTNOTIFY64", XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY));
 // What the copy of ITT in a library looks for.
 XSP_API void __itt_api_init(Global* global, int groups);
 void __itt_api_init(Global* global, int) {

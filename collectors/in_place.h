@@ -1,0 +1,33 @@
+// A collector whose library is in the process from its beginning and records by itself whenever its
+// level is recorded: all that starting it does is to make sure that it is in place.
+#ifndef XSP_COLLECTORS_IN_PLACE_H_
+#define XSP_COLLECTORS_IN_PLACE_H_
+
+#include "xsp/plugin.h"
+
+namespace xsp {
+
+// The collector's entry. `kCheck` says to the host why it is not in place.
+template <xsp_status (*kCheck)(const xsp_host* host)>
+constexpr xsp_collector collector_in_place(const char* name, const char* help, uint32_t levels) {
+  xsp_collector entry{};
+  entry.struct_size = sizeof entry;
+  entry.abi = XSP_PLUGIN_ABI;
+  entry.name = name;
+  entry.help = help;
+  entry.levels = levels;
+  entry.probe = [](const xsp_host* host, xsp_collector_probe* probe) {
+    probe->counters = "";
+    probe->absent = nullptr;
+    return kCheck(host);
+  };
+  entry.start = [](const xsp_host* host, const xsp_collect_options*) { return kCheck(host); };
+  entry.begin = [] {};
+  entry.end = [](xsp_span*) {};
+  entry.stop = [] { return xsp_status{XSP_OK}; };
+  return entry;
+}
+
+}  // namespace xsp
+
+#endif  // XSP_COLLECTORS_IN_PLACE_H_

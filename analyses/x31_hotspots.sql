@@ -5,7 +5,7 @@
 -- Every span that ended counts, warm-up and what is in no model too, so this answers for programs in which nothing
 -- repeats, as well. Each level is told from the run that recorded the least below it, as deeper levels slow it. Own
 -- time leaves out what the spans inside took; on a device, where nothing nests, it is all of it. The share is of the
--- time from the run's first span to its last: what runs at once (threads, streams) can add up to more than the whole.
+-- own time of all spans of the level, those that are not shown too.
 -- @param batch integer - The batch size; by default the smallest that was recorded.
 -- @param level text - One level alone, such as kernel.
 -- @param top integer 10 How many names of each level, those with the most own time.
@@ -15,7 +15,7 @@
 -- @column name text Their name.
 -- @column calls count How many.
 -- @column own_ns ns Their own time.
--- @column share_pct pct Its share of the run's time.
+-- @column share_pct pct Its share of the own time of the level.
 -- @column total_ns ns Their time, with what ran inside them.
 -- @column median_ns ns Median of one.
 -- @column max_ns ns The longest.
@@ -28,14 +28,12 @@ chosen AS (
   SELECT r.run_id, t.level FROM recorded r JOIN told t USING (run_id)
   WHERE r.batch = coalesce($batch, (SELECT min(batch) FROM recorded))
     AND ($level IS NULL OR t.level = level_number($level))
-  QUALIFY row_number() OVER (PARTITION BY t.level ORDER BY r.deepest, r.run_id) = 1),
-length AS (
-  SELECT run_id, max(start_ns + duration_ns) - min(start_ns) AS length_ns FROM span WHERE NOT is_open GROUP BY run_id)
+  QUALIFY row_number() OVER (PARTITION BY t.level ORDER BY r.deepest, r.run_id) = 1)
 SELECT level_name(level) AS level, type, name, count(*) AS calls,
   sum(CASE WHEN device IS NULL THEN self_ns ELSE duration_ns END) AS own_ns,
-  pct(own_ns, any_value(length_ns)) AS share_pct, sum(duration_ns) AS total_ns, median(duration_ns) AS median_ns,
-  max(duration_ns) AS max_ns
-FROM span JOIN chosen USING (run_id, level) JOIN length USING (run_id)
+  pct(own_ns, sum(own_ns) OVER (PARTITION BY span.level)) AS share_pct, sum(duration_ns) AS total_ns,
+  median(duration_ns) AS median_ns, max(duration_ns) AS max_ns
+FROM span JOIN chosen USING (run_id, level)
 WHERE NOT is_open
 GROUP BY span.level, type, name
 QUALIFY row_number() OVER (PARTITION BY span.level ORDER BY own_ns DESC, name) <= $top

@@ -1,6 +1,7 @@
 // The adapter `opencv_dnn`: models of Caffe, Darknet, Torch 7, TensorFlow (frozen graphs) and ONNX,
-// by OpenCV's module dnn on the CPU. Files in opencv_dnn/: files (which belong together), network
-// (a model, opened), regions (when its layers ran), layers (what is known of them).
+// by OpenCV's module dnn on the CPU or an OpenCL device. Files in opencv_dnn/: files (which belong
+// together), network (a model, opened), regions (when its layers ran), layers (what is known of
+// them).
 //
 // OpenCV times every layer in every run and cannot be told not to (two clock reads each): runs
 // without the level layer pay it, too, as every user of OpenCV does. With that level, run() also
@@ -44,6 +45,7 @@ struct xsp_model : xsp::AdapterModel {
 
 namespace {
 
+constexpr const char* kOpenclDevice = "opencl:0";
 constexpr size_t kSpansPerDrain = 10'000;
 constexpr uint64_t kIntervalsMax = 4'000'000;  // 64 MB
 
@@ -51,7 +53,9 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   return guarded(host, [&] {
     static const std::string version = cv::getVersionString();
     static const std::string path = adapter::library_path();
-    xsp::fill(probe, xsp_probe{0, version.c_str(), path.c_str(), "cpu",
+    // Whether there is a device is asked when one is wanted: asking starts the OpenCL loader.
+    static const char* const devices = adapter::has_opencl() ? "cpu,opencl" : "cpu";
+    xsp::fill(probe, xsp_probe{0, version.c_str(), path.c_str(), devices,
                                ".prototxt,.caffemodel,.cfg,.weights,.t7,.net,.onnx"});
     return XSP_OK;
   });
@@ -79,10 +83,10 @@ xsp_status in_opencv(xsp_model* model, const char* what, xsp_status status, Call
 }
 
 xsp_status check_device(const xsp_host* host, const char* device, const adapter::Options& options) {
-  if (std::strcmp(device, "cpu") != 0) {
+  if (std::strcmp(device, "cpu") != 0 && std::strcmp(device, kOpenclDevice) != 0) {
     return fail(host, XSP_NOT_AVAILABLE,
                 std::string("device '") + device +
-                    "': this OpenCV runs on the CPU: use --device cpu, or --option target=opencl");
+                    "': this OpenCV has none of the kind: use --device cpu or --device opencl");
   }
   if (!options.opencl) return XSP_OK;
   const auto targets = cv::dnn::getAvailableTargets(cv::dnn::DNN_BACKEND_OPENCV);
@@ -90,7 +94,7 @@ xsp_status check_device(const xsp_host* host, const char* device, const adapter:
     return XSP_OK;
   }
   return fail(host, XSP_NOT_AVAILABLE,
-              "option 'target': OpenCV finds no OpenCL device: install a driver, such as "
+              "device 'opencl': OpenCV finds none: install a driver, such as "
               "pocl-opencl-icd; of one that is no GPU set OPENCV_OPENCL_DEVICE=:CPU: and "
               "OPENCV_DNN_OPENCL_ALLOW_ALL_DEVICES=1");
 }
@@ -101,6 +105,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     adapter::Options options;
     const std::string why = adapter::parse_options(whole, &options);
     if (!why.empty()) return fail(host, XSP_FAILED, why);
+    options.opencl = options.opencl || std::strcmp(whole.device, kOpenclDevice) == 0;
     xsp_status status = check_device(host, whole.device, options);
     if (status != XSP_OK) return status;
     if (whole.threads > 0) cv::setNumThreads(static_cast<int>(whole.threads));

@@ -238,6 +238,13 @@ std::string library_path() {
   return std::filesystem::canonical(info.dli_fname, error).string();
 }
 
+bool has_opencl() {
+  const std::string text = cv::getBuildInformation();
+  const size_t at = text.find("OpenCL:");
+  const size_t value = at == std::string::npos ? at : text.find_first_not_of(" ", at + 7);
+  return value != std::string::npos && text.compare(value, 3, "YES") == 0;
+}
+
 // An importer's text holds that of the exception which stopped it:
 //   > Node [Conv]:(a) parse error: OpenCV(4.6.0) ./a.cpp:106: error: (-5:Bad argument) why
 //   in function 'f' >

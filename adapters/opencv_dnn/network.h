@@ -37,6 +37,9 @@ xsp_status open_network(const xsp_host* host, const std::string& path, const Opt
 // The file of libopencv_dnn.
 std::string library_path();
 
+// Was it built with OpenCL?
+bool has_opencl();
+
 // What OpenCV threw, on one line, without its source location.
 std::string condensed(const cv::Exception& error);
 

@@ -189,7 +189,8 @@ Status plan_request(const Options& options, const evaluate::Probe& framework,
                     const std::atomic<int>& stop, evaluate::Request* request) {
   const evaluate::Gpu gpu = evaluate::find_gpu();
   std::string& device = request->worker.device;
-  if (options.device.empty()) device = evaluate::default_device(framework, gpu);
+  if (options.device.empty())
+    device = evaluate::default_device(framework, gpu, request->worker.options);
   XSP_CHECK_OK(evaluate::check_device(device, gpu));
   const auto collectors = evaluate::probe_collectors(installation, device, stop);
   evaluate::Capabilities capabilities = evaluate::capabilities_of(collectors, device, gpu);
@@ -406,8 +407,9 @@ void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->required();
   verb->add_option("--framework", options->framework,
                    "What runs it: a name of 'xsp doctor'; else by the file's ending");
-  verb->add_option("--device", options->device,
-                   "cpu, cuda or cuda:N; else cuda if machine and framework have it, else cpu");
+  verb->add_option(
+      "--device", options->device,
+      "cpu, cuda, cuda:N or opencl; else cuda if machine and framework have it, else cpu");
   verb->add_option("--batch", options->batch, "Batch sizes: 1,2,4; else the model's own");
   verb->add_option("--levels", options->levels,
                    "Levels: model,layer,library,api,kernel, or all; else model,layer, and on a GPU "

@@ -8,10 +8,14 @@ namespace xsp::evaluate {
 namespace {
 
 constexpr const char* kEnergy = "energy";
+constexpr const char* kTargetOption = "target";
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
+
+// "cuda" of "cuda:1".
+std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
 Pace pace_of(int counting) {
   switch (counting) {
@@ -31,12 +35,17 @@ void add_text(std::string* text, const std::string& more) {
 
 }  // namespace
 
-std::string default_device(const Probe& framework, const Gpu& gpu) {
+std::string default_device(const Probe& framework, const Gpu& gpu,
+                           const std::vector<std::pair<std::string, std::string>>& options) {
+  for (const auto& [key, value] : options) {
+    if (key != kTargetOption || !contains(framework.devices, value)) continue;
+    if (const auto device = parse_device(value); device.ok()) return *device;
+  }
   return gpu.count > 0 && contains(framework.devices, "cuda") ? "cuda:0" : "cpu";
 }
 
 Status check_device(const std::string& device, const Gpu& gpu) {
-  if (device == "cpu") return Ok{};
+  if (kind_of(device) != "cuda") return Ok{};  // of another device its adapter knows
   if (gpu.count == 0) return not_available("--device " + device + ": " + gpu.reason);
   const size_t colon = device.find(':');
   if (std::stoul(device.substr(colon + 1)) < static_cast<unsigned long>(gpu.count)) return Ok{};
@@ -52,9 +61,10 @@ std::string why_no_level(const std::string& level, const std::vector<Collector>&
   for (const Collector& collector : collectors) {
     if (!collector.probe.ok() || !contains(collector.probe->levels, level)) continue;
     if (collector.probe->unavailable.empty()) return {};
-    reason = collector.probe->unavailable;
+    const std::string& watched = collector.probe->device;
+    if (watched.empty() || watched == kind_of(device)) reason = collector.probe->unavailable;
   }
-  if (gpu.count == 0) return gpu.reason;
+  if (kind_of(device) != "opencl" && gpu.count == 0) return gpu.reason;
   if (device == "cpu") return "no GPU: the model runs on the CPU";
   return reason.empty() ? "no collector of this build records it" : reason;
 }
@@ -75,7 +85,7 @@ Capabilities capabilities_of(const std::vector<Collector>& collectors, const std
     const CollectorProbe& probe = *collector.probe;
     if (!probe.unavailable.empty()) {
       // Of another device's collectors there is nothing to say.
-      const bool is_ours = probe.device == device.substr(0, device.find(':'));
+      const bool is_ours = probe.device == kind_of(device);
       if (is_ours) add_text(&capabilities.no_counters, probe.name + ": " + probe.unavailable);
       continue;
     }

@@ -11,9 +11,11 @@
 
 namespace xsp::evaluate {
 
-// The device that a model runs on unless the user says: the first GPU, if the machine has one and
-// the framework can use it; else "cpu".
-std::string default_device(const Probe& framework, const Gpu& gpu);
+// The device that a model runs on unless the user says: what the adapter's option `target` names,
+// if the framework has such a device, else the first GPU, if the machine has one and the framework
+// can use it; else "cpu".
+std::string default_device(const Probe& framework, const Gpu& gpu,
+                           const std::vector<std::pair<std::string, std::string>>& options);
 
 // Fails if there is no such device here.
 Status check_device(const std::string& device, const Gpu& gpu);

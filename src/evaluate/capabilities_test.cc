@@ -25,12 +25,20 @@ std::vector<Collector> collectors(const std::string& no_cupti) {
 
 TEST(Capabilities, TheGpuIsTheDefaultIfMachineAndFrameworkHaveIt) {
   const Probe both{"torch", "2", "", {"cpu", "cuda"}, {}}, cpu{"onnxruntime", "1", "", {"cpu"}, {}};
-  EXPECT_EQ(default_device(both, kOneGpu), "cuda:0");
-  EXPECT_EQ(default_device(both, kNone), "cpu");
-  EXPECT_EQ(default_device(cpu, kOneGpu), "cpu");
+  EXPECT_EQ(default_device(both, kOneGpu, {}), "cuda:0");
+  EXPECT_EQ(default_device(both, kNone, {}), "cpu");
+  EXPECT_EQ(default_device(cpu, kOneGpu, {}), "cpu");
+}
+
+TEST(Capabilities, TheAdaptersOptionNamesADeviceThatItsFrameworkHas) {
+  const Probe opencv{"opencv_dnn", "4", "", {"cpu", "opencl"}, {}};
+  EXPECT_EQ(default_device(opencv, kNone, {{"fusion", "0"}, {"target", "opencl"}}), "opencl:0");
+  EXPECT_EQ(default_device(opencv, kOneGpu, {{"target", "opencl"}}), "opencl:0");
+  EXPECT_EQ(default_device(opencv, kNone, {{"target", "abacus"}}), "cpu");
 }
 
 TEST(Capabilities, ADeviceThatIsNotThereIsRefused) {
+  EXPECT_TRUE(check_device("opencl:0", kNone).ok());
   EXPECT_TRUE(check_device("cpu", kNone).ok());
   EXPECT_TRUE(check_device("cuda:0", kOneGpu).ok());
   EXPECT_EQ(check_device("cuda:1", kOneGpu).error().code, Code::kNotAvailable);
@@ -54,6 +62,16 @@ TEST(Capabilities, ACollectorThatCannotSaysWhy) {
   EXPECT_EQ(some.no_levels.at("kernel"), "CUPTI: not found");
   EXPECT_NE(some.no_counters.find("CUPTI: not found"), std::string::npos);
   EXPECT_EQ(some.offers.size(), 1u);
+}
+
+TEST(Capabilities, CollectorsOfOtherDevicesGiveNoReason) {
+  std::vector<Collector> all = collectors("CUPTI: not found");
+  all.push_back({"opencl", "opencl.so",
+                 CollectorProbe{"opencl", {"api", "kernel"}, {}, "", "opencl", 0, "no driver"}});
+  EXPECT_EQ(capabilities_of(all, "cuda:0", kOneGpu).no_levels.at("kernel"), "CUPTI: not found");
+  EXPECT_EQ(capabilities_of(all, "opencl:0", kNone).no_levels.at("kernel"), "no driver");
+  EXPECT_EQ(levels_text(capabilities_of(all, "opencl:0", kNone).default_levels),
+            "model,layer,api,kernel");
 }
 
 TEST(Capabilities, ARunOnTheProcessorHasNothingOfTheGpu) {

@@ -93,6 +93,7 @@ Result<std::vector<std::string>> parse_counters(std::string_view text) {
 Result<std::string> parse_device(std::string_view text) {
   if (text == "cpu") return std::string(text);
   if (text == "cuda") return std::string("cuda:0");
+  if (text == "opencl" || text == "opencl:0") return std::string("opencl:0");
   constexpr std::string_view kPrefix = "cuda:";
   unsigned number = 0;
   const char* end = text.data() + text.size();
@@ -100,7 +101,8 @@ Result<std::string> parse_device(std::string_view text) {
     const auto [last, error] = std::from_chars(text.data() + kPrefix.size(), end, number);
     if (error == std::errc() && last == end) return std::string(kPrefix) + std::to_string(number);
   }
-  return usage("--device: '" + std::string(text) + "' is not a device: say cpu, cuda or cuda:N");
+  return usage("--device: '" + std::string(text) +
+               "' is not a device: say cpu, cuda, cuda:N or opencl");
 }
 
 namespace {

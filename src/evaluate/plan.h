@@ -31,7 +31,8 @@ Result<uint32_t> parse_levels(std::string_view text);
 Result<std::vector<int>> parse_batches(std::string_view text);
 // "none" (an empty list), "roofline", or names of counters.
 Result<std::vector<std::string>> parse_counters(std::string_view text);
-// "cpu" or "cuda:N"; "cuda" is "cuda:0".
+// "cpu", "cuda:N" or "opencl:0"; "cuda" is "cuda:0", "opencl" the one that the framework takes,
+// "opencl:0".
 Result<std::string> parse_device(std::string_view text);
 
 // How the inferences of a run follow each other; see xsp_counting in plugin.h.

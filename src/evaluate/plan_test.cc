@@ -110,8 +110,9 @@ TEST(Plan, DevicesHaveOneSpelling) {
   EXPECT_EQ(parse_device("cpu").value(), "cpu");
   EXPECT_EQ(parse_device("cuda").value(), "cuda:0");
   EXPECT_EQ(parse_device("cuda:12").value(), "cuda:12");
-  for (const char* bad :
-       {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1,2", "cuda:99999999999"}) {
+  EXPECT_EQ(parse_device("opencl").value(), "opencl:0");
+  for (const char* bad : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1,2", "cuda:99999999999",
+                          "opencl:", "opencl:1"}) {
     const auto device = parse_device(bad);
     ASSERT_FALSE(device.ok()) << bad;
     EXPECT_EQ(device.error().code, Code::kUsage) << bad;

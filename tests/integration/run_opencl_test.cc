@@ -1,4 +1,4 @@
-// xsp run of a program that uses an OpenCL device: PoCL's, which is the CPU.
+// xsp run and xsp profile of what uses an OpenCL device: PoCL's, which is the CPU.
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -62,6 +62,38 @@ TEST_F(RunOpenclTest, WithoutItsLevelsTheProgramIsLeftAlone) {
   const Finished finished = run({"run", "--levels", "model", "-o", "t.xsp", "--", "env"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(finished.out.find("OPENCL_LAYERS"), std::string::npos);
+}
+
+// OpenCV takes a device that is no GPU only if it is told to.
+TEST_F(RunOpenclTest, AModelsKernelsBelongToItsLayers) {
+  RunOptions options;
+  options.environment = {{"OPENCV_OPENCL_DEVICE", ":CPU:"},
+                         {"OPENCV_DNN_OPENCL_ALLOW_ALL_DEVICES", "1"}};
+  const Finished finished =
+      run({"profile", XSP_SOURCE_DIR "/tests/data/caffe/tiny.prototxt", "--option", "target=opencl",
+           "--levels", "model,layer,api,kernel", "--max-time", "1", "--no-peaks", "-o", "t.xsp"},
+          options);
+  if (finished.err.find("finds none") != std::string::npos) {
+    GTEST_SKIP() << "skipped: " << finished.err;
+  }
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto rows = query("t.xsp",
+                          "SELECT coalesce(l.name, 'none') || ' ' || p.name || ' ' || "
+                          "count(DISTINCT k.name) AS line FROM span k JOIN span p ON p.run_id = "
+                          "k.run_id AND p.span_id = k.parent_id AND p.level = 5 LEFT JOIN span l "
+                          "ON l.run_id = k.run_id AND l.span_id = k.layer_id WHERE k.level = 6 AND "
+                          "k.iteration >= 0 GROUP BY l.name, p.name ORDER BY 1");
+  std::vector<std::string> lines;
+  for (const auto& row : rows) lines.push_back(row["line"]);
+  // What no layer did is the reading of the results.
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       "conv1 clEnqueueNDRangeKernel 1", "fc clEnqueueNDRangeKernel 3",
+                       "none clEnqueueReadBuffer 1", "pool clEnqueueNDRangeKernel 1",
+                       "prob clEnqueueNDRangeKernel 4"}));
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 6 AND iteration >= 0"),
+            scalar("t.xsp", "SELECT 10 * iterations FROM run WHERE levels LIKE '%kernel'"));
+  EXPECT_EQ(scalar("t.xsp", "SELECT DISTINCT device FROM run"), "opencl:0");
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM loss"), 0);
 }
 
 }  // namespace

@@ -68,6 +68,11 @@ def constant_bytes(text):
     return sum(_bytes(_shapes(shape)) for shape in _CONSTANT.findall(text))
 
 
+def has_loop(text):
+    """Does the module execute instructions more than once in a call?"""
+    return " while(" in text
+
+
 def module_id(proto):
     """The number of a serialized HloModuleProto (its field 5), by which profilers call the program."""
     at = 0

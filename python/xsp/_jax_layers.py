@@ -20,11 +20,13 @@ from . import _hlo, _native
 
 _LAYER = 3
 _READ_NS = 200_000_000  # a session is read and begun anew when it is as old as this
-# Within a call: where the process has grown by so much meanwhile (an instruction takes 0.5 kB, and
-# more while it is read), or when it is expected to hold so many instructions.
+# Within a call: where the process has grown by so much meanwhile (an instruction takes 0.4 kB, and 2 kB
+# more while it is read), or when it is expected to hold so many instructions. Where nothing loops, few
+# are executed, and it is the program that grows.
 _GROWTH_BYTES = 64 << 20
-_INSTRUCTIONS = 50_000
-_LOOK_S, _LONGEST_S = 0.05, 10.0
+_LOOP_GROWTH_BYTES = 16 << 20
+_INSTRUCTIONS = 25_000
+_LOOK_S, _SHORTEST_S, _LONGEST_S = 0.05, 0.005, 10.0
 _ANCHORS_MAX = 64  # as emit_xplane takes
 _CONSTANT_BYTES_MAX = 8 << 20
 _TEXT_BYTES_MAX = 256 << 20  # of all modules together
@@ -57,11 +59,14 @@ class _Programs:
         self._bytes = 0
         self._ranges = _Ranges()
         self.platforms = set()
+        self.growth_bytes = _GROWTH_BYTES
 
     def add(self, executable, platform):
         self.platforms.add(platform)
         for module in executable.hlo_modules():
             text = module.to_string()
+            if _hlo.has_loop(text):
+                self.growth_bytes = _LOOP_GROWTH_BYTES
             self._bytes += len(text)
             if self._bytes > _TEXT_BYTES_MAX:
                 return
@@ -228,10 +233,10 @@ class _Sessions:
         instructions. Those that run meanwhile are not recorded."""
         has_said, period_ns = False, _LONGEST_S * 1e9
         while not self._is_over:
-            time.sleep(_LOOK_S)
+            time.sleep(min(_LOOK_S, max(period_ns / 4e9, _SHORTEST_S)))
             age_ns = _native.now_ns() - self._start_ns
             grown = _resident_bytes() - self._resident
-            if self._session is None or (age_ns < period_ns and grown < _GROWTH_BYTES):
+            if self._session is None or (age_ns < period_ns and grown < self._programs.growth_bytes):
                 continue
             try:
                 with self._lock:

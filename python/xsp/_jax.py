@@ -45,9 +45,11 @@ class _Jitted:
 
 def _wait_for_results(jax):
     """Has calls on the CPU end with their results; JAX has the option since 0.4.31, and takes it from
-    no variable of the environment."""
-    if _ASYNC in jax.config.values:
-        jax.config.update(_ASYNC, False)
+    no variable of the environment. Whether that is a change."""
+    if not jax.config.values.get(_ASYNC):
+        return False
+    jax.config.update(_ASYNC, False)
+    return True
 
 
 def install(jax):
@@ -63,8 +65,7 @@ def install(jax):
 
     jax.jit = watched
     try:
-        _wait_for_results(jax)
-        _jax_layers.install(jax)
+        _jax_layers.install(jax, _wait_for_results(jax))
     except Exception as error:
         note = f"layers of jax {version} are not recorded: {type(error).__name__}: {error}"
         sys.stderr.write(f"xsp: {note}\n")

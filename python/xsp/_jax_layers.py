@@ -38,6 +38,12 @@ def note(text):
     _native.site_attribute(_native.site(1, "jax", "framework"), "collector_note.jax", text)
 
 
+_WAITING = (
+    "jax was kept from dispatching asynchronously on the CPU, so that a model lasts until its results are "
+    "there: a program that waits for something else meanwhile takes longer than alone"
+)
+
+
 def _give_up(why):
     text = f"layers of jax are not recorded from here on: {why}"
     sys.stderr.write(f"xsp: {text}\n")
@@ -135,7 +141,8 @@ class _Ranges:
 class _Sessions:
     """Our session of XLA's profiler."""
 
-    def __init__(self, jax, profiler):
+    def __init__(self, jax, profiler, is_waiting):
+        self._is_waiting = is_waiting
         self._annotation = jax.profiler.TraceAnnotation
         self._make = profiler.ProfilerSession
         self._options = profiler.ProfileOptions()
@@ -167,6 +174,9 @@ class _Sessions:
 
     def compiled(self, executable, platform):
         with self._lock:
+            if platform == "cpu" and self._is_waiting:
+                note(_WAITING)
+                self._is_waiting = False
             self._programs.add(executable, platform)
 
     def follow(self, is_wanted):
@@ -312,10 +322,10 @@ def _hear_of_compilations(sessions):
     setattr(compiler, name, compiled)
 
 
-def install(jax):
-    """Watches the programs of this JAX."""
+def install(jax, is_waiting):
+    """Watches the programs of this JAX, whose calls on the CPU we have made wait for their results."""
     global _sessions
-    sessions = _Sessions(jax, _profiler_of(jax))
+    sessions = _Sessions(jax, _profiler_of(jax), is_waiting)
     _hear_of_compilations(sessions)
     _native.follow_with(sessions.follow)
     atexit.register(sessions.end)

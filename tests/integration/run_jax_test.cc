@@ -59,6 +59,10 @@ TEST_F(RunJaxTest, InstructionsOfXlaAreLayersOfTheFunctionThatTheyWereMadeOf) {
             "for _ in range(4): y = steps(x)\n"
             "print(x.shape, float(x.sum()) > 0)\n");
   EXPECT_EQ(finished.out, "(64, 256) True\n");
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT count(*) FROM evaluation WHERE key LIKE 'note.%' AND value LIKE "
+                   "'jax was kept from dispatching asynchronously%'"),
+            1);
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2 AND name = 'net'"), 20);
   // The first call compiles, and is over before anything is known of XLA's program.
   const char* const kProducts =

@@ -124,22 +124,31 @@ class Package : public Program {
   std::vector<at::Tensor> results_;
 };
 
+// What the package says of itself; torch 2.9 tells it of an opened one alone.
+template <typename Loader>
+std::unordered_map<std::string, std::string> facts_of(const std::string& path) {
+  if constexpr (requires { Loader::load_metadata_from_package(path, "model"); }) {
+    return Loader::load_metadata_from_package(path, "model");
+  } else {
+    return Loader(path, "model", true).get_metadata();
+  }
+}
+
 Opened open_package(const std::string& path, c10::Device device, const Options& options) {
-  using Loader = torch::inductor::AOTIModelPackageLoader;
   if (!options.dtype.empty() || options.freeze || options.optimize_for_inference ||
       options.channels_last) {
     return refuse(XSP_FAILED, "options dtype, freeze, optimize_for_inference, channels_last: " +
                                   path + " is compiled already: choose them when exporting it");
   }
-  auto facts = Loader::load_metadata_from_package(path, "model");
+  // The package's own library asks for libtorch.so by name: it is found if it is loaded already.
+  (void)load_beside("libtorch.so");
+  auto facts = facts_of<torch::inductor::AOTIModelPackageLoader>(path);
   const std::string made_for = facts["AOTI_DEVICE_KEY"];
   const std::string wanted = device.is_cuda() ? "cuda" : "cpu";
   if (!made_for.empty() && made_for != wanted) {
     return refuse(XSP_NOT_AVAILABLE, path + ": compiled for " + made_for + ", not for " + wanted +
                                          ": use --device " + made_for);
   }
-  // The package's own library asks for libtorch.so by name: it is found if it is loaded already.
-  (void)load_beside("libtorch.so");
   return {std::make_unique<Package>(path, facts[kSignature], device), "", XSP_OK};
 }
 #else

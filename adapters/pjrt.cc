@@ -4,8 +4,10 @@
 //
 // XLA compiles the model when it is opened; run() executes it once and waits for the device. Layers
 // are the instructions of the program that XLA made, most of them fused of several layers of the
-// model, which they name. They come from the plugin's own profiler, which the plugin for CUDA has.
-// The one for the CPU has none: there, layers are not measured.
+// model, which they name. The plugin for CUDA tells them in two ways: as the host launches them, by
+// ranges of NVTX, which hold the calls and so the kernels; and as the device executed them, by its
+// own profiler, which takes CUPTI for itself (--option layers=device). The plugin for the CPU has
+// neither: there, layers are not measured.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +23,7 @@
 
 #include "adapters/pjrt/layers.h"
 #include "adapters/pjrt/plugin.h"
+#include "adapters/pjrt/ranges.h"
 #include "adapters/pjrt/session.h"
 #include "xsp/adapter_model.hpp"
 
@@ -41,6 +44,7 @@ constexpr uint64_t kEventsMax = 2'000'000;
 struct xsp_model : xsp::AdapterModel {
   Session session;
   std::optional<xsp::pjrt::Layers> layers;        // there if they are recorded
+  bool from_ranges = false;                       // they are, as the host launches them
   std::unique_ptr<xsp::pjrt::Profiler> profiler;  // on from the first run to flush()
   int64_t profile_start_ns = 0;
   std::vector<xsp::pjrt::Run> recorded;
@@ -86,9 +90,12 @@ xsp_status choose_plugin(const xsp_host* host, const xsp_open_options& options,
                 "device " + device + ": not available: XLA runs on cpu, cuda or cuda:0 here");
   }
   for (size_t i = 0; i < options.option_count; ++i) {
+    const std::string key = options.options[i].key, value = options.options[i].value;
+    if (key == "layers" && (value == "host" || value == "device")) continue;
     return fail(host, XSP_FAILED,
-                std::string("option ") + options.options[i].key +
-                    ": unknown: pjrt has none: XLA's own are set by XLA_FLAGS");
+                "option " + key + "=" + value +
+                    ": unknown: pjrt has layers=host and layers=device: XLA's own are set by "
+                    "XLA_FLAGS");
   }
   *chosen = &plugin(is_cpu ? "cpu" : "cuda");
   if ((*chosen)->absent.empty()) return XSP_OK;
@@ -112,20 +119,30 @@ xsp_status read_file(const xsp_host* host, const std::string& path, std::string*
   return XSP_OK;
 }
 
+bool wants_device_times(const xsp_open_options& options) {
+  for (size_t i = 0; i < options.option_count; ++i) {
+    if (std::strcmp(options.options[i].key, "layers") == 0) {
+      return std::strcmp(options.options[i].value, "device") == 0;
+    }
+  }
+  return false;
+}
+
 void record_layers(xsp_model* model, const xsp_open_options& options) {
   if ((options.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) == 0) return;
   const Plugin& chosen = *model->session.plugin();
-  if (chosen.profiler == nullptr) {
-    xsp::note(model->host, "layers: not measured: XLA's plugin for " + chosen.kind + " (" +
-                               chosen.version + ") has no profiler");
-    return;
-  }
+  const std::string not_measured = "layers: not measured";
+  const std::string whose = ": XLA's plugin for " + chosen.kind + " (" + chosen.version + ") ";
   constexpr uint32_t kDevice = XSP_LEVEL_BIT(XSP_LEVEL_API) | XSP_LEVEL_BIT(XSP_LEVEL_KERNEL);
-  if ((options.levels & kDevice) != 0) {
-    xsp::note(model->host,
-              "layers: not measured together with kernels: XLA's profiler and xsp's need CUPTI, "
-              "which serves one of them");
-    return;
+  // XLA has opened ranges by now, as it compiled the model.
+  if (xsp::pjrt::has_ranges() && !wants_device_times(options)) {
+    model->from_ranges = true;
+  } else if (chosen.profiler == nullptr) {
+    return xsp::note(model->host, not_measured + whose + "has no profiler");
+  } else if ((options.levels & kDevice) != 0) {
+    return xsp::note(model->host, not_measured +
+                                      " together with kernels: XLA's profiler and xsp's need "
+                                      "CUPTI, which serves one of them");
   }
   model->layers.emplace(model->session.take_program());
 }
@@ -180,11 +197,13 @@ xsp_status start_profiler(xsp_model* model) {
 xsp_status run(xsp_model* model) {
   if (!model->has_inputs) return no_inputs(*model);
   return guarded(model->host, [&] {
-    if (model->layers && model->profiler == nullptr) {
+    const bool is_profiled = model->layers && !model->from_ranges;
+    if (is_profiled && model->profiler == nullptr) {
       const xsp_status status = start_profiler(model);
       if (status != XSP_OK) return status;
     }
-    const int64_t start_ns = model->layers ? xsp_now_ns() : 0;
+    const int64_t start_ns = is_profiled ? xsp_now_ns() : 0;
+    const xsp::pjrt::RecordRanges record(model->from_ranges ? &*model->layers : nullptr);
     if (const Problem problem = model->session.run()) {
       const bool is_memory = problem.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
       return fail(
@@ -192,7 +211,7 @@ xsp_status run(xsp_model* model) {
           "run: " + problem.text +
               (is_memory ? ": export the model with a smaller batch" : ": export the model again"));
     }
-    if (model->layers) {
+    if (is_profiled) {
       model->recorded.push_back({start_ns, xsp_now_ns(), static_cast<uint32_t>(gettid())});
     }
     return XSP_OK;
@@ -230,7 +249,7 @@ xsp_status flush(xsp_model* model) {
 }
 
 uint64_t runs_max(xsp_model* model) {
-  if (!model->layers) return 0;
+  if (!model->layers || model->from_ranges) return 0;
   return std::max<uint64_t>(kEventsMax / (model->layers->program().instructions.size() + 1), 1);
 }
 

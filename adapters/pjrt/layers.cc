@@ -29,10 +29,10 @@ double bytes_of(const std::vector<Value>& values) {
 
 }  // namespace
 
-uint32_t Layers::site(const DeviceEvent& event) {
-  const std::string& name = event.hlo_op.empty() ? event.name : event.hlo_op;
-  const auto [place, is_new] = sites_.emplace(name, 0);
-  if (!is_new) return place->second;
+uint32_t Layers::site(std::string_view given) {
+  if (const auto known = sites_.find(given); known != sites_.end()) return known->second;
+  const std::string name(given);
+  const auto place = sites_.emplace(name, 0).first;
   const auto id = program_.by_name.find(name);
   if (id == program_.by_name.end()) {
     // A copy of results, or an instruction that was made later.
@@ -90,7 +90,7 @@ void Layers::emit(const std::vector<Run>& runs, std::vector<DeviceEvent> events,
       }
       xsp_complete_span span{};
       span.struct_size = sizeof span;
-      span.site_id = site(first);
+      span.site_id = site(first.hlo_op.empty() ? first.name : first.hlo_op);
       span.start_ns = std::max(first.start_ns, run.start_ns);
       span.duration_ns = std::max<int64_t>(std::min(end_ns, run.end_ns) - span.start_ns, 0);
       span.thread = lanes.thread(span.start_ns, span.start_ns + span.duration_ns);

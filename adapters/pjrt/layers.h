@@ -1,10 +1,13 @@
-// Layers: a span for every instruction of HLO that the device executed, from the start of the first
-// to the end of the last kernel that it has in a row on a stream.
+// Layers: the instructions of HLO, with what the program says of them. As the device executed them
+// by XLA's profiler: from the start of the first to the end of the last kernel that an instruction
+// has in a row on a stream. As the host launched them: adapters/pjrt/ranges.h.
 #ifndef XSP_ADAPTERS_PJRT_LAYERS_H_
 #define XSP_ADAPTERS_PJRT_LAYERS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -29,12 +32,16 @@ class Layers {
   // outside of all runs are left out.
   void emit(const std::vector<Run>& runs, std::vector<DeviceEvent> events,
             int64_t profile_start_ns);
+  // Of the instruction, with its facts; one thread at a time.
+  uint32_t site(std::string_view name);
 
  private:
-  uint32_t site(const DeviceEvent& event);
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
 
   Program program_;
-  std::unordered_map<std::string, uint32_t> sites_;
+  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> sites_;
 };
 
 }  // namespace xsp::pjrt

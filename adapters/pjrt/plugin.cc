@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "adapters/pjrt/ranges.h"
 #include "xsp/find_library.hpp"
 
 namespace xsp::pjrt {
@@ -25,6 +26,7 @@ Plugin load(const std::string& kind) {
   const bool is_cpu = kind == "cpu";
   // It reads this when it is loaded: what goes wrong is told by its calls.
   setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
+  if (!is_cpu) offer_ranges();
   const std::string package = is_cpu ? "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
                                      : "jax_plugins/xla_cuda*/xla_cuda_plugin.so";
   const FoundLibrary found =

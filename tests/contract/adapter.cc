@@ -38,7 +38,7 @@ Adapter::Adapter(const std::filesystem::path& path) : scratch_text_(scratch_.pat
   setenv("OMP_NUM_THREADS", "1", 0);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    ADD_FAILURE() << dlerror();
+    why_ = dlerror();
     return;
   }
   entry_ = static_cast<const xsp_adapter*>(dlsym(library, XSP_ADAPTER_SYMBOL));

@@ -26,7 +26,13 @@ class AdapterTest : public testing::TestWithParam<std::filesystem::path> {
   AdapterTest() : manifest_(read_manifest(GetParam())), adapter_(GetParam()) {}
 
   void SetUp() override {
-    ASSERT_NE(adapter_.entry(), nullptr);
+    if (adapter_.entry() == nullptr) {
+      // Of a tree that was built elsewhere, one may need a library that is not here.
+      const std::string why = adapter_.take_why();
+      ASSERT_TRUE(is_moved() && why.find("cannot open shared object file") != std::string::npos)
+          << why;
+      GTEST_SKIP() << "skipped: " << why;
+    }
     xsp_probe probe{};
     probe.struct_size = sizeof probe;
     if (adapter_->probe(adapter_.host(), &probe) == XSP_NOT_AVAILABLE) {

@@ -24,6 +24,7 @@ std::string located(const std::string& model) {
 
 std::filesystem::path bin_folder() { return moved("XSP_TEST_BIN", XSP_BIN_DIR); }
 std::filesystem::path source_folder() { return moved("XSP_TEST_SOURCE", XSP_SOURCE_DIR); }
+bool is_moved() { return !moved("XSP_TEST_BIN", "").empty(); }
 
 Manifest read_manifest(const std::filesystem::path& adapter) {
   Manifest manifest;

@@ -17,6 +17,7 @@ namespace xsp::contract {
 // since (tests/gpu/run.sh tests an installed xsp on another machine).
 std::filesystem::path bin_folder();
 std::filesystem::path source_folder();
+bool is_moved();
 
 struct Manifest {
   std::string model;

@@ -8,7 +8,7 @@
 #   --programs  the build's tests/gpu, which is not installed; contract_test lies in the folder above it
 #   --out     where evaluations, logs and the table go: a new folder below the current one by default
 #   STAGE     build collector counters conformance models measure batches sweep packages operators devices memory
-#             energy truth cost faults attach; all of them by default
+#             energy xla truth cost faults attach; all of them by default
 #
 # Without a GPU it says so and ends with 0. Exit status 1: a check failed.
 set -uo pipefail
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#stages[@]} -gt 0 ] || stages=(build collector counters conformance models measure batches sweep packages
-  operators devices memory energy truth cost faults attach)
+  operators devices memory energy xla truth cost faults attach)
 if ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no NVIDIA GPU on this machine (nvidia-smi -L finds none)"
   exit 0
@@ -119,11 +119,11 @@ stage_models() {
   done
 }
 
-# Every invariant of an evaluation, as one line.
+# invariants FILE [EXCEPT]: every invariant of an evaluation, as one line; but for those that match EXCEPT.
 invariants() {
-  local file=$1 offenders
-  offenders=$(xsp query "$file" "$(cat "$source_dir/tests/gpu/invariants.sql")" --format csv | awk -F, '$2 != 0' |
-    tail -n +2) || return 1
+  local file=$1 except=${2:-^$} offenders
+  offenders=$(xsp query "$file" "$(cat "$source_dir/tests/gpu/invariants.sql")" --format csv |
+    awk -F, -v except="$except" '$2 != 0 && $1 !~ except' | tail -n +2) || return 1
   if [ -n "$offenders" ]; then tr '\n' ';' <<<"$offenders"; return 1; fi
   echo "all hold"
 }
@@ -272,6 +272,39 @@ stage_energy() {
       printf \"%d layers %.3f J, the inference repeated %.3f J, as it runs %.3f J\\n\", NR - 1, layers, again, once
       exit NR < 20 || layers < 0.8 * again || layers > 1.2 * again }'"
   done
+}
+
+# The same models by XLA: layers and kernels in one hierarchy, as PyTorch's are; and XLA's own times of the layers.
+stage_xla() {
+  if [ -z "${XSP_PJRT_CUDA:-}" ]; then
+    XSP_PJRT_CUDA=$(python3 -c "import jax_plugins.xla_cuda13 as p
+print(list(p.__path__)[0] + '/xla_cuda_plugin.so')") 2>/dev/null
+    export XSP_PJRT_CUDA
+  fi
+  [ -e "$XSP_PJRT_CUDA" ] || { line skipped "XLA" "python3 has no jax-cuda13-pjrt"; return; }
+  local name file verdict options=(--device cuda --no-peaks --max-time "$seconds")
+  for name in resnet50 bert_base; do
+    file="$out/$name-xla.xsp"
+    check "build $name for XLA" "xla_build_$name" "$tree/bin/xsp" models build "$name" --format stablehlo -o "$models/$name.mlir"
+    check "profile $name by XLA" "xla_$name" "$tree/bin/xsp" profile "$models/$name.mlir" "${options[@]}" --levels all \
+      --counters none -o "$file"
+    # XLA lets kernels begin before the one ahead of them has ended (programmatic dependent launch).
+    verdict=$(invariants "$file" '^executions of a stream') && line ok "invariants $name by XLA" "$(summary "$file")" ||
+      line FAILED "invariants $name by XLA" "$verdict"
+  done
+  check "layers by XLA's profiler" xla_device "$tree/bin/xsp" profile "$models/resnet50.mlir" "${options[@]}" \
+    --levels model,layer --option layers=device --counters none -o "$out/resnet50-xla-device.xsp"
+  # Of the kernels and of XLA's own times of the same instructions, in processes that tuned themselves.
+  local kernels layers
+  kernels=$(value "$out/resnet50-xla.xsp" "SELECT median(ns) FROM (SELECT sum(duration_ns) AS ns FROM span
+    WHERE level = 6 AND type = 'kernel' AND iteration >= 0 GROUP BY run_id, iteration)")
+  layers=$(value "$out/resnet50-xla-device.xsp" "SELECT median(ns) FROM (SELECT sum(duration_ns) AS ns FROM span
+    WHERE level = 3 AND iteration >= 0 GROUP BY run_id, iteration)")
+  if awk -v a="$kernels" -v b="$layers" 'BEGIN { exit !(a > 0.9 * b && a < 1.1 * b) }'; then
+    line ok "kernels as XLA's profiler's" "$kernels and $layers ns in an inference"
+  else line FAILED "kernels as XLA's profiler's" "$kernels and $layers ns in an inference"; fi
+  [ ! -e "$out/resnet50.pt.xsp" ] || check "PyTorch against XLA" xla_diff "$tree/bin/xsp" diff \
+    "$out/resnet50.pt.xsp" "$out/resnet50-xla.xsp"
 }
 
 stage_truth() {

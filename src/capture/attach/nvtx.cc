@@ -8,12 +8,14 @@
 #include "base/keep_errno.h"
 #include "capture/annotate/open_layer.h"
 #include "capture/attach/attach.h"
-#include "capture/attach/nvtx_abi.h"
 #include "capture/attach/nvtx_names.h"
+#include "xsp/nvtx_abi.hpp"
 #include "xsp/xsp.h"
 
 namespace xsp::capture::nvtx {
 namespace {
+
+namespace abi = nvtx_abi;
 
 constexpr size_t kDepthMax = 128;     // of pushed ranges on a thread; those beyond are not recorded
 constexpr size_t kStartedMax = 1024;  // ranges that were started and have not ended
@@ -51,24 +53,24 @@ struct Said {
   Domain* domain = nullptr;
   uint32_t category = 0;
   const char* name = "";
-  const Event* event = nullptr;  // null: its name alone
+  const abi::Event* event = nullptr;  // null: its name alone
   char buffer[kNameBytesMax];
 };
 
-void say(Said* said, Domain* domain, const Event* event) {
+void say(Said* said, Domain* domain, const abi::Event* event) {
   said->domain = domain;
   said->event = event;
   if (event == nullptr) return;
   said->category = event->category;
   switch (event->message_type) {
-    case kMessageAscii:
+    case abi::kMessageAscii:
       said->name = event->message.ascii;
       break;
-    case kMessageUnicode:
+    case abi::kMessageUnicode:
       if (event->message.unicode != nullptr)
         said->name = narrow(event->message.unicode, said->buffer);
       break;
-    case kMessageRegistered:
+    case abi::kMessageRegistered:
       said->name = registered_text(event->message.registered);
       break;
     default:
@@ -78,7 +80,7 @@ void say(Said* said, Domain* domain, const Event* event) {
 }
 
 // False if the event has none.
-bool payload_of(const Event* event, xsp_value* value) {
+bool payload_of(const abi::Event* event, xsp_value* value) {
   static uint32_t key = 0;
   if (event == nullptr || event->payload_type == 0) return false;
   if (key == 0) key = xsp_intern_key("payload");
@@ -86,20 +88,20 @@ bool payload_of(const Event* event, xsp_value* value) {
   value->key = key;
   value->kind = XSP_VALUE_INT;
   switch (event->payload_type) {
-    case kPayloadUint64:
-    case kPayloadInt64:
+    case abi::kPayloadUint64:
+    case abi::kPayloadInt64:
       value->value.as_int = event->payload.as_int64;
       return true;
-    case kPayloadUint32:
+    case abi::kPayloadUint32:
       value->value.as_int = event->payload.as_uint32;
       return true;
-    case kPayloadInt32:
+    case abi::kPayloadInt32:
       value->value.as_int = event->payload.as_int32;
       return true;
-    case kPayloadDouble:
-    case kPayloadFloat:
+    case abi::kPayloadDouble:
+    case abi::kPayloadFloat:
       value->kind = XSP_VALUE_DOUBLE;
-      value->value.as_double = event->payload_type == kPayloadDouble
+      value->value.as_double = event->payload_type == abi::kPayloadDouble
                                    ? event->payload.as_double
                                    : static_cast<double>(event->payload.as_float);
       return true;
@@ -168,7 +170,7 @@ const char* open_program(uint32_t at) {
 
 int push(const Said& said) {
   const uint32_t at = stack.depth++;
-  if (at >= kDepthMax) return kNoDepth;
+  if (at >= kDepthMax) return abi::kNoDepth;
   Pushed* pushed = &stack.pushed[at];
   pushed->domain = said.domain;
   pushed->is_step = false;
@@ -201,7 +203,7 @@ int push(const Said& said) {
 int pop(const Domain* domain) {
   if (stack.depth > kDepthMax) {
     --stack.depth;
-    return kNoDepth;
+    return abi::kNoDepth;
   }
   for (uint32_t at = stack.depth; at-- > 0;) {
     if (stack.pushed[at].domain != domain) continue;
@@ -213,7 +215,7 @@ int pop(const Domain* domain) {
     --stack.depth;
     return depth;
   }
-  return kNoDepth;
+  return abi::kNoDepth;
 }
 
 void emit(uint32_t site, int64_t start_ns, uint32_t thread, const xsp_value* values, size_t count) {
@@ -283,51 +285,51 @@ void mark(const Said& said) {
 
 using Handle = Domain*;
 
-void on_mark(Handle domain, const Event* event) {
+void on_mark(Handle domain, const abi::Event* event) {
   Said said;
   say(&said, domain, event);
   mark(said);
 }
-int on_push(Handle domain, const Event* event) {
+int on_push(Handle domain, const abi::Event* event) {
   Said said;
   say(&said, domain, event);
   return push(said);
 }
-uint64_t on_start(Handle domain, const Event* event) {
+uint64_t on_start(Handle domain, const abi::Event* event) {
   Said said;
   say(&said, domain, event);
   return start(said);
 }
-void mark_ex(const Event* event) { on_mark(nullptr, event); }
-int push_ex(const Event* event) { return on_push(nullptr, event); }
-uint64_t start_ex(const Event* event) { return on_start(nullptr, event); }
+void mark_ex(const abi::Event* event) { on_mark(nullptr, event); }
+int push_ex(const abi::Event* event) { return on_push(nullptr, event); }
+uint64_t start_ex(const abi::Event* event) { return on_start(nullptr, event); }
 
 // With a name alone.
-Event event_of(const char* name) {
-  Event event = {};
-  event.message_type = kMessageAscii;
+abi::Event event_of(const char* name) {
+  abi::Event event = {};
+  event.message_type = abi::kMessageAscii;
   event.message.ascii = name;
   return event;
 }
-Event event_of(const wchar_t* name) {
-  Event event = {};
-  event.message_type = kMessageUnicode;
+abi::Event event_of(const wchar_t* name) {
+  abi::Event event = {};
+  event.message_type = abi::kMessageUnicode;
   event.message.unicode = name;
   return event;
 }
 template <typename Char>
 void mark_name(const Char* name) {
-  const Event event = event_of(name);
+  const abi::Event event = event_of(name);
   on_mark(nullptr, &event);
 }
 template <typename Char>
 int push_name(const Char* name) {
-  const Event event = event_of(name);
+  const abi::Event event = event_of(name);
   return on_push(nullptr, &event);
 }
 template <typename Char>
 uint64_t start_name(const Char* name) {
-  const Event event = event_of(name);
+  const abi::Event event = event_of(name);
   return on_start(nullptr, &event);
 }
 int pop_default() { return pop(nullptr); }
@@ -363,15 +365,15 @@ Handle domain_named(const Char* name) {
 
 struct Entry {
   uint32_t id;
-  Function function;
+  abi::Function function;
 };
 template <typename Signature>
 Entry entry(uint32_t id, Signature* function) {
-  return {id, reinterpret_cast<Function>(function)};
+  return {id, reinterpret_cast<abi::Function>(function)};
 }
 
-void attach(const Callbacks& callbacks, uint32_t module, const Entry* entries, size_t count) {
-  Table table = nullptr;
+void attach(const abi::Callbacks& callbacks, uint32_t module, const Entry* entries, size_t count) {
+  abi::Table table = nullptr;
   unsigned size = 0;
   if (callbacks.get_table(module, &table, &size) == 0 || table == nullptr) return;
   for (size_t i = 0; i < count; ++i) {
@@ -381,37 +383,37 @@ void attach(const Callbacks& callbacks, uint32_t module, const Entry* entries, s
   }
 }
 
-void attach_all(const Callbacks& callbacks) {
+void attach_all(const abi::Callbacks& callbacks) {
   const Entry core[] = {
-      entry(kMarkEx, mark_ex),
-      entry(kMarkA, mark_name<char>),
-      entry(kMarkW, mark_name<wchar_t>),
-      entry(kRangeStartEx, start_ex),
-      entry(kRangeStartA, start_name<char>),
-      entry(kRangeStartW, start_name<wchar_t>),
-      entry(kRangeEnd, end_range),
-      entry(kRangePushEx, push_ex),
-      entry(kRangePushA, push_name<char>),
-      entry(kRangePushW, push_name<wchar_t>),
-      entry(kRangePop, pop_default),
-      entry(kNameCategoryA, category_name<char>),
-      entry(kNameCategoryW, category_name<wchar_t>),
+      entry(abi::kMarkEx, mark_ex),
+      entry(abi::kMarkA, mark_name<char>),
+      entry(abi::kMarkW, mark_name<wchar_t>),
+      entry(abi::kRangeStartEx, start_ex),
+      entry(abi::kRangeStartA, start_name<char>),
+      entry(abi::kRangeStartW, start_name<wchar_t>),
+      entry(abi::kRangeEnd, end_range),
+      entry(abi::kRangePushEx, push_ex),
+      entry(abi::kRangePushA, push_name<char>),
+      entry(abi::kRangePushW, push_name<wchar_t>),
+      entry(abi::kRangePop, pop_default),
+      entry(abi::kNameCategoryA, category_name<char>),
+      entry(abi::kNameCategoryW, category_name<wchar_t>),
   };
   const Entry core2[] = {
-      entry(kDomainMarkEx, on_mark),
-      entry(kDomainRangeStartEx, on_start),
-      entry(kDomainRangeEnd, end_domain),
-      entry(kDomainRangePushEx, on_push),
-      entry(kDomainRangePop, pop_domain),
-      entry(kDomainNameCategoryA, domain_category<char>),
-      entry(kDomainNameCategoryW, domain_category<wchar_t>),
-      entry(kDomainRegisterStringA, string_of<char>),
-      entry(kDomainRegisterStringW, string_of<wchar_t>),
-      entry(kDomainCreateA, domain_named<char>),
-      entry(kDomainCreateW, domain_named<wchar_t>),
+      entry(abi::kDomainMarkEx, on_mark),
+      entry(abi::kDomainRangeStartEx, on_start),
+      entry(abi::kDomainRangeEnd, end_domain),
+      entry(abi::kDomainRangePushEx, on_push),
+      entry(abi::kDomainRangePop, pop_domain),
+      entry(abi::kDomainNameCategoryA, domain_category<char>),
+      entry(abi::kDomainNameCategoryW, domain_category<wchar_t>),
+      entry(abi::kDomainRegisterStringA, string_of<char>),
+      entry(abi::kDomainRegisterStringW, string_of<wchar_t>),
+      entry(abi::kDomainCreateA, domain_named<char>),
+      entry(abi::kDomainCreateW, domain_named<wchar_t>),
   };
-  attach(callbacks, kModuleCore, core, sizeof core / sizeof core[0]);
-  attach(callbacks, kModuleCore2, core2, sizeof core2 / sizeof core2[0]);
+  attach(callbacks, abi::kModuleCore, core, sizeof core / sizeof core[0]);
+  attach(callbacks, abi::kModuleCore2, core2, sizeof core2 / sizeof core2[0]);
 }
 
 }  // namespace
@@ -426,10 +428,11 @@ void xsp::capture::forget_ranges() {
 }
 
 // 1: the calls are ours; 0: there is nothing to do, and they cost nothing.
-extern "C" XSP_API int InitializeInjectionNvtx2(n::GetExportTable get) {
+extern "C" XSP_API int InitializeInjectionNvtx2(xsp::nvtx_abi::GetExportTable get) {
   if (get == nullptr || !xsp::capture::is_recording()) return 0;
-  const auto* callbacks = static_cast<const n::Callbacks*>(get(n::kCallbacksTable));
-  if (callbacks == nullptr || callbacks->struct_size < sizeof(n::Callbacks)) return 0;
+  const auto* callbacks =
+      static_cast<const xsp::nvtx_abi::Callbacks*>(get(xsp::nvtx_abi::kCallbacksTable));
+  if (callbacks == nullptr || callbacks->struct_size < sizeof(xsp::nvtx_abi::Callbacks)) return 0;
   n::attach_all(*callbacks);
   return 1;
 }

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/attach/nvtx_abi.h"
+#include "xsp/nvtx_abi.hpp"
 
-namespace abi = xsp::capture::nvtx;
+namespace abi = xsp::nvtx_abi;
 
 #define SAME(ours, theirs) \
   static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs)

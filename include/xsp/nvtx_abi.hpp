@@ -1,19 +1,20 @@
-// NVTX as a tool sees it: the part of version 3's binary interface that is used here, which has
-// been the same since 3.0 (2018) and is closed to change, as programs have it compiled in.
+// nvtx_abi.hpp: NVTX as a tool sees it: the part of version 3's binary interface that is used here,
+// which has been the same since 3.0 (2018) and is closed to change, as programs have it compiled
+// in.
 //
 // A program calls functions of a header; with its first call they load the library that
 // $NVTX_INJECTION64_PATH names and hand it a table of pointers to their function pointers, which
 // the tool sets. Every shared object that was compiled with the header has tables of its own. The
 // names and numbers are those of nvtx3/nvtxDetail/nvtxTypes.h and nvtx3/nvToolsExt.h; the header
 // itself is not used, so that xsp builds without it. A test compares the two.
-#ifndef XSP_CAPTURE_ATTACH_NVTX_ABI_H_
-#define XSP_CAPTURE_ATTACH_NVTX_ABI_H_
+#ifndef XSP_NVTX_ABI_HPP_
+#define XSP_NVTX_ABI_HPP_
 
 #include <stddef.h>
 #include <stdint.h>
 #include <wchar.h>
 
-namespace xsp::capture::nvtx {
+namespace xsp::nvtx_abi {
 
 // NvtxExportTableID, NvtxCallbackModule
 inline constexpr uint32_t kCallbacksTable = 1;
@@ -100,6 +101,6 @@ using GetExportTable = const void* (*)(uint32_t id);
 // What nvtxRangePush and nvtxRangePop return where there is no depth (NVTX_NO_PUSH_POP_TRACKING).
 inline constexpr int kNoDepth = -2;
 
-}  // namespace xsp::capture::nvtx
+}  // namespace xsp::nvtx_abi
 
-#endif  // XSP_CAPTURE_ATTACH_NVTX_ABI_H_
+#endif  // XSP_NVTX_ABI_HPP_

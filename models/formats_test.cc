@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -65,9 +66,16 @@ TEST(TensorFlowFormat, NodesAreUniqueAndReadWhatIsThere) {
     EXPECT_EQ(ops["Placeholder"], 1);
     EXPECT_EQ(ops["Transpose"], 1) << "the input alone";
     EXPECT_EQ(names.count("output"), 1u);
+    const auto& weights = builder.graph().initializers;
     for (const Node& node : builder.graph().nodes) {
       if (node.op_type == "Constant") continue;
       EXPECT_EQ(names.count(node.name), 1u) << node.name;
+      if (node.op_type != "Gemm") continue;
+      // As TensorFlow's own models have it: in x out.
+      const auto weight = std::find_if(weights.begin(), weights.end(), [&](const Tensor& tensor) {
+        return tensor.name == node.inputs[1];
+      });
+      EXPECT_EQ(converted->filters.count(static_cast<size_t>(weight - weights.begin())), 1u);
     }
   }
 }

@@ -12,8 +12,9 @@
 namespace xsp::models::tf {
 
 struct Converted {
-  std::vector<Piece> pieces;           // weights by the index of the graph's initializer
-  std::unordered_set<size_t> filters;  // of these weights: to be written height x width x in x out
+  std::vector<Piece> pieces;  // weights by the index of the graph's initializer
+  std::unordered_set<size_t>
+      filters;  // of these weights: to be written (height x width x) in x out
 };
 Result<Converted> convert(const Graph& graph);
 

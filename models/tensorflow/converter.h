@@ -57,6 +57,9 @@ class Converter {
   std::string image(const std::string& value) { return in_order(value, true); }
   std::string in_order(const std::string& value, bool channels_last);
   std::string write_constant(const std::string& value);
+  // A matrix of weights that is used once, with its axes exchanged, under its own name; false: it
+  // is none.
+  bool write_transposed(const std::string& value);
   // A small constant beside a node: "NODE/PART".
   std::string integers(const Node& node, const std::string& part, Type type,
                        const std::vector<int64_t>& values, bool is_scalar = false) {

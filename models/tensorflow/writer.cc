@@ -14,9 +14,11 @@ namespace {
 constexpr uint64_t kMessageBytesMax = (uint64_t{1} << 31) - 1;  // of protocol buffers
 
 // ONNX's order of a convolution's weights, out x in x height x width, as TensorFlow's: height x
-// width x in x out, or for a depthwise one, height x width x out (each of `in` 1).
+// width x in x out, or for a depthwise one, height x width x out (each of `in` 1). A matrix is such
+// a filter without height and width.
 void transpose_filter(const float* from, const std::vector<int64_t>& shape, float* to) {
-  const int64_t outs = shape[0], ins = shape[1], places = shape[2] * shape[3];
+  const int64_t outs = shape[0], ins = shape[1];
+  const int64_t places = shape.size() == 2 ? 1 : shape[2] * shape[3];
   for (int64_t out = 0; out < outs; ++out) {
     for (int64_t in = 0; in < ins; ++in) {
       for (int64_t place = 0; place < places; ++place) {

@@ -186,7 +186,7 @@ CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
     SELECT count(*) AS inferences FROM span
     WHERE run_id = (SELECT run_id FROM source) AND level = 2 AND depth = 0 AND iteration >= 0
       AND NOT is_open)
-  SELECT (SELECT run_id FROM source) AS run_id, chosen_batch(3, wanted_batch) AS batch, site.site_id,
+  SELECT (SELECT run_id FROM source) AS run_id, chosen_batch(3, wanted_batch) AS batch, site.site_id, first.parent_id,
     site.ordinal, first.depth, first.name, first.type, site.executions,
     site.executions / inferences AS per_inference,
     trimmed_ns * site.executions / inferences AS latency_ns,
@@ -195,7 +195,7 @@ CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
     min_ns, q[2] AS quartile1_ns, q[5] AS quartile3_ns, max_ns,
     CASE WHEN (SELECT on_device FROM source) THEN 'device' ELSE 'host' END AS time_of
   FROM site JOIN inner_part USING (site_id) CROSS JOIN inference
-    JOIN (SELECT span_id, depth, name, type FROM span WHERE run_id = (SELECT run_id FROM source)) first
+    JOIN (SELECT span_id, parent_id, depth, name, type FROM span WHERE run_id = (SELECT run_id FROM source)) first
       USING (span_id);
 
 -- One row for each layer: its counters, whether they hold for the site or were counted span by span.
@@ -332,7 +332,8 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('view _unsafe_view view_as reshape flatten unflatten squeeze squeeze_ unsqueeze unsqueeze_', 'none', 0, 'view'),
     ('transpose transpose_ permute t expand expand_as slice select narrow split split_with_sizes', 'none', 0, 'view'),
     ('chunk unbind detach alias as_strided dropout dropout_ feature_dropout size empty', 'none', 0, 'view'),
-    ('empty_like empty_strided', 'none', 0, 'view'),
+    ('empty_like empty_strided _reshape_alias as_strided_ resolve_conj resolve_neg unsafe_split', 'none', 0, 'view'),
+    ('unsafe_chunk tensor_split movedim swapaxes diagonal numpy_T mT mH unfold lift_fresh detach_', 'none', 0, 'view'),
     -- OpenCV's, which are Caffe's.
     ('Convolution', 'conv', 2, 'all'), ('Deconvolution', 'conv_transpose', 2, 'all'),
     ('InnerProduct', 'linear', 2, 'all'), ('Eltwise', 'each_input', 1, 'all'),
@@ -408,17 +409,58 @@ CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_typ
   WHEN 'gather' THEN 2 * tensor_bytes(o, output_types)
   ELSE tensor_bytes(i, input_types) + tensor_bytes(o, output_types) END;
 
--- layers() with what each computes and moves in one inference. `unknown` says what
--- is missing where they are NULL: the operator's formula, its shapes, or its element types.
+-- layers() with what each computes and moves in one inference.
+--
+-- Where layers nest (operators in operators, in modules), each flop and each byte is counted once, in the outermost
+-- layer whose operator and shapes tell them; views are looked through, as what is inside may copy. `flops_in` says
+-- where: 'itself'; 'outer': in the layer around it that has them, `cost_layer`; 'inner': in layers inside it, as those
+-- of a module, or of an operator without a formula that consists of others which compute. NULL: nowhere, and `unknown`
+-- says what is missing: the operator's formula, its shapes, or its element types (flops are known then). cost_ns is the
+-- time of what is counted here: nested layers included, where they are counted here; else the layer's own. A layer
+-- stands where it was first executed.
 CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
-  SELECT l.*, s.inputs, s.outputs, s.input_types,
-    per_inference * operator_flops(rule, factor, inputs, outputs) AS flops,
-    per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS bytes,
-    CASE WHEN operator IS NULL THEN 'operator' WHEN inputs IS NULL OR outputs IS NULL THEN 'shapes'
-         WHEN operator_flops(rule, factor, inputs, outputs) IS NULL THEN 'shapes'
-         WHEN operator_bytes(moves, inputs, outputs, input_types, output_types) IS NULL THEN 'types'
-         END AS unknown
-  FROM layers(wanted_batch) l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id)
-    -- Operators of a compiled package are called by C functions: aoti_torch_cuda_addmm_out.
-    LEFT JOIN operator_cost ON operator = regexp_replace(regexp_extract(l.type, '[^.:]*$'),
-      '^aoti_torch_(cpu|cuda|xpu|mps)_(.*?)(_v[0-9]+)?(_out)?$', '\2');
+  WITH RECURSIVE executed AS MATERIALIZED (
+    SELECT l.* EXCLUDE (parent_id), p.site_id AS outer_site
+    FROM layers(wanted_batch) l LEFT JOIN span p ON p.run_id = l.run_id AND p.span_id = l.parent_id AND p.level = 3),
+  around AS MATERIALIZED (SELECT DISTINCT outer_site AS site_id, true AS has_inner FROM executed),
+  layer AS MATERIALIZED (
+    SELECT l.*, s.inputs, s.outputs, s.input_types, operator, moves,
+      per_inference * operator_flops(rule, factor, inputs, outputs) AS own_flops,
+      per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS own_bytes
+    FROM executed l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id) LEFT JOIN around USING (site_id)
+      -- Operators of a compiled package are called by C functions: aoti_torch_cuda_addmm_out.
+      LEFT JOIN operator_cost ON operator = regexp_replace(regexp_extract(l.type, '[^.:]*$'),
+        '^aoti_torch_(cpu|cuda|xpu|mps)_(.*?)(_v[0-9]+)?(_out)?$', '\2')
+        -- A module of PyTorch's may have an operator's name, and is none.
+        AND (inputs IS NOT NULL OR has_inner IS NULL)),
+  -- From the outermost layers inwards: the layer around each that has its costs.
+  inwards AS (
+    SELECT site_id, CAST(NULL AS INTEGER) AS around,
+      CASE WHEN own_flops IS NOT NULL AND moves <> 'view' THEN site_id END AS inner_around
+    FROM layer WHERE outer_site IS NULL OR outer_site NOT IN (SELECT site_id FROM layer)
+    UNION
+    SELECT l.site_id, i.inner_around,
+      coalesce(i.inner_around, CASE WHEN own_flops IS NOT NULL AND moves <> 'view' THEN l.site_id END)
+    FROM layer l JOIN inwards i ON l.outer_site = i.site_id),
+  -- From those that count outwards: what is counted inside of each.
+  outwards AS (
+    SELECT l.site_id AS counted_site, l.outer_site AS site_id, own_flops FROM layer l JOIN inwards i USING (site_id)
+    WHERE i.around IS NULL AND own_flops IS NOT NULL AND l.outer_site IS NOT NULL
+    UNION
+    SELECT o.counted_site, l.outer_site, o.own_flops FROM outwards o JOIN layer l USING (site_id)
+    WHERE l.outer_site IS NOT NULL),
+  inside AS (SELECT site_id, sum(own_flops) AS inside_flops FROM outwards GROUP BY site_id),
+  placed AS (
+    SELECT l.*, CASE WHEN i.around IS NOT NULL THEN 'outer' WHEN own_flops IS NOT NULL THEN 'itself'
+        WHEN inside_flops > 0 OR (inside_flops IS NOT NULL AND NOT coalesce(contains(type, '::'), false))
+          THEN 'inner' END AS flops_in, i.around, inside_flops
+    FROM layer l LEFT JOIN inwards i USING (site_id) LEFT JOIN inside USING (site_id))
+  SELECT p.* EXCLUDE (outer_site, operator, moves, own_flops, own_bytes, around, inside_flops),
+    CASE WHEN p.flops_in = 'itself' THEN p.own_flops END AS flops,
+    CASE WHEN p.flops_in = 'itself' OR (p.flops_in IS NULL AND p.inside_flops IS NULL) THEN p.own_bytes END AS bytes,
+    CASE WHEN p.flops_in IN ('outer', 'inner') THEN NULL
+         WHEN p.operator IS NULL THEN 'operator' WHEN p.inputs IS NULL OR p.outputs IS NULL THEN 'shapes'
+         WHEN p.own_flops IS NULL THEN 'shapes' WHEN p.own_bytes IS NULL THEN 'types' END AS unknown,
+    coalesce(a.name, p.name) AS cost_layer,
+    CASE WHEN p.flops_in = 'itself' AND p.moves <> 'view' THEN p.latency_ns ELSE p.self_ns END AS cost_ns
+  FROM placed p LEFT JOIN layer a ON a.site_id = p.around;

@@ -7,7 +7,9 @@
 -- bandwidth; roof_pct is the least time that the ceilings allow over the time it took, so that it holds for layers
 -- without flops, too. Bytes are those of inputs and outputs: a layer whose data stays in the caches can exceed 100 %.
 -- On a GPU the latency is that of the layer's own kernels, from the kernel run, as the host's is that of launching
--- them: a layer that has none there has no roof. 16-bit types are held against the tensor cores, others against fp32.
+-- them: a layer that has none there has no roof. Where layers nest, the latency is that of what the flops stand for:
+-- with the layers inside it, where the flops are counted in the outermost that is known (those inside have no row).
+-- 16-bit types are held against the tensor cores, others against fp32.
 -- @needs layer,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view roofline title=layers_by_shapes x=intensity_flops_per_byte y=attained_flops_per_s label=label
@@ -20,7 +22,7 @@
 -- @column name text What the framework calls the layer.
 -- @column label text The layer in the model's own names, what was fused behind plus signs.
 -- @column type text Its operator.
--- @column latency_ns ns Trimmed mean of its latency in one inference, without nested layers; of its kernels' on a GPU.
+-- @column latency_ns ns Trimmed mean in one inference of what its flops stand for; of its kernels on a GPU.
 -- @column flops flops Analytic flops in one inference; empty: unknown.
 -- @column bytes bytes Analytic bytes in one inference; empty: unknown.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
@@ -37,13 +39,19 @@ WITH run_facts AS (
 kernel AS (
   SELECT layer AS name, sum(latency_ns) AS kernel_ns FROM kernels([chosen_batch(3, CAST($batch AS INTEGER))])
   WHERE layer IS NOT NULL GROUP BY layer),
+layer AS MATERIALIZED (FROM layer_costs(CAST($batch AS INTEGER))),
+-- Also of the layers inside it whose flops are counted in it.
+cost_kernel AS (
+  SELECT coalesce(cost_layer, k.name) AS name, sum(kernel_ns) AS kernel_ns FROM kernel k LEFT JOIN layer USING (name)
+  GROUP BY 1),
 cost AS (
-  SELECT c.* REPLACE (CASE WHEN is_gpu THEN kernel_ns ELSE self_ns END AS self_ns), CASE
+  SELECT c.* REPLACE (CASE WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS self_ns), CASE
       WHEN input_types[1] = 'float64' THEN 'fp64'
       WHEN input_types[1] = 'float16' THEN CASE WHEN is_gpu THEN 'fp16_tensor' ELSE 'fp16' END
       WHEN input_types[1] = 'bfloat16' THEN CASE WHEN is_gpu THEN 'bf16_tensor' ELSE 'bf16' END
       ELSE 'fp32' END AS precision
-  FROM layer_costs(CAST($batch AS INTEGER)) c LEFT JOIN kernel USING (name), run_facts),
+  FROM layer c LEFT JOIN cost_kernel USING (name), run_facts
+  WHERE c.flops_in IS DISTINCT FROM 'outer'),
 ceiling AS (
   SELECT precision, coalesce(g.value, peak_of(device, precision, 'flops_per_s', threads),
                              peak_of(device, 'fp32', 'flops_per_s', threads)) AS peak_flops_per_s,

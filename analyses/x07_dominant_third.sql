@@ -28,9 +28,10 @@
 -- @column counted_accesses_pct pct Share in the bytes that were counted.
 -- @column dominates text Of which figures this third has the largest share.
 WITH wanted AS (SELECT chosen_batch(3, CAST($batch AS INTEGER)) AS batch),
+layer AS MATERIALIZED (FROM layer_costs((SELECT batch FROM wanted))),
 outer_layer AS MATERIALIZED (
   SELECT *, (3 * (row_number() OVER (ORDER BY ordinal) - 1)) // count(*) OVER () AS third
-  FROM layer_costs((SELECT batch FROM wanted)) WHERE depth = 0),
+  FROM layer WHERE depth = 0),
 -- A nested layer, and its kernels, belong to the outermost layer that began last before it.
 own AS (
   SELECT name, sum(latency_ns) AS kernel_ns, sum(flops) AS counted_flops, sum(dram_bytes) AS counted_bytes FROM (
@@ -38,14 +39,19 @@ own AS (
   GROUP BY name),
 counted AS (
   SELECT o.third, sum(kernel_ns) AS kernel_ns, sum(counted_flops) AS counted_flops, sum(counted_bytes) AS counted_bytes
-  FROM (SELECT ordinal, own.* FROM layers((SELECT batch FROM wanted)) JOIN own USING (name)) l
+  FROM (SELECT ordinal, own.* FROM layer JOIN own USING (name)) l
     ASOF JOIN outer_layer o ON l.ordinal >= o.ordinal
   GROUP BY o.third),
+work AS (
+  SELECT o.third, sum(l.flops) AS flops, sum(l.bytes) AS accesses_bytes,
+    count(*) FILTER (l.flops_in IS NULL) AS unknown_layers
+  FROM layer l ASOF JOIN outer_layer o ON l.ordinal >= o.ordinal GROUP BY o.third),
 part AS (
   SELECT batch, third, count(*) AS layers, sum(latency_ns) AS latency_ns,
-    sum(coalesce(allocated_bytes, output_bytes)) AS memory_bytes, sum(flops) AS flops, sum(bytes) AS accesses_bytes,
-    count(*) - count(flops) AS unknown_layers
+    sum(coalesce(allocated_bytes, output_bytes)) AS memory_bytes, any_value(w.flops) AS flops,
+    any_value(w.accesses_bytes) AS accesses_bytes, any_value(w.unknown_layers) AS unknown_layers
   FROM outer_layer LEFT JOIN layer_counters((SELECT batch FROM wanted)) USING (site_id)
+    LEFT JOIN work w USING (third)
   GROUP BY batch, third)
 SELECT batch, ['beginning', 'middle', 'end'][third + 1] AS third, layers,
   latency_ns, pct(latency_ns, sum(latency_ns) OVER ()) AS latency_pct,

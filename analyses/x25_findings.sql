@@ -41,8 +41,8 @@ place AS (
 ceiling AS MATERIALIZED (FROM ceilings([chosen_layer_run((SELECT batch FROM wanted))], 'measured')),
 -- What each layer takes where it runs: its kernels on a GPU, else its own time.
 cost AS MATERIALIZED (
-  SELECT l.*, is_gpu, CASE WHEN is_gpu THEN kernel_ns ELSE self_ns END AS ns, kernel_ns, tensor_flops, counted_flops,
-    counted_bytes, coalesce(
+  SELECT l.*, is_gpu, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
+    kernel_ns, tensor_flops, counted_flops, counted_bytes, coalesce(
       CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE ceiling.name = concat(precision,
         CASE WHEN precision IN ('fp16', 'bf16') THEN '_tensor' ELSE '' END, '_flops_per_s')) END,
       peak_of(device, precision, 'flops_per_s', threads),
@@ -50,9 +50,10 @@ cost AS MATERIALIZED (
     coalesce(CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE name = 'memory_bytes_per_s') END,
              peak_of(device, 'memory', 'bytes_per_s', threads)) AS peak_bytes
   FROM layer l CROSS JOIN place LEFT JOIN (
-    SELECT layer AS name, sum(latency_ns) AS kernel_ns, sum(flops) AS counted_flops,
+    SELECT coalesce(cost_layer, layer) AS name, sum(fact.latency_ns) AS kernel_ns, sum(fact.flops) AS counted_flops,
       coalesce(sum(tensor_flops), 0) AS tensor_flops, sum(dram_bytes) AS counted_bytes
-    FROM fact WHERE layer IS NOT NULL GROUP BY layer) USING (name)),
+    FROM fact LEFT JOIN layer outer_layer ON outer_layer.name = fact.layer
+    WHERE layer IS NOT NULL GROUP BY 1) USING (name)),
 -- The least time in which the ceilings allow it: of each kernel that was counted, else of each layer by its shapes.
 part AS MATERIALIZED (
   SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,
@@ -122,8 +123,8 @@ between AS (
   FROM inference WHERE layers_ns IS NOT NULL HAVING count(*) > 0 AND NOT EXISTS (FROM fact)
     AND NOT (SELECT is_gpu FROM place)),
 on_host AS (
-  SELECT count(*) FILTER (self_ns > 2 * kernel_ns) AS layers, count(*) AS all_layers,
-    sum(self_ns - kernel_ns) FILTER (self_ns > 2 * kernel_ns) AS ns
+  SELECT count(*) FILTER (cost_ns > 2 * kernel_ns) AS layers, count(*) AS all_layers,
+    sum(cost_ns - kernel_ns) FILTER (cost_ns > 2 * kernel_ns) AS ns
   FROM cost WHERE kernel_ns > 0 AND time_of = 'host'),
 doubt AS (
   SELECT concat(count(*), ' of ', (SELECT count(*) FROM run), ' runs did not end well') AS what FROM run

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "arguments.h"
 #include "caller.h"
 #include "calls.h"
 #include "entering.h"
@@ -20,7 +21,15 @@ static uint32_t autograd_site; /* of a backward pass, on the threads of its engi
 
 static PyObject* enter(PyObject* self, PyObject* object) {
   (void)self;
-  return PyLong_FromLong(xsp_module_enter(object));
+  return PyLong_FromLong(xsp_module_enter(object, NULL, 0));
+}
+
+static PyObject* enter_with(PyObject* self, PyObject* args) {
+  (void)self;
+  PyObject* object = NULL;
+  PyObject* arguments[2];
+  if (!PyArg_ParseTuple(args, "OOO", &object, &arguments[0], &arguments[1])) return NULL;
+  return PyLong_FromLong(xsp_module_enter(object, arguments, 2));
 }
 
 static PyObject* leave(PyObject* self, PyObject* unused) {
@@ -146,10 +155,25 @@ static PyObject* caller(PyObject* self, PyObject* args) {
 static PyObject* observe(PyObject* self, PyObject* args) {
   (void)self;
   const char* library = NULL;
-  if (!PyArg_ParseTuple(args, "|z", &library)) return NULL;
-  const char* why = library != NULL ? xsp_observer_prepare(library) : xsp_observer_check();
+  PyObject* tensor_type = NULL;
+  PyObject* tensor = NULL;
+  unsigned long long addresses[XSP_EXAMPLES] = {0};
+  if (!PyArg_ParseTuple(args, "|sOOKKK", &library, &tensor_type, &tensor, &addresses[0],
+                        &addresses[1], &addresses[2])) {
+    return NULL;
+  }
+  const void* tensors[XSP_EXAMPLES];
+  for (size_t i = 0; i < XSP_EXAMPLES; ++i) tensors[i] = (const void*)(uintptr_t)addresses[i];
+  if (tensor != NULL) xsp_arguments_learn(tensor_type, tensor, tensors[0]);
+  const char* why = library != NULL ? xsp_observer_prepare(library, tensors) : xsp_observer_check();
   if (why == NULL) Py_RETURN_NONE;
   return PyUnicode_FromString(why);
+}
+
+static PyObject* observes_shapes(PyObject* self, PyObject* unused) {
+  (void)self;
+  (void)unused;
+  return PyBool_FromLong(xsp_observer_has_shapes());
 }
 
 static PyObject* now_ns(PyObject* self, PyObject* unused) {
@@ -298,6 +322,8 @@ static PyMethodDef methods[] = {
      "enter(module) -> 0: not recorded; 1: leave() is to be called; 2, 3, 4: it is the outermost "
      "of\n"
      "its thread, leave_model() is to be called with this; 2: set_batch may be called."},
+    {"enter_with", enter_with, METH_VARARGS,
+     "enter_with(module, arguments, named) -> as enter, of a module of torch's."},
     {"leave", leave, METH_NOARGS, "leave(): the innermost call that is open on this thread ends."},
     {"leave_model", leave_model, METH_O, "leave_model(entered): the outermost module has ended."},
     {"set_batch", set_batch, METH_VARARGS, "set_batch(n): of the model that was just entered."},
@@ -324,9 +350,12 @@ static PyMethodDef methods[] = {
     {"name_with", name_with, METH_O,
      "name_with(function): what is called with a module that is not known yet."},
     {"observe", observe, METH_VARARGS,
-     "observe(library): looks at the operators that this thread calls now, to understand what\n"
-     "libtorch_cpu tells of them. observe(): understands it, and observes operators from now on.\n"
+     "observe(library, tensor, tensor, tensor): looks at the operators that this thread calls "
+     "now,\n"
+     "to understand what libtorch_cpu tells of them (see observer.h; addresses, 0: not known).\n"
+     "observe(): understands it, and observes operators from now on.\n"
      "Both return None, or why it cannot be done."},
+    {"observes_shapes", observes_shapes, METH_NOARGS, "observes_shapes() -> bool"},
     {"now_ns", now_ns, METH_NOARGS, "now_ns() -> the trace's clock, as UNIX time."},
     {"emit", emit, METH_VARARGS, "emit(site, start_ns): a span from then until now."},
     {"emit_xplane", emit_xplane, METH_VARARGS,

@@ -89,12 +89,12 @@ def _note_batch(args, kwargs):
 
 def _in_python(call, is_compiling, note):
     """What takes the place of this call, as a function that torch.compile can trace."""
-    enter, leave, leave_model = _native.enter, _native.leave, _native.leave_model
+    enter, leave, leave_model = _native.enter_with, _native.leave, _native.leave_model
 
     def __call__(self, *args, **kwargs):
         if is_compiling():
             return call(self, *args, **kwargs)
-        entered = enter(self)
+        entered = enter(self, args, kwargs)
         if not entered:
             return call(self, *args, **kwargs)
         try:
@@ -163,16 +163,25 @@ def _observe_operators(torch):
     library = _library_of()
     if library is None:
         return "its library was not found"
-    why = _native.observe(library)
-    if why is not None:
-        return why
-    try:
-        with torch.enable_grad():
-            value = torch.ones(1, device="cpu", requires_grad=True)
-            for _ in range(3):
-                value = torch.exp(value)
-    finally:
-        why = _native.observe()
+    with torch.enable_grad():
+        examples = [
+            torch.ones(shape, dtype=kind, device="cpu", requires_grad=True)
+            for shape, kind in (
+                ((2, 3, 4, 5), torch.float32),
+                ((7, 6), torch.float64),
+                ((3,), torch.bfloat16),
+            )
+        ]
+        addresses = (getattr(one, "_cdata", 0) for one in examples)
+        why = _native.observe(library, torch.Tensor, examples[0], *addresses)
+        if why is not None:
+            return why
+        try:
+            for one in examples:
+                torch.exp(one)
+            torch.cat([examples[0], examples[0]])
+        finally:
+            why = _native.observe()
     return why
 
 

@@ -35,12 +35,17 @@ static void note_arguments(Caller* caller, PyObject* const* args, size_t count, 
   Py_XDECREF(done);
 }
 
+/* Of the arguments behind the module: those with names follow the others. */
+static size_t count_of(size_t positional, PyObject* names) {
+  return positional - 1 + (names == NULL ? 0 : (size_t)PyTuple_Size(names));
+}
+
 static PyObject* call_module(PyObject* callable, PyObject* const* args, size_t count,
                              PyObject* names) {
   Caller* caller = (Caller*)callable;
   const size_t positional = count & ~MAY_CHANGE_BEFORE;
   if (positional == 0) return vectorcall(caller->call, args, count, names);
-  const int entered = xsp_module_enter(args[0]);
+  const int entered = xsp_module_enter(args[0], args + 1, count_of(positional, names));
   if (entered == XSP_IS_MODEL) note_arguments(caller, args, positional, names);
   PyObject* result = vectorcall(caller->call, args, count, names);
   xsp_module_leave(entered);

@@ -2,7 +2,6 @@
 #include "calls.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -11,15 +10,7 @@
 #include "xsp/plugin.h"
 
 #define DEPTH_MAX 1024u
-#define CACHE_SIZE 16384u         /* a power of two */
-#define TABLE_SIZE_MAX (1u << 18) /* of the sites that all threads know; a power of two */
 #define OWNERS_MAX (1u << 18)
-#define PATH_BYTES_MAX 1024
-
-typedef struct Known {
-  uint64_t hash; /* 0: empty */
-  uint32_t site;
-} Known;
 
 /* Never freed: a range may be closed by another thread after its own has gone. Threads that come
  * later take the blocks of those that have. */
@@ -30,9 +21,11 @@ typedef struct Thread {
   int64_t busy_from_ns; /* see xsp_thread_is_busy; 0: it is not */
   int64_t busy_until_ns;
   uint32_t depth;
+  uint32_t outer_calls; /* of no other call, since the position below was set */
+  uint64_t position;
   uint32_t instances;
   Call calls[DEPTH_MAX];
-  Known cache[CACHE_SIZE];
+  KnownSite sites[XSP_KNOWN_SITES];
 } Thread;
 
 typedef struct Owner {
@@ -53,8 +46,6 @@ static Thread* threads;
 static uint32_t thread_count;
 static Owner* owners;
 static uint32_t owner_count;
-static Known* table;
-static uint32_t table_used;
 
 /* ---- Threads ---- */
 
@@ -92,7 +83,8 @@ static Thread* take_thread(void) {
   for (uint32_t i = 0; i < DEPTH_MAX && thread->calls[i].table == NULL; ++i) {
     thread->calls[i].table = call_table;
   }
-  thread->depth = 0;
+  thread->depth = thread->outer_calls = 0;
+  thread->position = 0;
   thread->id = (uint32_t)syscall(SYS_gettid);
   if (is_known) pthread_setspecific(thread_end, thread);
   return here = thread;
@@ -102,14 +94,40 @@ static inline Thread* this_thread(void) { return here != NULL ? here : take_thre
 
 /* ---- Calls ---- */
 
+static uint64_t inner_position(uint64_t position, uint32_t number) {
+  if (position == 0) return 0;
+  position = (position ^ number) * 0xd6e8feb86659fd93u;
+  return (position ^ position >> 32) | 1u;
+}
+
+uint64_t xsp_call_next_position(void) {
+  const Thread* thread = here;
+  if (thread == NULL) return 0;
+  if (thread->depth == 0) return inner_position(thread->position, thread->outer_calls);
+  const Call* around = &thread->calls[thread->depth - 1];
+  return inner_position(around->position, around->inner_calls);
+}
+
+void xsp_call_positions_from(uint64_t position) {
+  Thread* thread = this_thread();
+  if (thread == NULL) return;
+  thread->position = position;
+  thread->outer_calls = 0;
+}
+
 Call* xsp_call_open(uint32_t level, uint32_t site_id, uint32_t owner) {
   Thread* thread = this_thread();
   if (thread == NULL || thread->depth == DEPTH_MAX) return NULL;
+  const uint64_t position = xsp_call_next_position();
+  ++*(thread->depth == 0 ? &thread->outer_calls : &thread->calls[thread->depth - 1].inner_calls);
   Call* call = &thread->calls[thread->depth++];
   xsp_site site = {NULL, NULL, level, site_id};
   call->level = level;
   call->instance = ++thread->instances;
   call->owner = owner;
+  call->key = 0;
+  call->position = position;
+  call->inner_calls = 0;
   call->is_pair = 0;
   call->is_inner = thread->depth > 1 && (call - 1)->is_inner;
   __atomic_store_n(&call->is_open, 1u, __ATOMIC_RELAXED);
@@ -167,6 +185,11 @@ void xsp_emit_busy_threads(uint32_t site_id) {
 Call* xsp_call_innermost(void) {
   Thread* thread = here;
   return thread != NULL && thread->depth > 0 ? &thread->calls[thread->depth - 1] : NULL;
+}
+
+KnownSite* xsp_known_sites(void) {
+  Thread* thread = this_thread();
+  return thread != NULL ? thread->sites : NULL;
 }
 
 uint32_t xsp_call_depth(void) { return here != NULL ? here->depth : 0; }
@@ -231,7 +254,11 @@ uint32_t xsp_phase_number(const char* name) {
   return XSP_PHASE_NONE;
 }
 
-static void set_phase(uint32_t site, uint32_t owner) {
+const char* xsp_owner_path(uint32_t owner) {
+  return owner != 0 && *owners[owner].type != '\0' ? owners[owner].path : NULL;
+}
+
+void xsp_owner_describe(uint32_t owner, uint32_t site) {
   const char* phase = xsp_phase_name(xsp_owner_phase(owner));
   if (site != 0 && phase != NULL) xsp_site_attribute(site, "phase", phase);
 }
@@ -252,78 +279,11 @@ uint32_t xsp_owner_backward(uint32_t owner, uint32_t* site_id) {
     if (twin != 0 && owners[twin].site == 0) {
       const char* name = *one->path != '\0' ? one->path : one->type;
       owners[twin].site = xsp_new_site(XSP_LEVEL_LAYER, name, one->type);
-      set_phase(owners[twin].site, twin);
+      xsp_owner_describe(twin, owners[twin].site);
     }
     __atomic_store_n(&owners[owner].backward, twin, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
   }
   *site_id = owners[twin].site;
   return twin;
-}
-
-/* ---- Sites of operators ---- */
-
-static uint64_t mix(uint64_t value) {
-  value ^= value >> 32;
-  value *= 0xd6e8feb86659fd93u;
-  return value ^ (value >> 32);
-}
-
-static uint64_t hash_of(uint32_t owner, uint32_t level, const char* name) {
-  size_t length = strlen(name);
-  uint64_t hash = mix((uint64_t)owner << 8 | level) ^ length;
-  for (; length >= 8; length -= 8, name += 8) {
-    uint64_t word;
-    memcpy(&word, name, 8);
-    hash = mix(hash ^ word);
-  }
-  uint64_t rest = 0;
-  memcpy(&rest, name, length);
-  return mix(hash ^ rest) | 1u;
-}
-
-/* "aten::conv2d" is called conv2d in a module; a name with blanks stays as it is. */
-static const char* short_name(const char* name) {
-  const char* mark = strrchr(name, ':');
-  return mark == NULL || strchr(name, ' ') != NULL || mark[1] == '\0' ? name : mark + 1;
-}
-
-static uint32_t new_operator_site(uint32_t owner, uint32_t level, const char* name) {
-  char place[PATH_BYTES_MAX];
-  const int is_named = owner != 0 && *owners[owner].type != '\0';
-  const char* path = is_named ? owners[owner].path : "";
-  snprintf(place, sizeof place, "%s%s%s", path, *path != '\0' ? "/" : "", short_name(name));
-  const uint32_t site = xsp_new_site(level, is_named ? place : name, name);
-  set_phase(site, owner);
-  return site;
-}
-
-static uint32_t find_site(uint64_t hash, uint32_t owner, uint32_t level, const char* name) {
-  pthread_mutex_lock(&lock);
-  if (table == NULL) table = calloc(TABLE_SIZE_MAX, sizeof *table);
-  uint32_t site = 0;
-  if (table != NULL) {
-    uint32_t at = (uint32_t)(hash >> 32) & (TABLE_SIZE_MAX - 1);
-    while (table[at].hash != 0 && table[at].hash != hash) at = (at + 1) & (TABLE_SIZE_MAX - 1);
-    if (table[at].hash == 0 && table_used < TABLE_SIZE_MAX / 2) {
-      table[at].site = new_operator_site(owner, level, name);
-      table[at].hash = hash;
-      ++table_used;
-    }
-    site = table[at].site;
-  }
-  pthread_mutex_unlock(&lock);
-  return site;
-}
-
-uint32_t xsp_operator_site(uint32_t owner, uint32_t level, const char* name) {
-  Thread* thread = this_thread();
-  if (thread == NULL) return 0;
-  const uint64_t hash = hash_of(owner, level, name);
-  Known* known = &thread->cache[hash >> 1 & (CACHE_SIZE - 1)];
-  if (known->hash != hash) {
-    known->site = find_site(hash, owner, level, name);
-    known->hash = hash;
-  }
-  return known->site;
 }

@@ -2,8 +2,7 @@
  * the framework's own observers).
  *
  * Each call has an owner, which tells what part of the program it belongs to: a module in one
- * phase of the training, or nothing. What is called inside it inherits the owner. Sites of
- * operators are told apart by their owner.
+ * phase of the training, or nothing. What is called inside it inherits the owner.
  *
  * Threads: a call is opened, and looked at, by its thread alone; it may be closed by another.
  * Nothing here needs the interpreter's lock. */
@@ -24,6 +23,13 @@ typedef struct Call {
   uint32_t level;
   uint32_t instance; /* see xsp_layer_mark */
   uint32_t owner;
+  /* Of an operator, see operators.h; else 0. */
+  uint64_t key;
+  uint64_t hash;
+  uint64_t outputs;
+  /* Tells apart the calls in one call of a model, and is the same in the next; 0: not known. */
+  uint64_t position;
+  uint32_t inner_calls; /* so far */
   uint32_t is_open;
   uint16_t is_pair;  /* the call below it closes with it */
   uint16_t is_inner; /* modules called in it are layers: it is a module, or inside one */
@@ -40,6 +46,11 @@ Call* xsp_call_innermost(void);
 void xsp_call_close_to(uint32_t depth);
 /* The open calls of this thread. */
 uint32_t xsp_call_depth(void);
+
+/* A model is called on this thread: from now on positions count from this one (not 0). */
+void xsp_call_positions_from(uint64_t position);
+/* The position of the next call that is opened. */
+uint64_t xsp_call_next_position(void);
 
 /* Threads that a framework owns (that on which the engine of backward passes drives a device) have
  * no span around what they run. From now on this one is busy with a piece of work, until the last
@@ -59,8 +70,21 @@ uint32_t xsp_owner_phase(uint32_t owner);
 const char* xsp_phase_name(uint32_t phase); /* NULL: none */
 uint32_t xsp_phase_number(const char* name);
 
-/* The site of an operator that is called in this owner: its name is the owner's path, a slash and
- * the operator's short name, its type the operator's full name. */
-uint32_t xsp_operator_site(uint32_t owner, uint32_t level, const char* name);
+/* The path of a module; NULL: it is none. */
+const char* xsp_owner_path(uint32_t owner);
+/* Tells of the site what its owner is. */
+void xsp_owner_describe(uint32_t owner, uint32_t site);
+
+/* ---- What each thread remembers, see operators.h ---- */
+
+#define XSP_KNOWN_SITES 16384u /* a power of two */
+typedef struct KnownSite {
+  uint64_t hash;    /* of all that tells it apart; 0: none */
+  uint64_t outputs; /* see xsp_values_hash; 0: not known */
+  uint32_t site;
+  uint32_t is_varied; /* of a position: it had several sites */
+} KnownSite;
+/* Those of this thread; NULL: there is no memory. */
+KnownSite* xsp_known_sites(void);
 
 #endif /* XSP_PYTHON_XSP_CALLS_H_ */

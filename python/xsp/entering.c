@@ -1,8 +1,10 @@
 #include "entering.h"
 
+#include "arguments.h"
 #include "calls.h"
 #include "modules.h"
 #include "observer.h"
+#include "operators.h"
 #include "xsp/xsp.h"
 
 static int64_t iterations; /* of the outermost modules */
@@ -70,9 +72,26 @@ static void tell_follower(void) {
   PyErr_Clear(); /* it never fails, and the program does not for it */
 }
 
+static int is_training(PyObject* object) {
+  PyObject* training = PyObject_GetAttrString(object, "training");
+  const int is_true = training == Py_True;
+  Py_XDECREF(training);
+  PyErr_Clear(); /* what has none is no module of torch's */
+  return is_true;
+}
+
+/* By what the shapes in a call of a model are the same as in another; 0: not known. */
+static uint64_t kind_of_call(PyObject* object, PyObject* const* arguments, size_t count) {
+  const uint64_t hash = xsp_arguments_hash(arguments, count);
+  if (hash == 0) return 0;
+  const uint64_t modes =
+      (uint64_t)is_training(object) << 1 | (uint64_t)xsp_observer_has_gradients();
+  return ((hash ^ (uint64_t)(uintptr_t)object >> 4 ^ modes << 60) * 0x9e3779b97f4a7c15u) | 1u;
+}
+
 /* The outermost module of its thread. It is a step, whatever is recorded; before that the levels
  * may be switched. */
-static int enter_outermost(PyObject* object) {
+static int enter_outermost(PyObject* object, PyObject* const* arguments, size_t count) {
   const Module* module = module_of(object);
   if (module == NULL) return XSP_NOT_RECORDED;
   const int is_model = module->model_site != 0;
@@ -85,14 +104,21 @@ static int enter_outermost(PyObject* object) {
   tell_follower();
   const uint32_t wanted = XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
   if ((recorded_levels() & wanted) == 0) return is_model ? XSP_IS_OUTERMOST : XSP_NOT_RECORDED;
-  return enter_module(module, 0);
+  uint64_t kind = 0;
+  if (is_model && xsp_observer_has_shapes() && xsp_is_recorded(XSP_LEVEL_LAYER)) {
+    kind = kind_of_call(object, arguments, count);
+    xsp_observer_look(xsp_operators_follow(kind));
+  }
+  const int entered = enter_module(module, 0);
+  if (kind != 0 && entered >= XSP_IS_MODEL) xsp_call_innermost()->position = kind;
+  return entered;
 }
 
-int xsp_module_enter(PyObject* object) {
+int xsp_module_enter(PyObject* object, PyObject* const* arguments, size_t count) {
   const int has_layers = (recorded_levels() & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
   if (!is_in_model) {
     const Call* around = xsp_call_innermost();
-    if (around == NULL || !around->is_inner) return enter_outermost(object);
+    if (around == NULL || !around->is_inner) return enter_outermost(object, arguments, count);
   }
   if (!has_layers) return XSP_NOT_RECORDED;
   const Module* module = module_of(object);

@@ -22,9 +22,9 @@ void xsp_name_modules_with(PyObject* function);
 /* What is called, with whether layers are recorded, before a model begins: who starts and stops a
  * profiler of the framework's. */
 void xsp_follow_models_with(PyObject* function);
-/* A call of the module begins: unless it is not recorded, xsp_module_leave is to be called with
- * what this answers. Leaves no error set. */
-int xsp_module_enter(PyObject* object);
+/* A call of the module with these arguments begins: unless it is not recorded, xsp_module_leave is
+ * to be called with what this answers. Leaves no error set. */
+int xsp_module_enter(PyObject* object, PyObject* const* arguments, size_t count);
 void xsp_module_leave(int entered);
 
 #endif /* XSP_PYTHON_XSP_ENTERING_H_ */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "calls.h"
+#include "operators.h"
+#include "values.h"
 
 /* at::RecordScope */
 enum { FUNCTION = 0, BACKWARD_FUNCTION = 1, TORCHSCRIPT_FUNCTION = 2, USER_SCOPE = 7 };
@@ -15,14 +17,16 @@ enum { FUNCTION = 0, BACKWARD_FUNCTION = 1, TORCHSCRIPT_FUNCTION = 2, USER_SCOPE
 typedef void** (*Start)(void** context, const void* function);
 typedef void (*End)(const void* function, void* context);
 
-/* at::RecordFunctionCallback, the same from torch 1.10 to 2.15. What follows the scopes are flags
- * that ask for more; they are all false here, so that it does not matter how many scopes there
- * are. */
+/* at::RecordFunctionCallback, the same from torch 1.10 to 2.15. */
+#define SCOPE_COUNT 10u
 typedef struct Callback {
   Start start;
   End end;
   double sampling_probability;
-  unsigned char scopes[16];
+  unsigned char scopes[SCOPE_COUNT];
+  unsigned char needs_inputs;
+  unsigned char needs_outputs;
+  unsigned char others[4]; /* flags that stay false */
 } Callback;
 
 typedef struct Torch {
@@ -31,6 +35,9 @@ typedef struct Torch {
   const char* (*name)(const void* function);
   int (*is_async)(const void* function);
   uint64_t (*next_number)(void);
+  unsigned char (*has_gradients)(void);        /* NULL: not known */
+  size_t (*input_count)(const void* function); /* NULL: nothing is known of shapes */
+  size_t (*output_count)(const void* function);
 } Torch;
 static Torch torch;
 
@@ -41,6 +48,7 @@ static uint32_t backward_owner;
 static uint32_t optimizer_owner;
 static int is_understood;
 static int is_observing;
+static int is_looking; /* at what operators are given and return */
 
 static inline int64_t number_of(const void* function, size_t offset) {
   int64_t number;
@@ -48,16 +56,45 @@ static inline int64_t number_of(const void* function, size_t offset) {
   return number;
 }
 
-/* ---- Where the sequence number lies ---- */
+/* ---- Where things lie in an at::RecordFunction ---- */
 
-#define WORDS_MAX 64u /* of an at::RecordFunction, at least: it is 300 to 400 bytes */
-#define CHECKS_MIN 3u
+#define WORDS_MAX 64u /* of it, at least: it is 300 to 400 bytes */
 static __thread int is_checking;
 static uint64_t candidates; /* words that held the number each time, as bits */
 static uint32_t checks;
 static size_t number_offset;
+static size_t inputs_offset; /* of the address of the first input, and their number; 0: not known */
+static size_t outputs_offset; /* of the std::vector of outputs */
+static int has_shapes;        /* all is known that it takes to tell shapes */
+
+#define STACK_BYTES 16384u /* the inputs lie on the stack, as far from here at most */
+static Example examples[XSP_EXAMPLES] = {
+    {NULL, 4, {2, 3, 4, 5}, 6}, {NULL, 2, {7, 6}, 7}, {NULL, 1, {3}, 15}};
+
+static inline Values values_at(const void* function, size_t offset) {
+  Values values;
+  memcpy(&values, (const char*)function + offset, sizeof values);
+  return values;
+}
+
+static void check_inputs(const void* function, const Example* example) {
+  if (example->address == NULL) return;
+  for (size_t offset = 8; offset < (WORDS_MAX - 1) * 8; offset += 8) {
+    const Values values = values_at(function, offset);
+    const uintptr_t distance = (uintptr_t)values.at - (uintptr_t)&values;
+    if (values.count != 1 || distance > STACK_BYTES || distance % 8 != 0) continue;
+    if (inputs_offset != 0 && offset != inputs_offset) continue;
+    if (xsp_values_are(values, example)) {
+      inputs_offset = offset;
+      return;
+    }
+  }
+}
 
 static void check_function(const void* function) {
+  if (strcmp(torch.name(function), "aten::cat") == 0 && inputs_offset != 0) {
+    xsp_values_have_list(values_at(function, inputs_offset), &examples[0]);
+  }
   if (strcmp(torch.name(function), "aten::exp") != 0) return;
   const int64_t expected = (int64_t)torch.next_number();
   uint64_t found = 0;
@@ -65,7 +102,21 @@ static void check_function(const void* function) {
     if (number_of(function, i * 8) == expected) found |= (uint64_t)1 << i;
   }
   candidates = checks == 0 ? found : candidates & found;
+  if (checks < XSP_EXAMPLES) check_inputs(function, &examples[checks]);
   ++checks;
+}
+
+/* The outputs follow the inputs, with a table of at most 64 bytes between in later releases. */
+static void check_outputs(const void* function) {
+  if (inputs_offset == 0 || checks == 0 || checks > XSP_EXAMPLES) return;
+  if (strcmp(torch.name(function), "aten::exp") != 0) return;
+  Example result = examples[checks - 1];
+  result.address = NULL;
+  for (size_t offset = inputs_offset + 16; offset <= inputs_offset + 80; offset += 8) {
+    if (outputs_offset != 0 && offset != outputs_offset) continue;
+    const Values values = xsp_values_of_vector((const char*)function + offset);
+    if (values.count == 1 && xsp_values_are(values, &result)) outputs_offset = offset;
+  }
 }
 
 /* ---- Which module a node of the autograd graph was made in ---- */
@@ -74,21 +125,28 @@ static void check_function(const void* function) {
   (1u << 17) /* a power of two: nodes that one step makes; later ones replace them */
 typedef struct Node {
   int64_t number;
+  uint64_t position; /* of the operator that made it */
   uint32_t owner;
 } Node;
 static Node nodes[NODES_MAX];
 
-static void note_node(int64_t number, uint32_t owner) {
+static void note_node(int64_t number, uint32_t owner, uint64_t position) {
   Node* node = &nodes[(uint64_t)number & (NODES_MAX - 1)];
+  __atomic_store_n(&node->position, position, __ATOMIC_RELAXED);
   __atomic_store_n(&node->number, number, __ATOMIC_RELAXED);
   __atomic_store_n(&node->owner, owner, __ATOMIC_RELAXED);
 }
 
-static uint32_t owner_of_node(int64_t number) {
+/* Its owner, or 0. */
+static uint32_t find_node(int64_t number, uint64_t* position) {
+  *position = 0;
   if (number < 0) return 0;
   const Node* node = &nodes[(uint64_t)number & (NODES_MAX - 1)];
   const uint32_t owner = __atomic_load_n(&node->owner, __ATOMIC_RELAXED);
-  return __atomic_load_n(&node->number, __ATOMIC_RELAXED) == number ? owner : 0;
+  *position = __atomic_load_n(&node->position, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&node->number, __ATOMIC_RELAXED) == number) return owner;
+  *position = 0;
+  return 0;
 }
 
 /* ---- What torch calls ---- */
@@ -102,6 +160,14 @@ static int begins(const char* name, const char* prefix) {
   return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
+/* The values of an operator. A script's interpreter shows its whole stack: they lie on top. */
+static Values top_of(Values values, size_t count) {
+  if (count >= values.count) return values;
+  values.at += (values.count - count) * XSP_VALUE_BYTES;
+  values.count = count;
+  return values;
+}
+
 static void** start_operator(void** context, const void* function) {
   *context = NULL;
   if (is_checking) {
@@ -111,33 +177,55 @@ static void** start_operator(void** context, const void* function) {
   if (!xsp_is_recorded(XSP_LEVEL_LAYER)) return context;
   const char* name = torch.name(function);
   uint32_t owner = owner_here();
+  Values values = {NULL, 0};
+  const Values* inputs = NULL;
+  if (has_shapes && is_looking) {
+    values = values_at(function, inputs_offset);
+    if (values.count != 0) inputs = &values;
+  } else if (has_shapes) {
+    inputs = &xsp_values_unseen;
+  }
   /* What the engine of backward passes does around each node: which node, it does not tell. */
   if (name[1] == 'u' && begins(name, "autograd::engine::")) {
     owner = backward_owner;
+    inputs = NULL;
     xsp_thread_is_busy();
   }
+  if (inputs == &values) values = top_of(values, torch.input_count(function));
   const int64_t number = number_of(function, number_offset);
-  if (number >= 0) note_node(number, owner);
-  const uint32_t site = xsp_operator_site(owner, XSP_LEVEL_LAYER, name);
-  *context = xsp_call_open(XSP_LEVEL_LAYER, site, owner);
+  if (number >= 0) note_node(number, owner, xsp_call_next_position());
+  *context = (void*)xsp_operator_open(owner, name, inputs);
   return context;
+}
+
+static void end_operator(const void* function, void* context) {
+  if (is_checking) check_outputs(function);
+  Call* call = context;
+  if (call != NULL && call->hash != 0) {
+    const Values outputs = xsp_values_of_vector((const char*)function + outputs_offset);
+    xsp_operator_returns(call, torch.name(function), top_of(outputs, torch.output_count(function)));
+  }
+  xsp_call_close(call);
 }
 
 static void** start_node(void** context, const void* function) {
   *context = NULL;
   if (is_checking || !xsp_is_recorded(XSP_LEVEL_LAYER)) return context;
   uint32_t site = 0;
-  uint32_t owner = xsp_owner_backward(owner_of_node(number_of(function, number_offset)), &site);
+  uint64_t position = 0;
+  const uint32_t forward = find_node(number_of(function, number_offset), &position);
+  uint32_t owner = xsp_owner_backward(forward, &site);
   if (owner == 0) owner = backward_owner;
   Call* engine = xsp_call_innermost();
   if (engine != NULL && engine->level == XSP_LEVEL_LAYER && engine->owner == backward_owner) {
     engine->owner = owner; /* also of what it does when the node has ended */
+    engine->position = position != 0 ? position + 2 : 0;
   }
   Call* module = site == 0 ? NULL : xsp_call_open(XSP_LEVEL_LAYER, site, owner);
-  site = xsp_operator_site(owner, XSP_LEVEL_LAYER, torch.name(function));
-  Call* node = xsp_call_open(XSP_LEVEL_LAYER, site, owner);
+  Call* node = xsp_operator_open(owner, torch.name(function), NULL);
   if (node != NULL) {
     node->is_pair = module != NULL;
+    node->position = position != 0 ? position + 4 : 0;
     node->is_inner = 1; /* modules that are called again, for what was not kept of them */
   }
   *context = node != NULL ? node : module;
@@ -152,8 +240,7 @@ static void** start_range(void** context, const void* function) {
   const char* name = torch.name(function);
   uint32_t owner = owner_here();
   if (owner == 0 && begins(name, "Optimizer.")) owner = optimizer_owner;
-  const uint32_t site = xsp_operator_site(owner, XSP_LEVEL_LAYER, name);
-  *context = xsp_call_open(XSP_LEVEL_LAYER, site, owner);
+  *context = (void*)xsp_operator_open(owner, name, NULL);
   return context;
 }
 
@@ -164,6 +251,13 @@ static void end_any(const void* function, void* context) {
 
 /* ---- Starting and stopping ---- */
 
+static void observe_operators(void) {
+  Callback callback = {start_operator, end_operator, 1.0, {0}, 0, 0, {0}};
+  callback.scopes[FUNCTION] = callback.scopes[TORCHSCRIPT_FUNCTION] = 1;
+  callback.needs_inputs = callback.needs_outputs = (unsigned char)is_looking;
+  handles[0] = torch.add(callback);
+}
+
 static void observe(int is_on) {
   if (is_on == is_observing) return;
   is_observing = is_on;
@@ -171,13 +265,11 @@ static void observe(int is_on) {
     for (int i = 0; i < CALLBACK_COUNT; ++i) torch.remove(handles[i]);
     return;
   }
-  Callback callback = {start_operator, end_any, 1.0, {0}};
-  callback.scopes[FUNCTION] = callback.scopes[TORCHSCRIPT_FUNCTION] = 1;
-  handles[0] = torch.add(callback);
-  callback = (Callback){start_node, end_any, 1.0, {0}};
+  observe_operators();
+  Callback callback = {start_node, end_any, 1.0, {0}, 0, 0, {0}};
   callback.scopes[BACKWARD_FUNCTION] = 1;
   handles[1] = torch.add(callback);
-  callback = (Callback){start_range, end_any, 1.0, {0}};
+  callback = (Callback){start_range, end_any, 1.0, {0}, 0, 0, {0}};
   callback.scopes[USER_SCOPE] = 1;
   handles[2] = torch.add(callback);
 }
@@ -188,7 +280,7 @@ static int look_up(void* library, const char* symbol, void* function) {
   return found != NULL;
 }
 
-const char* xsp_observer_prepare(const char* library) {
+const char* xsp_observer_prepare(const char* library, const void* const* tensors) {
   void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == NULL) return "its library is not loaded";
   const int has_all =
@@ -198,7 +290,14 @@ const char* xsp_observer_prepare(const char* library) {
       look_up(handle, "_ZNK2at14RecordFunction7isAsyncEv", &torch.is_async) &&
       look_up(handle, "_ZN2at15sequence_number4peekEv", &torch.next_number);
   if (!has_all) return "its library lacks functions that tell of operators";
-  is_checking = 1;
+  if (!look_up(handle, "_ZNK2at14RecordFunction10num_inputsEv", &torch.input_count) ||
+      !look_up(handle, "_ZNK2at14RecordFunction11num_outputsEv", &torch.output_count)) {
+    tensors = NULL;
+  }
+  for (size_t i = 0; i < XSP_EXAMPLES; ++i) examples[i].address = tensors ? tensors[i] : NULL;
+  xsp_values_forget();
+  look_up(handle, "_ZN3c108GradMode10is_enabledEv", &torch.has_gradients);
+  is_checking = is_looking = 1;
   checks = 0;
   observe(1);
   return NULL;
@@ -207,10 +306,12 @@ const char* xsp_observer_prepare(const char* library) {
 const char* xsp_observer_check(void) {
   is_checking = 0;
   observe(0);
-  if (checks < CHECKS_MIN || candidates == 0) return "what it tells of operators is not understood";
+  if (checks < XSP_EXAMPLES || candidates == 0)
+    return "what it tells of operators is not understood";
   backward_owner = xsp_owner_new("", "", XSP_PHASE_BACKWARD);
   optimizer_owner = xsp_owner_new("", "", XSP_PHASE_OPTIMIZER);
   number_offset = (size_t)__builtin_ctzll(candidates) * 8;
+  is_looking = has_shapes = outputs_offset != 0 && xsp_values_are_understood();
   is_understood = 1;
   xsp_observer_follow();
   return NULL;
@@ -218,4 +319,18 @@ const char* xsp_observer_check(void) {
 
 void xsp_observer_follow(void) {
   if (is_understood) observe(xsp_is_recorded(XSP_LEVEL_LAYER));
+}
+
+void xsp_observer_look(int is_wanted) {
+  if (!has_shapes || is_wanted == is_looking) return;
+  is_looking = is_wanted;
+  if (!is_observing) return;
+  torch.remove(handles[0]);
+  observe_operators();
+}
+
+int xsp_observer_has_shapes(void) { return has_shapes; }
+
+int xsp_observer_has_gradients(void) {
+  return torch.has_gradients != NULL && torch.has_gradients() != 0;
 }

@@ -9,13 +9,26 @@
 #ifndef XSP_PYTHON_XSP_OBSERVER_H_
 #define XSP_PYTHON_XSP_OBSERVER_H_
 
+#define XSP_EXAMPLES 3u
+
 /* Finds torch's functions in this library (its path, which must be loaded) and starts to look at
  * the operators of this thread. NULL, or why it cannot be done. */
-const char* xsp_observer_prepare(const char* library);
-/* Ends it, after some calls of `aten::exp` that each made a node of the autograd graph. NULL if
- * they were understood, else why not: then nothing is observed, for good. */
+const char* xsp_observer_prepare(const char* library, const void* const* tensors);
+/* Ends it, after a call of `aten::exp` with each of the tensors (the addresses of their
+ * at::TensorImpl: float32 2x3x4x5, float64 7x6, bfloat16 3), in this order, which each made a node
+ * of the autograd graph, and one of `aten::cat` with a list of the first, twice. NULL if the nodes
+ * were understood, else why not: then nothing is observed, for good. If the tensors were not, or
+ * `tensors` was NULL, operators are observed without shapes. */
 const char* xsp_observer_check(void);
+/* Whether shapes can be observed. */
+int xsp_observer_has_shapes(void);
+/* Whether this thread's operators make nodes of the autograd graph; 0 also where it is not known.
+ */
+int xsp_observer_has_gradients(void);
 /* Observes operators iff the level layer is being recorded. Cheap where nothing changed. */
 void xsp_observer_follow(void);
+/* Looks at the tensors of operators from now on, or no longer: at first it does. Cheap where
+ * nothing changed. */
+void xsp_observer_look(int is_wanted);
 
 #endif /* XSP_PYTHON_XSP_OBSERVER_H_ */

@@ -80,6 +80,88 @@ TEST_F(RunTorchTest, OperatorsAreLayersInsideTheirModule) {
             5);
 }
 
+// What the shapes ask for, in each of many calls: the tensors are looked at in some of them alone.
+// A module that is called twice, with other shapes, is two layers.
+TEST_F(RunTorchTest, FlopsFollowFromTheShapesOfOperators) {
+  watch(
+      "import torch\n"
+      "class Net(torch.nn.Module):\n"
+      "    def __init__(self):\n"
+      "        super().__init__()\n"
+      "        self.conv = torch.nn.Conv2d(4, 8, 3, stride=2, groups=2)\n"
+      "        self.act = torch.nn.GELU()\n"
+      "        self.head = torch.nn.Linear(72, 5)\n"
+      "    def forward(self, x):\n"
+      "        x = self.act(self.head(self.act(self.conv(x)).flatten(1)))\n"
+      "        return torch.cat([x, x], 1)\n"
+      "net = Net().eval()\n"
+      "with torch.no_grad():\n"
+      "    for _ in range(70): net(torch.ones(2, 4, 8, 8))\n");
+  const auto facts =
+      query("t.xsp",
+            "SELECT s.name, count(DISTINCT s.span_id) AS calls, "
+            "  max(a.value) FILTER (a.key = 'input_shapes') AS i, "
+            "  max(a.value) FILTER (a.key = 'output_shapes') AS o, "
+            "  max(a.value) FILTER (a.key = 'input_dtypes') AS t "
+            "FROM span s JOIN attribute a USING (span_id) WHERE s.iteration IS NOT NULL AND s.type "
+            "IN ('aten::conv2d', 'aten::gelu', 'aten::linear', 'aten::cat') GROUP BY s.name "
+            "ORDER BY s.name");
+  const char* const kExpected[][4] = {
+      {"act/gelu", "[[2,8,3,3]]", "[[2,8,3,3]]", "[\"float32\"]"},
+      {"act/gelu#2", "[[2,5]]", "[[2,5]]", "[\"float32\"]"},
+      {"cat", "[[2,5],[2,5]]", "[[2,10]]", "[\"float32\",\"float32\"]"},
+      {"conv/conv2d", "[[2,4,8,8],[8,2,3,3],[8]]", "[[2,8,3,3]]",
+       "[\"float32\",\"float32\",\"float32\"]"},
+      {"head/linear", "[[2,72],[5,72],[5]]", "[[2,5]]", "[\"float32\",\"float32\",\"float32\"]"}};
+  ASSERT_EQ(facts.size(), 5u) << facts;
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(facts[i]["name"], kExpected[i][0]);
+    EXPECT_EQ(facts[i]["calls"], 70) << kExpected[i][0];
+    EXPECT_EQ(facts[i]["i"], kExpected[i][1]);
+    EXPECT_EQ(facts[i]["o"], kExpected[i][2]);
+    EXPECT_EQ(facts[i]["t"], kExpected[i][3]);
+  }
+  const Finished analysed = run({"analyze", "layer_flops", "t.xsp", "--format", "json"});
+  ASSERT_EQ(analysed.status, 0) << analysed.err;
+  double flops = 0;
+  const auto layers = nlohmann::json::parse(analysed.out);
+  for (const auto& row : layers) {
+    EXPECT_EQ(row["unknown"], nullptr) << row;
+    if (!row["flops"].is_null()) flops += row["flops"].get<double>();
+  }
+  // A convolution of 3x3 over two of the four channels, a product, and 4 flops a GELU's element.
+  EXPECT_EQ(flops, 2 * 144 * 2 * 9 + 2 * 10 * 72 + 4 * (144 + 10)) << layers;
+}
+
+// Nothing that a call is given tells of the shapes in it: they are those that were seen, or not
+// known.
+TEST_F(RunTorchTest, ShapesThatNoArgumentTellsOfAreNotTakenFromOtherCalls) {
+  watch(
+      "import torch\n"
+      "class Net(torch.nn.Module):\n"
+      "    def __init__(self):\n"
+      "        super().__init__()\n"
+      "        self.kept = torch.ones(1, 4)\n"
+      "    def forward(self, x):\n"
+      "        self.kept = torch.cat([self.kept, x])\n"
+      "        return torch.exp(self.kept)\n"
+      "net = Net()\n"
+      "for _ in range(20): net(torch.ones(1, 4))\n");
+  // The first calls are looked at: one, two, three rows and so on.
+  EXPECT_EQ(
+      scalar("t.xsp",
+             "SELECT list(value ORDER BY start_ns)[1:3]::VARCHAR FROM span s JOIN attribute a "
+             "ON a.span_id = s.span_id AND key = 'output_shapes' "
+             "WHERE s.type = 'aten::exp' AND iteration IS NOT NULL"),
+      "['[[2,4]]', '[[3,4]]', '[[4,4]]']");
+  // No two calls have the same shape, whether it was seen or not.
+  EXPECT_EQ(scalar("t.xsp",
+                   "SELECT max(n) FROM (SELECT count(*) AS n FROM span s JOIN attribute a "
+                   "ON a.span_id = s.span_id AND key = 'output_shapes' "
+                   "WHERE s.type = 'aten::exp' AND iteration IS NOT NULL GROUP BY value)"),
+            1);
+}
+
 TEST_F(RunTorchTest, PhasesOfATrainingAreSpansAndWhatRunsInThemBelongsToModules) {
   watch(std::string(kTraining) + "train()\n");
   const auto nodes = query("t.xsp",

@@ -1,0 +1,93 @@
+#include "arguments.h"
+
+#include <string.h>
+
+#include "values.h"
+
+#define VALUES_MAX 1024u
+#define DEPTH_MAX 8u
+
+/* The object's own words; then, in releases before 2.10, whether it borrows the tensor. */
+#define OBJECT_BYTES 16u
+#define TENSOR_FIRST OBJECT_BYTES
+#define TENSOR_LAST 32u
+
+static PyTypeObject* tensor_class;
+static size_t tensor_offset; /* 0: not known */
+
+static const void* pointer_in(PyObject* object, size_t offset) {
+  const void* pointer;
+  memcpy(&pointer, (const char*)object + offset, sizeof pointer);
+  return pointer;
+}
+
+void xsp_arguments_learn(PyObject* tensor_type, PyObject* tensor, const void* address) {
+  tensor_offset = 0;
+  for (size_t offset = TENSOR_FIRST; offset <= TENSOR_LAST && tensor_offset == 0; offset += 8) {
+    if (address != NULL && pointer_in(tensor, offset) == address) tensor_offset = offset;
+  }
+  Py_INCREF(tensor_type);
+  Py_XDECREF((PyObject*)tensor_class);
+  tensor_class = (PyTypeObject*)tensor_type;
+}
+
+typedef struct Walk {
+  uint64_t hash;
+  size_t left; /* values that may still be looked at */
+} Walk;
+
+static void add(Walk* walk, uint64_t word) {
+  walk->hash = (walk->hash ^ word) * 0x9e3779b97f4a7c15u;
+  walk->hash ^= walk->hash >> 29;
+}
+
+static void add_value(Walk* walk, PyObject* value, unsigned depth);
+
+static void add_items(Walk* walk, PyObject* sequence, unsigned depth) {
+  const int is_tuple = PyTuple_Check(sequence);
+  const Py_ssize_t count = is_tuple ? PyTuple_Size(sequence) : PyList_Size(sequence);
+  add(walk, (uint64_t)count);
+  for (Py_ssize_t i = 0; i < count && walk->left > 0; ++i) {
+    add_value(walk, is_tuple ? PyTuple_GetItem(sequence, i) : PyList_GetItem(sequence, i), depth);
+  }
+}
+
+static void add_tensor(Walk* walk, PyObject* tensor) {
+  /* One that is borrowed is elsewhere. */
+  const uint64_t is_borrowed =
+      tensor_offset == OBJECT_BYTES ? 0 : *((const unsigned char*)tensor + OBJECT_BYTES);
+  if (is_borrowed) {
+    walk->left = 0;
+  } else {
+    add(walk, xsp_values_hash_tensor(pointer_in(tensor, tensor_offset)));
+  }
+}
+
+static void add_value(Walk* walk, PyObject* value, unsigned depth) {
+  if (walk->left == 0) return;
+  if (--walk->left == 0 || value == NULL) return;
+  if (PyType_IsSubtype(Py_TYPE(value), tensor_class)) {
+    add_tensor(walk, value);
+  } else if (PyLong_Check(value)) {
+    add(walk, (uint64_t)PyLong_AsUnsignedLongLongMask(value));
+    PyErr_Clear();
+  } else if ((PyTuple_Check(value) || PyList_Check(value)) && depth < DEPTH_MAX) {
+    add_items(walk, value, depth + 1);
+  } else if (PyDict_Check(value) && depth < DEPTH_MAX) {
+    Py_ssize_t place = 0;
+    PyObject* key = NULL;
+    PyObject* item = NULL;
+    while (walk->left > 0 && PyDict_Next(value, &place, &key, &item)) {
+      add_value(walk, item, depth + 1);
+    }
+  } else {
+    add(walk, (uint64_t)(uintptr_t)Py_TYPE(value));
+  }
+}
+
+uint64_t xsp_arguments_hash(PyObject* const* values, size_t count) {
+  if (tensor_offset == 0) return 0;
+  Walk walk = {0x8ebc6af09c88c6e3u, VALUES_MAX};
+  for (size_t i = 0; i < count; ++i) add_value(&walk, values[i], 0);
+  return walk.left == 0 ? 0 : walk.hash | 1u;
+}

@@ -1,0 +1,302 @@
+#include "operators.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_SIZE (1u << 18) /* a power of two */
+#define SHAPES_MAX 32u        /* of one operator */
+#define PATH_BYTES_MAX 1024
+#define SHAPES_BYTES_MAX 4096
+#define TYPES_BYTES_MAX 1024
+#define NOT_TOLD 1u /* as what a site's outputs are: it has none */
+
+/* What is known under a hash. That of an operator's key has the site for shapes beyond the limit,
+ * and counts the others; that of a name counts the sites that have it; that of a position in a
+ * model has the site of the operator there. */
+typedef struct Entry {
+  uint64_t hash; /* 0: empty */
+  uint64_t outputs;
+  char* inputs; /* the JSON of the shapes, its end, that of the types; NULL: not known */
+  uint32_t site;
+  uint32_t count; /* of a position: of the times that its site changed */
+} Entry;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* The lock guards all that follows. */
+static Entry* table;
+static uint32_t table_used;
+
+/* ---- Hashes ---- */
+
+static uint64_t mix(uint64_t value) {
+  value ^= value >> 32;
+  value *= 0xd6e8feb86659fd93u;
+  return value ^ (value >> 32);
+}
+
+static uint64_t hash_of(uint32_t owner, uint64_t around, const char* name) {
+  size_t length = strlen(name);
+  uint64_t hash = mix(around ^ owner) ^ length;
+  for (; length >= 8; length -= 8, name += 8) {
+    uint64_t word;
+    memcpy(&word, name, 8);
+    hash = mix(hash ^ word);
+  }
+  uint64_t rest = 0;
+  memcpy(&rest, name, length);
+  return mix(hash ^ rest) | 1u;
+}
+
+static uint64_t with(uint64_t hash, uint64_t more) { return mix(hash ^ more * 3) | 1u; }
+
+/* ---- The table; the caller holds the lock ---- */
+
+/* The entry of this hash, which may be new; NULL: there is no room. */
+static Entry* entry_of(uint64_t hash) {
+  if (table == NULL) table = calloc(TABLE_SIZE, sizeof *table); /* pages are taken as used */
+  if (table == NULL) return NULL;
+  uint32_t at = (uint32_t)(hash >> 32) & (TABLE_SIZE - 1);
+  while (table[at].hash != 0 && table[at].hash != hash) at = (at + 1) & (TABLE_SIZE - 1);
+  if (table[at].hash == 0) {
+    if (table_used == TABLE_SIZE / 2) return NULL;
+    ++table_used;
+    table[at].hash = hash;
+  }
+  return &table[at];
+}
+
+/* "aten::conv2d" is called conv2d in a module; a name with blanks stays as it is. */
+static const char* short_name(const char* name) {
+  const char* mark = strrchr(name, ':');
+  return mark == NULL || strchr(name, ' ') != NULL || mark[1] == '\0' ? name : mark + 1;
+}
+
+static uint32_t new_site(uint32_t owner, const char* name) {
+  char place[PATH_BYTES_MAX];
+  char number[16] = "";
+  const char* path = xsp_owner_path(owner);
+  Entry* named = entry_of(with(hash_of(owner, 0, name), 2));
+  if (named == NULL) return 0;
+  if (++named->count > 1) snprintf(number, sizeof number, "#%u", named->count);
+  if (path == NULL) {
+    snprintf(place, sizeof place, "%s%s", name, number);
+  } else {
+    snprintf(place, sizeof place, "%s%s%s%s", path, *path != '\0' ? "/" : "", short_name(name),
+             number);
+  }
+  const uint32_t site = xsp_new_site(XSP_LEVEL_LAYER, place, name);
+  xsp_owner_describe(owner, site);
+  return site;
+}
+
+static void tell_inputs(uint32_t site, const char* inputs) {
+  if (inputs == NULL) return;
+  xsp_site_attribute(site, "input_shapes", inputs);
+  xsp_site_attribute(site, "input_dtypes", inputs + strlen(inputs) + 1);
+}
+
+static char* inputs_of(Values values) {
+  char shapes[SHAPES_BYTES_MAX];
+  char types[TYPES_BYTES_MAX];
+  if (!xsp_values_describe(values, shapes, sizeof shapes, types, sizeof types)) return NULL;
+  const size_t size = strlen(shapes) + 1;
+  char* both = malloc(size + strlen(types) + 1);
+  if (both == NULL) return NULL;
+  memcpy(both, shapes, size);
+  memcpy(both + size, types, strlen(types) + 1);
+  return both;
+}
+
+/* The entry of an operator with one more shape: where it has too many, that of the operator. */
+static Entry* shaped_entry(uint64_t key, uint64_t hash) {
+  Entry* all = entry_of(key);
+  Entry* one = entry_of(hash);
+  if (all == NULL || one == NULL) return all;
+  if (one->site == 0 && all->count == SHAPES_MAX) return all;
+  if (one->site == 0) ++all->count;
+  return one;
+}
+
+/* ---- When to look ---- */
+
+#define KINDS 4096u    /* of calls; a power of two: later ones replace those before */
+#define LOOKS_FIRST 3u /* calls of a kind */
+#define LOOKS_EVERY 32u
+
+typedef struct Kind {
+  uint64_t hash;
+  uint32_t calls;
+} Kind;
+/* Several threads may count one less than there were. */
+static Kind kinds[KINDS];
+
+/* Of the model that is being called on this thread, or was last. */
+static __thread uint64_t kind_here;
+static __thread uint32_t calls_here; /* of its kind before it */
+static __thread uint32_t surprises;  /* operators that were not as in calls before */
+
+const Values xsp_values_unseen = {NULL, 0};
+
+int xsp_operators_follow(uint64_t kind) {
+  xsp_call_positions_from(kind);
+  const int is_as_before = surprises == 0 || kind != kind_here;
+  kind_here = kind;
+  surprises = calls_here = 0;
+  if (kind == 0) return 1;
+  Kind* here = &kinds[kind >> 1 & (KINDS - 1)];
+  if (here->hash != kind) *here = (Kind){kind, 0};
+  if (!is_as_before && here->calls > 1) here->calls = 1;
+  calls_here = here->calls++;
+  return calls_here < LOOKS_FIRST || calls_here % LOOKS_EVERY == 0;
+}
+
+/* ---- Sites ---- */
+
+typedef struct Operator {
+  const char* name;
+  uint32_t owner;
+  uint64_t key;
+  uint64_t hash;
+  const Values* inputs;
+} Operator;
+
+static KnownSite make_known(const Operator* one) {
+  KnownSite known = {one->hash, NOT_TOLD, 0, 0};
+  pthread_mutex_lock(&lock);
+  Entry* entry = one->inputs == NULL ? entry_of(one->key) : shaped_entry(one->key, one->hash);
+  if (entry != NULL) {
+    const int is_new = entry->site == 0;
+    if (is_new) entry->site = new_site(one->owner, one->name);
+    if (entry->hash != one->key) {
+      if (is_new) tell_inputs(entry->site, entry->inputs = inputs_of(*one->inputs));
+      known.outputs = entry->outputs;
+    }
+    known.site = entry->site;
+  }
+  pthread_mutex_unlock(&lock);
+  return known;
+}
+
+static void tell_outputs(Entry* entry, uint64_t hash, Values values) {
+  char shapes[SHAPES_BYTES_MAX];
+  char types[TYPES_BYTES_MAX];
+  entry->outputs = hash;
+  if (!xsp_values_describe(values, shapes, sizeof shapes, types, sizeof types)) return;
+  xsp_site_attribute(entry->site, "output_shapes", shapes);
+  xsp_site_attribute(entry->site, "output_dtypes", types);
+}
+
+/* The operator was called with the same inputs before: `hash` is that of its outputs, too. */
+static KnownSite make_known_by_outputs(const Call* call, const char* name, uint64_t hash,
+                                       uint64_t outputs, Values values) {
+  KnownSite known = {hash, outputs, call->span.site_id, 0};
+  pthread_mutex_lock(&lock);
+  Entry* first = entry_of(call->hash);
+  if (first != NULL && first->outputs == 0) {
+    tell_outputs(first, outputs, values);
+  } else if (first != NULL && first->outputs != outputs) {
+    Entry* entry = shaped_entry(call->key, hash);
+    const int is_new = entry != NULL && entry->site == 0;
+    if (is_new) entry->site = new_site(call->owner, name);
+    if (is_new && entry->hash == hash) {
+      tell_inputs(entry->site, first->inputs);
+      tell_outputs(entry, outputs, values);
+    }
+    known.site = entry != NULL ? entry->site : 0;
+  }
+  pthread_mutex_unlock(&lock);
+  return known;
+}
+
+static KnownSite* place_of(uint64_t hash) {
+  KnownSite* sites = xsp_known_sites();
+  return sites == NULL ? NULL : &sites[hash >> 1 & (XSP_KNOWN_SITES - 1)];
+}
+
+/* The operator at this position had this site. In the first two calls that does not mean much: what
+ * is made once is made there. */
+static void note_position(uint64_t position, uint32_t site) {
+  KnownSite* known = place_of(position);
+  if (known->hash == position && (known->is_varied || known->site == site)) return;
+  pthread_mutex_lock(&lock);
+  Entry* entry = entry_of(position);
+  if (entry != NULL) {
+    if (entry->site != site) ++surprises;
+    if (entry->site != 0 && entry->site != site && calls_here + 1 >= LOOKS_FIRST) ++entry->count;
+    entry->site = site;
+    *known = (KnownSite){position, 0, site, entry->count != 0};
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+static uint32_t site_without_shapes(const Operator* one) {
+  Operator all = *one;
+  all.inputs = NULL;
+  all.hash = all.key;
+  KnownSite* known = place_of(all.key);
+  if (known->hash != all.key) *known = make_known(&all);
+  return known->site;
+}
+
+/* Where the operator's tensors are not looked at. */
+static uint32_t site_at(uint64_t position, const Operator* one) {
+  KnownSite* known = place_of(position);
+  if (known->hash != position) {
+    pthread_mutex_lock(&lock);
+    const Entry* entry = entry_of(position);
+    *known = (KnownSite){position, 0, 0, 0};
+    if (entry != NULL) *known = (KnownSite){position, 0, entry->site, entry->count != 0};
+    pthread_mutex_unlock(&lock);
+  }
+  if (known->site != 0 && !known->is_varied) return known->site;
+  if (known->site == 0) {
+    known->hash = 0; /* another thread may learn of it */
+    ++surprises;
+  }
+  return site_without_shapes(one);
+}
+
+Call* xsp_operator_open(uint32_t owner, const char* name, const Values* inputs) {
+  if (place_of(0) == NULL) return NULL;
+  const Call* around = xsp_call_innermost();
+  const uint64_t key = hash_of(owner, around != NULL ? around->key : 0, name);
+  const int is_seen = inputs != NULL && inputs != &xsp_values_unseen;
+  Operator one = {name, owner, key, key, inputs};
+  KnownSite found = {0, NOT_TOLD, 0, 0};
+  if (is_seen) {
+    one.hash = with(key, xsp_values_hash(*inputs));
+    KnownSite* known = place_of(one.hash);
+    if (known->hash != one.hash) *known = make_known(&one);
+    found = *known;
+  } else {
+    const uint64_t position = inputs == NULL ? 0 : xsp_call_next_position();
+    found.site = position == 0 ? site_without_shapes(&one) : site_at(with(position, key), &one);
+  }
+  Call* call = xsp_call_open(XSP_LEVEL_LAYER, found.site, owner);
+  if (call == NULL) return NULL;
+  call->key = key;
+  call->hash = is_seen ? one.hash : 0;
+  call->outputs = found.outputs;
+  return call;
+}
+
+static void find_site_by_outputs(Call* call, const char* name, Values values) {
+  const uint64_t outputs = xsp_values_hash(values);
+  if (outputs == call->outputs) return;
+  const uint64_t hash = with(call->hash, outputs);
+  KnownSite* known = place_of(hash);
+  if (known->hash != hash) *known = make_known_by_outputs(call, name, hash, outputs, values);
+  if (call->outputs == 0) {
+    KnownSite* first = place_of(call->hash);
+    if (first->hash == call->hash && first->site == known->site) first->outputs = outputs;
+  }
+  call->span.site_id = known->site;
+}
+
+void xsp_operator_returns(Call* call, const char* name, Values values) {
+  if (call == NULL || call->hash == 0) return;
+  if (call->outputs != NOT_TOLD) find_site_by_outputs(call, name, values);
+  if (call->position != 0) note_position(with(call->position, call->key), call->span.site_id);
+}

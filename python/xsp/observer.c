@@ -35,7 +35,8 @@ typedef struct Torch {
   const char* (*name)(const void* function);
   int (*is_async)(const void* function);
   uint64_t (*next_number)(void);
-  unsigned char (*has_gradients)(void);        /* NULL: not known */
+  uint64_t (*this_thread)(void);        /* as torch numbers threads, from 1; NULL: not known */
+  unsigned char (*has_gradients)(void); /* NULL: not known */
   size_t (*input_count)(const void* function); /* NULL: nothing is known of shapes */
   size_t (*output_count)(const void* function);
 } Torch;
@@ -65,6 +66,7 @@ static uint32_t checks;
 static size_t number_offset;
 static size_t inputs_offset; /* of the address of the first input, and their number; 0: not known */
 static size_t outputs_offset; /* of the std::vector of outputs */
+static size_t thread_offset;  /* of the thread that made a node; 0: not known */
 static int has_shapes;        /* all is known that it takes to tell shapes */
 
 #define STACK_BYTES 16384u /* the inputs lie on the stack, as far from here at most */
@@ -106,6 +108,8 @@ static void check_function(const void* function) {
   ++checks;
 }
 
+#define VECTOR_BYTES 24u
+
 /* The outputs follow the inputs, with a table of at most 64 bytes between in later releases. */
 static void check_outputs(const void* function) {
   if (inputs_offset == 0 || checks == 0 || checks > XSP_EXAMPLES) return;
@@ -117,6 +121,10 @@ static void check_outputs(const void* function) {
     const Values values = xsp_values_of_vector((const char*)function + offset);
     if (values.count == 1 && xsp_values_are(values, &result)) outputs_offset = offset;
   }
+  /* Behind them, in all releases. Operators themselves have none. */
+  if (outputs_offset != 0 && number_of(function, outputs_offset + VECTOR_BYTES) != 0) {
+    torch.this_thread = NULL;
+  }
 }
 
 /* ---- Which module a node of the autograd graph was made in ---- */
@@ -124,29 +132,40 @@ static void check_outputs(const void* function) {
 #define NODES_MAX \
   (1u << 17) /* a power of two: nodes that one step makes; later ones replace them */
 typedef struct Node {
-  int64_t number;
+  int64_t number;    /* each thread counts its own */
+  uint64_t thread;   /* 0 if that is not known */
   uint64_t position; /* of the operator that made it */
   uint32_t owner;
 } Node;
 static Node nodes[NODES_MAX];
 
+static inline Node* node_at(int64_t number, uint64_t thread) {
+  return &nodes[((uint64_t)number + thread * (NODES_MAX / 8 + 1)) & (NODES_MAX - 1)];
+}
+
 static void note_node(int64_t number, uint32_t owner, uint64_t position) {
-  Node* node = &nodes[(uint64_t)number & (NODES_MAX - 1)];
+  static __thread uint64_t this_thread;
+  if (this_thread == 0 && thread_offset != 0) this_thread = torch.this_thread();
+  Node* node = node_at(number, this_thread);
   __atomic_store_n(&node->position, position, __ATOMIC_RELAXED);
+  __atomic_store_n(&node->thread, this_thread, __ATOMIC_RELAXED);
   __atomic_store_n(&node->number, number, __ATOMIC_RELAXED);
   __atomic_store_n(&node->owner, owner, __ATOMIC_RELAXED);
 }
 
-/* Its owner, or 0. */
-static uint32_t find_node(int64_t number, uint64_t* position) {
+/* The owner of the node that is being called, or 0. */
+static uint32_t find_node(const void* function, uint64_t* position) {
   *position = 0;
+  const int64_t number = number_of(function, number_offset);
   if (number < 0) return 0;
-  const Node* node = &nodes[(uint64_t)number & (NODES_MAX - 1)];
+  const uint64_t thread = thread_offset != 0 ? (uint64_t)number_of(function, thread_offset) : 0;
+  const Node* node = node_at(number, thread);
   const uint32_t owner = __atomic_load_n(&node->owner, __ATOMIC_RELAXED);
-  *position = __atomic_load_n(&node->position, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&node->number, __ATOMIC_RELAXED) == number) return owner;
-  *position = 0;
-  return 0;
+  const uint64_t there = __atomic_load_n(&node->position, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&node->thread, __ATOMIC_RELAXED) != thread) return 0;
+  if (__atomic_load_n(&node->number, __ATOMIC_RELAXED) != number) return 0;
+  *position = there;
+  return owner;
 }
 
 /* ---- What torch calls ---- */
@@ -213,7 +232,7 @@ static void** start_node(void** context, const void* function) {
   if (is_checking || !xsp_is_recorded(XSP_LEVEL_LAYER)) return context;
   uint32_t site = 0;
   uint64_t position = 0;
-  const uint32_t forward = find_node(number_of(function, number_offset), &position);
+  const uint32_t forward = find_node(function, &position);
   uint32_t owner = xsp_owner_backward(forward, &site);
   if (owner == 0) owner = backward_owner;
   Call* engine = xsp_call_innermost();
@@ -296,6 +315,7 @@ const char* xsp_observer_prepare(const char* library, const void* const* tensors
   }
   for (size_t i = 0; i < XSP_EXAMPLES; ++i) examples[i].address = tensors ? tensors[i] : NULL;
   xsp_values_forget();
+  look_up(handle, "_ZN2at14RecordFunction15currentThreadIdEv", &torch.this_thread);
   look_up(handle, "_ZN3c108GradMode10is_enabledEv", &torch.has_gradients);
   is_checking = is_looking = 1;
   checks = 0;
@@ -312,6 +332,7 @@ const char* xsp_observer_check(void) {
   optimizer_owner = xsp_owner_new("", "", XSP_PHASE_OPTIMIZER);
   number_offset = (size_t)__builtin_ctzll(candidates) * 8;
   is_looking = has_shapes = outputs_offset != 0 && xsp_values_are_understood();
+  if (has_shapes && torch.this_thread != NULL) thread_offset = outputs_offset + VECTOR_BYTES;
   is_understood = 1;
   xsp_observer_follow();
   return NULL;

@@ -208,6 +208,37 @@ TEST_F(RunTorchTest, PhasesOfATrainingAreSpansAndWhatRunsInThemBelongsToModules)
             0);
 }
 
+// Each thread numbers the nodes that it makes: both have the same ones here, made before any is
+// used.
+TEST_F(RunTorchTest, ABackwardPassBelongsToWhatItsOwnThreadCalled) {
+  watch(
+      "import threading, torch\n"
+      "class One(torch.nn.Linear): pass\n"
+      "class Other(torch.nn.Linear): pass\n"
+      "barrier = threading.Barrier(2)\n"
+      "def train(kind):\n"
+      "    net = kind(4, 4)\n"
+      "    for _ in range(3):\n"
+      "        result = net(torch.ones(2, 4)).sum()\n"
+      "        barrier.wait()\n"
+      "        result.backward()\n"
+      "        barrier.wait()\n"
+      "threads = [threading.Thread(target=train, args=(kind,)) for kind in (One, Other)]\n"
+      "for thread in threads: thread.start()\n"
+      "for thread in threads: thread.join()\n");
+  const auto nodes =
+      query("t.xsp",
+            "SELECT m.type AS module, count(*) AS calls, count(DISTINCT s.thread) AS threads "
+            "FROM span s JOIN span m ON m.span_id = s.parent_id "
+            "WHERE s.type = 'AddmmBackward0' GROUP BY ALL ORDER BY module");
+  ASSERT_EQ(nodes.size(), 2u) << nodes;
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(nodes[i]["module"], i == 0 ? "One" : "Other");
+    EXPECT_EQ(nodes[i]["calls"], 3);
+    EXPECT_EQ(nodes[i]["threads"], 1);
+  }
+}
+
 TEST_F(RunTorchTest, OperatorsAreCountedAsTorchsOwnProfilerCountsThem) {
   const std::string out = watch(std::string(kTraining) +
                                 "import xsp\n"

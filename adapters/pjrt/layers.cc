@@ -65,6 +65,12 @@ uint32_t Layers::site(std::string_view given) {
   return site;
 }
 
+uint32_t Layers::site_of_instruction(std::string_view name) {
+  if (const auto known = sites_.find(name); known != sites_.end()) return known->second;
+  const std::string text(name);
+  return program_.by_name.count(text) > 0 ? site(name) : sites_.emplace(text, 0).first->second;
+}
+
 void Layers::emit(const std::vector<Run>& runs, std::vector<DeviceEvent> events,
                   int64_t profile_start_ns) {
   if (runs.empty() || events.empty()) return;

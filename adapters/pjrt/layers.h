@@ -34,6 +34,8 @@ class Layers {
             int64_t profile_start_ns);
   // Of the instruction, with its facts; one thread at a time.
   uint32_t site(std::string_view name);
+  // Of what the program has; a command buffer, which holds some of its instructions, is none: 0.
+  uint32_t site_of_instruction(std::string_view name);
 
  private:
   struct Hash : std::hash<std::string_view> {

@@ -47,7 +47,8 @@ int push(const char* domain, const abi::Event* event) {
   const auto* text = static_cast<const char*>(event->message.registered);
   const std::string_view name = text == nullptr ? std::string_view() : instruction_of(text);
   if (name.empty()) return abi::kNoDepth;
-  open.site = here.layers->site(name);
+  open.site = here.layers->site_of_instruction(name);
+  if (open.site == 0) return abi::kNoDepth;
   open.instance = instances.fetch_add(1, std::memory_order_relaxed) + 1;
   open.start_ns = xsp_now_ns();
   return abi::kNoDepth;

@@ -1,7 +1,7 @@
 // Layers as XLA launches them: the ranges of NVTX that its plugin for CUDA puts round what it
 // executes. Each of them holds the calls of CUDA that its instruction makes, so that kernels find
-// their layer; an instruction that XLA executes within another (a command buffer, while a CUDA
-// graph is made of it) is a layer in that.
+// their layer. While XLA makes a CUDA graph (a command buffer) of instructions, their ranges are
+// open one after another; when it replays the graph, the collector of kernels knows which is whose.
 //
 // XLA names an instruction "Thunk:#...,hlo_op=NAME,...#", in the domain "TSL".
 #ifndef XSP_ADAPTERS_PJRT_RANGES_H_

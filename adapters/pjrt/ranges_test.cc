@@ -51,14 +51,20 @@ TEST(PjrtRanges, RangesOfXlaOnTheRunningThreadAreOpenLayers) {
   const void* other = create("NCCL");
   ASSERT_NE(xla, other);
   const auto module = named("XlaModule:#hlo_module=f#"), first = named("Thunk:#hlo_op=a#"),
-             second = named("Thunk:#hlo_op=b#");
-  Layers layers{Program{}};
+             second = named("Thunk:#hlo_op=b#"), buffer = named("Thunk:#hlo_op=command_buffer_1#");
+  Program program;
+  program.instructions[1].name = "a";
+  program.instructions[2].name = "b";
+  program.by_name = {{"a", 1}, {"b", 2}};
+  Layers layers(std::move(program));
   push(xla, &first);  // no model runs
   EXPECT_EQ(xsp_open_layer().site_id, 0u);
   pop(xla);
   {
     const RecordRanges record(&layers);
     push(xla, &module);
+    EXPECT_EQ(xsp_open_layer().site_id, 0u);
+    push(xla, &buffer);  // not of the program
     EXPECT_EQ(xsp_open_layer().site_id, 0u);
     push(xla, &first);
     const xsp_layer_mark outer = xsp_open_layer();
@@ -71,6 +77,7 @@ TEST(PjrtRanges, RangesOfXlaOnTheRunningThreadAreOpenLayers) {
     EXPECT_NE(xsp_open_layer().instance, outer.instance);
     pop(xla);
     EXPECT_EQ(xsp_open_layer().instance, outer.instance);
+    pop(xla);
     pop(xla);
     pop(xla);
     EXPECT_EQ(xsp_open_layer().site_id, 0u);

@@ -5,7 +5,8 @@
 -- Every span that ended counts, warm-up and what is in no model too, so this answers for programs in which nothing
 -- repeats, as well. Each level is told from the run that recorded the least below it, as deeper levels slow it. Own
 -- time leaves out what the spans inside took; on a device, where nothing nests, it is all of it. The share is of the
--- own time of all spans of the level, those that are not shown too.
+-- own time of all spans of the level, those that are not shown too. Layers that share a name but for their shapes
+-- ("conv", "conv#2") are one here.
 -- @param batch integer - The batch size; by default the smallest that was recorded.
 -- @param level text - One level alone, such as kernel.
 -- @param top integer 10 How many names of each level, those with the most own time.
@@ -29,12 +30,13 @@ chosen AS (
   WHERE r.batch = coalesce($batch, (SELECT min(batch) FROM recorded))
     AND ($level IS NULL OR t.level = level_number($level))
   QUALIFY row_number() OVER (PARTITION BY t.level ORDER BY r.deepest, r.run_id) = 1)
-SELECT level_name(level) AS level, type, name, count(*) AS calls,
+SELECT level_name(level) AS level, type, plain_name AS name, count(*) AS calls,
   sum(CASE WHEN device IS NULL THEN self_ns ELSE duration_ns END) AS own_ns,
   pct(own_ns, sum(own_ns) OVER (PARTITION BY span.level)) AS share_pct, sum(duration_ns) AS total_ns,
   median(duration_ns) AS median_ns, max(duration_ns) AS max_ns
-FROM span JOIN chosen USING (run_id, level)
+FROM (SELECT *, CASE WHEN level = 3 THEN regexp_replace(name, '#[0-9]+$', '') ELSE name END AS plain_name FROM span) span
+  JOIN chosen USING (run_id, level)
 WHERE NOT is_open
-GROUP BY span.level, type, name
-QUALIFY row_number() OVER (PARTITION BY span.level ORDER BY own_ns DESC, name) <= $top
-ORDER BY span.level, own_ns DESC, name, type
+GROUP BY span.level, type, plain_name
+QUALIFY row_number() OVER (PARTITION BY span.level ORDER BY own_ns DESC, plain_name) <= $top
+ORDER BY span.level, own_ns DESC, plain_name, type

@@ -34,7 +34,8 @@ SELECT level_name(level) AS level, type, plain_name AS name, count(*) AS calls,
   sum(CASE WHEN device IS NULL THEN self_ns ELSE duration_ns END) AS own_ns,
   pct(own_ns, sum(own_ns) OVER (PARTITION BY span.level)) AS share_pct, sum(duration_ns) AS total_ns,
   median(duration_ns) AS median_ns, max(duration_ns) AS max_ns
-FROM (SELECT *, CASE WHEN level = 3 THEN regexp_replace(name, '#[0-9]+$', '') ELSE name END AS plain_name FROM span) span
+FROM (
+    SELECT *, CASE WHEN level = 3 THEN regexp_replace(name, '#[0-9]+$', '') ELSE name END AS plain_name FROM span) span
   JOIN chosen USING (run_id, level)
 WHERE NOT is_open
 GROUP BY span.level, type, plain_name

@@ -84,8 +84,7 @@ static int is_training(PyObject* object) {
 static uint64_t kind_of_call(PyObject* object, PyObject* const* arguments, size_t count) {
   const uint64_t hash = xsp_arguments_hash(arguments, count);
   if (hash == 0) return 0;
-  const uint64_t modes =
-      (uint64_t)is_training(object) << 1 | (uint64_t)xsp_observer_has_gradients();
+  const uint64_t modes = (uint64_t)is_training(object) << 3 | (uint64_t)xsp_observer_modes();
   return ((hash ^ (uint64_t)(uintptr_t)object >> 4 ^ modes << 60) * 0x9e3779b97f4a7c15u) | 1u;
 }
 
@@ -110,7 +109,9 @@ static int enter_outermost(PyObject* object, PyObject* const* arguments, size_t 
     xsp_observer_look(xsp_operators_follow(kind));
   }
   const int entered = enter_module(module, 0);
-  if (kind != 0 && entered >= XSP_IS_MODEL) xsp_call_innermost()->position = kind;
+  if (kind != 0 && (entered == XSP_IS_MODEL || entered == XSP_IS_CALL)) {
+    xsp_call_innermost()->position = kind;
+  }
   return entered;
 }
 

@@ -35,8 +35,12 @@ typedef struct Torch {
   const char* (*name)(const void* function);
   int (*is_async)(const void* function);
   uint64_t (*next_number)(void);
-  uint64_t (*this_thread)(void);        /* as torch numbers threads, from 1; NULL: not known */
-  unsigned char (*has_gradients)(void); /* NULL: not known */
+  uint64_t (*this_thread)(void); /* as torch numbers threads, from 1; NULL: not known */
+  /* Any of these may be NULL: not known. The second and third became the fourth. */
+  unsigned char (*has_gradients)(void);
+  unsigned char (*is_autocast_gpu)(void);
+  unsigned char (*is_autocast_cpu)(void);
+  unsigned char (*is_autocast)(signed char device);
   size_t (*input_count)(const void* function); /* NULL: nothing is known of shapes */
   size_t (*output_count)(const void* function);
 } Torch;
@@ -317,6 +321,9 @@ const char* xsp_observer_prepare(const char* library, const void* const* tensors
   xsp_values_forget();
   look_up(handle, "_ZN2at14RecordFunction15currentThreadIdEv", &torch.this_thread);
   look_up(handle, "_ZN3c108GradMode10is_enabledEv", &torch.has_gradients);
+  look_up(handle, "_ZN2at8autocast10is_enabledEv", &torch.is_autocast_gpu);
+  look_up(handle, "_ZN2at8autocast14is_cpu_enabledEv", &torch.is_autocast_cpu);
+  look_up(handle, "_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE", &torch.is_autocast);
   is_checking = is_looking = 1;
   checks = 0;
   observe(1);
@@ -352,6 +359,16 @@ void xsp_observer_look(int is_wanted) {
 
 int xsp_observer_has_shapes(void) { return has_shapes; }
 
-int xsp_observer_has_gradients(void) {
-  return torch.has_gradients != NULL && torch.has_gradients() != 0;
+unsigned xsp_observer_modes(void) {
+  unsigned modes = 0;
+  if (torch.has_gradients != NULL) modes |= torch.has_gradients() & 1u;
+  if (torch.is_autocast != NULL) {
+    for (signed char device = 0; device < 2; ++device) { /* c10::DeviceType: CPU, CUDA */
+      modes |= (torch.is_autocast(device) & 1u) << (1 + device);
+    }
+  } else {
+    if (torch.is_autocast_cpu != NULL) modes |= (torch.is_autocast_cpu() & 1u) << 1;
+    if (torch.is_autocast_gpu != NULL) modes |= (torch.is_autocast_gpu() & 1u) << 2;
+  }
+  return modes;
 }

@@ -22,9 +22,9 @@ const char* xsp_observer_prepare(const char* library, const void* const* tensors
 const char* xsp_observer_check(void);
 /* Whether shapes can be observed. */
 int xsp_observer_has_shapes(void);
-/* Whether this thread's operators make nodes of the autograd graph; 0 also where it is not known.
- */
-int xsp_observer_has_gradients(void);
+/* In which modes this thread's operators run, as bits below 8: whether they make nodes of the
+ * autograd graph, and cast their inputs. */
+unsigned xsp_observer_modes(void);
 /* Observes operators iff the level layer is being recorded. Cheap where nothing changed. */
 void xsp_observer_follow(void);
 /* Looks at the tensors of operators from now on, or no longer: at first it does. Cheap where

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #define TABLE_SIZE (1u << 18) /* a power of two */
-#define SHAPES_MAX 32u        /* of one operator */
+#define SITES_MAX (TABLE_SIZE / 2)
+#define POSITIONS_MAX (TABLE_SIZE / 4) /* leave room for sites */
+#define SHAPES_MAX 32u                 /* of one operator */
 #define PATH_BYTES_MAX 1024
 #define SHAPES_BYTES_MAX 4096
 #define TYPES_BYTES_MAX 1024
@@ -53,19 +55,21 @@ static uint64_t with(uint64_t hash, uint64_t more) { return mix(hash ^ more * 3)
 
 /* ---- The table; the caller holds the lock ---- */
 
-/* The entry of this hash, which may be new; NULL: there is no room. */
-static Entry* entry_of(uint64_t hash) {
+/* The entry of this hash, which may be new; NULL: there is no room, as the table has so many. */
+static Entry* entry_among(uint64_t hash, uint32_t count_max) {
   if (table == NULL) table = calloc(TABLE_SIZE, sizeof *table); /* pages are taken as used */
   if (table == NULL) return NULL;
   uint32_t at = (uint32_t)(hash >> 32) & (TABLE_SIZE - 1);
   while (table[at].hash != 0 && table[at].hash != hash) at = (at + 1) & (TABLE_SIZE - 1);
   if (table[at].hash == 0) {
-    if (table_used == TABLE_SIZE / 2) return NULL;
+    if (table_used >= count_max) return NULL;
     ++table_used;
     table[at].hash = hash;
   }
   return &table[at];
 }
+
+static Entry* entry_of(uint64_t hash) { return entry_among(hash, SITES_MAX); }
 
 /* "aten::conv2d" is called conv2d in a module; a name with blanks stays as it is. */
 static const char* short_name(const char* name) {
@@ -221,7 +225,7 @@ static void note_position(uint64_t position, uint32_t site) {
   KnownSite* known = place_of(position);
   if (known->hash == position && (known->is_varied || known->site == site)) return;
   pthread_mutex_lock(&lock);
-  Entry* entry = entry_of(position);
+  Entry* entry = entry_among(position, POSITIONS_MAX);
   if (entry != NULL) {
     if (entry->site != site) ++surprises;
     if (entry->site != 0 && entry->site != site && calls_here + 1 >= LOOKS_FIRST) ++entry->count;
@@ -245,7 +249,7 @@ static uint32_t site_at(uint64_t position, const Operator* one) {
   KnownSite* known = place_of(position);
   if (known->hash != position) {
     pthread_mutex_lock(&lock);
-    const Entry* entry = entry_of(position);
+    const Entry* entry = entry_among(position, POSITIONS_MAX);
     *known = (KnownSite){position, 0, 0, 0};
     if (entry != NULL) *known = (KnownSite){position, 0, entry->site, entry->count != 0};
     pthread_mutex_unlock(&lock);

@@ -1,5 +1,5 @@
 # The stage `attach` of tests/gpu/run.sh, which sources it: unchanged programs under `xsp run`. Parts of it:
-# XSP_GPU_ATTACH="programs compilers profiler operators inside bounds cost library nccl" (all by default).
+# XSP_GPU_ATTACH="programs compilers profiler operators shapes inside bounds cost library nccl" (all by default).
 attach="$source_dir/tests/gpu/attach"
 
 # attach_program NAME PERCENT SCRIPT...: at least PERCENT of the device's time belongs to a module.
@@ -54,6 +54,30 @@ attach_compilers() {
   attach_named xla '--xla_gpu_enable_command_buffer=' "$attach/jax_block.py"
 }
 
+# ResNet-50's 4.09 G multiply-adds, and as many flops for the rest as its normalisations, sums and pools have; the
+# roofline of its convolutions.
+attach_shapes() {
+  local file="$out/attach_shapes.xsp" log="$out/log/attach_shapes.txt" row
+  if ! xsp run -o "$file" -- python3 "$attach/resnet50.py" --iterations 400 >"$log" 2>&1; then
+    line FAILED "flops of xsp run" "$(tail -n 1 "$log" | cut -c1-150)"
+    return
+  fi
+  row=$( { xsp analyze layer_flops "$file" --format json; xsp analyze layer_roofline "$file" --format json; } 2>>"$log" |
+    python3 -c '
+import json, sys
+decoder, text = json.JSONDecoder(), sys.stdin.read()
+layers, end = decoder.raw_decode(text)
+roofs, _ = decoder.raw_decode(text[end:].lstrip())
+flops = sum(row["flops"] or 0 for row in layers)
+products = sum(row["flops"] or 0 for row in layers if row["type"] in ("aten::conv2d", "aten::linear"))
+unknown = sum(1 for row in layers if row["unknown"])
+attained = [row for row in roofs if row["type"] == "aten::conv2d" and (row["attained_flops_per_s"] or 0) > 0]
+good = products == 8178368512 and abs(flops / 8206216192 - 1) < 1e-3 and unknown == 0 and len(attained) == 53
+print(good, f"{products / 2e9:.3f} G multiply-adds, {flops / 1e9:.3f} Gflop, {unknown} unknown layers,",
+      f"{len(attained)} convolutions under the roof")' 2>>"$log")
+  if [ "${row%% *}" = True ]; then line ok "flops of xsp run" "${row#* }"; else line FAILED "flops of xsp run" "${row#* }"; fi
+}
+
 # A program with a profiler of its own behaves as it would alone.
 attach_inside() {
   local alone watched
@@ -102,12 +126,13 @@ attach_survivor() {
 
 stage_attach() {
   local part
-  for part in ${XSP_GPU_ATTACH:-programs compilers profiler operators inside bounds cost library nccl}; do
+  for part in ${XSP_GPU_ATTACH:-programs compilers profiler operators shapes inside bounds cost library nccl}; do
     case $part in
       programs) attach_programs ;;
       compilers) attach_compilers ;;
       profiler) check "kernels as torch.profiler's" attach_profiler python3 "$attach/against_profiler.py" "$tree/bin/xsp" ;;
       operators) check "operators as torch.profiler's" attach_operators python3 "$attach/against_operators.py" "$tree/bin/xsp" ;;
+      shapes) attach_shapes ;;
       inside) attach_inside ;;
       bounds) attach_limit; attach_survivor ;;
       library) check "PyTorch's calls of libraries" attach_library \

@@ -49,6 +49,17 @@ bool Collectors::watches(const xsp_collector& collector, std::string_view device
   return collector.device == nullptr || device.substr(0, device.find(':')) == collector.device;
 }
 
+void Collectors::take_places(const WorkerOptions& options, const xsp_host* host) {
+  for (const std::string& path : options.collectors) {
+    const Result<xsp_collector> collector = find(path);
+    if (!collector.ok() || collector->device != nullptr) continue;
+    if ((collector->levels & options.levels) == 0) continue;
+    xsp_collector_probe probe{};
+    probe.struct_size = sizeof probe;
+    (void)collector->probe(host, &probe);
+  }
+}
+
 Status Collectors::start_one(const std::string& path, const WorkerOptions& options,
                              const xsp_host* host, const std::string& why,
                              std::vector<std::string>* missing, std::string* absent) {

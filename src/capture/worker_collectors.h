@@ -32,6 +32,9 @@ class Collectors {
   static Result<Description> load(const std::string& path, const xsp_host* host,
                                   const std::string& why);
 
+  // Probes those that watch the host, before the framework's library is loaded: it may look then
+  // for a place that they take. What they say is asked again when they are started.
+  static void take_places(const WorkerOptions& options, const xsp_host* host);
   // Starts those of the options that emit one of their levels, or count one of their counters; each
   // counter is counted by the first that can.
   Status start(const WorkerOptions& options, const xsp_host* host, const std::string& why);

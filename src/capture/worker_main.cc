@@ -89,6 +89,7 @@ class Worker {
   // The process's exit status.
   int work() {
     if (options_.adapter.empty()) return serve() ? 0 : fail();
+    Collectors::take_places(options_, &host_);
     if (!load() || !probe()) return fail();
     if (options_.probe) return 0;
     if (!start() || !start_collectors() || !open() || !set_inputs()) return fail();

@@ -55,8 +55,10 @@ Finding not_available(const std::string& kind, const std::string& name, const st
   return {kind, name, kNotAvailable, text.substr(0, cut), text.substr(cut + 2)};
 }
 
+// `collectors` as they are on a GPU, `others` as each is on its own kind of device.
 void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>& collectors,
-                bool has_framework, Findings* findings) {
+                const std::vector<evaluate::Collector>& others, bool has_framework,
+                Findings* findings) {
   const Finding base = has_framework
                            ? Finding{"level", "", kAvailable, "", ""}
                            : Finding{"level", "", kNotAvailable, "no framework is available",
@@ -74,6 +76,13 @@ void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>
       continue;
     }
     const std::string why = evaluate::why_no_level(name, collectors, kGpu, gpu);
+    if (const evaluate::Collector* other = collector_of(others, name)) {
+      findings->push_back(
+          {"level", name, kLimited,
+           "collector " + other->name + ", in runs on " + other->probe->device + " alone; " + why,
+           ""});
+      continue;
+    }
     findings->push_back(gpu.count == 0
                             ? Finding{"level", name, kNotAvailable, why,
                                       "run on a machine with an NVIDIA GPU and its driver"}
@@ -264,13 +273,16 @@ Result<Findings> examine() {
   const evaluate::Gpu gpu = evaluate::find_gpu();
   Findings findings;
   const auto collectors = evaluate::probe_collectors(installation, kGpu, interrupts.count());
-  add_levels(gpu, collectors, has_framework, &findings);
+  std::vector<evaluate::Collector> others;
+  for (const evaluate::Collector& collector : collectors) {
+    others.push_back(on_its_device(installation, collector, interrupts.count()));
+  }
+  add_levels(gpu, collectors, others, has_framework, &findings);
   for (const evaluate::Framework& framework : frameworks) {
     findings.push_back(framework_finding(framework));
   }
-  for (const evaluate::Collector& collector : collectors) {
-    findings.push_back(
-        collector_finding(on_its_device(installation, collector, interrupts.count())));
+  for (const evaluate::Collector& collector : others) {
+    findings.push_back(collector_finding(collector));
   }
   findings.push_back(clock_finding());
   findings.push_back(perf_finding());

@@ -7,7 +7,10 @@ For each framework a plain program of its own, without xsp, runs ResNet-50 (batc
 framework's profiler on: ONNX Runtime's JSON, MXNet's aggregate statistics, OpenCV's getPerfProfile. It takes
 turns with `xsp profile` of the same file. Printed, over all rounds: layers, the sum of their times by either,
 and the median and range of the ratios xsp / own, layer by layer (MXNet: operator by operator, as its table
-has no layers). OpenCV also tells the flops that it computes (getFLOPS), which xsp's follow from shapes.
+has no layers); once of medians, once of minima (MXNet's table has averages alone). Where other programs share
+the machine, a layer that lost its processor a few times has another median in the other program; its minimum
+is that of an execution that kept it. OpenCV also tells the flops that it computes (getFLOPS), which xsp's
+follow from shapes.
 
 onnxruntime wants a Python that imports onnxruntime and numpy (--python), opencv_dnn its headers.
 """
@@ -30,11 +33,11 @@ FORMATS = {"onnxruntime": ("onnx", "resnet50.onnx"), "mxnet": ("mxnet", "resnet5
            "opencv_dnn": ("caffe", "resnet50.prototxt")}
 
 def by_name(pairs):
-    """Median ns of each name; a name that comes several times in a run is a layer each."""
+    """All ns of each name."""
     times = collections.defaultdict(list)
     for name, duration in pairs:
         times[name].append(duration)
-    return {name: statistics.median(values) for name, values in times.items()}
+    return times
 
 
 # ---- The frameworks' own programs: print NAME<TAB>NS -------------------------------------------------------
@@ -152,20 +155,29 @@ def compare(options, framework, folder):
     model = folder / name
     subprocess.run([options.xsp, "models", "build", "resnet50", "--format", kind, "--force"], cwd=folder,
                    capture_output=True, check=True)
-    own, ours = [], []
+    own, ours = collections.defaultdict(list), collections.defaultdict(list)
     key = "type" if framework == "mxnet" else "name"
     for _ in range(options.rounds):
-        own.append(own_times(options, framework, model))
-        ours.append(xsp_times(options, framework, model, key))
-    flops = own[0].get("flops")
-    median = [{name: statistics.median(one[name] for one in rounds) for name in rounds[0]
-               if name != "flops" and all(name in one for one in rounds)} for rounds in (own, ours)]
-    shared = [name for name in median[0] if median[0][name] > 0 and name in median[1]]
-    ratios = sorted(median[1][name] / median[0][name] for name in shared)
-    sums = [sum(one[name] for name in shared) / 1e6 for one in median]
-    spread = f"{statistics.median(ratios):.3f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-    print(f"| {framework} | {len(shared)} of {len(median[1])} | {sums[0]:.1f} | {sums[1]:.1f} | "
-          f"{sums[1] / sums[0]:.3f} | {spread} |" + (f" getFLOPS {flops:.0f}" if flops else ""), flush=True)
+        for times, of_round in ((own, own_times(options, framework, model)),
+                                (ours, xsp_times(options, framework, model, key))):
+            for name, values in of_round.items():
+                times[name] += values
+    flops = own.pop("flops", None)
+    cells = [ratios(own, ours, statistics.median)]
+    cells += ["not told | "] if framework == "mxnet" else [ratios(own, ours, min)]
+    count = sum(name in ours for name in own)
+    print(f"| {framework} | {count} of {len(ours)} | {' | '.join(cells)} |" +
+          (f" getFLOPS {flops[0]:.0f}" if flops else ""), flush=True)
+
+
+def ratios(own, ours, of):
+    """The sums and the ratios of what `of` makes of each layer's times."""
+    pairs = [(of(own[name]), of(ours[name])) for name in own if name in ours]
+    pairs = [pair for pair in pairs if pair[0] > 0]
+    by_layer = sorted(ours / own for own, ours in pairs)
+    sums = [sum(pair[i] for pair in pairs) / 1e6 for i in (0, 1)]
+    return (f"{sums[0]:.1f}, {sums[1]:.1f}: {sums[1] / sums[0]:.3f} | {statistics.median(by_layer):.3f} "
+            f"({by_layer[0]:.2f} to {by_layer[-1]:.2f})")
 
 
 def main():
@@ -184,7 +196,8 @@ def main():
         globals()["own_" + options.own](options.model, options.runs)
         return
     options.xsp = str(pathlib.Path(options.xsp).resolve())
-    print("| framework | compared | own, ms | xsp, ms | ratio | ratio by layer: median (range) |")
+    print("| framework | compared | medians, ms: own, xsp, ratio | ratio by layer: median (range) "
+          "| minima, ms | ratio by layer |")
     print("|---|---|---|---|---|---|")
     for framework in options.frameworks or FORMATS:
         with tempfile.TemporaryDirectory() as folder:

@@ -28,4 +28,8 @@ function(xsp_python)
     # In a wheel the package holds the tree, else the tree the package.
     INSTALL_RPATH "$ORIGIN/../../..:$ORIGIN/tree/lib")
   install(TARGETS xsp_python_native DESTINATION lib/xsp/python/xsp)
+  # What needs no Python.
+  set(tested ${native_sources})
+  list(FILTER tested INCLUDE REGEX "/(calls|operators|values)\\.c$")
+  xsp_test(python_test SOURCES "${CMAKE_SOURCE_DIR}/python/xsp/operators_test.cc" ${tested} LIBRARIES xsp_annotate)
 endfunction()

@@ -127,11 +127,13 @@ static Entry* shaped_entry(uint64_t key, uint64_t hash) {
 
 #define KINDS 4096u    /* of calls; a power of two: later ones replace those before */
 #define LOOKS_FIRST 3u /* calls of a kind */
+#define LOOKS_AGAIN 2u /* after one that was not as those before */
 #define LOOKS_EVERY 32u
 
 typedef struct Kind {
   uint64_t hash;
   uint32_t calls;
+  uint32_t looks; /* calls that are yet to be looked at */
 } Kind;
 /* Several threads may count one less than there were. */
 static Kind kinds[KINDS];
@@ -150,10 +152,13 @@ int xsp_operators_follow(uint64_t kind) {
   surprises = calls_here = 0;
   if (kind == 0) return 1;
   Kind* here = &kinds[kind >> 1 & (KINDS - 1)];
-  if (here->hash != kind) *here = (Kind){kind, 0};
-  if (!is_as_before && here->calls > 1) here->calls = 1;
+  if (here->hash != kind) *here = (Kind){kind, 0, LOOKS_FIRST};
+  if (here->looks == 0 && !is_as_before) here->looks = LOOKS_AGAIN;
+  if (here->looks == 0 && here->calls % LOOKS_EVERY == 0) here->looks = 1;
   calls_here = here->calls++;
-  return calls_here < LOOKS_FIRST || calls_here % LOOKS_EVERY == 0;
+  if (here->looks == 0) return 0;
+  --here->looks;
+  return 1;
 }
 
 /* ---- Sites ---- */

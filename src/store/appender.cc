@@ -85,6 +85,12 @@ Status TableAppender::check(duckdb_state state) {
   return query_error(name_, message != nullptr ? message : "out of memory");
 }
 
+void TableAppender::set_null(size_t index, size_t row, bool is_null) {
+  duckdb_vector vector = duckdb_data_chunk_get_vector(chunk_.get(), index);
+  duckdb_vector_ensure_validity_writable(vector);
+  duckdb_validity_set_row_validity(duckdb_vector_get_validity(vector), row, !is_null);
+}
+
 duckdb_type TableAppender::type(size_t index) const {
   LogicalType type(duckdb_appender_column_type(appender_.get(), index));
   return duckdb_get_type_id(type.get());

@@ -44,6 +44,7 @@ class TableAppender {
   T* column(size_t index) {
     return static_cast<T*>(data_[index]);
   }
+  void set_null(size_t index, size_t row, bool is_null);
   duckdb_type type(size_t index) const;
   // Appends the first `rows` rows of the vectors.
   Status append(size_t rows);

@@ -216,7 +216,7 @@ TEST_F(DatabaseTest, RefusesForeignTablesAndNewerFormats) {
       {"DROP TABLE loss", "without xsp's tables"},
       {"DELETE FROM evaluation", "does not say its format"},
       {"UPDATE evaluation SET value = 'x' WHERE key = 'xsp_format'", "does not say its format"},
-      {"UPDATE evaluation SET value = '2' WHERE key = 'xsp_format'", "newer xsp"}};
+      {"UPDATE evaluation SET value = '3' WHERE key = 'xsp_format'", "newer xsp"}};
   for (const auto& [sql, part] : cases) {
     auto made = Database::create(path("a.xsp"));
     ASSERT_TRUE(made.ok()) << made.error().text;

@@ -15,6 +15,7 @@
 namespace xsp::store {
 
 extern const std::string_view kSchemaSql;  // schema.sql
+extern const std::string_view kSpansSql;   // spans.sql
 
 // Owns one handle of DuckDB's and destroys it.
 template <typename T, auto Destroy>

@@ -1,5 +1,7 @@
-# Writes OUTPUT: a C++ file with the text of INPUT, the schema of an .xsp file.
-file(READ "${INPUT}" content)
-file(WRITE "${OUTPUT}" "// Generated from src/store/schema.sql.\n#include \"store/duck.h\"\n\n"
-  "namespace xsp::store {\n\nconst std::string_view kSchemaSql = R\"xsp-sql(${content})xsp-sql\";\n\n"
-  "}  // namespace xsp::store\n")
+# Writes OUTPUT: a C++ file with the text of FILES, the tables of an .xsp file, each in the constant of its NAMES.
+set(text "// Generated from the .sql files of src/store.\n#include \"store/duck.h\"\n\nnamespace xsp::store {\n")
+foreach(file name IN ZIP_LISTS FILES NAMES)
+  file(READ "${file}" content)
+  string(APPEND text "\nconst std::string_view ${name} = R\"xsp-sql(${content})xsp-sql\";\n")
+endforeach()
+file(WRITE "${OUTPUT}" "${text}\n}  // namespace xsp::store\n")

@@ -88,6 +88,27 @@ Status insert_run(Database& database, const RunInfo& run) {
   return Ok{};
 }
 
+Status insert_site_names(Database& database, const trace::Reader& reader, const Part& part) {
+  Database::State& state = database.state();
+  XSP_TRY(TableAppender sites,
+          TableAppender::open(state.connection.get(), state.name, "span_site"));
+  std::deque<BorrowedText> texts;
+  size_t rows = 0;
+  for (const trace::Site& site : reader.sites()) {
+    const BorrowedText& name = texts.emplace_back(site.name);
+    const BorrowedText& type = texts.emplace_back(site.type);
+    sites.column<int32_t>(0)[rows] = part.first_site + static_cast<int32_t>(site.id);
+    sites.column<duckdb_string_t>(1)[rows] = name.get();
+    sites.column<duckdb_string_t>(2)[rows] = type.get();
+    sites.set_null(2, rows, type.is_empty());
+    if (++rows < sites.capacity()) continue;
+    XSP_CHECK_OK(sites.append(rows));
+    rows = 0;
+  }
+  XSP_CHECK_OK(sites.append(rows));
+  return sites.close();
+}
+
 Status insert_sites(Database& database, int32_t run_id, const trace::Reader& reader,
                     const Part& part) {
   Database::State& state = database.state();
@@ -95,6 +116,7 @@ Status insert_sites(Database& database, int32_t run_id, const trace::Reader& rea
           FactAppender::open(state.connection.get(), state.name, "site_attribute"));
   XSP_TRY(FactAppender counters,
           FactAppender::open(state.connection.get(), state.name, "site_counter"));
+  XSP_CHECK_OK(insert_site_names(database, reader, part));
   std::deque<std::string> keys;  // what the appenders borrow stays where it is
   for (const trace::Site& site : reader.sites()) {
     for (const auto& [key, value] : site.attributes) {
@@ -186,13 +208,22 @@ uint32_t find_key(const trace::Reader& reader, const char* name) {
   return found == keys.end() ? 0 : static_cast<uint32_t>(found - keys.begin());
 }
 
+// Without order, which a table has none of anyhow: only so can several threads insert.
+Status insert_in_parallel(Database& database) {
+  XSP_CHECK_OK(database.execute("SET preserve_insertion_order = false; SET threads = " +
+                                std::to_string(SpanSource::threads())));
+  const Status status = database.execute("INSERT INTO span_row SELECT * FROM xsp_spans()");
+  XSP_CHECK_OK(database.execute("SET preserve_insertion_order = true"));
+  return status;
+}
+
 // Moves `next` on, behind the trace's numbers.
 Status insert_spans(Database& database, const RunInfo& run, const trace::Reader& reader,
                     const RunTrace& trace, correlate::Correlation* correlation, Part* next) {
   next->warmup_iterations = trace.warmup_iterations;
   SpanSource source(run, reader, *next, correlation);
   XSP_CHECK_OK(SpanSource::attach(&database.state(), &source));
-  const Status status = database.execute("INSERT INTO span SELECT * FROM xsp_spans()");
+  const Status status = insert_in_parallel(database);
   SpanSource::detach(&database.state());
   if (source.error()) return *source.error();
   next->first_span = std::max(next->first_span, source.last_span());
@@ -224,10 +255,22 @@ Status ingest_trace(Database& database, duckdb_connection values, const RunInfo&
   return Ok{};
 }
 
+// Makes the tables of spans.sql if they are not there yet; the greatest id of a site that they
+// have.
+Result<int32_t> prepare_spans(Database& database) {
+  XSP_TRY(const Table plain, database.query("SELECT table_name FROM duckdb_tables() "
+                                            "WHERE NOT internal AND table_name = 'span'"));
+  if (!plain.rows.empty()) XSP_CHECK_OK(database.execute(kSpansSql));
+  XSP_TRY(const Table last,
+          database.query("SELECT coalesce(max(site_id), 0)::BIGINT FROM span_site"));
+  return static_cast<int32_t>(std::get<int64_t>(last.rows[0][0]));
+}
+
 Result<IngestReport> ingest_traces(Database& database, duckdb_connection values, const RunInfo& run,
                                    const std::vector<RunTrace>& traces) {
   XSP_CHECK_OK(insert_run(database, run));
   Whole whole;
+  XSP_TRY(whole.next.first_site, prepare_spans(database));
   for (const RunTrace& trace : traces) {
     XSP_CHECK_OK(ingest_trace(database, values, run, trace, &whole));
   }
@@ -253,8 +296,8 @@ Status join_processes(Database& database, int32_t run_id) {
       "  FROM child JOIN process ON process.process = child.parent "
       "    AND child.start_ns BETWEEN process.start_ns AND process.end_ns "
       "    AND process.span_id <> child.span_id GROUP BY ALL) "
-      "UPDATE span SET parent_id = found.parent_id FROM found "
-      "WHERE span.run_id = $run AND span.span_id = found.span_id",
+      "UPDATE span_row SET parent_id = found.parent_id FROM found "
+      "WHERE span_row.run_id = $run AND span_row.span_id = found.span_id",
       {{"run", int64_t{run_id}}}));
   return Ok{};
 }

@@ -289,6 +289,30 @@ TEST_F(IngestTest, MemoryDoesNotGrowWithTheTrace) {
   EXPECT_LT(peak_bytes() - before, 350u << 20);
   EXPECT_EQ(fact("roots"), Value(int64_t{1}));
   EXPECT_EQ(fact("unattributed"), Value(int64_t{0}));
+  // Several threads have written them: none twice, none left out.
+  EXPECT_EQ(one("SELECT count(DISTINCT span_id) FROM span"),
+            Value(int64_t{kIterations * (kLayers + 1) + 1}));
+  EXPECT_EQ(one("SELECT count(*) FROM span s JOIN span m ON s.model_id = m.span_id "
+                "WHERE s.start_ns < m.start_ns OR m.level <> 2"),
+            Value(int64_t{0}));
+}
+
+TEST_F(IngestTest, NamesAreStoredOnceAndTheViewPutsThemBack) {
+  record([] { infer(); });
+  RunInfo run = sample_run();
+  ingest_all(run);
+  const Value names = one("SELECT string_agg(name, ' ' ORDER BY span_id) FROM span");
+  EXPECT_EQ(one("SELECT value FROM evaluation WHERE key = 'xsp_format'"), Value(std::string("2")));
+  EXPECT_EQ(one("SELECT count(*) FROM duckdb_columns() WHERE table_name = 'span_row' "
+                "AND data_type = 'VARCHAR'"),
+            Value(int64_t{0}));
+  // Another run's sites are others, of the same names.
+  run.run_id = 2;
+  ingest_all(run);
+  EXPECT_EQ(one("SELECT string_agg(name, ' ' ORDER BY span_id) FROM span WHERE run_id = 2"), names);
+  EXPECT_EQ(one("SELECT count(*) FROM span a JOIN span b USING (site_id) "
+                "WHERE a.run_id <> b.run_id"),
+            Value(int64_t{0}));
 }
 
 TEST_F(IngestTest, ARunWithoutATraceIsARow) {

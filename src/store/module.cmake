@@ -1,10 +1,10 @@
-# schema.sql, compiled in.
+# The tables, compiled in.
 set(schema "${CMAKE_BINARY_DIR}/generated/schema.cc")
+set(folder "${CMAKE_CURRENT_SOURCE_DIR}/src/store")
 add_custom_command(OUTPUT "${schema}"
-  COMMAND ${CMAKE_COMMAND} "-DINPUT=${CMAKE_CURRENT_SOURCE_DIR}/src/store/schema.sql" "-DOUTPUT=${schema}"
-    -P "${CMAKE_CURRENT_SOURCE_DIR}/src/store/embed_schema.cmake"
-  DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/store/schema.sql"
-    "${CMAKE_CURRENT_SOURCE_DIR}/src/store/embed_schema.cmake" VERBATIM)
+  COMMAND ${CMAKE_COMMAND} "-DFILES=${folder}/schema.sql;${folder}/spans.sql" "-DNAMES=kSchemaSql;kSpansSql"
+    "-DOUTPUT=${schema}" -P "${folder}/embed_schema.cmake"
+  DEPENDS "${folder}/schema.sql" "${folder}/spans.sql" "${folder}/embed_schema.cmake" VERBATIM)
 target_sources(xsp_store PRIVATE "${schema}")
 
 # The tests record traces of their own.

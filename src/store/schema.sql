@@ -2,7 +2,7 @@
 -- added. Times are nanoseconds of UNIX time, sizes bytes; units come last in a name.
 
 CREATE TABLE evaluation(
-  key VARCHAR PRIMARY KEY,        -- xsp_format (of these tables, '1'), model, framework, framework_version,
+  key VARCHAR PRIMARY KEY,        -- xsp_format (of these tables, '1' or '2'), model, framework, framework_version,
                                   -- device, command, xsp_version, ...
   value VARCHAR NOT NULL);
 
@@ -42,6 +42,7 @@ CREATE TABLE block(
   gpu_power_w DOUBLE,             -- mean of about the last second
   gpu_throttle_reasons VARCHAR);  -- what held its clock down since the block before; '': nothing
 
+-- In files of format 2, which ingest writes, span is a view of the same columns: see spans.sql.
 CREATE TABLE span(
   run_id INTEGER NOT NULL,
   span_id BIGINT NOT NULL,        -- unique within a run, from 1; a child's is not always below its parent's

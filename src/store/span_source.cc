@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <thread>
 
 #include "xsp/xsp.h"
 
 namespace xsp::store {
 
 namespace {
+
+// DuckDB compresses as many rows together.
+constexpr size_t kRowsOfGroup = 122880;
 
 int32_t to_int32(int64_t value) {
   return static_cast<int32_t>(std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(),
@@ -21,14 +25,12 @@ std::string number_text(T value) {
   return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
-// The columns of the table span, in the order of schema.sql.
+// The columns of the table span_row, in the order of spans.sql.
 enum SpanColumn : size_t {
   kRunId,
   kSpanId,
   kParentId,
   kLevel,
-  kName,
-  kType,
   kIteration,
   kOrdinal,
   kStartNs,
@@ -53,9 +55,6 @@ duckdb_type type_of(size_t column) {
       return DUCKDB_TYPE_TINYINT;
     case kDepth:
       return DUCKDB_TYPE_SMALLINT;
-    case kName:
-    case kType:
-      return DUCKDB_TYPE_VARCHAR;
     case kIsOpen:
       return DUCKDB_TYPE_BOOLEAN;
     case kSpanId:
@@ -72,19 +71,18 @@ duckdb_type type_of(size_t column) {
   }
 }
 
-// One column of a chunk being filled, from row `at` on.
+// One column of a chunk being filled.
 template <typename T>
 class ColumnWriter {
  public:
-  ColumnWriter(duckdb_data_chunk chunk, size_t column, size_t at)
+  ColumnWriter(duckdb_data_chunk chunk, size_t column)
       : vector_(duckdb_data_chunk_get_vector(chunk, column)),
-        data_(static_cast<T*>(duckdb_vector_get_data(vector_))),
-        at_(at) {}
+        data_(static_cast<T*>(duckdb_vector_get_data(vector_))) {}
 
-  void set(size_t i, T value) { data_[at_ + i] = value; }
+  void set(size_t i, T value) { data_[i] = value; }
   void set(size_t i, T value, bool is_null) {
-    data_[at_ + i] = value;
-    if (is_null) set_null(at_ + i);
+    data_[i] = value;
+    if (is_null) set_null(i);
   }
 
  private:
@@ -98,7 +96,6 @@ class ColumnWriter {
 
   duckdb_vector vector_;
   T* data_;
-  size_t at_;
   uint64_t* mask_ = nullptr;
 };
 
@@ -147,13 +144,11 @@ SpanSource::SpanSource(const RunInfo& run, const trace::Reader& reader, const Pa
     : run_id_(run.run_id),
       process_(to_int32(reader.process_id())),
       part_(part),
-      correlation_(correlation),
-      row_places_(duckdb_vector_size()) {
-  for (const trace::Site& site : reader.sites()) {
-    if (site.id >= sites_.size()) sites_.resize(site.id + size_t{1});
-    sites_[site.id].name = BorrowedText(site.name);
-    sites_[site.id].type = BorrowedText(site.type);
-  }
+      correlation_(correlation) {}
+
+// Each takes some 150 MB; and what leaves the correlation comes from one thread at a time.
+int SpanSource::threads() {
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 2u));
 }
 
 Status SpanSource::attach(Database::State* database, SpanSource* source) {
@@ -164,6 +159,7 @@ Status SpanSource::attach(Database::State* database, SpanSource* source) {
   duckdb_table_function_set_extra_info(function.get(), database, nullptr);
   duckdb_table_function_set_bind(function.get(), bind);
   duckdb_table_function_set_init(function.get(), init);
+  duckdb_table_function_set_local_init(function.get(), init_thread);
   duckdb_table_function_set_function(function.get(), give);
   if (duckdb_register_table_function(database->connection.get(), function.get()) != DuckDBSuccess) {
     return failed(database->name +
@@ -181,59 +177,84 @@ void SpanSource::bind(duckdb_bind_info info) {
   }
 }
 
-void SpanSource::init(duckdb_init_info info) { duckdb_init_set_max_threads(info, 1); }
+void SpanSource::init(duckdb_init_info info) {
+  duckdb_init_set_max_threads(info, static_cast<idx_t>(threads()));
+}
+
+void SpanSource::init_thread(duckdb_init_info info) {
+  duckdb_init_set_init_data(info, new Taken,
+                            [](void* taken) { delete static_cast<Taken*>(taken); });
+}
 
 void SpanSource::give(duckdb_function_info info, duckdb_data_chunk chunk) {
   auto* database = static_cast<Database::State*>(duckdb_function_get_extra_info(info));
+  auto* taken = static_cast<Taken*>(duckdb_function_get_local_init_data(info));
   SpanSource* source = database->span_source;
   if (source == nullptr) {
     duckdb_function_set_error(info, "xsp_spans() is for xsp alone");
     return;
   }
-  const Status status = source->fill(chunk);
-  if (status.ok()) return;
-  source->error_ = status.error();
-  duckdb_function_set_error(info, status.error().text.c_str());
+  if (taken->given == taken->spans.size()) {
+    const Status status = source->take(taken);
+    if (!status.ok()) {
+      duckdb_function_set_error(info, status.error().text.c_str());
+      return;
+    }
+  }
+  const Spans left = Spans(taken->spans).subspan(taken->given);
+  const Spans spans = left.first(std::min<size_t>(left.size(), duckdb_vector_size()));
+  source->write(spans, chunk);
+  taken->given += spans.size();
 }
 
-Status SpanSource::fill(duckdb_data_chunk chunk) {
-  const size_t capacity = row_places_.size();
-  size_t rows = 0;
-  ++chunk_;
-  places_ = 0;
-  while (rows < capacity) {
+Status SpanSource::take(Taken* taken) {
+  const std::lock_guard lock(mutex_);
+  taken->spans.clear();
+  taken->spans.reserve(kRowsOfGroup);
+  taken->given = 0;
+  while (!error_ && taken->spans.size() < kRowsOfGroup) {
     if (pending_.empty()) {
-      XSP_TRY(pending_, correlation_->next());
-      if (pending_.empty()) break;
+      const Result<Spans> next = correlation_->next();
+      if (!next.ok()) {
+        error_ = next.error();
+        break;
+      }
+      if (next->empty()) break;
+      pending_ = *next;
     }
-    const Spans spans = pending_.first(std::min(pending_.size(), capacity - rows));
-    write_ids(spans, rows, chunk);
-    write_order(spans, rows, chunk);
-    write_places(spans, rows, chunk);
-    write_times(spans, rows, chunk);
-    note_sites(spans, rows, chunk);
-    rows += spans.size();
-    pending_ = pending_.subspan(spans.size());
+    const Spans some =
+        pending_.first(std::min(pending_.size(), kRowsOfGroup - taken->spans.size()));
+    for (const correlate::Span& span : some) {
+      last_span_ = std::max(last_span_, part_.first_span + static_cast<int64_t>(span.id));
+    }
+    taken->spans.insert(taken->spans.end(), some.begin(), some.end());
+    pending_ = pending_.subspan(some.size());
   }
-  duckdb_data_chunk_set_size(chunk, rows);
-  if (rows > 0) write_names(rows, chunk);
+  if (error_) return *error_;
   return Ok{};
 }
 
-void SpanSource::write_ids(Spans spans, size_t at, duckdb_data_chunk chunk) {
-  ColumnWriter<int32_t> run(chunk, kRunId, at);
-  ColumnWriter<int64_t> id(chunk, kSpanId, at);
-  ColumnWriter<int64_t> parent(chunk, kParentId, at);
-  ColumnWriter<int64_t> model(chunk, kModelId, at);
-  ColumnWriter<int64_t> layer(chunk, kLayerId, at);
-  ColumnWriter<int64_t> correlation(chunk, kCorrelationId, at);
+void SpanSource::write(Spans spans, duckdb_data_chunk chunk) const {
+  write_ids(spans, chunk);
+  write_order(spans, chunk);
+  write_places(spans, chunk);
+  write_times(spans, chunk);
+  duckdb_data_chunk_set_size(chunk, spans.size());
+}
+
+void SpanSource::write_ids(Spans spans, duckdb_data_chunk chunk) const {
+  ColumnWriter<int32_t> run(chunk, kRunId);
+  ColumnWriter<int64_t> id(chunk, kSpanId);
+  ColumnWriter<int64_t> parent(chunk, kParentId);
+  ColumnWriter<int64_t> model(chunk, kModelId);
+  ColumnWriter<int64_t> layer(chunk, kLayerId);
+  ColumnWriter<int64_t> correlation(chunk, kCorrelationId);
   for (size_t i = 0; i < spans.size(); ++i) {
     const correlate::Span& span = spans[i];
     run.set(i, run_id_);
     const auto in_run = [first = part_.first_span](uint64_t one) {
       return first + static_cast<int64_t>(one);
     };
-    last_span_ = std::max(last_span_, in_run(span.id));
     id.set(i, in_run(span.id));
     parent.set(i, in_run(span.parent_id), span.parent_id == 0);
     model.set(i, in_run(span.model_id), span.model_id == 0);
@@ -243,12 +264,12 @@ void SpanSource::write_ids(Spans spans, size_t at, duckdb_data_chunk chunk) {
   }
 }
 
-void SpanSource::write_order(Spans spans, size_t at, duckdb_data_chunk chunk) const {
-  ColumnWriter<int8_t> level(chunk, kLevel, at);
-  ColumnWriter<int16_t> depth(chunk, kDepth, at);
-  ColumnWriter<int32_t> iteration(chunk, kIteration, at);
-  ColumnWriter<int32_t> ordinal(chunk, kOrdinal, at);
-  ColumnWriter<bool> is_open(chunk, kIsOpen, at);
+void SpanSource::write_order(Spans spans, duckdb_data_chunk chunk) const {
+  ColumnWriter<int8_t> level(chunk, kLevel);
+  ColumnWriter<int16_t> depth(chunk, kDepth);
+  ColumnWriter<int32_t> iteration(chunk, kIteration);
+  ColumnWriter<int32_t> ordinal(chunk, kOrdinal);
+  ColumnWriter<bool> is_open(chunk, kIsOpen);
   for (size_t i = 0; i < spans.size(); ++i) {
     const correlate::Span& span = spans[i];
     level.set(i, static_cast<int8_t>(span.level));
@@ -260,12 +281,12 @@ void SpanSource::write_order(Spans spans, size_t at, duckdb_data_chunk chunk) co
   }
 }
 
-void SpanSource::write_places(Spans spans, size_t at, duckdb_data_chunk chunk) const {
-  ColumnWriter<int32_t> process(chunk, kProcess, at);
-  ColumnWriter<int32_t> thread(chunk, kThread, at);
-  ColumnWriter<int32_t> device(chunk, kDevice, at);
-  ColumnWriter<int32_t> stream(chunk, kStream, at);
-  ColumnWriter<int32_t> site(chunk, kSiteId, at);
+void SpanSource::write_places(Spans spans, duckdb_data_chunk chunk) const {
+  ColumnWriter<int32_t> process(chunk, kProcess);
+  ColumnWriter<int32_t> thread(chunk, kThread);
+  ColumnWriter<int32_t> device(chunk, kDevice);
+  ColumnWriter<int32_t> stream(chunk, kStream);
+  ColumnWriter<int32_t> site(chunk, kSiteId);
   for (size_t i = 0; i < spans.size(); ++i) {
     const correlate::Span& span = spans[i];
     process.set(i, process_);
@@ -276,39 +297,15 @@ void SpanSource::write_places(Spans spans, size_t at, duckdb_data_chunk chunk) c
   }
 }
 
-void SpanSource::write_times(Spans spans, size_t at, duckdb_data_chunk chunk) const {
-  ColumnWriter<int64_t> start(chunk, kStartNs, at);
-  ColumnWriter<int64_t> duration(chunk, kDurationNs, at);
-  ColumnWriter<int64_t> self(chunk, kSelfNs, at);
+void SpanSource::write_times(Spans spans, duckdb_data_chunk chunk) const {
+  ColumnWriter<int64_t> start(chunk, kStartNs);
+  ColumnWriter<int64_t> duration(chunk, kDurationNs);
+  ColumnWriter<int64_t> self(chunk, kSelfNs);
   for (size_t i = 0; i < spans.size(); ++i) {
     const correlate::Span& span = spans[i];
     start.set(i, span.start_ns);
     duration.set(i, span.end_ns - span.start_ns);
     self.set(i, span.self_ns);
-  }
-}
-
-// Gives each site that is new to the chunk its place in the dictionaries of names and types.
-void SpanSource::note_sites(Spans spans, size_t at, duckdb_data_chunk chunk) {
-  ColumnWriter<duckdb_string_t> name(chunk, kName, 0);
-  ColumnWriter<duckdb_string_t> type(chunk, kType, 0);
-  for (size_t i = 0; i < spans.size(); ++i) {
-    SiteTexts& site = sites_[spans[i].site];  // it exists: a span without one has no level
-    if (site.chunk != chunk_) {
-      site.chunk = chunk_;
-      site.place = places_++;
-      name.set(site.place, site.name.get());
-      type.set(site.place, site.type.get(), site.type.is_empty());
-    }
-    row_places_[at + i] = site.place;
-  }
-}
-
-void SpanSource::write_names(size_t rows, duckdb_data_chunk chunk) {
-  for (const size_t column : {kName, kType}) {
-    Selection selection(duckdb_create_selection_vector(rows));
-    std::copy_n(row_places_.data(), rows, duckdb_selection_vector_get_data_ptr(selection.get()));
-    duckdb_slice_vector(duckdb_data_chunk_get_vector(chunk, column), selection.get(), rows);
   }
 }
 

@@ -1,13 +1,15 @@
 // SpanSource: the spans of a trace, as they leave the correlation, as a table that DuckDB reads:
 //
-//   INSERT INTO span SELECT * FROM xsp_spans()
+//   INSERT INTO span_row SELECT * FROM xsp_spans()
 //
-// This spares DuckDB's appender a copy of every row, and lets names go as dictionaries: it is a
-// quarter faster. Their attributes and counters are appended meanwhile, on a connection of their
+// This spares DuckDB's appender a copy of every row, and lets several threads of DuckDB's compress:
+// each takes as many spans as a group of rows holds, so that what lies together in the file was
+// together in time. Their attributes and counters are appended meanwhile, on a connection of their
 // own. For src/store alone.
 #ifndef XSP_STORE_SPAN_SOURCE_H_
 #define XSP_STORE_SPAN_SOURCE_H_
 
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +60,8 @@ class SpanSource {
   // Makes xsp_spans() known to the database, which then gives the spans of `source`. The function
   // is not part of the file.
   static Status attach(Database::State* database, SpanSource* source);
+  // How many threads are worth while.
+  static int threads();
   static void detach(Database::State* database) { database->span_source = nullptr; }
 
   // The greatest id of a span that was given, with its part's first_span.
@@ -66,34 +70,30 @@ class SpanSource {
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  struct SiteTexts {
-    BorrowedText name;
-    BorrowedText type;
-    uint64_t chunk = 0;  // in whose dictionary it has its place
-    uint32_t place = 0;
-  };
   using Spans = std::span<const correlate::Span>;
+  // What one of DuckDB's threads has taken.
+  struct Taken {
+    std::vector<correlate::Span> spans;
+    size_t given = 0;
+  };
 
   static void bind(duckdb_bind_info info);
   static void init(duckdb_init_info info);
+  static void init_thread(duckdb_init_info info);
   static void give(duckdb_function_info info, duckdb_data_chunk chunk);
-  Status fill(duckdb_data_chunk chunk);
-  void write_ids(Spans spans, size_t at, duckdb_data_chunk chunk);
-  void write_order(Spans spans, size_t at, duckdb_data_chunk chunk) const;
-  void write_places(Spans spans, size_t at, duckdb_data_chunk chunk) const;
-  void write_times(Spans spans, size_t at, duckdb_data_chunk chunk) const;
-  void note_sites(Spans spans, size_t at, duckdb_data_chunk chunk);
-  void write_names(size_t rows, duckdb_data_chunk chunk);
+  Status take(Taken* taken);
+  void write(Spans spans, duckdb_data_chunk chunk) const;
+  void write_ids(Spans spans, duckdb_data_chunk chunk) const;
+  void write_order(Spans spans, duckdb_data_chunk chunk) const;
+  void write_places(Spans spans, duckdb_data_chunk chunk) const;
+  void write_times(Spans spans, duckdb_data_chunk chunk) const;
 
   const int32_t run_id_;
   const int32_t process_;
   const Part part_;
+  std::mutex mutex_;  // of all below
   correlate::Correlation* const correlation_;
-  std::vector<SiteTexts> sites_;  // by id
   Spans pending_;
-  uint64_t chunk_ = 0;
-  uint32_t places_ = 0;               // of the chunk's dictionary that are taken
-  std::vector<uint32_t> row_places_;  // of the chunk's rows
   int64_t last_span_ = 0;
   std::optional<Error> error_;
 };

@@ -5,12 +5,12 @@
 
 For each framework a plain program of its own, without xsp, runs ResNet-50 (batch 1, one thread) with the
 framework's profiler on: ONNX Runtime's JSON, MXNet's aggregate statistics, OpenCV's getPerfProfile. It takes
-turns with `xsp profile` of the same file. Printed, over all rounds: layers, the sum of their times by either,
-and the median and range of the ratios xsp / own, layer by layer (MXNet: operator by operator, as its table
-has no layers); once of medians, once of minima (MXNet's table has averages alone). Where other programs share
-the machine, a layer that lost its processor a few times has another median in the other program; its minimum
-is that of an execution that kept it. OpenCV also tells the flops that it computes (getFLOPS), which xsp's
-follow from shapes.
+turns with `xsp profile` of the same file. Printed, over all rounds: layers, the sum of their times by
+either, and the median and range of the ratios xsp / own, layer by layer (MXNet: operator by operator, as
+its table has no layers); once of medians, once of minima (MXNet's table has averages alone, which are
+compared with averages). Where other programs share the machine, a layer that lost its processor a few
+times has another median in the other program; its minimum is that of an execution that kept it. OpenCV
+also tells the flops that it computes (getFLOPS), which xsp's follow from shapes.
 
 onnxruntime wants a Python that imports onnxruntime and numpy (--python), opencv_dnn its headers.
 """
@@ -163,8 +163,9 @@ def compare(options, framework, folder):
             for name, values in of_round.items():
                 times[name] += values
     flops = own.pop("flops", None)
-    cells = [ratios(own, ours, statistics.median)]
-    cells += ["not told | "] if framework == "mxnet" else [ratios(own, ours, min)]
+    has_runs = framework != "mxnet"
+    cells = [ratios(own, ours, statistics.median if has_runs else statistics.mean)]
+    cells += [ratios(own, ours, min) if has_runs else "not told | "]
     count = sum(name in ours for name in own)
     print(f"| {framework} | {count} of {len(ours)} | {' | '.join(cells)} |" +
           (f" getFLOPS {flops[0]:.0f}" if flops else ""), flush=True)

@@ -306,6 +306,7 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('matmul mm bmm mv dot', 'matmul', 2, 'all'),
     ('linear', 'linear', 2, 'all'),
     ('addmm addmm_ baddbmm baddbmm_ _addmm_activation addmv', 'addmm', 2, 'all'),
+    ('lstm gru rnn_tanh rnn_relu', 'recurrent_list', 2, 'all'),
     ('scaled_dot_product_attention _scaled_dot_product_flash_attention', 'scaled_attention', 2, 'all'),
     ('_scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention', 'scaled_attention', 2, 'all'),
     ('_scaled_dot_product_attention_math', 'scaled_attention', 2, 'all'),
@@ -389,6 +390,9 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
     attention_flops(elements(i[1][:-3]), i[1][-2], i[2][-2], i[1][-1], i[3][-1]) END
   WHEN 'gemm' THEN 2 * elements(o[1]) * elements(i[2]) / nullif(o[1][-1], 0)
   WHEN 'recurrent' THEN 2 * i[1][1] * i[1][2] * (elements(i[2]) + elements(i[3]))
+  -- A batch of sequences, the states, which have three dimensions too, then all weights and biases.
+  WHEN 'recurrent_list' THEN CASE WHEN len(i[1]) = 3 THEN 2 * i[1][1] * i[1][2] *
+    list_sum(list_transform(list_filter(i, lambda s: len(s) = 2), lambda s: elements(s))) END
   -- With weights [in, query + key + value] the projections belong to it; else its inputs are projected.
   WHEN 'attention' THEN CASE
     WHEN len(i[1]) = 3 AND len(i[2]) = 2 THEN 2 * i[1][1] * i[1][2] * elements(i[2])

@@ -7,7 +7,8 @@
 -- and outputs, each once. Where layers nest, they are counted once, in the outermost layer that is known: layers
 -- inside it, and modules around it, have none of their own, as `flops_in` says. A layer whose operator or shapes are
 -- unknown has no flops here, rather than zero: it is listed with what is missing, and its share of the time tells what
--- the totals leave out.
+-- the totals leave out. Of a training, these are the model's own calls, the forward passes: of backward passes the
+-- operators' shapes are in the file, and no flops are given.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view bar x=index y=flops colour=type

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Writes docs/frameworks.md: which framework gives what, as this build finds it on this machine.
 
-    tools/frameworks_table.py [--xsp build/release/bin/xsp] [--add FILE.json ...] [--save FILE.json]
+    tools/frameworks_table.py [--xsp build/release/bin/xsp] [--evaluation FILE.xsp ...]
     tools/frameworks_table.py --check [--xsp build/release/bin/xsp]
 
 Every framework that `xsp doctor` finds here profiles the small model of its conformance suite at the
-levels model and layer, on each of its devices. What a run recorded is what the table says. --save keeps
-the rows, to be added (--add) on another machine to the ones found there: a row of the same framework,
-version and device replaces the older one. Rows of versions that are not here stay out: add theirs.
+levels model and layer, on each of its devices. What a run recorded is what the table says. Rows of
+devices that are not here stay as they are; --evaluation makes one of what was profiled elsewhere.
 
 --check runs no model: it exits with 1, a line for each, if a framework that is here runs on other devices
 or opens other files than the committed table says, if one that xsp pins has another version, or if an
@@ -52,11 +51,32 @@ def measured(xsp, framework, device):
         model = small_model(framework)
         done = run(xsp, "profile", model, "--framework", framework, "--device", device,
                    "--levels", "model,layer", "--max-time", "2", "-o", out)
-        rows = run(xsp, "query", out, "SELECT DISTINCT level FROM span ORDER BY 1", "--format", "json")
-        if rows.returncode != 0:
-            return (done.stderr.strip().splitlines() or ["failed"])[-1].removeprefix("error: ")
-        names = {1: "application", 2: "model", 3: "layer"}
-        return ", ".join(names.get(row["level"], str(row["level"])) for row in json.loads(rows.stdout))
+        why = (done.stderr.strip().splitlines() or ["failed"])[-1]
+        return levels_of(xsp, out) or why.removeprefix("error: ")
+
+
+def query(xsp, file, sql):
+    done = run(xsp, "query", file, sql, "--format", "json")
+    return json.loads(done.stdout) if done.returncode == 0 else []
+
+
+def levels_of(xsp, file):
+    """The levels that an adapter records, of those in an evaluation."""
+    names = {2: "model", 3: "layer"}
+    levels = query(xsp, file, "SELECT DISTINCT level FROM span WHERE level IN (2, 3) ORDER BY 1")
+    return ", ".join(names[row["level"]] for row in levels)
+
+
+def row_of(xsp, file):
+    facts = query(xsp, file, """SELECT DISTINCT framework, framework_version,
+                                  split_part(device, ':', 1) AS device,
+                                  (SELECT value FROM evaluation WHERE key = 'model_path') AS model
+                                FROM run""")
+    if len(facts) != 1:
+        sys.exit(f"error: {file}: not an evaluation of one framework on one device")
+    fact = facts[0]
+    return {"framework": fact["framework"], "version": fact["framework_version"], "device": fact["device"],
+            "formats": pathlib.Path(fact["model"]).suffix, "levels": levels_of(xsp, file)}
 
 
 def found_here(xsp):
@@ -103,8 +123,7 @@ def wrong_rows(xsp):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--xsp", default=str(ROOT / "build/release/bin/xsp"))
-    parser.add_argument("--add", action="append", default=[])
-    parser.add_argument("--save")
+    parser.add_argument("--evaluation", action="append", default=[])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.check:
@@ -112,11 +131,14 @@ def main():
         print(*wrong, sep="\n", end="\n" if wrong else "")
         sys.exit(1 if wrong else 0)
     rows = rows_here(options.xsp)
-    if options.save:
-        pathlib.Path(options.save).write_text(json.dumps(rows, indent=1) + "\n")
-        return
-    for file in options.add:
-        rows = json.loads(pathlib.Path(file).read_text()) + rows
+    elsewhere = {}
+    for row in (row_of(options.xsp, file) for file in options.evaluation):
+        known = elsewhere.setdefault((row["framework"], row["version"], row["device"]), row)
+        known["formats"] = ", ".join(sorted({*known["formats"].split(", "), row["formats"]}))
+    rows += elsewhere.values()
+    # Of those that xsp pins, the version that is here is the one; others were tried where they are.
+    pinned = {(row["framework"], row["device"]) for row in rows if row.get("is_pinned")}
+    rows = [row for row in committed_rows() if (row["framework"], row["device"]) not in pinned] + rows
     unique = {(row["framework"], row["version"], row["device"]): row for row in rows}
     lines = ["| framework | version tried | device | opens | levels that its adapter recorded |",
              "|---|---|---|---|---|"]

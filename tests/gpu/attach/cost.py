@@ -6,7 +6,9 @@
 Budgets: loaded but off 1.01, kernels 1.10, kernels and layers 1.25. Printed beside them, not judged.
 """
 import argparse
+import contextlib
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -26,8 +28,24 @@ configurations = {"bare": None, "off": "application", "kernels": "api,kernel", "
 budgets = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25}
 if options.only:
     configurations = {name: configurations[name] for name in ["bare"] + options.only.split(",")}
+
+
+def report(times):
+    bare = statistics.median(times["bare"] or [float("nan")])
+    for name, values in times.items():
+        if not values:
+            continue
+        middle = statistics.median(values)
+        budget = f"budget {budgets[name]:.2f}" if name in budgets else ""
+        print(f"{name:20} {middle:8.3f} ms  {middle / bare:6.3f} x bare  {budget:11}  "
+              f"[{min(values):.3f}, {max(values):.3f}] of {len(values)} processes")
+
+
 times = {name: [] for name in configurations}
-with tempfile.TemporaryDirectory() as folder:
+# Who is stopped before the last round has what was measured until then.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as at_the_end:
+    at_the_end.callback(lambda: report(times))
     for _ in range(options.rounds):
         for name, levels in configurations.items():
             prefix = []
@@ -39,11 +57,3 @@ with tempfile.TemporaryDirectory() as folder:
                 print(name, "failed:", run.stderr.strip()[-200:])
                 continue
             times[name].append(float(run.stdout.split()[0]))
-bare = statistics.median(times["bare"] or [float("nan")])
-for name, values in times.items():
-    if not values:
-        continue
-    middle = statistics.median(values)
-    budget = f"budget {budgets[name]:.2f}" if name in budgets else ""
-    print(f"{name:20} {middle:8.3f} ms  {middle / bare:6.3f} x bare  {budget:11}  "
-          f"[{min(values):.3f}, {max(values):.3f}]")

@@ -279,12 +279,15 @@ Status record(const AttachRequest& request, const Installation& installation,
         request, why.empty() ? "it started without the environment that xsp gave it" : why));
     return Ok{};
   }
+  // At once: each statement on its own would wait for the disk.
+  XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
   XSP_CHECK_OK(complete_runs(database));
   XSP_CHECK_OK(complete_steps(database));
   std::map<std::string, std::string> facts = facts_of(request);
   XSP_CHECK_OK(collectors.complete(database, &facts));
   XSP_CHECK_OK(note(request, database, outcome, &facts));
   XSP_CHECK_OK(write_facts(database, facts));
+  XSP_CHECK_OK(database.execute("COMMIT"));
   XSP_CHECK_OK(database.finish());
   return Ok{};
 }

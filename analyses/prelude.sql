@@ -423,9 +423,13 @@ CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_typ
 -- time of what is counted here: nested layers included, where they are counted here; else the layer's own. A layer
 -- stands where it was first executed.
 CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
-  WITH RECURSIVE executed AS MATERIALIZED (
-    SELECT l.* EXCLUDE (parent_id), p.site_id AS outer_site
-    FROM layers(wanted_batch) l LEFT JOIN span p ON p.run_id = l.run_id AND p.span_id = l.parent_id AND p.level = 3),
+  WITH RECURSIVE first AS MATERIALIZED (FROM layers(wanted_batch)),
+  -- Few of many spans: what is sought is the side to look up in.
+  parent AS MATERIALIZED (
+    SELECT span_id AS parent_id, site_id AS outer_site FROM span
+    WHERE run_id = chosen_layer_run(wanted_batch) AND level = 3 AND span_id IN (SELECT parent_id FROM first)),
+  executed AS MATERIALIZED (
+    SELECT l.* EXCLUDE (parent_id), outer_site FROM first l LEFT JOIN parent USING (parent_id)),
   around AS MATERIALIZED (SELECT DISTINCT outer_site AS site_id, true AS has_inner FROM executed),
   layer AS MATERIALIZED (
     SELECT l.*, s.inputs, s.outputs, s.input_types, operator, moves,

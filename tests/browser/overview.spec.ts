@@ -1,4 +1,5 @@
 import { ask, expect, live, query, report, settled, test } from './page';
+import { build } from './setup';
 
 test('the list tells what each file is, and which cannot be read', async ({ page }) => {
   await page.goto(live.open('#/home'));
@@ -90,4 +91,12 @@ test('a report from disk needs no network, and asks nobody', async ({ page, cont
   await expect(page.getByRole('alert')).toHaveCount(0);
   expect(asked.filter((url) => !/^(file|data|blob):/.test(url))).toEqual([]);
   expect(asked.filter((url) => url.startsWith('file:'))).toHaveLength(1);
+});
+
+test('a page of a report of one evaluation needs no mention of it', async ({ page }) => {
+  await page.goto(`file://${build}one.html#/timeline`);
+  await expect(page.getByRole('heading', { name: 'Timeline' })).toBeVisible();
+  await settled(page);
+  await expect(page.getByText('Choose an evaluation.')).toHaveCount(0);
+  expect(page.url()).toContain(`e=${report.ids.gpu}`);
 });

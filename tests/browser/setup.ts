@@ -30,6 +30,7 @@ export default async function setup() {
   makeSamples();
   const gpu = `${samples}gpu/h200_resnet50.xsp`;
   run('report', `${samples}cpu.xsp`, gpu, '-o', `${build}both.html`);
+  run('report', gpu, '-o', `${build}one.html`);
   const server = spawn(xsp, ['serve', samples, '--listen', '127.0.0.1:0']);
   const address = await new Promise<string>((found, failed) => {
     let said = '';

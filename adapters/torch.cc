@@ -212,7 +212,8 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     status = in_torch(model.get(), "open", [&] { return load(model.get()); });
     if (status != XSP_OK) return status;
     if (records(XSP_LEVEL_LAYER)) {
-      model->layers = std::make_unique<adapter::Layers>(model->options.nested, model->memory.get());
+      model->layers = std::make_unique<adapter::Layers>(
+          model->options.nested, &model->program->modules(), model->memory.get());
     }
     if (options.model_site != 0) {
       xsp_site_attribute(options.model_site, "provider", model->device.str().c_str());
@@ -389,7 +390,8 @@ void repeat(xsp_model* model) {
   model->graph.reset();
   const xsp_status status = in_torch(model, "layer_energy", [&] {
     if (model->layers == nullptr) {
-      model->layers = std::make_unique<adapter::Layers>(false, model->memory.get());
+      model->layers =
+          std::make_unique<adapter::Layers>(false, &model->program->modules(), model->memory.get());
     }
     warm_up_for_capture(model);
     model->program->release_results();

@@ -7,7 +7,8 @@ if(COMMAND xsp_plugins)
   install(PROGRAMS tools/build_torch_adapter.sh DESTINATION lib/xsp/adapters/src)
   file(GLOB torch_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/torch/*_test.cc")
   xsp_test(adapters_torch_test LIBRARIES xsp_annotate
-    SOURCES ${torch_tests} "${CMAKE_SOURCE_DIR}/adapters/torch/signature.cc")
+    SOURCES ${torch_tests} "${CMAKE_SOURCE_DIR}/adapters/torch/modules.cc"
+    "${CMAKE_SOURCE_DIR}/adapters/torch/signature.cc")
   if(TARGET adapters_torch_test)
     target_include_directories(adapters_torch_test PRIVATE "${CMAKE_SOURCE_DIR}")
   endif()

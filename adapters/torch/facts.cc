@@ -126,16 +126,16 @@ void Facts::describe(uint32_t site) const {
   xsp_site_counter(site, "allocated_bytes", allocated_bytes);
 }
 
-std::string module_path() {
+std::vector<std::string> called_modules() {
   // Entries look like "layer1(Sequential)::forward"; the first is the whole model. "SELF" is a
   // module that calls a function of its own, as Conv2d does in models that were scripted.
   const std::vector<std::string> modules = torch::jit::currentModuleHierarchy();
-  std::string path;
+  std::vector<std::string> names;
   for (size_t i = 1; i < modules.size(); ++i) {
-    const std::string name = modules[i].substr(0, modules[i].find_first_of("(:"));
-    if (!name.empty() && name != "SELF") path += (path.empty() ? "" : "/") + name;
+    std::string name = modules[i].substr(0, modules[i].find_first_of("(:"));
+    if (!name.empty() && name != "SELF") names.push_back(std::move(name));
   }
-  return valid_utf8(path);
+  return names;
 }
 
 bool is_interpreting() { return !torch::jit::currentCallstack().empty(); }

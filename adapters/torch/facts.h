@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "xsp/plugin.h"
 
@@ -39,9 +40,9 @@ void take_outputs(c10::ArrayRef<const c10::IValue> values, const std::set<const 
 // xsp_dtype; 0: a type that xsp has no name for.
 uint32_t dtype_of(c10::ScalarType type);
 
-// "layer1/0/conv1" of the operator that the interpreter is calling on this thread; empty outside of
-// it.
-std::string module_path();
+// The names of the modules, each called by the one before, whose operator the interpreter is
+// calling on this thread; none outside of it.
+std::vector<std::string> called_modules();
 // Is the interpreter running on this thread?
 bool is_interpreting();
 

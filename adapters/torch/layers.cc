@@ -55,8 +55,8 @@ std::string short_name(const char* name) {
   return valid_utf8(mark == nullptr ? name : mark + 1);
 }
 
-std::string place_of(const char* name) {
-  const std::string path = module_path();
+std::string place_of(const Modules* modules, const char* name) {
+  const std::string path = valid_utf8(modules->path(called_modules()));
   return path.empty() ? short_name(name) : path + "/" + short_name(name);
 }
 
@@ -149,7 +149,7 @@ struct Observer {
     } else {
       const std::string type = type_of(name);
       xsp_site site{nullptr, nullptr, XSP_LEVEL_LAYER,
-                    layers->stray_site(place_of(name), type.c_str())};
+                    layers->stray_site(place_of(layers->modules_, name), type.c_str())};
       open.span = xsp_begin(&site);
       open.site = site.id;
     }
@@ -208,7 +208,7 @@ struct Observer {
     if (one.layers != nullptr && depth > 0 && !one.layers->nested_) one.layers = nullptr;
     if (one.layers == nullptr) return nullptr;
     one.address = function.name();
-    one.place = place_of(one.address);
+    one.place = place_of(one.layers->modules_, one.address);
     one.type = type_of(one.address);
     one.facts = {};
     one.weights.clear();
@@ -288,7 +288,8 @@ struct Observer {
   }
 };
 
-Layers::Layers(bool nested, Memory* memory) : nested_(nested), memory_(memory) {
+Layers::Layers(bool nested, const Modules* modules, Memory* memory)
+    : nested_(nested), modules_(modules), memory_(memory) {
   Observer::change(1, 1);
   memory_->count(true);
 }

@@ -19,6 +19,7 @@
 
 #include "adapters/torch/facts.h"
 #include "adapters/torch/memory.h"
+#include "adapters/torch/modules.h"
 #include "xsp/plugin.h"
 
 namespace xsp::torch_adapter {
@@ -26,8 +27,8 @@ namespace xsp::torch_adapter {
 class Layers {
  public:
   // Observes the runs of one model, from begin_run to end_run, on the thread that calls both.
-  // `memory` outlives it.
-  Layers(bool nested, Memory* memory);
+  // `modules` and `memory` outlive it.
+  Layers(bool nested, const Modules* modules, Memory* memory);
   ~Layers();
   Layers(const Layers&) = delete;
   Layers& operator=(const Layers&) = delete;
@@ -72,6 +73,7 @@ class Layers {
   bool is_as_before() const;
 
   const bool nested_;
+  const Modules* const modules_;
   Memory* const memory_;
   bool settled_ = false;
   bool strayed_ = false;  // in this run an operator came that was not expected

@@ -59,12 +59,21 @@ void reorder_weights(torch::jit::Module* module) {
   }
 }
 
+Modules modules_of(const torch::jit::Module& module) {
+  Modules modules(!module.find_method("forward").has_value());
+  for (const auto& member : module.named_children()) {
+    modules.add(member.name, modules_of(member.value));
+  }
+  return modules;
+}
+
 class Script : public Program {
  public:
   Script(const std::string& path, c10::Device device, const Options& options) {
     torch::jit::ExtraFilesMap extra{{kSignature, ""}};
     module_ = torch::jit::load(path, device, extra);
     signature_text_ = extra[kSignature];
+    modules_ = modules_of(module_);
     module_.eval();
     if (!options.dtype.empty()) module_.to(scalar_type(options.dtype));
     if (options.channels_last) reorder_weights(&module_);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/torch/modules.h"
 #include "adapters/torch/options.h"
 #include "adapters/torch/signature.h"
 
@@ -32,9 +33,11 @@ class Program {
   virtual Results results() const = 0;
   virtual void release_results() = 0;
   virtual bool is_package() const { return false; }
+  const Modules& modules() const { return modules_; }
 
  protected:
   std::string signature_text_;
+  Modules modules_;
 };
 
 struct Opened {

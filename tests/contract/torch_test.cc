@@ -106,6 +106,12 @@ TEST_F(TorchTest, AFunctionOfAModuleIsNoModule) {
   EXPECT_EQ(file.layers[0].site.name, "inner/sin");
 }
 
+TEST_F(TorchTest, AListOfModulesIsInTheName) {
+  const TraceFile file = traced("listing.pt", 1);
+  ASSERT_EQ(file.layers.size(), 1u);
+  EXPECT_EQ(file.layers[0].site.name, "layer/1/inner/sin");
+}
+
 TEST_F(TorchTest, LayersSayWhatTheyReadAndGive) {
   const TraceFile file = traced("tiny.pt", 4, {"--batch", "2"});
   ASSERT_FALSE(file.layers.empty());
@@ -144,7 +150,11 @@ TEST_F(TorchTest, AllocationsAreRecordedInTheFirstThreeMeasuredInferences) {
   EXPECT_GT(once, 10u);  // each layer's results, and their release
   const size_t thrice = others_after({"warm\t6", "run\t3"});
   EXPECT_GT(thrice, 2 * once);
-  EXPECT_EQ(others_after({"warm\t6", "run\t2", "run\t1", "warm\t2", "run\t8"}), thrice);
+  // Torch itself may allocate or release something between two commands; eight more inferences
+  // that were recorded would be eight times `once`.
+  const size_t later = others_after({"warm\t6", "run\t2", "run\t1", "warm\t2", "run\t8"});
+  EXPECT_GE(later + 2, thrice);
+  EXPECT_LE(later, thrice + 2);
 }
 
 TEST_F(TorchTest, BranchesRunAndDictionariesAreNamed) {

@@ -78,6 +78,17 @@ Module calling() {
   return made;
 }
 
+// A list of modules, which is called by nobody.
+Module listing() {
+  Module list = module("List");
+  list.register_module("0", calling());
+  list.register_module("1", calling());
+  Module made = module("Listing");
+  made.register_module("layer", list);
+  made.define("def forward(self, x):\n  return getattr(self.layer, '1').forward(x)\n");
+  return made;
+}
+
 Module failing() {
   Module made = module("Failing");
   made.define("def forward(self, x):\n  return torch.matmul(x, x)\n");
@@ -123,6 +134,7 @@ int main(int argc, char** argv) {
   save(tiny(), folder + "bad_signature.pt", "input\timage\tfloat33\tbatch,3,8,8\n");
   save(branching(), folder + "branching.pt", "input x float32 batch,4");
   save(calling(), folder + "calling.pt", "input x float32 batch,4");
+  save(listing(), folder + "listing.pt", "input x float32 batch,4");
   save(failing(), folder + "failing.pt", "input x float32 batch,3");
   save(hungry(), folder + "hungry.pt", "input x float32 batch");
   save(custom(), folder + "custom.pt", "input x float32 batch,4");

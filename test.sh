@@ -34,6 +34,11 @@ format() {
 }
 page() { (cd web && npm run --silent format && npm run --silent check && npm run --silent test); }
 browser() { (cd tests/browser && node node_modules/@playwright/test/cli.js test); }
+# Reports and gates of whole evaluations, and every analysis on them, take minutes with sanitizers, most of it in DuckDB,
+# which is not built with them: the release's step runs them.
+gates='^(DiffTest|ServeTest)\.' analyses='^(Analyses/Golden|H200/Recorded)\.'
+sanitizers() { build_and_test dev -E "$gates|$analyses"; }
+release() { build_and_test release -L release && ctest --preset release --no-tests=error --progress -R "$analyses"; }
 threads() {
   build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
@@ -50,9 +55,8 @@ step page page
 if [ "${1:-}" = --quick ]; then
   step sanitizers build_and_test dev -LE slow
 else
-  # Reports and gates of whole evaluations take minutes with sanitizers; the release's step runs them.
-  step sanitizers build_and_test dev -E '^(DiffTest|ServeTest)\.'
-  step release build_and_test release -L release
+  step sanitizers sanitizers
+  step release release
   step browser browser
   step threads threads
   step "other processors" other_processors

@@ -78,6 +78,7 @@ stage_counters() {
 stage_conformance() {
   local suite="$programs/../contract_test"
   [ -x "$suite" ] || { line skipped "conformance" "no $suite: build with -DXSP_TESTS=ON"; return; }
+  find_xla
   local what
   for what in Adapter Collector; do
     check "conformance, ${what,,}s on CUDA" "conformance_$what" bash -c "LD_LIBRARY_PATH='$tree/lib' \
@@ -274,13 +275,15 @@ stage_energy() {
   done
 }
 
+# XLA's plugin for CUDA, if python3 has it.
+find_xla() {
+  [ -n "${XSP_PJRT_CUDA:-}" ] || XSP_PJRT_CUDA=$(python3 -c "import jax_plugins.xla_cuda13 as p
+print(list(p.__path__)[0] + '/xla_cuda_plugin.so')" 2>/dev/null)
+  export XSP_PJRT_CUDA
+}
 # The same models by XLA: layers and kernels in one hierarchy, as PyTorch's are; and XLA's own times of the layers.
 stage_xla() {
-  if [ -z "${XSP_PJRT_CUDA:-}" ]; then
-    XSP_PJRT_CUDA=$(python3 -c "import jax_plugins.xla_cuda13 as p
-print(list(p.__path__)[0] + '/xla_cuda_plugin.so')") 2>/dev/null
-    export XSP_PJRT_CUDA
-  fi
+  find_xla
   [ -e "$XSP_PJRT_CUDA" ] || { line skipped "XLA" "python3 has no jax-cuda13-pjrt"; return; }
   local name file verdict options=(--device cuda --no-peaks --max-time "$seconds")
   for name in resnet50 bert_base; do

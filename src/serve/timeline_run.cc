@@ -49,7 +49,7 @@ std::string titled(const TimelineLane& lane) {
 }
 
 auto place_of(const TimelineLane& lane) {
-  return std::tie(lane.level, lane.device, lane.process, lane.thread, lane.stream);
+  return std::tie(lane.is_aside, lane.level, lane.device, lane.process, lane.thread, lane.stream);
 }
 
 }  // namespace
@@ -91,16 +91,34 @@ Status TimelineRun::load_lanes(Database& database) {
     lane.stream = maybe_int(row[4]);
     lane.rows = static_cast<int>(std::clamp<int64_t>(int_of(row[5]), 1, kMaxRows));
     lane.spans = int_of(row[6]);
+    lane.start_ns = int_of(row[7]);
+    lane.end_ns = int_of(row[8]);
     lane.unit = "ns";
     lane.title = titled(lane);
     lanes_.push_back(std::move(lane));
   }
-  std::sort(lanes_.begin(), lanes_.end(),
-            [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
+  for (TimelineLane& lane : lanes_) {
+    lane.start_ns -= base_ns_;
+    lane.end_ns -= base_ns_;
+  }
   duration_ns_ = std::max<int64_t>(end_ns - base_ns_, 0);
   axis_bits_ = bits_of(duration_ns_);
   if (axis_bits_ > 62) return corrupt("run " + std::to_string(run_) + ": its times are not times");
   return Ok{};
+}
+
+void TimelineRun::order_lanes() {
+  int64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
+  for (size_t i = 0; i < iterations_.iteration.size(); ++i) {
+    if (iterations_.iteration[i] < 0) continue;
+    first_ns = std::min(first_ns, iterations_.start_ns[i]);
+    last_ns = std::max(last_ns, iterations_.start_ns[i] + iterations_.duration_ns[i]);
+  }
+  for (TimelineLane& lane : lanes_) {
+    lane.is_aside = first_ns < last_ns && (lane.end_ns <= first_ns || lane.start_ns >= last_ns);
+  }
+  std::sort(lanes_.begin(), lanes_.end(),
+            [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
 }
 
 void TimelineRun::choose_cells() {
@@ -259,6 +277,7 @@ Result<TimelineRun> TimelineRun::load(Database& database, int64_t run) {
   XSP_CHECK_OK(loaded.load_lanes(database));
   loaded.choose_cells();
   XSP_CHECK_OK(loaded.load_iterations(database));
+  loaded.order_lanes();
   XSP_CHECK_OK(loaded.load_long_spans(database));
   XSP_CHECK_OK(loaded.load_series(database));
   return loaded;
@@ -278,11 +297,16 @@ std::optional<uint16_t> TimelineRun::lane_of(int64_t level, std::optional<int64_
   }
   const auto end = std::find_if(lanes_.begin(), lanes_.end(),
                                 [](const TimelineLane& lane) { return lane.is_series; });
-  const auto found =
-      std::lower_bound(lanes_.begin(), end, wanted,
-                       [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
-  if (found == end || place_of(*found) != place_of(wanted)) return std::nullopt;
-  return static_cast<uint16_t>(found - lanes_.begin());
+  for (const bool is_aside : {false, true}) {
+    wanted.is_aside = is_aside;
+    const auto found =
+        std::lower_bound(lanes_.begin(), end, wanted,
+                         [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
+    if (found != end && place_of(*found) == place_of(wanted)) {
+      return static_cast<uint16_t>(found - lanes_.begin());
+    }
+  }
+  return std::nullopt;
 }
 
 TimelineWindow TimelineRun::window(int64_t zoom, int64_t tile) const {

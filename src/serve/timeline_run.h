@@ -40,7 +40,10 @@ struct TimelineLane {
   std::optional<int64_t> device;
   std::optional<int64_t> stream;
   int rows = 1;
-  int64_t spans = 0;  // of a series: its points
+  int64_t spans = 0;      // of a series: its points
+  int64_t start_ns = 0;   // of its first span, since the base
+  int64_t end_ns = 0;     // of its last
+  bool is_aside = false;  // before and after the measured inferences alone
   std::string title;
   std::string unit;
 };
@@ -112,6 +115,9 @@ class TimelineRun {
   Status load_series(store::Database& database);
   Status load_long_spans(store::Database& database);
   void choose_cells();
+  // Lanes of what ran before or after the measured inferences alone, as threads that compile do,
+  // go behind all others.
+  void order_lanes();
   // Of all spans; read when it is first asked for, and kept.
   Result<const TimelineItems*> summary(store::Database& database) const;
   TimelineTile::Series cut(size_t series, const TimelineWindow& window, bool* is_complete) const;

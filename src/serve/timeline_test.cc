@@ -156,6 +156,30 @@ TEST_F(TimelineTest, LanesAreLevelsThreadsAndStreams) {
   EXPECT_FALSE(run.lane_of(4, 1, 99, std::nullopt, std::nullopt).has_value());
 }
 
+TEST_F(TimelineTest, LanesOfWhatRanBeforeTheInferencesComeLast) {
+  const Status more = database_->execute(R"sql(
+      INSERT INTO span BY NAME SELECT 7 AS run_id, 900000 + t AS span_id, 4 AS level, 'compile' AS
+        name, 1700000000000000000 - (t - 50) * 1000 - 5000 AS start_ns, 1000 AS duration_ns,
+        1 AS process, t AS thread, 900 AS site_id, 0 AS depth, 0 AS self_ns, false AS is_open
+        FROM range(50, 53) r(t);
+      INSERT INTO span BY NAME SELECT 7 AS run_id, 900099 AS span_id, 4 AS level, 'load' AS name,
+        1700000000000700000 AS start_ns, 1000 AS duration_ns, 1 AS process, 60 AS thread,
+        901 AS site_id, 0 AS depth, 0 AS self_ns, false AS is_open)sql");
+  ASSERT_TRUE(more.ok()) << more.error().text;
+  const TimelineRun run = load(7);
+  std::vector<std::string> titles;
+  for (const TimelineLane& lane : run.lanes()) titles.push_back(lane.title);
+  EXPECT_EQ(titles,
+            (std::vector<std::string>{
+                "Application · thread 5", "Model · thread 5", "Layers · thread 5",
+                "Library · thread 5", "Library · thread 60", "Kernels · device 0 · stream 7",
+                "Library · thread 50", "Library · thread 51", "Library · thread 52"}));
+  for (size_t i = 0; i < run.lanes().size(); ++i) {
+    const TimelineLane& lane = run.lanes()[i];
+    EXPECT_EQ(run.lane_of(lane.level, lane.process, lane.thread, lane.device, lane.stream), i);
+  }
+}
+
 TEST_F(TimelineTest, ASpanThatCrossesTilesIsInEachOfThem) {
   const TimelineRun run = load(7);
   const int64_t zoom = 12;

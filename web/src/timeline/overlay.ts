@@ -2,7 +2,7 @@
 import { SHADES, type Palette } from './colours';
 import { ROW, type Placed } from './layout';
 import type { TileStore } from './store';
-import type { Brief, SpanDetails, Timeline } from './types';
+import type { Brief, Lane, SpanDetails, Timeline } from './types';
 import { niceStep, tickText, type View } from './view';
 
 export const OVERVIEW = 30; // heights
@@ -60,6 +60,17 @@ export function drawGutter(
   }
 }
 
+// Of each level the lane with the most spans.
+function busiest(lanes: Lane[]): Lane[] {
+  const found = new Map<number, Lane>();
+  for (const lane of lanes) {
+    if (lane.kind === 'spans' && lane.spans > (found.get(lane.level)?.spans ?? 0)) {
+      found.set(lane.level, lane);
+    }
+  }
+  return [...found.values()].sort((a, b) => a.level - b.level);
+}
+
 // All of the run in a strip: where its inferences are, and what of it is in view.
 export function drawOverview(
   context: CanvasRenderingContext2D,
@@ -77,13 +88,11 @@ export function drawOverview(
   context.fillStyle = palette.muted;
   context.fillText('Whole run', 10, OVERVIEW / 2, frame.left - 14);
   const root = store.get(0, 0);
-  const lanes = timeline.lanes.filter((lane) => lane.kind === 'spans');
-  const rows = Math.min(lanes.length, 6);
-  const height = rows > 0 ? (OVERVIEW - 12) / rows : 0;
-  for (let at = 0; at < rows; at++) {
-    const lane = lanes[Math.floor((at * lanes.length) / rows)];
-    const items = lane && root?.lanes[lane.lane];
-    if (!lane || !items) continue;
+  const lanes = busiest(timeline.lanes);
+  const height = (OVERVIEW - 12) / Math.max(lanes.length, 1);
+  for (const [at, lane] of lanes.entries()) {
+    const items = root?.lanes[lane.lane];
+    if (!items) continue;
     context.fillStyle = palette.fill[(lane.level - 1) * SHADES + 2] as string;
     const end = items.rowBegin[1] as number;
     for (let i = 0; i < end; i++) {

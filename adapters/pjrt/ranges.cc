@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -42,8 +43,11 @@ int push(const char* domain, const abi::Event* event) {
   if (here.depth++ >= kDepthMax) return abi::kNoDepth;
   Open& open = here.open[here.depth - 1];
   open = {};
-  if (event == nullptr || event->message_type == abi::kMessageUnicode) return abi::kNoDepth;
-  // A registered string's handle is the string.
+  // A registered string's handle is the string. Of another type there is no name of ours, and what
+  // stands in the message's place may be no pointer.
+  const bool is_text = event != nullptr && (event->message_type == abi::kMessageAscii ||
+                                            event->message_type == abi::kMessageRegistered);
+  if (!is_text) return abi::kNoDepth;
   const auto* text = static_cast<const char*>(event->message.registered);
   const std::string_view name = text == nullptr ? std::string_view() : instruction_of(text);
   if (name.empty()) return abi::kNoDepth;

@@ -69,6 +69,13 @@ TEST(PjrtRanges, RangesOfXlaOnTheRunningThreadAreOpenLayers) {
     push(xla, &first);
     const xsp_layer_mark outer = xsp_open_layer();
     EXPECT_EQ(outer.site_id, layers.site("a"));
+    nvtx_abi::Event nameless{};
+    nameless.message.registered = reinterpret_cast<const void*>(1);  // what nobody has set
+    push(xla, &nameless);
+    push(xla, nullptr);
+    EXPECT_EQ(xsp_open_layer().site_id, outer.site_id);
+    pop(xla);
+    pop(xla);
     push(other, &second);
     EXPECT_EQ(xsp_open_layer().site_id, outer.site_id);
     pop(other);

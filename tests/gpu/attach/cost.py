@@ -1,59 +1,112 @@
 #!/usr/bin/env python3
-"""What `xsp run` costs ResNet-50, eager, batch 1: interleaved processes, medians and their ratios to bare.
+"""What `xsp run` costs a program, by default ResNet-50, eager, batch 1, in Python.
 
-    cost.py XSP [--rounds N] [--iterations N]
+    cost.py XSP [--rounds N] [--calls N] [--processes N] [--only 'NAME;NAME'] [--program "SCRIPT ARGUMENT..."]
 
-Budgets: loaded but off 1.01, kernels 1.10, kernels and layers 1.25. Printed beside them, not judged.
+Several processes of each configuration are open at once and compute in turn, in random order, one at a time.
+Printed are the median over all processes of one configuration of their medians, its ratio to bare, and the range of
+the processes' ratios. Two processes of one configuration differ, too: see the range of bare itself.
+
+The program is a script beside this one that takes --turns; ResNet-50 is measured within torch.profiler, too.
+Budgets, for ResNet-50: loaded but off 1.01, kernels 1.10, kernels and layers 1.25. Printed, not judged.
 """
 import argparse
 import contextlib
 import os
+import random
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 
-parser = argparse.ArgumentParser()
-parser.add_argument("xsp")
-parser.add_argument("--rounds", type=int, default=3)
-parser.add_argument("--iterations", type=int, default=400)
-parser.add_argument("--only", help="names of configurations, comma separated")
-options = parser.parse_args()
-
-program = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "resnet50.py"),
-           "--iterations", str(options.iterations)]
-configurations = {"bare": None, "off": "application", "kernels": "api,kernel", "kernel alone": "kernel",
-                  "kernels and layers": "model,layer,api,kernel", "layers": "model,layer"}
-budgets = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25}
-if options.only:
-    configurations = {name: configurations[name] for name in ["bare"] + options.only.split(",")}
+LEVELS = {"off": "application", "kernels": "kernel", "calls and kernels": "api,kernel",
+          "layers": "model,layer", "kernels and layers": "model,layer,api,kernel"}
+PEERS = {"torch.profiler, kernels": ["--profiler", "kernels"],
+         "torch.profiler, all": ["--profiler", "operators"]}
+BUDGETS = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25}
 
 
-def report(times):
-    bare = statistics.median(times["bare"] or [float("nan")])
-    for name, values in times.items():
-        if not values:
+class Program:
+    """One process of a configuration, and the median ms of a call in each of its turns."""
+
+    def __init__(self, name, command, xsp, output):
+        if name in LEVELS:
+            command = [xsp, "run", "--leveled=no", "--quiet", "--levels", LEVELS[name], "-o", output, "--",
+                       *command]
+        command = [*command, *PEERS.get(name, [])]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        stderr=subprocess.PIPE)
+        self.times = []
+
+    def start(self):
+        """Waits for it; false if it ended instead."""
+        if self.process.stdout.readline().strip() == "ready":
+            return True
+        print("failed:", self.process.stderr.read().strip()[-300:])
+        return False
+
+    def turn(self, calls):
+        self.process.stdin.write(f"{calls}\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+
+def end(programs):
+    for one in programs:
+        one.process.stdin.close()
+    for one in programs:
+        try:
+            one.process.wait(60)
+        except subprocess.TimeoutExpired:
+            one.process.kill()
+
+
+def report(programs, budgets):
+    def medians(name):
+        return [statistics.median(one.times) for one in programs[name] if one.times]
+
+    bare = statistics.median(medians("bare") or [float("nan")])
+    for name in programs:
+        own = medians(name)
+        if not own:
             continue
-        middle = statistics.median(values)
         budget = f"budget {budgets[name]:.2f}" if name in budgets else ""
-        print(f"{name:20} {middle:8.3f} ms  {middle / bare:6.3f} x bare  {budget:11}  "
-              f"[{min(values):.3f}, {max(values):.3f}] of {len(values)} processes")
+        middle = statistics.median(own)
+        print(f"{name:24} {middle:8.3f} ms  {middle / bare:6.3f} x bare  {budget:11}  "
+              f"[{min(own) / bare:.3f}, {max(own) / bare:.3f}] of {len(own)} processes")
 
 
-times = {name: [] for name in configurations}
-# Who is stopped before the last round has what was measured until then.
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as at_the_end:
-    at_the_end.callback(lambda: report(times))
-    for _ in range(options.rounds):
-        for name, levels in configurations.items():
-            prefix = []
-            if levels:
-                prefix = [options.xsp, "run", "--leveled=no", "--quiet", "--levels", levels]
-                prefix += ["-o", folder + "/t.xsp", "--"]
-            run = subprocess.run(prefix + program, capture_output=True, text=True)
-            if run.returncode != 0 or not run.stdout.strip():
-                print(name, "failed:", run.stderr.strip()[-200:])
-                continue
-            times[name].append(float(run.stdout.split()[0]))
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("xsp")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--calls", type=int, default=30, help="in each turn of a process")
+    parser.add_argument("--processes", type=int, default=2, help="of each configuration")
+    parser.add_argument("--only", help="names of configurations, separated by ;")
+    parser.add_argument("--program", default="resnet50.py", help="a script in this folder and its arguments")
+    options = parser.parse_args()
+
+    script, *arguments = options.program.split()
+    folder = os.path.dirname(os.path.abspath(__file__))
+    command = [sys.executable, os.path.join(folder, script), *arguments, "--turns"]
+    resnet50 = script == "resnet50.py"
+    names = ["bare", *(options.only.split(";") if options.only else [*LEVELS, *(PEERS if resnet50 else [])])]
+    # Who is stopped before the last round has what was measured until then.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as at_the_end:
+        programs = {name: [Program(name, command, options.xsp, f"{folder}/{name}-{i}.xsp")
+                           for i in range(options.processes)] for name in names}
+        everyone = [one for several in programs.values() for one in several]
+        at_the_end.callback(end, everyone)
+        at_the_end.callback(lambda: report(programs, BUDGETS if resnet50 else {}))
+        if not all([one.start() for one in everyone]):
+            sys.exit(1)
+        for one in everyone:
+            one.turn(options.calls)
+        for _ in range(options.rounds):
+            for one in random.sample(everyone, len(everyone)):
+                one.times.append(one.turn(options.calls))
+
+
+main()

@@ -1,8 +1,12 @@
-"""transformers' generate with random weights. generate.py gpt2|llama"""
+"""transformers' generate with random weights. generate.py gpt2|llama [--turns]
+
+With --turns it generates whenever it is told to (turns.py).
+"""
 import sys
 
 import torch
 import transformers
+import turns
 
 torch.manual_seed(0)
 if sys.argv[1] == "gpt2":
@@ -15,7 +19,16 @@ else:
     model = transformers.LlamaForCausalLM(config)
 model = model.eval().cuda().to(torch.bfloat16)
 tokens = torch.randint(0, 30000, (1, 32), device="cuda")
+
+
+def generate():
+    out = model.generate(tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=24, min_new_tokens=24,
+                         do_sample=False, pad_token_id=0)
+    torch.cuda.synchronize()
+    return out
+
+
 with torch.inference_mode():
-    out = model.generate(tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=24,
-                         min_new_tokens=24, do_sample=False, pad_token_id=0)
-print(tuple(out.shape))
+    print(tuple(generate().shape), file=sys.stderr)
+    if "--turns" in sys.argv:
+        turns.answer(generate)

@@ -1,33 +1,48 @@
-"""torchvision's ResNet-50, eager inference. resnet50.py [--batch N] [--iterations N] [--profile FILE]
+"""torchvision's ResNet-50, eager inference.
 
-Prints the median of an inference's time in ms. With --profile, torch.profiler's kernels of the last 20
-inferences go to the file: name, count, summed ns, one a line.
+    resnet50.py [--batch N] [--iterations N] [--profile FILE] [--turns [--profiler kernels|operators]]
+
+Prints the median of an inference's time in ms; with --turns whenever it is told to (turns.py), by --profiler
+within torch.profiler. With --profile, torch.profiler's kernels of the last 20 inferences go to the file: name,
+count, summed ns, one a line.
 """
 import argparse
 import collections
+import contextlib
+import os
 import statistics
 import time
 
 import torch
 import torchvision
+import turns
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--batch", type=int, default=1)
 parser.add_argument("--iterations", type=int, default=60)
 parser.add_argument("--profile")
+parser.add_argument("--turns", action="store_true")
+parser.add_argument("--profiler", choices=["kernels", "operators"])
 options = parser.parse_args()
 
 torch.manual_seed(0)
 model = torchvision.models.resnet50(weights=None).eval().cuda()
 image = torch.randn(options.batch, 3, 224, 224, device="cuda")
 
+activities = {None: [], "kernels": [torch.profiler.ProfilerActivity.CUDA], "operators": [
+    torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]}[options.profiler]
+
+
+def infer_once():
+    model(image)
+    torch.cuda.synchronize()
+
 
 def infer(count):
     times = []
     for _ in range(count):
         start = time.perf_counter()
-        model(image)
-        torch.cuda.synchronize()
+        infer_once()
         times.append(time.perf_counter() - start)
     return times
 
@@ -48,6 +63,10 @@ def profiled(count, path):
 
 with torch.inference_mode():
     infer(20)
+    if options.turns:
+        with torch.profiler.profile(activities=activities) if activities else contextlib.nullcontext():
+            turns.answer(infer_once)
+            os._exit(0)  # What it recorded nobody reads, and the profiler would take minutes to prepare it.
     print(f"{statistics.median(infer(options.iterations)) * 1e3:.4f}")
     if options.profile:
         profiled(20, options.profile)

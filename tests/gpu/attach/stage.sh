@@ -139,9 +139,14 @@ stage_attach() {
         python3 "$attach/library_calls.py" "$tree/bin/xsp" "$out/attach_library" ;;
       nccl) check "NCCL's calls, on two GPUs" attach_nccl python3 "$attach/nccl.py" "$tree/bin/xsp" "$out/attach_nccl" ;;
       cost)
-        python3 "$attach/cost.py" "$tree/bin/xsp" --rounds "${XSP_GPU_ROUNDS:-3}" >"$out/log/attach_cost.txt" 2>&1 &&
-          line ok "cost of xsp run" "see log/attach_cost.txt" || line FAILED "cost of xsp run" ""
-        cat "$out/log/attach_cost.txt" ;;
+        local one calls log
+        for one in "30 resnet50.py" "5 generate.py gpt2"; do
+          calls=${one%% *} one=${one#* } log="$out/log/attach_cost_${one%%.*}.txt"
+          python3 "$attach/cost.py" "$tree/bin/xsp" --program "$one" --calls "$calls" \
+            --rounds "${XSP_GPU_TURNS:-20}" >"$log" 2>&1 &&
+            line ok "cost of xsp run, ${one%%.*}" "see ${log#"$out/"}" || line FAILED "cost of xsp run, ${one%%.*}" ""
+          cat "$log"
+        done ;;
     esac
   done
 }

@@ -438,8 +438,8 @@ void add_profile(CLI::App& app, int& exit_status) {
   CLI::App* verb = app.add_subcommand("profile", "Measure a model, level by level");
   add_subject(verb, options);
   verb->add_option("--max-time", options->max_time_s,
-                   "Seconds that all runs may take, but for counters of kernels; else 30 for each "
-                   "batch size")
+                   "Seconds that all runs may measure; opening the model, its first inferences and "
+                   "counters of kernels are not of it; else 30 for each batch size")
       ->check(CLI::PositiveNumber);
   verb->add_option("--width", options->width_percent,
                    "Stop when the median is known to within this many percent")

@@ -77,12 +77,11 @@ class Experiment {
       tell_monitors_notes();
     }
     keep_state("before");
-    const TimePoint start = steady_clock::now();
     for (size_t first = 0; first < runs_.size() && !refused_;) {
       size_t end = first + 1;
       while (end < runs_.size() && runs_[end].planned.batch == runs_[first].planned.batch) ++end;
       // The batches still to come share what is left of the time.
-      const double left_s = std::max(0.0, request_.limits.time_s - seconds_since(start));
+      const double left_s = std::max(0.0, request_.limits.time_s - measured_s_);
       const double share =
           static_cast<double>(end - first) / static_cast<double>(runs_.size() - first);
       run_batch(first, end, left_s * share);
@@ -176,10 +175,12 @@ class Experiment {
     const int done = run.series.warmup_iterations;
     FewLimits limits;
     limits.time_s = time_s;
+    const TimePoint start = steady_clock::now();
     run.series = is_stretch
                      ? measure_stretch(*workers_[i], done, stretch_s(time_s), environment_, stop_)
                      : measure_few(*workers_[i], done, run.ready->iterations_needed, limits,
                                    environment_, stop_);
+    if (is_stretch) measured_s_ += seconds_since(start);
     if (run.series.failure) {
       fail(i, Error(*run.series.failure));
     } else {
@@ -279,6 +280,8 @@ class Experiment {
     std::vector<Series> series =
         measure(subjects, infos, limits, request_.worker.seed, environment_, listener_, stop_);
     for (const std::string& text : doubts_about_device(series)) warn(text);
+    // Not more, as first inferences are not of it.
+    measured_s_ += std::min(seconds_since(start), time_s);
     const double ours_s = workers_cpu_s(indices) - ours_before;
     for (const std::string& text :
          doubts_about_load(before, machine_.cpu_times(), ours_s, seconds_since(start))) {
@@ -415,6 +418,7 @@ class Experiment {
   std::unique_ptr<ScratchFolder> scratch_;
   std::vector<Run> runs_;
   std::vector<std::unique_ptr<Worker>> workers_;  // of the runs that are open
+  double measured_s_ = 0;                         // of the limits' time
   std::map<std::string, std::string> facts_;
   std::vector<std::string> warnings_;
   std::optional<Error> refused_;  // why the whole experiment makes no sense

@@ -30,7 +30,7 @@ struct Request {
   Plan plan;
   WorkerOptions worker;  // of every run; its levels, batch, trace and scratch are the experiment's
   WorkerLimits worker_limits;
-  Limits limits;  // time_s: of all runs together
+  Limits limits;  // time_s: of all runs together, but for opening their models
   bool measure_peaks = true;
   // Collectors that tell what the device is and in which state; none for the processor.
   std::vector<std::filesystem::path> monitors;

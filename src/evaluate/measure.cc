@@ -100,16 +100,32 @@ class Loop {
     return std::nullopt;
   }
 
+  // Of a framework that compiles as it goes (TorchScript at the second inference, say), the first
+  // one says nothing about those that follow, and its time is not theirs.
+  void run_first(size_t i, std::vector<double>* latencies) {
+    const int64_t start_ns = environment_.now_ns();
+    const auto block = run_block(i, 1, true);
+    ++series_[i].warmup_iterations;
+    if (!block) return;
+    latencies->push_back(static_cast<double>(block->durations_ns.front()));
+    expected_ns_[i] = latencies->front();
+    start_ns_ += environment_.now_ns() - start_ns;
+  }
+
   void warm_up(size_t i) {
     progress_.runs[i].state = RunProgress::State::kWarmingUp;
     const double share_s =
         limits_.time_s * limits_.warmup_share / static_cast<double>(subjects_.size());
-    const int64_t start_ns = environment_.now_ns();
     Series& series = series_[i];
     std::vector<double> latencies;
+    if (room(i) / 2 >= 1) run_first(i, &latencies);
+    if (series.failure) return;
+    const int64_t start_ns = environment_.now_ns();
     int iterations = 1;
     // Half of what it can run in all is left for measuring.
     while (!stopped() && room(i) / 2 >= iterations) {
+      // One inference that takes all of the time is enough of it.
+      if (expected_ns_[i] > limits_.time_s * kNsPerSecond) break;
       const auto block = run_block(i, iterations, true);
       // Of a block that failed, the trace may hold any part.
       series.warmup_iterations += iterations;
@@ -128,10 +144,14 @@ class Loop {
       if (left_s * kNsPerSecond < expected_ns_[i]) break;
       iterations = iterations_for(std::min(limits_.block_s / 4, left_s), expected_ns_[i]);
     }
-    block_iterations_[i] = std::clamp(room(i) / limits_.rounds_min, 1,
-                                      iterations_for(limits_.block_s, expected_ns_[i]));
+    choose_block(i);
     progress_.runs[i].state = RunProgress::State::kMeasuring;
     if (subjects_.size() > 1) subjects_[i]->settle();
+  }
+
+  void choose_block(size_t i) {
+    block_iterations_[i] = std::clamp(room(i) / limits_.rounds_min, 1,
+                                      iterations_for(limits_.block_s, expected_ns_[i]));
   }
 
   void round() {
@@ -160,6 +180,11 @@ class Loop {
     const std::vector<double> latencies(block->durations_ns.begin(), block->durations_ns.end());
     measured.median_ns = median(latencies);
     series.blocks.push_back(measured);
+    if (!series.warmup_settled && round_ == 0) {
+      // What it takes is known better by now.
+      expected_ns_[i] = measured.median_ns;
+      choose_block(i);
+    }
     series.latencies_ns.insert(series.latencies_ns.end(), latencies.begin(), latencies.end());
     series.latency_ns = summarize(series.latencies_ns);
     RunProgress& run = progress_.runs[i];

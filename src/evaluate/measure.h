@@ -29,7 +29,8 @@ namespace xsp::evaluate {
 
 struct Limits {
   double width = 0.01;  // half the interval relative to the median; 0: never narrow enough
-  double time_s = 60;   // of all subjects together, warm-up included
+  // Of all subjects together, warm-up included, but for the first iteration of each.
+  double time_s = 60;
   double block_s = 0.2;
   int block_iterations_max = 500;
   int rounds_min = 6;         // the fewest whose medians have a 95 % interval

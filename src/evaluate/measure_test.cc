@@ -212,6 +212,34 @@ TEST_F(Measure, WarmUpIsFoundAndLeftOut) {
   EXPECT_NEAR(series.latency_ns.median, 5e6, 0.03 * 5e6);
 }
 
+TEST_F(Measure, AFirstInferenceThatCompilesTakesNothingOfTheTime) {
+  // Three seconds of compiling, of a second in all: as many are measured as without.
+  const auto compiles = [&](int i) { return i == 0 ? 3e9 : 2e6; };
+  Simulated a(world, 'a', compiles);
+  Simulated b(world, 'b', compiles);
+  Limits limits;
+  limits.time_s = 1;
+  limits.width = 0;
+  for (const Series& series : run({&a, &b}, limits)) {
+    EXPECT_GE(series.blocks.size(), 2u);
+    EXPECT_GT(series.latencies_ns.size(), 100u);
+    EXPECT_EQ(series.stopped_by, "time");
+  }
+}
+
+TEST_F(Measure, ABlockThatWasGuessedTooShortGrowsAfterTheFirst) {
+  // The warm-up ends within what is slow still.
+  Simulated a(world, 'a', [&](int i) { return i < 2 ? 2e9 : 1e6; });
+  Limits limits;
+  limits.time_s = 5;
+  limits.width = 0;
+  const Series series = run({&a}, limits)[0];
+  EXPECT_FALSE(series.warmup_settled);
+  ASSERT_GE(series.blocks.size(), 6u);
+  EXPECT_EQ(series.blocks[0].iterations, 1);
+  EXPECT_EQ(series.blocks[5].iterations, 200);
+}
+
 TEST_F(Measure, AWarmUpThatNeverEndsIsBoundedAndSaidSo) {
   Simulated a(world, 'a', [](int i) { return 1e8 / (1 + 0.01 * i); });
   Limits limits;

@@ -46,6 +46,8 @@ Manifest read_manifest(const std::filesystem::path& adapter) {
       manifest.not_a_model.push_back(located(value));
     } else if (key == "layers") {
       manifest.layers = std::strtoul(value.c_str(), nullptr, 10);
+    } else if (key == "gpu_layers") {
+      manifest.gpu_layers = std::strtoul(value.c_str(), nullptr, 10);
     } else if (key == "no_device") {
       manifest.no_device = value;
     } else {

@@ -3,11 +3,13 @@
 //   model = PATH            a small model: a file of tests/data, or what the adapter takes instead
 //   not_a_model = PATH      likewise, refused; any number of them
 //   layers = N              layer spans of one run
-//   no_device = NAME        a device that it does not have
+//   gpu_layers = N          likewise on a GPU, where it fuses some: at most so many; `layers` if
+//   not said no_device = NAME        a device that it does not have
 #ifndef XSP_TESTS_CONTRACT_MANIFEST_H_
 #define XSP_TESTS_CONTRACT_MANIFEST_H_
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct Manifest {
   std::string model;
   std::vector<std::string> not_a_model;
   size_t layers = 0;
+  std::optional<size_t> gpu_layers;
   std::string no_device;
 };
 

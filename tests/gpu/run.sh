@@ -161,13 +161,14 @@ stage_batches() {
 
 # The other models over batch sizes, at every level: latencies, kernels, and the sizes that do not fit.
 stage_sweep() {
-  local name file log levels="${XSP_GPU_SWEEP_LEVELS:-all}"
+  local name file log levels="${XSP_GPU_SWEEP_LEVELS:-all}" seconds="${XSP_GPU_SWEEP_SECONDS:-60}"
+  local bound=$((seconds + 600))  # nine batch sizes, and five processes of each that open the model
   for name in ${XSP_GPU_SWEEP_MODELS:-bert-base vit_b_16 gpt2-prefill gpt2-decode mobilenet_v2 ssd300_vgg16}; do
     [ -e "$models/$name.pt" ] || { line skipped "sweep $name" "not exported"; continue; }
     file="$out/$name-sweep.xsp" log="$out/log/sweep_$name.txt"
     # A batch size that does not fit is a failed run, and the exit status says so.
     xsp profile "$models/$name.pt" --framework torch --device cuda --levels "$levels" --counters none --no-peaks \
-      --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" --max-time "${XSP_GPU_SWEEP_SECONDS:-60}" -o "$file" >"$log" 2>&1
+      --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" --max-time "$seconds" -o "$file" >"$log" 2>&1
     [ -e "$file" ] || { line FAILED "sweep $name" "$(grep -m1 error "$log" | cut -c1-150)"; continue; }
     line ok "sweep $name" "$(value "$file" "SELECT string_agg(CASE WHEN r.status = 'ok'
       THEN format('{}: {:.2f} ms {:.0f}/s', r.batch, ns / 1e6, 1e9 * r.batch / ns)
@@ -175,6 +176,11 @@ stage_sweep() {
       ELSE format('{}: {}', r.batch, r.status) END, '; ' ORDER BY r.batch)
       FROM run r LEFT JOIN (SELECT run_id, median(duration_ns) AS ns FROM span WHERE level = 2 AND iteration >= 0
         GROUP BY run_id) USING (run_id) WHERE r.levels = 'model'")"
+    # Fewer than six blocks of each have no interval.
+    local least
+    least=$(value "$file" "SELECT min(iterations) FROM run WHERE status = 'ok'")
+    if [ "$least" -ge 6 ]; then line ok "sweep $name, inferences" "at least $least of each run"
+    else line FAILED "sweep $name, inferences" "only $least of a run"; fi
     [ "$levels" = model ] || kernels_of_sweep "$name" "$file"
     # Whatever fails but for memory is a failure.
     local others

@@ -4,8 +4,8 @@
     cost.py XSP [--rounds N] [--calls N] [--processes N] [--only 'NAME;NAME'] [--program "SCRIPT ARGUMENT..."]
 
 Several processes of each configuration are open at once and compute in turn, in random order, one at a time.
-Printed are the median over all processes of one configuration of their medians, its ratio to bare, and the range of
-the processes' ratios. Two processes of one configuration differ, too: see the range of bare itself.
+Printed are the median over all processes of one configuration of their medians, its ratio to bare, and the
+range of the processes' ratios. Two processes of one configuration differ, too: see the range of bare itself.
 
 The program is a script beside this one that takes --turns; ResNet-50 is measured within torch.profiler, too.
 Budgets, for ResNet-50: loaded but off 1.01, kernels 1.10, kernels and layers 1.25. Printed, not judged.
@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 LEVELS = {"off": "application", "kernels": "kernel", "calls and kernels": "api,kernel",
           "layers": "model,layer", "kernels and layers": "model,layer,api,kernel"}
@@ -30,20 +31,23 @@ BUDGETS = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25}
 class Program:
     """One process of a configuration, and the median ms of a call in each of its turns."""
 
-    def __init__(self, name, command, xsp, output):
+    def __init__(self, name, command, xsp, folder, number):
+        path = f"{folder}/{name}-{number}"
         if name in LEVELS:
-            command = [xsp, "run", "--leveled=no", "--quiet", "--levels", LEVELS[name], "-o", output, "--",
-                       *command]
+            command = [xsp, "run", "--leveled=no", "--quiet", "--levels", LEVELS[name], "-o", path + ".xsp",
+                       "--", *command]
         command = [*command, *PEERS.get(name, [])]
+        self.said = open(path + ".txt", "w+")  # a pipe that nobody reads would fill
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        stderr=subprocess.PIPE)
+                                        stderr=self.said)
         self.times = []
 
     def start(self):
-        """Waits for it; false if it ended instead."""
-        if self.process.stdout.readline().strip() == "ready":
+        """Waits for it, whatever it prints before; false if it ended instead."""
+        if any(line.strip() == "ready" for line in iter(self.process.stdout.readline, "")):
             return True
-        print("failed:", self.process.stderr.read().strip()[-300:])
+        self.said.seek(0)
+        print("failed:", self.said.read().strip()[-300:])
         return False
 
     def turn(self, calls):
@@ -95,13 +99,15 @@ def main():
     # Who is stopped before the last round has what was measured until then.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as at_the_end:
-        programs = {name: [Program(name, command, options.xsp, f"{folder}/{name}-{i}.xsp")
-                           for i in range(options.processes)] for name in names}
+        programs = {name: [Program(name, command, options.xsp, folder, i) for i in range(options.processes)]
+                    for name in names}
         everyone = [one for several in programs.values() for one in several]
         at_the_end.callback(end, everyone)
         at_the_end.callback(lambda: report(programs, BUDGETS if resnet50 else {}))
+        began = time.monotonic()
         if not all([one.start() for one in everyone]):
             sys.exit(1)
+        print(f"{len(everyone)} processes, ready after {time.monotonic() - began:.0f} s", file=sys.stderr)
         for one in everyone:
             one.turn(options.calls)
         for _ in range(options.rounds):

@@ -30,6 +30,6 @@ function(xsp_python)
   install(TARGETS xsp_python_native DESTINATION lib/xsp/python/xsp)
   # What needs no Python.
   set(tested ${native_sources})
-  list(FILTER tested INCLUDE REGEX "/(calls|operators|values)\\.c$")
+  list(FILTER tested INCLUDE REGEX "/(calls|operators|tape|values)\\.c$")
   xsp_test(python_test SOURCES "${CMAKE_SOURCE_DIR}/python/xsp/operators_test.cc" ${tested} LIBRARIES xsp_annotate)
 endfunction()

@@ -32,13 +32,18 @@ void xsp_arguments_learn(PyObject* tensor_type, PyObject* tensor, const void* ad
 }
 
 typedef struct Walk {
-  uint64_t hash;
+  ArgumentsHash hash;
   size_t left; /* values that may still be looked at */
 } Walk;
 
-static void add(Walk* walk, uint64_t word) {
-  walk->hash = (walk->hash ^ word) * 0x9e3779b97f4a7c15u;
-  walk->hash ^= walk->hash >> 29;
+static uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 29;
+}
+
+static void add(Walk* walk, uint64_t exact, uint64_t plain) {
+  walk->hash.exact = mixed(walk->hash.exact, exact);
+  walk->hash.plain = mixed(walk->hash.plain, plain);
 }
 
 static void add_value(Walk* walk, PyObject* value, unsigned depth);
@@ -46,7 +51,7 @@ static void add_value(Walk* walk, PyObject* value, unsigned depth);
 static void add_items(Walk* walk, PyObject* sequence, unsigned depth) {
   const int is_tuple = PyTuple_Check(sequence);
   const Py_ssize_t count = is_tuple ? PyTuple_Size(sequence) : PyList_Size(sequence);
-  add(walk, (uint64_t)count);
+  add(walk, (uint64_t)count, (uint64_t)count);
   for (Py_ssize_t i = 0; i < count && walk->left > 0; ++i) {
     add_value(walk, is_tuple ? PyTuple_GetItem(sequence, i) : PyList_GetItem(sequence, i), depth);
   }
@@ -59,7 +64,8 @@ static void add_tensor(Walk* walk, PyObject* tensor) {
   if (is_borrowed) {
     walk->left = 0;
   } else {
-    add(walk, xsp_values_hash_tensor(pointer_in(tensor, tensor_offset)));
+    const void* values = pointer_in(tensor, tensor_offset);
+    add(walk, xsp_values_hash_tensor(values, 1), xsp_values_hash_tensor(values, 0));
   }
 }
 
@@ -69,7 +75,7 @@ static void add_value(Walk* walk, PyObject* value, unsigned depth) {
   if (PyType_IsSubtype(Py_TYPE(value), tensor_class)) {
     add_tensor(walk, value);
   } else if (PyLong_Check(value)) {
-    add(walk, (uint64_t)PyLong_AsUnsignedLongLongMask(value));
+    add(walk, (uint64_t)PyLong_AsUnsignedLongLongMask(value), 0);
     PyErr_Clear();
   } else if ((PyTuple_Check(value) || PyList_Check(value)) && depth < DEPTH_MAX) {
     add_items(walk, value, depth + 1);
@@ -81,13 +87,15 @@ static void add_value(Walk* walk, PyObject* value, unsigned depth) {
       add_value(walk, item, depth + 1);
     }
   } else {
-    add(walk, (uint64_t)(uintptr_t)Py_TYPE(value));
+    const uint64_t type = (uint64_t)(uintptr_t)Py_TYPE(value);
+    add(walk, type, type);
   }
 }
 
-uint64_t xsp_arguments_hash(PyObject* const* values, size_t count) {
-  if (tensor_offset == 0) return 0;
-  Walk walk = {0x8ebc6af09c88c6e3u, VALUES_MAX};
+ArgumentsHash xsp_arguments_hash(PyObject* const* values, size_t count) {
+  const ArgumentsHash none = {0, 0};
+  if (tensor_offset == 0) return none;
+  Walk walk = {{0x8ebc6af09c88c6e3u, 0x5851f42d4c957f2du}, VALUES_MAX};
   for (size_t i = 0; i < count; ++i) add_value(&walk, values[i], 0);
-  return walk.left == 0 ? 0 : walk.hash | 1u;
+  return walk.left == 0 ? none : walk.hash;
 }

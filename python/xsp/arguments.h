@@ -12,8 +12,13 @@
 /* Learns how a tensor looks in Python, from one whose at::TensorImpl is at this address. */
 void xsp_arguments_learn(PyObject* tensor_type, PyObject* tensor, const void* address);
 
-/* The same for calls with the same whole numbers, and tensors of the same shapes and types, also in
- * tuples, lists and dicts; 0: tensors are not understood, or these are too many. */
-uint64_t xsp_arguments_hash(PyObject* const* values, size_t count);
+/* Both 0: tensors are not understood, or these are too many. */
+typedef struct ArgumentsHash {
+  /* The same for calls with the same whole numbers, and tensors of the same shapes and types, also
+   * in tuples, lists and dicts. */
+  uint64_t exact;
+  uint64_t plain; /* likewise, whatever the numbers and the sizes */
+} ArgumentsHash;
+ArgumentsHash xsp_arguments_hash(PyObject* const* values, size_t count);
 
 #endif /* XSP_PYTHON_XSP_ARGUMENTS_H_ */

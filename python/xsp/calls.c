@@ -26,6 +26,7 @@ typedef struct Thread {
   uint32_t instances;
   Call calls[DEPTH_MAX];
   KnownSite sites[XSP_KNOWN_SITES];
+  struct Tape* tapes;
 } Thread;
 
 typedef struct Owner {
@@ -190,6 +191,11 @@ Call* xsp_call_innermost(void) {
 KnownSite* xsp_known_sites(void) {
   Thread* thread = this_thread();
   return thread != NULL ? thread->sites : NULL;
+}
+
+struct Tape** xsp_thread_tapes(void) {
+  Thread* thread = this_thread();
+  return thread != NULL ? &thread->tapes : NULL;
 }
 
 uint32_t xsp_call_depth(void) { return here != NULL ? here->depth : 0; }

@@ -82,10 +82,12 @@ static int is_training(PyObject* object) {
 
 /* By what the shapes in a call of a model are the same as in another; 0: not known. */
 static uint64_t kind_of_call(PyObject* object, PyObject* const* arguments, size_t count) {
-  const uint64_t hash = xsp_arguments_hash(arguments, count);
-  if (hash == 0) return 0;
+  const ArgumentsHash hash = xsp_arguments_hash(arguments, count);
+  if (hash.exact == 0) return 0;
   const uint64_t modes = (uint64_t)is_training(object) << 3 | (uint64_t)xsp_observer_modes();
-  return ((hash ^ (uint64_t)(uintptr_t)object >> 4 ^ modes << 60) * 0x9e3779b97f4a7c15u) | 1u;
+  const uint64_t model = (uint64_t)(uintptr_t)object >> 4 ^ modes << 60;
+  return xsp_operators_kind(((hash.exact ^ model) * 0x9e3779b97f4a7c15u) | 1u,
+                            ((hash.plain ^ model) * 0xd6e8feb86659fd93u) | 1u);
 }
 
 /* The outermost module of its thread. It is a step, whatever is recorded; before that the levels

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_SIZE (1u << 18) /* a power of two */
+#include "tape.h"
+
+#define TABLE_SIZE (1u << 19) /* a power of two */
 #define SITES_MAX (TABLE_SIZE / 2)
 #define POSITIONS_MAX (TABLE_SIZE / 4) /* leave room for sites */
 #define SHAPES_MAX 32u                 /* of one operator */
@@ -129,11 +131,15 @@ static Entry* shaped_entry(uint64_t key, uint64_t hash) {
 #define LOOKS_FIRST 3u /* calls of a kind */
 #define LOOKS_AGAIN 2u /* after one that was not as those before */
 #define LOOKS_EVERY 32u
+#define EXACT_MAX                                                                 \
+  SHAPES_MAX /* kinds that differ in sizes alone; more have no sites of their own \
+              */
 
 typedef struct Kind {
   uint64_t hash;
   uint32_t calls;
   uint32_t looks; /* calls that are yet to be looked at */
+  uint32_t exact; /* kinds that are this one but for sizes */
 } Kind;
 /* Several threads may count one less than there were. */
 static Kind kinds[KINDS];
@@ -145,17 +151,34 @@ static __thread uint32_t surprises;  /* operators that were not as in calls befo
 
 const Values xsp_values_unseen = {NULL, 0};
 
+static Kind* kind_at(uint64_t hash) {
+  Kind* here = &kinds[hash >> 1 & (KINDS - 1)];
+  if (here->hash != hash) *here = (Kind){hash, 0, LOOKS_FIRST, 0};
+  return here;
+}
+
+uint64_t xsp_operators_kind(uint64_t exact, uint64_t plain) {
+  if (kinds[exact >> 1 & (KINDS - 1)].hash == exact) return exact;
+  Kind* all = kind_at(plain);
+  if (all->exact == EXACT_MAX) return plain;
+  ++all->exact;
+  return exact;
+}
+
 int xsp_operators_follow(uint64_t kind) {
   xsp_call_positions_from(kind);
   const int is_as_before = surprises == 0 || kind != kind_here;
   kind_here = kind;
   surprises = calls_here = 0;
-  if (kind == 0) return 1;
-  Kind* here = &kinds[kind >> 1 & (KINDS - 1)];
-  if (here->hash != kind) *here = (Kind){kind, 0, LOOKS_FIRST};
+  if (kind == 0) {
+    xsp_tape_begin(0, 0);
+    return 1;
+  }
+  Kind* here = kind_at(kind);
   if (here->looks == 0 && !is_as_before) here->looks = LOOKS_AGAIN;
   if (here->looks == 0 && here->calls % LOOKS_EVERY == 0) here->looks = 1;
   calls_here = here->calls++;
+  xsp_tape_begin(kind, here->looks != 0);
   if (here->looks == 0) return 0;
   --here->looks;
   return 1;
@@ -249,8 +272,7 @@ static uint32_t site_without_shapes(const Operator* one) {
   return known->site;
 }
 
-/* Where the operator's tensors are not looked at. */
-static uint32_t site_at(uint64_t position, const Operator* one) {
+static uint32_t find_site_at(uint64_t position, const Operator* one) {
   KnownSite* known = place_of(position);
   if (known->hash != position) {
     pthread_mutex_lock(&lock);
@@ -265,6 +287,16 @@ static uint32_t site_at(uint64_t position, const Operator* one) {
     ++surprises;
   }
   return site_without_shapes(one);
+}
+
+/* Where the operator's tensors are not looked at. */
+static uint32_t site_at(uint64_t position, const Operator* one) {
+  uint32_t site = xsp_tape_next(position);
+  if (site != 0) return site;
+  const uint32_t before = surprises;
+  site = find_site_at(position, one);
+  if (surprises == before) xsp_tape_add(position, site);
+  return site;
 }
 
 Call* xsp_operator_open(uint32_t owner, const char* name, const Values* inputs) {

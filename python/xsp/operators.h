@@ -21,6 +21,9 @@
 /* Inputs that are known not to be looked at: the operator has the shapes that it had. */
 extern const Values xsp_values_unseen;
 
+/* The kind of a model's call: the exact one, unless the model was called with as many others (32)
+ * that are the same but for sizes. A text that grows word by word would be new each time. */
+uint64_t xsp_operators_kind(uint64_t exact, uint64_t plain);
 /* A model is called on this thread, with inputs of this kind (0: not known). Whether the tensors of
  * its operators are to be looked at. */
 int xsp_operators_follow(uint64_t kind);

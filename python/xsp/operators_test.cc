@@ -11,6 +11,7 @@
 
 extern "C" {
 #include "operators.h"
+#include "tape.h"
 #include "values.h"
 }
 
@@ -185,6 +186,31 @@ TEST_F(OperatorsTest, AreRememberedByTheirPlaceInTheCall) {
   EXPECT_EQ(call(101, {4, 8, 4}), first);
 }
 
+TEST_F(OperatorsTest, ThatAreMissingOrMoreDoNotLeadTheOthersAstray) {
+  xsp_tape_begin(77, 1);
+  for (uint32_t i = 1; i <= 1000; ++i) {
+    EXPECT_EQ(xsp_tape_next(i), 0u);
+    xsp_tape_add(i, 100 + i);
+  }
+  xsp_tape_begin(79, 1);
+  EXPECT_EQ(xsp_tape_next(1), 0u) << "another kind";
+  xsp_tape_begin(77, 0);
+  for (const uint32_t i : {1u, 2u, 5u, 6u}) EXPECT_EQ(xsp_tape_next(i), 100 + i);
+  EXPECT_EQ(xsp_tape_next(5000), 0u);
+  xsp_tape_add(5000, 9);
+  for (const uint32_t i : {7u, 8u, 1000u}) EXPECT_EQ(xsp_tape_next(i), i == 1000 ? 0 : 100 + i);
+  xsp_tape_begin(77 + 2 * 64, 0);  // in the same place
+  EXPECT_EQ(xsp_tape_next(1), 0u);
+  xsp_tape_begin(77, 0);
+  EXPECT_EQ(xsp_tape_next(1), 0u);
+  for (uint32_t i = 0; i < 100'000; ++i) xsp_tape_add(i + 1, i + 1);  // more than there is room for
+  xsp_tape_begin(77, 0);
+  EXPECT_EQ(xsp_tape_next(1), 1u);
+  xsp_tape_begin(0, 0);
+  EXPECT_EQ(xsp_tape_next(1), 0u);
+  xsp_tape_add(1, 1);
+}
+
 TEST_F(OperatorsTest, ThatWereNotAlwaysTheSameAreNotKnown) {
   std::set<uint32_t> seen;
   for (int64_t i = 0; i < 5; ++i) seen.insert(call(301, {5, 20 + i})[1]);
@@ -200,6 +226,29 @@ TEST_F(OperatorsTest, ThatCameLaterAreLookedAtAgain) {
   const auto with = call(401, {6, 7});  // is looked at, as the one before had more
   EXPECT_EQ(without[0], with[0]);
   EXPECT_NE(without[1], with[1]);
+}
+
+TEST_F(OperatorsTest, OfCallsThatNeverRepeatAreKnownWhereTheyDoNotChange) {
+  // As a text grows word by word: one operator's shape follows, another one's does not.
+  constexpr uint64_t kPlain = 3001;
+  std::set<uint32_t> grown, same;
+  uint64_t kinds = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    const uint64_t exact = 5001 + 2 * static_cast<uint64_t>(i);
+    const uint64_t kind = xsp_operators_kind(exact, kPlain);
+    kinds += kind == exact;
+    const auto sites = call(kind, {9, 2000 + i});
+    same.insert(sites[0]);
+    grown.insert(sites[1]);
+    EXPECT_EQ(xsp_operators_kind(5001, kPlain), 5001u) << "what has a kind of its own keeps it";
+  }
+  EXPECT_EQ(kinds, 32u);
+  EXPECT_EQ(same.size(), 1u);
+  EXPECT_LE(grown.size(), 33u);
+  // Of the later ones few were looked at.
+  int looks = 0;
+  for (int i = 0; i < 64; ++i) looks += xsp_operators_follow(kPlain);
+  EXPECT_LE(looks, 4);
 }
 
 TEST_F(OperatorsTest, HaveOnlySoManyShapes) {

@@ -188,9 +188,10 @@ static inline uint64_t add_tensor(uint64_t hash, const Tensor* tensor) {
   return hash;
 }
 
-uint64_t xsp_values_hash_tensor(const void* tensor) {
+uint64_t xsp_values_hash_tensor(const void* tensor, int with_sizes) {
   Tensor read;
-  return read_tensor(tensor, &read) ? add_tensor(1, &read) : 1;
+  if (!read_tensor(tensor, &read)) return 1;
+  return with_sizes ? add_tensor(1, &read) : add_to(1, read.rank << 16 | read.type);
 }
 
 uint64_t xsp_values_hash(Values values) {

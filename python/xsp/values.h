@@ -44,8 +44,9 @@ int xsp_values_are_understood(void);
 /* Two operators whose tensors have the same shapes and types have the same; never
  * 0 or 1. */
 uint64_t xsp_values_hash(Values values);
-/* Likewise of one tensor, whose at::TensorImpl this is. Only where values are understood. */
-uint64_t xsp_values_hash_tensor(const void* tensor);
+/* Likewise of one tensor, whose at::TensorImpl this is; without sizes, of all that have its rank
+ * and type. Only where values are understood. */
+uint64_t xsp_values_hash_tensor(const void* tensor, int with_sizes);
 /* Writes the JSON of the site attributes input_shapes and input_dtypes (see plugin.h). 0: there is
  * no room. */
 int xsp_values_describe(Values values, char* shapes, size_t shapes_size, char* types,

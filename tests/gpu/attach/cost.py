@@ -82,6 +82,11 @@ def report(programs, budgets):
               f"[{min(own) / bare:.3f}, {max(own) / bare:.3f}] of {len(own)} processes")
 
 
+def stop(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # timeout(1) sends it twice
+    sys.exit(1)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("xsp")
@@ -98,7 +103,7 @@ def main():
     resnet50 = script == "resnet50.py"
     names = ["bare", *(options.only.split(";") if options.only else [*LEVELS, *(PEERS if resnet50 else [])])]
     # Who is stopped before the last round has what was measured until then.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGTERM, stop)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as at_the_end:
         programs = {name: [Program(name, command, options.xsp, folder, i) for i in range(options.processes)]
                     for name in names}

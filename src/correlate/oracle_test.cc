@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "base/random_cases.h"
 #include "correlate/testing.h"
 #include "xsp/xsp.h"
 
@@ -394,7 +395,7 @@ Options small_options(Random& random) {
 }
 
 TEST(Oracle, AnythingAtAllInOneWindow) {
-  for (uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < random_cases(1500) && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     const int64_t range = random.one_in(2) ? 30 : 300;
     auto spans = make_anything(random, static_cast<size_t>(1 + random.below(40)), range);
@@ -411,7 +412,7 @@ TEST(Oracle, AnythingAtAllInOneWindow) {
 }
 
 TEST(Oracle, NestedSpansInAWindowMuchSmallerThanTheTrace) {
-  for (uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < random_cases(600) && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     auto spans = make_forest(random, 400, static_cast<uint32_t>(1 + random.below(3)));
     // The frame around the whole program.
@@ -427,7 +428,7 @@ TEST(Oracle, NestedSpansInAWindowMuchSmallerThanTheTrace) {
 
 TEST(Oracle, BlurredLayersOfAnotherProfiler) {
   uint64_t clipped = 0;
-  for (uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < random_cases(600) && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     auto spans = make_forest(random, 150, static_cast<uint32_t>(1 + random.below(2)));
     blur_layers(random, 4, 2, &spans);
@@ -439,11 +440,11 @@ TEST(Oracle, BlurredLayersOfAnotherProfiler) {
     options.tolerance_ns = 6;
     clipped += compare(trace, options, false).clipped;
   }
-  EXPECT_GT(clipped, 500u);
+  EXPECT_GT(clipped, random_cases(500));
 }
 
 TEST(Oracle, LaunchesAndWhatTheyLaunched) {
-  for (uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < random_cases(600) && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     auto spans = make_forest(random, 200, 2);
     launch_some(random, &spans);
@@ -456,7 +457,7 @@ TEST(Oracle, LaunchesAndWhatTheyLaunched) {
 }
 
 TEST(Oracle, GraphsAndTheirLayers) {
-  for (uint64_t seed = 0; seed < 200 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < random_cases(200) && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     auto spans = make_forest(random, 120, 2);
     launch_graphs(random, &spans);

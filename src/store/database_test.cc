@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 
+#include "base/random_cases.h"
 #include "store/testing.h"
 
 namespace xsp::store {
@@ -268,8 +269,8 @@ TEST_F(DatabaseTest, FlippedBitsAreRefusedInOneLineOrHarmless) {
   };
   const Value expected = sum(path("a.xsp"));
   std::mt19937_64 random(11);
-  int refused = 0;
-  for (int i = 0; i < 100; ++i) {
+  uint64_t refused = 0;
+  for (uint64_t i = 0; i < random_cases(100); ++i) {
     std::string damaged = bytes;
     // Half of them in the headers.
     const size_t at = random() % (i % 2 == 0 ? 12288 : bytes.size());
@@ -281,7 +282,7 @@ TEST_F(DatabaseTest, FlippedBitsAreRefusedInOneLineOrHarmless) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, 50);
+  EXPECT_GT(refused, random_cases(50));
 }
 
 TEST_F(DatabaseTest, AnUnfinishedFileLeavesThePreviousOne) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "base/random_cases.h"
 #include "trace/decode.h"
 #include "trace/testing.h"
 
@@ -208,12 +209,13 @@ void check_round_trip(Random* random, bool is_given) {
 
 TEST(Encode, AnySpansAsTheyHappenedRoundTrip) {
   Random random(1);
-  for (int i = 0; i < 300 && !testing::Test::HasFailure(); ++i) check_round_trip(&random, false);
+  for (uint64_t i = 0; i < random_cases(300) && !HasFailure(); ++i)
+    check_round_trip(&random, false);
 }
 
 TEST(Encode, AnySpansWithGivenTimesRoundTrip) {
   Random random(2);
-  for (int i = 0; i < 300 && !testing::Test::HasFailure(); ++i) check_round_trip(&random, true);
+  for (uint64_t i = 0; i < random_cases(300) && !HasFailure(); ++i) check_round_trip(&random, true);
 }
 
 TEST(Encode, AChunkEndsWhenItIsFullOrTimeGoesBack) {

@@ -42,6 +42,14 @@ inference AS (
 explained AS (
   SELECT trimmed_mean(list_sort(list(layers_ns))) AS layers_ns, trimmed_mean(list_sort(list(model_ns))) AS with_ns
   FROM inference WHERE layers_ns IS NOT NULL HAVING count(*) > 0),
+-- A layer whose tensors change from one inference to the next is as many layers as it has shapes, each executed now
+-- and then.
+executed AS (
+  SELECT CAST(median(layers) AS BIGINT) AS layers FROM (
+    SELECT count(*) AS layers FROM span
+    WHERE run_id = chosen_run(3, (SELECT batch FROM wanted)) AND level = 3 AND iteration >= 0
+      AND iteration < chosen_end(3, (SELECT batch FROM wanted))
+    GROUP BY iteration)),
 by_type AS (
   SELECT row_number() OVER (ORDER BY sum(self_ns) DESC) AS rank, coalesce(type, 'unknown') AS type,
     count(*) AS layers, sum(self_ns) AS self_ns,
@@ -79,10 +87,11 @@ line AS (
   SELECT 22, 'how long', 'throughput', inputs_of(batch) * 1e9 / latency_ns, 'per_s', NULL, coalesce(
     (SELECT concat('not measured: ', value) FROM evaluation WHERE key = 'not_measured.batch'), 'inputs') FROM model
   UNION ALL
-  SELECT 30, 'where', 'layers', layers, 'count', NULL,
-    CASE WHEN (SELECT count(*) FROM model_layer) > 0
-      THEN concat('executed, for ', (SELECT count(*) FROM model_layer), ' in the model file') ELSE 'executed' END
-  FROM whole
+  SELECT 30, 'where', 'layers', e.layers, 'count', NULL,
+    concat('executed', CASE WHEN (SELECT count(*) FROM model_layer) > 0
+      THEN concat(', for ', (SELECT count(*) FROM model_layer), ' in the model file') END,
+      CASE WHEN w.layers > e.layers THEN concat(' of ', w.layers, ' told apart by their shapes') END)
+  FROM whole w, executed e
   UNION ALL
   SELECT 30, 'where', 'layers', NULL, NULL, NULL, concat('not measured: ', why_no_level('layer'))
   WHERE NOT EXISTS (FROM whole)

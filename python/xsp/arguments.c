@@ -75,8 +75,9 @@ static void add_value(Walk* walk, PyObject* value, unsigned depth) {
   if (PyType_IsSubtype(Py_TYPE(value), tensor_class)) {
     add_tensor(walk, value);
   } else if (PyLong_Check(value)) {
-    add(walk, (uint64_t)PyLong_AsUnsignedLongLongMask(value), 0);
+    const uint64_t number = (uint64_t)PyLong_AsUnsignedLongLongMask(value);
     PyErr_Clear();
+    add(walk, number, PyBool_Check(value) ? number : 0); /* a flag is no size */
   } else if ((PyTuple_Check(value) || PyList_Check(value)) && depth < DEPTH_MAX) {
     add_items(walk, value, depth + 1);
   } else if (PyDict_Check(value) && depth < DEPTH_MAX) {

@@ -86,8 +86,7 @@ typedef struct KnownSite {
 } KnownSite;
 /* Those of this thread; NULL: there is no memory. */
 KnownSite* xsp_known_sites(void);
-/* Where this thread, and after it a later one, keeps its tapes (tape.h); NULL: there is no memory.
- */
+/* Where this thread, and a later one after it, has its tapes (tape.h); NULL: there is no memory. */
 struct Tape** xsp_thread_tapes(void);
 
 #endif /* XSP_PYTHON_XSP_CALLS_H_ */

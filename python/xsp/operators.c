@@ -131,9 +131,8 @@ static Entry* shaped_entry(uint64_t key, uint64_t hash) {
 #define LOOKS_FIRST 3u /* calls of a kind */
 #define LOOKS_AGAIN 2u /* after one that was not as those before */
 #define LOOKS_EVERY 32u
-#define EXACT_MAX                                                                 \
-  SHAPES_MAX /* kinds that differ in sizes alone; more have no sites of their own \
-              */
+/* Kinds that differ in sizes alone; more have no sites of their own. */
+#define EXACT_MAX SHAPES_MAX
 
 typedef struct Kind {
   uint64_t hash;

@@ -4,6 +4,7 @@
 
 #include "calls.h"
 
+/* 16 MiB of a thread at most. */
 #define TAPES 64u        /* of a thread; a power of two: later kinds replace those before */
 #define SLOTS_FIRST 256u /* of a tape */
 #define SLOTS_MAX (1u << 14)

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "base/random_cases.h"
+#include "base/testing.h"
 #include "correlate/testing.h"
 #include "xsp/xsp.h"
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <random>
 
-#include "base/random_cases.h"
+#include "base/testing.h"
 #include "store/testing.h"
 
 namespace xsp::store {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "base/random_cases.h"
+#include "base/testing.h"
 #include "trace/decode.h"
 #include "trace/testing.h"
 

@@ -81,9 +81,9 @@ stage_conformance() {
   find_xla
   local what
   for what in Adapter Collector; do
-    check "conformance, ${what,,}s on CUDA" "conformance_$what" bash -c "LD_LIBRARY_PATH='$tree/lib' \
+    check "conformance, ${what,,}s on CUDA" "conformance_$what" bash -c "set -o pipefail; LD_LIBRARY_PATH='$tree/lib' \
       XSP_TEST_BIN='$tree/bin' XSP_TEST_SOURCE='$source_dir' XSP_TEST_DEVICE=cuda:0 timeout -k 10 $bound \
-      '$suite' --gtest_brief=1 --gtest_filter='*${what}Test.*'"
+      '$suite' --gtest_brief=1 --gtest_filter='*${what}Test.*' | grep -v '^\[  SKIPPED'"
   done
 }
 
@@ -161,7 +161,7 @@ stage_batches() {
 
 # The other models over batch sizes, at every level: latencies, kernels, and the sizes that do not fit.
 stage_sweep() {
-  local name file log levels="${XSP_GPU_SWEEP_LEVELS:-all}" seconds="${XSP_GPU_SWEEP_SECONDS:-60}"
+  local name file log levels="${XSP_GPU_SWEEP_LEVELS:-all}" seconds="${XSP_GPU_SWEEP_SECONDS:-120}"
   local bound=$((seconds + 600))  # nine batch sizes, and five processes of each that open the model
   for name in ${XSP_GPU_SWEEP_MODELS:-bert-base vit_b_16 gpt2-prefill gpt2-decode mobilenet_v2 ssd300_vgg16}; do
     [ -e "$models/$name.pt" ] || { line skipped "sweep $name" "not exported"; continue; }

@@ -162,6 +162,45 @@ TEST_F(RunTorchTest, ShapesThatNoArgumentTellsOfAreNotTakenFromOtherCalls) {
             1);
 }
 
+// A text that grows word by word: every call is new, and most of what it computes is not.
+TEST_F(RunTorchTest, CallsThatNeverRepeatKeepTheShapesThatStayTheSame) {
+  watch(
+      "import torch\n"
+      "class Net(torch.nn.Module):\n"
+      "    def __init__(self):\n"
+      "        super().__init__()\n"
+      "        self.fc = torch.nn.Linear(4, 4)\n"
+      "    def forward(self, x, mask, is_wide):\n"
+      "        return self.fc(x) + torch.exp(mask).sum()\n"
+      "net = Net()\n"
+      "with torch.no_grad():\n"
+      "    for i in range(120): net(torch.ones(1, 4), torch.ones(i + 1), False)\n");
+  const auto sites = [this](const std::string& type, const std::string& key) {
+    return query("t.xsp",
+                 "SELECT count(*) AS n, count(value) AS known, count(DISTINCT value) AS "
+                 "shapes FROM span s LEFT JOIN site_attribute a ON a.run_id = s.run_id AND "
+                 "a.site_id = s.site_id AND key = '" +
+                     key + "' WHERE s.type = '" + type + "' AND iteration IS NOT NULL")[0];
+  };
+  const auto linear = sites("aten::linear", "output_shapes");
+  EXPECT_EQ(linear["n"], 120);
+  EXPECT_EQ(linear["known"], 120);
+  EXPECT_EQ(linear["shapes"], 1);
+  const auto grown = sites("aten::exp", "output_shapes");
+  EXPECT_EQ(grown["n"], 120);
+  EXPECT_GE(grown["shapes"], 30);
+  EXPECT_LE(grown["shapes"], 32);
+  EXPECT_LT(grown["known"], 40);  // the others have none, rather than another call's
+  // As many layers in every call, though there are many more.
+  const auto layers = nlohmann::json::parse(
+      run({"query", "t.xsp",
+           "SELECT count(DISTINCT n) AS counts FROM (SELECT count(*) AS n FROM span "
+           "WHERE level = 3 AND iteration IS NOT NULL GROUP BY iteration)",
+           "--format", "json"})
+          .out);
+  EXPECT_EQ(layers[0]["counts"], 1);
+}
+
 TEST_F(RunTorchTest, PhasesOfATrainingAreSpansAndWhatRunsInThemBelongsToModules) {
   watch(std::string(kTraining) + "train()\n");
   const auto nodes = query("t.xsp",

@@ -54,7 +54,11 @@ class Program:
     def turn(self, calls):
         self.process.stdin.write(f"{calls}\n")
         self.process.stdin.flush()
-        return float(self.process.stdout.readline())
+        answer = self.process.stdout.readline()
+        if not answer:
+            self.said.seek(0)
+            sys.exit(f"a process ended in its turn: {self.said.read().strip()[-300:]}")
+        return float(answer)
 
 
 def end(programs):
@@ -98,8 +102,8 @@ def main():
     options = parser.parse_args()
 
     script, *arguments = options.program.split()
-    folder = os.path.dirname(os.path.abspath(__file__))
-    command = [sys.executable, os.path.join(folder, script), *arguments, "--turns"]
+    here = os.path.dirname(os.path.abspath(__file__))
+    command = [sys.executable, os.path.join(here, script), *arguments, "--turns"]
     resnet50 = script == "resnet50.py"
     names = ["bare", *(options.only.split(";") if options.only else [*LEVELS, *(PEERS if resnet50 else [])])]
     # Who is stopped before the last round has what was measured until then.

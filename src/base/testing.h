@@ -1,6 +1,6 @@
 // How many random cases a test of many tries.
-#ifndef XSP_BASE_RANDOM_CASES_H_
-#define XSP_BASE_RANDOM_CASES_H_
+#ifndef XSP_BASE_TESTING_H_
+#define XSP_BASE_TESTING_H_
 
 #include <cstdint>
 
@@ -18,4 +18,4 @@ constexpr uint64_t random_cases(uint64_t all) {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_RANDOM_CASES_H_
+#endif  // XSP_BASE_TESTING_H_

@@ -252,7 +252,7 @@ std::string counters_text(const std::vector<std::string>& names) {
 using Row = std::map<std::string, store::Value>;
 
 Row row_of(const evaluate::Run& run, const std::vector<evaluate::Overhead>& overheads) {
-  const evaluate::Summary& latency = run.series.latency_ns;
+  const statistics::Estimate& latency = run.series.latency_ns;
   Row row = {{"levels", evaluate::levels_text(run.planned.levels)},
              {"counters", counters_text(run.planned.counters)},
              {"status", run.status()},
@@ -265,14 +265,14 @@ Row row_of(const evaluate::Run& run, const std::vector<evaluate::Overhead>& over
   if (batch) row["batch"] = int64_t{*batch};
   // Where single spans were counted, times are not those of the model.
   if (run.planned.pace == evaluate::Pace::kFew) return row;
-  if (latency.count > 0) row["latency_ns"] = latency.median;
-  if (latency.median_interval) {
-    row["latency_low_ns"] = latency.median_interval->low;
-    row["latency_high_ns"] = latency.median_interval->high;
+  if (latency.count > 0) row["latency_ns"] = latency.mean;
+  if (latency.interval) {
+    row["latency_low_ns"] = latency.interval->low;
+    row["latency_high_ns"] = latency.interval->high;
   }
   for (const evaluate::Overhead& overhead : overheads) {
     if (overhead.run_id != run.planned.run_id) continue;
-    row["overhead_ns"] = overhead.latency_ns.median;
+    row["overhead_ns"] = overhead.latency_ns.value;
     if (!overhead.latency_ns.interval) continue;
     row["overhead_low_ns"] = overhead.latency_ns.interval->low;
     row["overhead_high_ns"] = overhead.latency_ns.interval->high;

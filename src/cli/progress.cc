@@ -59,8 +59,8 @@ std::string run_line(const RunProgress& run) {
   text += state_text(run.state);
   if (run.iterations == 0) return text;
   text.resize(std::max<size_t>(text.size() + 2, 44), ' ');
-  return text + std::to_string(run.iterations) + " iterations, median " +
-         duration_text(run.latency_ns.median) + " " + interval_text(run.latency_ns);
+  return text + std::to_string(run.iterations) + " inferences, " +
+         duration_text(run.latency_ns.mean) + " " + interval_text(run.latency_ns);
 }
 
 class Quiet : public evaluate::Listener {
@@ -171,8 +171,8 @@ std::string duration_text(double nanoseconds) {
   return text;
 }
 
-std::string interval_text(const evaluate::Summary& summary) {
-  const auto width = evaluate::relative_half_width(summary);
+std::string interval_text(const statistics::Estimate& latency) {
+  const auto width = latency.relative_half_width();
   if (!width) return "";
   char text[32];
   std::snprintf(text, sizeof text, "+-%.*f %%", *width < 0.1 ? 1 : 0, *width * 100);

@@ -21,7 +21,7 @@ std::unique_ptr<evaluate::Listener> make_progress(const std::string& subject, Ve
 // "12.3 ms": three significant digits.
 std::string duration_text(double nanoseconds);
 // "±1.2 %": half the interval's width relative to the median; "" without an interval.
-std::string interval_text(const evaluate::Summary& summary);
+std::string interval_text(const statistics::Estimate& latency);
 
 }  // namespace xsp::cli
 

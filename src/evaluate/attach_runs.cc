@@ -8,6 +8,7 @@
 #include "correlate/steps.h"
 #include "evaluate/plan.h"
 #include "evaluate/statistics.h"
+#include "statistics/typical.h"
 #include "trace/reader.h"
 #include "xsp/xsp.h"
 
@@ -189,7 +190,7 @@ size_t warmup_steps(std::span<const double> durations_ns) {
   if (cut <= slow) return slow;
   // The cut is found in groups of steps: up to the last slow one, unless what follows that, up to
   // the cut, is slower than the rest, too.
-  const double steady = trimmed_mean(durations_ns.subspan(cut));
+  const double steady = statistics::estimate(durations_ns.subspan(cut), {}).mean;
   for (size_t last = cut; last > slow; --last) {
     if (!is_much_slower(durations_ns[last - 1])) continue;
     slow = last;

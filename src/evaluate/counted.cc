@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluate/statistics.h"
+
 namespace xsp::evaluate {
 namespace {
 
@@ -57,7 +59,7 @@ class Counted {
 
   Series end(const char* why) {
     if (series_.stopped_by.empty()) series_.stopped_by = stopped() ? "interrupt" : why;
-    series_.latency_ns = summarize(series_.latencies_ns);
+    series_.latency_ns = latency_of(series_);
     return std::move(series_);
   }
 

@@ -57,7 +57,7 @@ struct Run {
 struct Overhead {
   int run_id = 0;
   int without_run_id = 0;  // with the next shallower set of levels; or without counters
-  Difference latency_ns;
+  statistics::Difference latency_ns;
 };
 
 // Of each run that took turns with the one that it differs from by one thing: a level, or the

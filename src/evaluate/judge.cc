@@ -34,8 +34,8 @@ std::vector<Overhead> overheads_of(const std::vector<Run>& runs) {
     if (!same_batch) first = i;
     if (!same_batch || runs[i].planned.pace != Pace::kInterleaved) continue;
     const Run& without = runs[i].planned.counters.empty() ? runs[i - 1] : runs[first];
-    const Difference latency = difference(without.series, runs[i].series);
-    if (latency.pairs == 0) continue;
+    if (without.series.latency_ns.count == 0 || runs[i].series.latency_ns.count == 0) continue;
+    const statistics::Difference latency = difference(without.series, runs[i].series);
     found.push_back({runs[i].planned.run_id, without.planned.run_id, latency});
   }
   return found;

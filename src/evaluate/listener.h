@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/statistics.h"
+#include "statistics/typical.h"
 
 namespace xsp::evaluate {
 
@@ -16,9 +16,9 @@ struct RunProgress {
   std::string levels;
   std::optional<int> batch;
   State state = State::kWaiting;
-  bool is_current = false;  // its block is the one that runs now
-  int iterations = 0;       // measured so far
-  Summary latency_ns;       // of those
+  bool is_current = false;          // its block is the one that runs now
+  int iterations = 0;               // measured so far
+  statistics::Estimate latency_ns;  // of those
 };
 
 struct Progress {

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <random>
 
+#include "evaluate/statistics.h"
+
 namespace xsp::evaluate {
 namespace {
 
@@ -186,7 +188,7 @@ class Loop {
       choose_block(i);
     }
     series.latencies_ns.insert(series.latencies_ns.end(), latencies.begin(), latencies.end());
-    series.latency_ns = summarize(series.latencies_ns);
+    series.latency_ns = latency_of(series);
     RunProgress& run = progress_.runs[i];
     run.iterations = static_cast<int>(series.latencies_ns.size());
     run.latency_ns = series.latency_ns;
@@ -215,7 +217,7 @@ class Loop {
     for (size_t i = 0; i < series_.size(); ++i) {
       if (!is_alive(i) || is_settled(series_[i], limits_)) continue;
       // An interval's width falls with the root of the time spent.
-      const auto width = relative_half_width(series_[i].latency_ns);
+      const auto width = series_[i].latency_ns.relative_half_width();
       double left_s = bound_s;
       if (width && limits_.width > 0 && *width > limits_.width) {
         const double ratio = *width / limits_.width;
@@ -259,26 +261,22 @@ Environment this_environment() {
           [machine] { return machine->state(); }};
 }
 
-bool is_settled(const Series& series, const Limits& limits) {
-  if (static_cast<int>(series.blocks.size()) < limits.rounds_min) return false;
-  const auto width = relative_half_width(series.latency_ns);
-  if (!width || *width > limits.width) return false;
-  std::vector<double> medians;
-  for (const MeasuredBlock& block : series.blocks) medians.push_back(block.median_ns);
-  const auto block_width = relative_half_width(summarize(medians));
-  return block_width && *block_width <= limits.width;
+statistics::Estimate latency_of(const Series& series) {
+  std::vector<statistics::Block> blocks;
+  for (const MeasuredBlock& block : series.blocks) {
+    blocks.push_back({block.round, static_cast<size_t>(block.iterations)});
+  }
+  return statistics::estimate(series.latencies_ns, blocks);
 }
 
-Difference difference(const Series& a, const Series& b) {
-  std::vector<double> of_a, of_b;
-  size_t j = 0;
-  for (const MeasuredBlock& block : a.blocks) {
-    while (j < b.blocks.size() && b.blocks[j].round < block.round) ++j;
-    if (j == b.blocks.size() || b.blocks[j].round != block.round) continue;
-    of_a.push_back(block.median_ns);
-    of_b.push_back(b.blocks[j].median_ns);
-  }
-  return paired_difference(of_a, of_b);
+bool is_settled(const Series& series, const Limits& limits) {
+  if (static_cast<int>(series.blocks.size()) < limits.rounds_min) return false;
+  const auto width = series.latency_ns.relative_half_width();
+  return width && *width <= limits.width;
+}
+
+statistics::Difference difference(const Series& a, const Series& b) {
+  return statistics::paired_difference(a.latency_ns, b.latency_ns);
 }
 
 std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectInfo> infos,

@@ -3,9 +3,9 @@
 // Each subject is warmed up by itself, until its latencies are steady (statistics.h, steady_from).
 // Then come rounds: in each, every subject runs one block of iterations, in an order drawn anew, so
 // that drift of the machine meets all alike and the blocks of a round can be compared in pairs.
-// A block begins when the subject of the last one has settled. Repetition stops when for every
-// subject the 95 % interval of the median is narrow enough, both that of its iterations and, as
-// neighbouring iterations resemble each other, that of its blocks' medians; or at a bound.
+// A block begins when the subject of the last one has settled. Repetition stops when every
+// subject's 95 % interval is narrow enough, the very one that is printed (statistics/typical.h); or
+// at a bound.
 //
 // Thread rule: everything happens on the calling thread.
 #ifndef XSP_EVALUATE_MEASURE_H_
@@ -22,20 +22,20 @@
 #include "base/result.h"
 #include "evaluate/listener.h"
 #include "evaluate/machine.h"
-#include "evaluate/statistics.h"
 #include "evaluate/subject.h"
+#include "statistics/typical.h"
 
 namespace xsp::evaluate {
 
 struct Limits {
-  double width = 0.01;  // half the interval relative to the median; 0: never narrow enough
+  double width = 0.01;  // half the interval relative to the latency; 0: never narrow enough
   // Of all subjects together, warm-up included, but for the first iteration of each.
   double time_s = 60;
   double block_s = 0.2;
   int block_iterations_max = 500;
-  int rounds_min = 6;         // the fewest whose medians have a 95 % interval
-  int iterations_max = 5000;  // measured, of each subject
-  double warmup_share = 0.2;  // of the time, at most, for all subjects together
+  int rounds_min = statistics::kBlocksMin;  // the fewest that have an interval
+  int iterations_max = 5000;                // measured, of each subject
+  double warmup_share = 0.2;                // of the time, at most, for all subjects together
 };
 
 struct MeasuredBlock {
@@ -44,7 +44,7 @@ struct MeasuredBlock {
   int iterations = 0;
   int64_t start_ns = 0;  // UNIX time
   int64_t duration_ns = 0;
-  double median_ns = 0;
+  double median_ns = 0;  // what the next block is expected to take
   MachineState machine;  // at its end
 };
 
@@ -53,7 +53,7 @@ struct Series {
   bool warmup_settled = false;
   std::vector<double> latencies_ns;  // measured ones, in order
   std::vector<MeasuredBlock> blocks;
-  Summary latency_ns;
+  statistics::Estimate latency_ns;
   std::string stopped_by;  // 'interval', 'time', 'iterations', 'interrupt', 'failure'
   std::optional<Error> failure;
 };
@@ -78,9 +78,11 @@ std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const 
                             const Limits& limits, uint64_t seed, const Environment& environment,
                             Listener& listener, const std::atomic<int>& stop);
 
-// b - a, from the blocks of the rounds that both took part in.
-Difference difference(const Series& a, const Series& b);
-// Is its latency known to within the width, by its iterations and by its blocks?
+// b - a of two series that were measured in turns.
+statistics::Difference difference(const Series& a, const Series& b);
+// The latency of measured values, by their blocks.
+statistics::Estimate latency_of(const Series& series);
+// Is its printed interval within the width?
 bool is_settled(const Series& series, const Limits& limits);
 
 }  // namespace xsp::evaluate

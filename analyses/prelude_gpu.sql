@@ -31,6 +31,10 @@ CREATE OR REPLACE TEMP VIEW device_sample AS
     WHERE key = 'throttle_reasons' GROUP BY run_id, span_id)
   SELECT s.*, v.* EXCLUDE (run_id, span_id), throttle_reasons
   FROM sample s LEFT JOIN value v USING (run_id, span_id) LEFT JOIN reason USING (run_id, span_id);
+-- How the interval of an energy was found in so many samples, or why there is none.
+CREATE OR REPLACE TEMP MACRO uncertainty_note(samples) AS CASE
+  WHEN coalesce(samples, 0) >= 3 THEN printf('95 %%: Student''s t, %d degrees of freedom', CAST(samples - 1 AS BIGINT))
+  ELSE printf('no interval: %d of 3 samples', CAST(coalesce(samples, 0) AS BIGINT)) END;
 CREATE OR REPLACE TEMP MACRO device_number(device) AS
   CASE WHEN device LIKE 'cuda%' THEN coalesce(try_cast(string_split(device, ':')[2] AS INTEGER), 0) END;
 

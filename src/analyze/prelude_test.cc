@@ -62,6 +62,59 @@ TEST(Prelude, RanksOfTheIntervalAreThoseOfTheBinomial) {
   }
 }
 
+// The published table (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2), to three
+// places.
+TEST(Prelude, StudentsFactorsAreThoseOfThePublishedTable) {
+  Database database = with_prelude();
+  const std::map<int, double> published = {
+      {1, 12.706}, {2, 4.303},  {3, 3.182},  {4, 2.776},  {5, 2.571},  {6, 2.447},  {7, 2.365},
+      {8, 2.306},  {9, 2.262},  {10, 2.228}, {11, 2.201}, {12, 2.179}, {13, 2.160}, {14, 2.145},
+      {15, 2.131}, {16, 2.120}, {17, 2.110}, {18, 2.101}, {19, 2.093}, {20, 2.086}, {21, 2.080},
+      {22, 2.074}, {23, 2.069}, {24, 2.064}, {25, 2.060}, {26, 2.056}, {27, 2.052}, {28, 2.048},
+      {29, 2.045}, {30, 2.042}, {31, 2.040}, {32, 2.037}, {35, 2.030}, {40, 2.021}, {50, 2.009},
+      {60, 2.000}, {80, 1.990}, {99, 1.984}, {100, 1.984}};
+  for (const auto& [df, factor] : published) {
+    const Table table = query(database, "SELECT student_t(" + std::to_string(df) + ")");
+    EXPECT_NEAR(number(table.rows[0][0]), factor, 0.00051) << df;
+  }
+}
+
+// Student's distribution itself, integrated by Simpson's rule.
+double probability_within(double t, int df) {
+  const double angle = std::atan(t / std::sqrt(df));
+  const int steps = 4000;
+  double sum = 0;
+  for (int i = 0; i <= steps; ++i) {
+    const double weight = i == 0 || i == steps ? 1 : i % 2 == 1 ? 4 : 2;
+    sum += weight * std::pow(std::cos(angle * i / steps), df - 1);
+  }
+  const double density = std::exp(std::lgamma((df + 1) / 2.0) - std::lgamma(df / 2.0));
+  return 2 * density / std::sqrt(std::acos(-1.0)) * sum * angle / steps / 3;
+}
+
+TEST(Prelude, StudentsFactorsLeaveAFortiethAtEachSide) {
+  Database database = with_prelude();
+  const Table table = query(database,
+                            "SELECT df, student_t(df) FROM (FROM range(1, 201) UNION ALL "
+                            "SELECT 10000) t(df) ORDER BY df");
+  ASSERT_EQ(table.rows.size(), 201u);
+  for (const auto& row : table.rows) {
+    const int df = static_cast<int>(number(row[0]));
+    EXPECT_LE(probability_within(number(row[1]) - 1e-5, df), 0.95) << df;
+    EXPECT_GE(probability_within(number(row[1]) + 1e-5, df), 0.95) << df;
+  }
+}
+
+TEST(Prelude, StudentsFactorNeedsADegreeOfFreedomAndRoundsDown) {
+  Database database = with_prelude();
+  const Table table = query(database,
+                            "SELECT student_t(0), student_t(-1), student_t(NULL), "
+                            "student_t(2.9) = student_t(2), student_t(30.5) = student_t(30)");
+  for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(number(table.rows[0][i]))) << i;
+  EXPECT_TRUE(std::get<bool>(table.rows[0][3]));
+  EXPECT_TRUE(std::get<bool>(table.rows[0][4]));
+}
+
 TEST(Prelude, QuantilesInterpolate) {
   Database database = with_prelude();
   const Table table = query(database,

@@ -5,11 +5,13 @@
 -- The device's energy counter advances every 100 ms or so, so many inferences are measured in one stretch. The samples
 -- that lie wholly within it count: their energy over the inferences in them, one that lies partly in them counting in
 -- part. The uncertainty (95 %, Student's t) is that of the mean between samples, and at the two edges half of what the
--- longest and the shortest sample differ by. Beside it, independently, the power that the device reports, times time: it is a mean
--- of about the last second, so that it is compared over the samples that begin a second after the stretch, if any.
+-- longest and the shortest sample differ by. Beside it, independently, the power that the device reports, times time:
+-- it is a mean of about the last second, so that it is compared over the samples that begin a second after the stretch,
+-- if any.
 -- @needs energy
 -- @view bar x=batch y=input_j
--- @view table columns=batch,inferences,samples,energy_j,uncertainty_pct,uncertainty_note,input_j,mean_w,power_energy_j,agreement_pct
+-- @view table columns=batch,inferences,samples,energy_j,uncertainty_pct,uncertainty_note
+-- @view table columns=input_j,mean_w,power_energy_j,agreement_pct
 -- @column batch count Inputs per inference.
 -- @column inferences number Inferences in the samples.
 -- @column samples count Samples wholly within the stretch.

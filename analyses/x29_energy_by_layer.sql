@@ -11,7 +11,8 @@
 -- @needs layer, layer_energy
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view bar x=index y=energy_j
--- @view table caption=batch,layers_j,repeated_j,inference_j columns=index,layer,energy_j,uncertainty_pct,uncertainty_note,share_pct
+-- @view table caption=batch,layers_j,repeated_j,inference_j
+-- @view table columns=index,layer,energy_j,uncertainty_pct,uncertainty_note,share_pct
 -- @view table by=energy_j top=20 bar=share_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
@@ -64,7 +65,8 @@ whole AS (
   WHERE d.start_ns >= t.start_ns AND d.start_ns + d.duration_ns <= t.end_ns AND d.energy_j IS NOT NULL
     AND d.device = coalesce(device_number(chosen.device), d.device))
 SELECT batch, ordinal AS index, name AS layer, type, energy_j, uncertainty_pct,
-  uncertainty_note(samples) AS uncertainty_note, pct(energy_j, sum(energy_j) OVER ()) AS share_pct, mean_w, alone_ns, replays, samples,
+  uncertainty_note(samples) AS uncertainty_note, pct(energy_j, sum(energy_j) OVER ()) AS share_pct, mean_w,
+  alone_ns, replays, samples,
   sum(energy_j) OVER () AS layers_j, (SELECT energy_j FROM repeated WHERE is_all) AS repeated_j,
   (SELECT inference_j FROM whole) AS inference_j
 FROM layer

@@ -27,7 +27,7 @@ line AS (
       AS idle_share_pct
   FROM cause
   UNION ALL
-  SELECT batch, inferences, NULL, 'slower when recorded', inference_ns - trimmed_mean(sorted), NULL, NULL
+  SELECT batch, inferences, NULL, 'slower when recorded', inference_ns - latency_ns, NULL, NULL
   FROM model_latency JOIN (SELECT DISTINCT batch, inferences, inference_ns FROM cause) USING (batch))
 SELECT batch, inferences, cause, duration_ns, share_pct, idle_share_pct
 FROM line

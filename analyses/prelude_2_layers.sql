@@ -1,132 +1,5 @@
--- What the analyses share: temporary macros, views and tables, loaded before each of them; nothing of it is
--- written to the file. The formulae and their units are defined here, once.
-
--- ---- Levels and runs ---------------------------------------------------------------------------------
-
-CREATE OR REPLACE TEMP MACRO level_number(level_name) AS
-  CASE level_name WHEN 'application' THEN 1 WHEN 'model' THEN 2 WHEN 'layer' THEN 3
-                  WHEN 'library' THEN 4 WHEN 'api' THEN 5 WHEN 'kernel' THEN 6 END;
-CREATE OR REPLACE TEMP MACRO level_name(number) AS
-  CASE number WHEN 1 THEN 'application' WHEN 2 THEN 'model' WHEN 3 THEN 'layer'
-              WHEN 4 THEN 'library' WHEN 5 THEN 'api' WHEN 6 THEN 'kernel' END;
--- 'model,layer' is 3: a profiler is exact for the deepest level that it records, and slows those above.
-CREATE OR REPLACE TEMP MACRO deepest_level(levels) AS
-  list_max(list_transform(string_split(levels, ','), lambda one: level_number(trim(one))));
-
-CREATE OR REPLACE TEMP MACRO has_counters(counters) AS coalesce(counters, 'none') NOT IN ('', 'none');
-
--- The run that a level's own numbers come from, for each batch size: the one in which that level was the
--- deepest; without counters rather than with; the longest, where there are several. Runs that count on the
--- device replay their kernels: no time is quoted from them. A model without a batch dimension has batch 1.
--- Iterations from end_iteration on are not whole: their process died in one of them. A table, as every analysis
--- asks it several times: a view would look through the spans each time, and be planned each time.
-CREATE OR REPLACE TEMP TABLE measured_run AS
-  SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, levels, iterations,
-    framework, framework_version, device, threads,
-    coalesce(open_iteration, 2147483647) AS end_iteration
-  FROM run LEFT JOIN (SELECT run_id, min(iteration) AS open_iteration FROM span
-                      WHERE level = 2 AND is_open GROUP BY run_id) USING (run_id)
-  WHERE status <> 'failed' AND iterations > 0
-    AND (deepest_level(levels) <= 3 OR NOT has_counters(counters))
-  QUALIFY row_number() OVER (PARTITION BY coalesce(batch, 1), deepest_level(levels)
-                             ORDER BY has_counters(counters), iterations DESC, run_id) = 1;
-CREATE OR REPLACE TEMP MACRO chosen_batch(wanted_level, wanted_batch) AS
-  coalesce(wanted_batch, (SELECT min(batch) FROM measured_run WHERE level = wanted_level));
-CREATE OR REPLACE TEMP MACRO chosen_run(wanted_level, wanted_batch) AS
-  (SELECT run_id FROM measured_run
-   WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
-CREATE OR REPLACE TEMP MACRO chosen_end(wanted_level, wanted_batch) AS
-  (SELECT end_iteration FROM measured_run
-   WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
-
--- The inputs of an inference, for what is said of one input; NULL where they are not known: programs that xsp did not
--- write may call their model with any number of them.
-CREATE OR REPLACE TEMP MACRO inputs_of(batch) AS
-  CASE WHEN NOT EXISTS (SELECT 1 FROM evaluation WHERE key = 'not_measured.batch') THEN batch END;
-
--- Where the layers of each batch size come from: the layer run. Where a CUDA graph is replayed no layer runs on the
--- host but in the warm-up, and that run has none: then from the kernel run, which knows when each layer's kernels
--- ran. Their time is that of the device, from the first kernel's start to the last one's end.
-CREATE OR REPLACE TEMP TABLE layer_run AS
-  SELECT batch, run_id, end_iteration, level = 6 AS on_device FROM measured_run r
-  WHERE level IN (3, 6) AND EXISTS (
-    SELECT 1 FROM span s WHERE s.run_id = r.run_id AND s.level = 3 AND s.iteration >= 0
-      AND (r.level = 3 OR s.device IS NOT NULL))
-  QUALIFY row_number() OVER (PARTITION BY batch ORDER BY level) = 1;
-CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
-  (SELECT run_id FROM layer_run WHERE batch = chosen_batch(3, wanted_batch));
-
-CREATE OR REPLACE TEMP MACRO is_cpu(device) AS NOT coalesce(device LIKE 'cuda%' OR device LIKE 'opencl%', false);
--- NULL if it was measured, else the reason in the form `what: why`.
-CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
-  WHEN EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id)
-               WHERE r.level = level_number(wanted) AND s.level = level_number(wanted) AND s.iteration >= 0)
-    THEN NULL
-  WHEN wanted = 'layer' AND EXISTS (FROM layer_run) THEN NULL
-  WHEN EXISTS (SELECT 1 FROM measured_run WHERE level = level_number(wanted))
-    THEN concat('level ', wanted, ': the framework recorded nothing at this level')
-  ELSE coalesce(
-    (SELECT CASE WHEN value LIKE 'no %' THEN value ELSE concat('level ', wanted, ': ', value) END
-     FROM evaluation WHERE key = concat('not_measured.', wanted)),
-    (SELECT concat('level ', wanted, ': ', reason) FROM run
-     WHERE deepest_level(levels) = level_number(wanted) AND reason <> '' ORDER BY run_id LIMIT 1),
-    CASE WHEN level_number(wanted) >= 5 AND NOT EXISTS (SELECT 1 FROM run WHERE NOT is_cpu(device))
-      THEN 'no GPU: the runs were on the CPU' END,
-    CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run')
-        AND NOT EXISTS (SELECT 1 FROM span WHERE level = 2) THEN
-      concat('level ', wanted, ': no call of a model was seen: xsp analyze hotspots needs none') END,
-    CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run') THEN
-      concat('level ', wanted, ': nothing was recorded without deeper levels, which slow it: record more steps, or ',
-             'use xsp run --leveled=runs') END,
-    concat('level ', wanted, ': profile with --levels ',
-           CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
--- Phases are recorded of programs that `xsp run` watches.
-CREATE OR REPLACE TEMP MACRO why_no_training() AS
-  CASE WHEN NOT EXISTS (
-      SELECT 1 FROM measured_run r JOIN span s USING (run_id) JOIN site_attribute a USING (run_id, site_id)
-      WHERE s.level = 1 AND s.type = 'phase' AND a.key = 'phase' AND a.value = 'optimizer')
-    THEN 'training: no step of an optimiser was recorded: watch a training with xsp run' END;
-CREATE OR REPLACE TEMP MACRO why_no_steps() AS
-  CASE WHEN NOT EXISTS (
-      SELECT 1 FROM span WHERE NOT is_open AND (level = 2 OR (level = 1 AND type = 'step')))
-    THEN 'steps: none were seen, no mark, no optimiser''s step, no call of a model: mark them with xsp_step' END;
-CREATE OR REPLACE TEMP MACRO why_no_peak() AS
-  CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
-
--- ---- Statistics --------------------------------------------------------------------------------------
-
--- Of a sorted, non-empty list. The latency that the analyses quote is the trimmed mean: a fifth of the
--- values, rounded down, is dropped at each end.
-CREATE OR REPLACE TEMP MACRO trim_count(n) AS CAST(n // 5 AS BIGINT);
-CREATE OR REPLACE TEMP MACRO trimmed_mean(sorted) AS
-  list_avg(list_slice(sorted, trim_count(len(sorted)) + 1, len(sorted) - trim_count(len(sorted))));
--- By linear interpolation, as quantile_cont.
-CREATE OR REPLACE TEMP MACRO quantile_of(sorted, q) AS
-  sorted[CAST(floor(q * (len(sorted) - 1)) AS BIGINT) + 1] + CAST(q * (len(sorted) - 1) % 1 AS DOUBLE) *
-  (sorted[CAST(ceil(q * (len(sorted) - 1)) AS BIGINT) + 1] -
-   sorted[CAST(floor(q * (len(sorted) - 1)) AS BIGINT) + 1]);
--- The 95 % interval of the median, free of any distribution: order statistics r and n + 1 - r, where r is
--- the largest rank with P(Binomial(n, 1/2) < r) <= 2.5 %. This closed form gives that rank exactly for
--- every n up to 3000; below 6 values there is none, and the interval is NULL.
-CREATE OR REPLACE TEMP MACRO interval_rank(n) AS
-  CASE WHEN n >= 6 THEN CAST(floor((n + 1 - 1.959963984540054 * sqrt(n - 0.45)) / 2) AS BIGINT) END;
-CREATE OR REPLACE TEMP MACRO interval_low(sorted) AS sorted[interval_rank(len(sorted))];
-CREATE OR REPLACE TEMP MACRO interval_high(sorted) AS
-  sorted[len(sorted) + 1 - interval_rank(len(sorted))];
--- Half the width of a 95 % interval in standard errors: the 97.5 % quantile of Student's t with df degrees of
--- freedom, NULL below one. Beyond the table, Cornish-Fisher's expansion about the normal quantile is right to 2e-6.
-CREATE OR REPLACE TEMP MACRO student_t(df) AS CASE
-  WHEN df < 1 THEN NULL
-  WHEN df < 31 THEN [12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624,
-    2.306004, 2.262157, 2.228139, 2.200985, 2.178813, 2.160369, 2.144787, 2.131450,
-    2.119905, 2.109816, 2.100922, 2.093024, 2.085963, 2.079614, 2.073873, 2.068658,
-    2.063899, 2.059539, 2.055529, 2.051831, 2.048407, 2.045230, 2.042272][CAST(floor(df) AS BIGINT)]
-  ELSE 1.959963984540054 + (2.3722712302985620 + (2.8224986157396112 + 2.5558496795077221 / df) / df) / df END;
-CREATE OR REPLACE TEMP MACRO pct(part, whole) AS 100.0 * part / nullif(whole, 0);
--- A time for people, where it stands in a sentence: "1.56 ms".
-CREATE OR REPLACE TEMP MACRO time_text(ns) AS CASE
-  WHEN ns >= 1e9 THEN printf('%.2f s', ns / 1e9) WHEN ns >= 1e6 THEN printf('%.2f ms', ns / 1e6)
-  WHEN ns >= 1e3 THEN printf('%.1f us', ns / 1e3) ELSE printf('%.0f ns', CAST(ns AS DOUBLE)) END;
+-- The analyses share temporary macros, views and tables, which are loaded before each of them, file by file in the order
+-- of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops and bytes.
 
 -- ---- The roofline ------------------------------------------------------------------------------------
 
@@ -149,63 +22,61 @@ CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, what, unit, threads) AS coal
 CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
   coalesce(type, 'kernel') NOT IN ('copy', 'memcpy', 'memset', 'synchronization');
 
--- ---- Model level -------------------------------------------------------------------------------------
-
--- The sorted latencies of the measured inferences of each model-only run.
-CREATE OR REPLACE TEMP VIEW model_latency AS
-  SELECT r.batch, r.run_id, list_sort(list(s.duration_ns)) AS sorted
-  FROM measured_run r JOIN span s USING (run_id)
-  WHERE r.level = 2 AND s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open
-  GROUP BY r.batch, r.run_id;
-
 -- ---- Layer level -------------------------------------------------------------------------------------
 
--- One row for each layer that was executed in the layer run of one batch size (NULL: the smallest), in the
--- order of execution. A layer that runs several times in an inference counts with all of them: its latency
--- is that of one execution times their number. self_ns leaves out the layers nested in it. time_of says whose time
--- it is: host, or device where the layers come from the kernel run.
---
--- Sites are aggregated before anything is joined: the file may hold ten million spans. The trimmed mean
--- comes from two passes, without sorting: the values between the 20 % and the 80 % quantile, and of those
--- equal to these two as many as are not among the dropped.
+-- One row for each layer that the typical inferences of the layer run of one batch size (NULL: the smallest) executed,
+-- in the order of execution. latency_ns is the mean over these of the layer's sum in an inference, so a layer that runs
+-- several times counts with all of them; self_ns leaves out the layers nested in it. time_of says whose time it is: host,
+-- or device where the layers come from the kernel run.
 CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
   WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
-  execution AS NOT MATERIALIZED (
-    SELECT * FROM span
-    WHERE run_id = (SELECT run_id FROM source) AND level = 3 AND iteration >= 0 AND NOT is_open
-      AND iteration < (SELECT end_iteration FROM source)
-      AND (device IS NOT NULL) = (SELECT on_device FROM source)),
   site AS (
-    SELECT site_id, count(*) AS executions, min(span_id) AS span_id, min(ordinal) AS ordinal,
-      quantile_disc(duration_ns, [0.2, 0.25, 0.5, 0.5000000001, 0.75, 0.8]) AS q,
-      min(duration_ns) AS min_ns, max(duration_ns) AS max_ns,
-      CASE WHEN (SELECT on_device FROM source) THEN 1
-           ELSE coalesce(sum(self_ns) / nullif(sum(duration_ns), 0), 1) END AS self_share
-    FROM execution GROUP BY site_id),
-  fence AS (SELECT site_id, executions, q[1] AS low, q[6] AS high FROM site),
-  inner_part AS (
-    SELECT site_id,
-      CASE WHEN any_value(low) = any_value(high) THEN any_value(low) ELSE
-        (coalesce(sum(duration_ns) FILTER (duration_ns > low AND duration_ns < high), 0)
-          + any_value(low) * (count(*) FILTER (duration_ns <= low) - trim_count(count(*)))
-          + any_value(high) * (count(*) FILTER (duration_ns >= high) - trim_count(count(*))))
-        / (count(*) - 2 * trim_count(count(*))) END AS trimmed_ns
-    FROM execution JOIN fence USING (site_id) GROUP BY site_id),
-  inference AS (
-    SELECT count(*) AS inferences FROM span
-    WHERE run_id = (SELECT run_id FROM source) AND level = 2 AND depth = 0 AND iteration >= 0
-      AND NOT is_open)
-  SELECT (SELECT run_id FROM source) AS run_id, chosen_batch(3, wanted_batch) AS batch, site.site_id, first.parent_id,
-    site.ordinal, first.depth, first.name, first.type, site.executions,
-    site.executions / inferences AS per_inference,
-    trimmed_ns * site.executions / inferences AS latency_ns,
-    trimmed_ns * site.executions / inferences * self_share AS self_ns,
-    (q[3] + q[4]) / 2 * site.executions / inferences AS median_ns,
-    min_ns, q[2] AS quartile1_ns, q[5] AS quartile3_ns, max_ns,
-    CASE WHEN (SELECT on_device FROM source) THEN 'device' ELSE 'host' END AS time_of
-  FROM site JOIN inner_part USING (site_id) CROSS JOIN inference
+    SELECT s.site_id, count(*) AS executions, min(s.span_id) AS span_id, min(s.ordinal) AS ordinal,
+      sum(s.duration_ns) AS total_ns, sum(s.self_ns) AS total_self_ns
+    FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+      AND i.process = coalesce(s.process, 0)
+    WHERE s.run_id = (SELECT run_id FROM source) AND s.level = 3 AND NOT s.is_open AND i.is_typical
+      AND (s.device IS NOT NULL) = (SELECT on_device FROM source)
+    GROUP BY s.site_id)
+  SELECT l.run_id, l.batch, site.site_id, first.parent_id, site.ordinal, first.depth, first.name, first.type,
+    site.executions, site.executions / l.typical AS per_inference, total_ns / l.typical AS latency_ns,
+    CASE WHEN source.on_device THEN total_ns ELSE total_self_ns END / l.typical AS self_ns,
+    CASE WHEN source.on_device THEN 'device' ELSE 'host' END AS time_of
+  FROM site CROSS JOIN source JOIN run_latency l ON l.run_id = source.run_id
     JOIN (SELECT span_id, parent_id, depth, name, type FROM span WHERE run_id = (SELECT run_id FROM source)) first
       USING (span_id);
+
+-- The 95 % interval of each layer's latency: half its width. What a layer takes hangs on the inference: where that is
+-- dropped, the layer counts as it does next to the same fence, in a tenth of the typical inferences.
+CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
+  WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
+  inference AS MATERIALIZED (SELECT * FROM measured_inference WHERE run_id = (SELECT run_id FROM source)),
+  whole AS (
+    SELECT count(*) AS n, count(*) FILTER (is_typical) AS typical, count(*) FILTER (is_near_low) AS near_low,
+      count(*) FILTER (is_near_high) AS near_high
+    FROM inference),
+  part AS (
+    SELECT block, count(*) AS n, count(*) FILTER (is_below) AS below, count(*) FILTER (is_above) AS above
+    FROM inference GROUP BY block),
+  executed AS (
+    SELECT s.site_id, i.block, sum(s.duration_ns) FILTER (is_typical) AS typical_ns,
+      sum(s.duration_ns) FILTER (is_near_low) AS near_low_ns, sum(s.duration_ns) FILTER (is_near_high) AS near_high_ns
+    FROM span s JOIN inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+      AND i.process = coalesce(s.process, 0)
+    WHERE s.run_id = (SELECT run_id FROM source) AND s.level = 3 AND NOT s.is_open AND i.is_typical
+      AND (s.device IS NOT NULL) = (SELECT on_device FROM source)
+    GROUP BY ALL),
+  site AS (
+    SELECT site_id, sum(near_low_ns) / any_value(near_low) AS low_ns, sum(near_high_ns) / any_value(near_high) AS high_ns
+    FROM executed, whole GROUP BY site_id),
+  winsorised AS (
+    SELECT s.site_id, p.block, p.n, coalesce(e.typical_ns, 0) + p.below * coalesce(s.low_ns, 0)
+      + p.above * coalesce(s.high_ns, 0) AS sum_ns
+    FROM site s CROSS JOIN part p LEFT JOIN executed e ON e.site_id = s.site_id AND e.block = p.block)
+  SELECT site_id, half_width(list(residual_ns)) AS half_ns FROM (
+    SELECT site_id, (sum_ns - w.n * sum(sum_ns) OVER of_site / whole.n) / typical AS residual_ns
+    FROM winsorised w, whole WINDOW of_site AS (PARTITION BY site_id))
+  GROUP BY site_id;
 
 -- One row for each layer: its counters, whether they hold for the site or were counted span by span.
 CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE

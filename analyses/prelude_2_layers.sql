@@ -143,47 +143,49 @@ CREATE OR REPLACE TEMP MACRO is_convolution(type) AS
 -- what is picked, or nothing. An operator that is not here has unknown flops, never zero.
 CREATE OR REPLACE TEMP VIEW operator_cost AS
   SELECT unnest(string_split(operators, ' ')) AS operator, rule, factor, moves FROM (VALUES
-    ('Conv FusedConv NhwcConv NhwcFusedConv', 'conv', 2, 'all'),
-    ('ConvTranspose', 'conv_transpose', 2, 'all'),
-    ('MatMul FusedMatMul TransposeMatMul', 'matmul', 2, 'all'),
-    ('Gemm FusedGemm', 'gemm', 2, 'all'),
-    ('LSTM GRU RNN', 'recurrent', 2, 'all'),
-    ('Attention', 'attention', 2, 'all'),
+    ('Conv FusedConv NhwcConv NhwcFusedConv ConvInteger', 'conv', 2, 'all'),
+    ('MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulInteger16', 'matmul', 2, 'all'),
+    ('MatMulIntegerToFloat DynamicQuantizeMatMul', 'matmul', 2, 'all'), ('ConvTranspose', 'conv_transpose', 2, 'all'),
+    ('MatMulNBits MatMulBnb4 MatMulFpQ4', 'packed', 2, 'all'), ('GroupQueryAttention', 'cached_attention', 2, 'all'),
+    ('QLinearConv', 'quantised_conv', 2, 'all'), ('QLinearMatMul', 'quantised_matmul', 2, 'all'),
+    ('Gemm FusedGemm', 'gemm', 2, 'all'), ('QGemm', 'quantised_gemm', 2, 'all'),
+    ('LSTM GRU RNN DynamicQuantizeLSTM', 'recurrent', 2, 'all'), ('Attention QAttention', 'attention', 2, 'all'),
     ('MultiHeadAttention DecoderMaskedMultiHeadAttention', 'multi_head_attention', 2, 'all'),
-    ('GroupQueryAttention', 'cached_attention', 2, 'all'),
     -- One flop for each element that comes out, or as many as the formula of the operator has.
-    ('Add Sub Mul Div Mod', 'output', 1, 'all'),
+    ('Add Sub Mul Div Mod QLinearAdd QLinearMul QLinearLeakyRelu', 'output', 1, 'all'),
     ('PRelu LeakyRelu ThresholdedRelu Elu Selu Celu CumSum Reciprocal', 'output', 1, 'all'),
-    ('BatchNormalization HardSigmoid Sigmoid Softplus', 'output', 2, 'all'),
+    ('BatchNormalization HardSigmoid Sigmoid Softplus QLinearSigmoid', 'output', 2, 'all'),
     ('Swish QuickGelu Silu HardSwish RotaryEmbedding', 'output', 3, 'all'),
     ('Gelu', 'output', 4, 'all'), ('BiasGelu', 'output', 5, 'all'), ('FastGelu', 'output', 8, 'all'),
-    ('Softmax LogSoftmax BiasSoftmax', 'output', 3, 'all'),
+    ('Softmax LogSoftmax BiasSoftmax QLinearSoftmax', 'output', 3, 'all'),
     ('LayerNormalization InstanceNormalization GroupNormalization GroupNorm', 'output', 7, 'all'),
     ('SkipLayerNormalization', 'output', 8, 'all'),
-    ('EmbedLayerNormalization', 'output', 9, 'gather'),
+    ('EmbedLayerNormalization QEmbedLayerNormalization', 'output', 9, 'gather'),
     ('SimplifiedLayerNormalization RMSNormalization', 'output', 4, 'all'),
     ('SkipSimplifiedLayerNormalization', 'output', 5, 'all'),
     ('MeanVarianceNormalization', 'output', 6, 'all'), ('LpNormalization', 'output', 3, 'all'),
     ('Sum Mean', 'each_input', 1, 'all'),
     -- Reductions: an addition for each element that goes in. Windows that overlap add some more than once;
     -- the shapes do not tell, so the flops of AveragePool are a lower bound there.
-    ('GlobalAveragePool AveragePool ReduceSum ReduceMean ReduceL1', 'input', 1, 'all'),
+    ('GlobalAveragePool AveragePool ReduceSum ReduceMean ReduceL1 QLinearReduceMean', 'input', 1, 'all'),
+    ('QLinearGlobalAveragePool QLinearAveragePool', 'input', 1, 'all'),
     ('ReduceL2 ReduceSumSquare GlobalLpPool', 'input', 2, 'all'),
-    -- No arithmetic.
+    -- No arithmetic, nor is a conversion to 8 bits and back: a quantised model computes what its original does.
     ('Relu Clip Max Min Abs Neg Sign Floor Ceil Round Not And Or Xor Equal Greater Less', 'none', 0, 'all'),
     ('GreaterOrEqual LessOrEqual Where IsNaN IsInf MaxPool GlobalMaxPool ReduceMax ReduceMin', 'none', 0, 'all'),
     ('ArgMax ArgMin TopK NonZero Exp Log Sqrt Erf Tanh Sin Cos Pow Softsign', 'none', 0, 'all'),
     ('ReorderInput ReorderOutput Transpose Concat Split Cast Pad Tile Expand Range', 'none', 0, 'all'),
     ('ConstantOfShape OneHot Trilu DepthToSpace SpaceToDepth ScatterND ScatterElements', 'none', 0, 'all'),
-    ('Dropout MemcpyToHost MemcpyFromHost Compress Upsample', 'none', 0, 'all'),
-    ('Gather GatherElements GatherND Slice', 'none', 0, 'gather'),
+    ('Dropout MemcpyToHost MemcpyFromHost Compress Upsample QLinearConcat QLinearWhere', 'none', 0, 'all'),
+    ('QuantizeLinear DequantizeLinear DynamicQuantizeLinear', 'none', 0, 'all'),
+    ('Gather GatherElements GatherND Slice GatherBlockQuantized', 'none', 0, 'gather'),
     ('Reshape Squeeze Unsqueeze Flatten Identity Shape Size Constant', 'none', 0, 'view'),
     -- PyTorch's; the bias is the first input of addmm and its like.
     ('conv1d conv2d conv3d convolution _convolution cudnn_convolution cudnn_convolution_relu', 'conv', 2, 'all'),
     ('cudnn_convolution_add_relu thnn_conv2d _conv_depthwise2d conv_depthwise3d', 'conv', 2, 'all'),
     ('mkldnn_convolution', 'conv', 2, 'all'),
     ('conv_transpose1d conv_transpose2d conv_transpose3d', 'conv_transpose', 2, 'all'),
-    ('matmul mm bmm mv dot', 'matmul', 2, 'all'),
+    ('matmul mm bmm mv dot _int_mm', 'matmul', 2, 'all'),
     ('linear', 'linear', 2, 'all'),
     ('addmm addmm_ baddbmm baddbmm_ _addmm_activation addmv', 'addmm', 2, 'all'),
     ('lstm gru rnn_tanh rnn_relu', 'recurrent_list', 2, 'all'),
@@ -207,6 +209,7 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('masked_fill masked_fill_ max_pool1d max_pool2d max_pool3d max_pool2d_with_indices', 'none', 0, 'all'),
     ('adaptive_max_pool2d eq ne lt le gt ge logical_and logical_or logical_not bitwise_and', 'none', 0, 'all'),
     ('bitwise_or bitwise_not cat concat stack copy_ clone contiguous to _to_copy pad', 'none', 0, 'all'),
+    ('quantize_per_tensor quantize_per_channel dequantize', 'none', 0, 'all'),
     ('constant_pad_nd roll repeat flip tril triu channel_shuffle pixel_shuffle upsample_nearest2d', 'none', 0, 'all'),
     ('fill_ zero_ zeros ones full arange zeros_like ones_like full_like', 'none', 0, 'all'),
     ('embedding index index_select gather', 'none', 0, 'gather'),
@@ -256,7 +259,7 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   WHEN 'each_input' THEN factor * (len(i) - 1) * elements(o[1])
   -- Weights [M, C / group, kernel...]: groups and depthwise need no attribute. The fourth input of a fused
   -- convolution is added to its result.
-  WHEN 'conv' THEN 2 * elements(o[1]) * elements(i[2][2:])
+  WHEN 'conv' THEN 2 * elements(o[1]) * CASE WHEN len(i[2]) > 2 THEN elements(i[2][2:]) END
     + CASE WHEN len(i) >= 4 AND i[4] = o[1] THEN elements(o[1]) ELSE 0 END
   -- Weights [kernel..., C / group, M], and [kernel..., C, M / C] of a depthwise one.
   WHEN 'conv_last' THEN 2 * elements(o[1]) * elements(i[2][:-2])
@@ -269,6 +272,12 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   WHEN 'scaled_attention' THEN CASE WHEN len(i) >= 3 AND len(i[1]) >= 2 THEN
     attention_flops(elements(i[1][:-3]), i[1][-2], i[2][-2], i[1][-1], i[3][-1]) END
   WHEN 'gemm' THEN 2 * elements(o[1]) * elements(i[2]) / nullif(o[1][-1], 0)
+  -- Behind each tensor stand its scale and its zero point.
+  WHEN 'quantised_conv' THEN 2 * elements(o[1]) * CASE WHEN len(i[4]) > 2 THEN elements(i[4][2:]) END
+  WHEN 'quantised_matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[4], o[1])
+  WHEN 'quantised_gemm' THEN 2 * elements(o[1]) * elements(i[4]) / nullif(o[1][-1], 0)
+  -- The weights' shape is that of their packing.
+  WHEN 'packed' THEN 2 * elements(o[1]) * i[1][-1]
   WHEN 'recurrent' THEN 2 * i[1][1] * i[1][2] * (elements(i[2]) + elements(i[3]))
   -- A batch of sequences, the states, which have three dimensions too, then all weights and biases.
   WHEN 'recurrent_list' THEN CASE WHEN len(i[1]) = 3 THEN 2 * i[1][1] * i[1][2] *
@@ -293,6 +302,13 @@ CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_typ
   WHEN 'gather' THEN 2 * tensor_bytes(o, output_types)
   ELSE tensor_bytes(i, input_types) + tensor_bytes(o, output_types) END;
 
+-- What a layer computes in, by its data: integers where some of them have 8 bits; 'unpacked' where it is not told.
+CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS CASE
+  WHEN regexp_matches(type, 'MatMul(NBits|Bnb4|FpQ4)$') THEN 'unpacked'
+  WHEN list_has_any(list_concat(input_types, output_types), ['int8', 'uint8']) THEN 'int8'
+  WHEN input_types[1] = 'float64' THEN 'fp64' WHEN input_types[1] = 'float16' THEN 'fp16'
+  WHEN input_types[1] = 'bfloat16' THEN 'bf16' ELSE 'fp32' END;
+
 -- layers() with what each computes and moves in one inference.
 --
 -- Where layers nest (operators in operators, in modules), each flop and each byte is counted once, in the outermost
@@ -312,7 +328,7 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
     SELECT l.* EXCLUDE (parent_id), outer_site FROM first l LEFT JOIN parent USING (parent_id)),
   around AS MATERIALIZED (SELECT DISTINCT outer_site AS site_id, true AS has_inner FROM executed),
   layer AS MATERIALIZED (
-    SELECT l.*, s.inputs, s.outputs, s.input_types, operator, moves,
+    SELECT l.*, s.inputs, s.outputs, s.input_types, s.output_types, operator, moves,
       per_inference * operator_flops(rule, factor, inputs, outputs) AS own_flops,
       per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS own_bytes
     FROM executed l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id) LEFT JOIN around USING (site_id)

@@ -116,7 +116,7 @@ CREATE OR REPLACE TEMP MACRO ceilings(run_ids, wanted_source) AS TABLE
   GROUP BY run_id, name;
 -- The least time in which the ceilings allow it; NULL if one that is needed is not known.
 CREATE OR REPLACE TEMP MACRO least_ns(flops, bytes, peak_flops, peak_bytes) AS
-  CASE WHEN bytes IS NOT NULL AND (flops = 0 OR peak_flops IS NOT NULL)
+  CASE WHEN bytes IS NOT NULL AND (flops = 0 OR flops / peak_flops IS NOT NULL)
        THEN 1e9 * greatest(flops / peak_flops, bytes / peak_bytes) END;
 -- The ceiling of several kernels is the rate at which each would run at its own: their flops over the least time in
 -- which they can be done. It is not known if that of any kernel with flops is not.

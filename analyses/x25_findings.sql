@@ -28,8 +28,7 @@ every AS MATERIALIZED (
   SELECT batch, run_id, sorted, len(sorted) AS n, trimmed_mean(sorted) AS latency_ns FROM model_latency),
 model AS MATERIALIZED (FROM every WHERE batch = (SELECT batch FROM wanted)),
 layer AS MATERIALIZED (
-  SELECT c.*, regexp_extract(type, '[^.:]*$') AS operator, CASE input_types[1]
-      WHEN 'float64' THEN 'fp64' WHEN 'float16' THEN 'fp16' WHEN 'bfloat16' THEN 'bf16' ELSE 'fp32' END AS precision
+  SELECT c.*, regexp_extract(type, '[^.:]*$') AS operator, arithmetic_of(type, input_types, output_types) AS precision
   FROM layer_costs((SELECT batch FROM wanted)) c),
 fact AS MATERIALIZED (FROM kernel_facts([(SELECT batch FROM wanted)], 'measured')),
 cause AS MATERIALIZED (FROM device_causes((SELECT batch FROM wanted), 200) WHERE EXISTS (FROM fact)),
@@ -43,10 +42,12 @@ ceiling AS MATERIALIZED (FROM ceilings([chosen_layer_run((SELECT batch FROM want
 cost AS MATERIALIZED (
   SELECT l.*, is_gpu, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
     kernel_ns, tensor_flops, counted_flops, counted_bytes, coalesce(
-      CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE ceiling.name = concat(precision,
-        CASE WHEN precision IN ('fp16', 'bf16') THEN '_tensor' ELSE '' END, '_flops_per_s')) END,
+      CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE ceiling.name = peak_name_of(concat(precision,
+        CASE WHEN precision IN ('fp16', 'bf16', 'int8') THEN '_tensor' ELSE '' END))) END,
       peak_of(device, precision, 'flops_per_s', threads),
-      peak_of(device, 'fp32', 'flops_per_s', threads)) AS peak_flops,
+      -- Where the ceiling of integers is not known, no other stands for it.
+      CASE WHEN precision = 'int8' THEN peak_of(device, 'int8', 'operations_per_s', threads)
+           WHEN precision <> 'unpacked' THEN peak_of(device, 'fp32', 'flops_per_s', threads) END) AS peak_flops,
     coalesce(CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE name = 'memory_bytes_per_s') END,
              peak_of(device, 'memory', 'bytes_per_s', threads)) AS peak_bytes
   FROM layer l CROSS JOIN place LEFT JOIN (
@@ -62,7 +63,8 @@ part AS MATERIALIZED (
   FROM fact f JOIN cost c ON c.name = f.layer WHERE counted IS NULL
   UNION ALL
   SELECT name, type, precision, ns, least_ns(flops, bytes, peak_flops, peak_bytes),
-    CASE WHEN flops > 0 THEN bound_by(flops, bytes, peak_flops, peak_bytes) WHEN bytes > 0 THEN 'memory' END,
+    CASE WHEN flops > 0 THEN bound_by(flops, bytes, peak_flops, peak_bytes)
+      WHEN flops = 0 AND bytes > 0 THEN 'memory' END,
     'layer_roofline'
   FROM cost WHERE ns > 0 AND NOT EXISTS (FROM fact WHERE counted IS NULL)),
 known AS MATERIALIZED (FROM part WHERE least_ns IS NOT NULL),
@@ -77,8 +79,8 @@ by_layer AS (
 missed AS (
   SELECT count(*) AS layers, sum(kernel_ns) AS ns, any_value(precision) AS precision,
     sum(kernel_ns - least(kernel_ns, least_ns(counted_flops, counted_bytes, t.value, peak_bytes))) AS gain_ns
-  FROM cost JOIN ceiling t ON t.name = concat(CASE precision WHEN 'fp32' THEN 'tf32' ELSE precision END,
-                                              '_tensor_flops_per_s')
+  FROM cost JOIN ceiling t ON t.name = peak_name_of(concat(CASE precision WHEN 'fp32' THEN 'tf32'
+      ELSE precision END, '_tensor'))
   WHERE counted_flops > 0 AND tensor_flops = 0 AND precision <> 'fp64'
     AND regexp_matches(lower(type), 'conv|linear|gemm|matmul|mm$|attention')),
 elementwise AS (

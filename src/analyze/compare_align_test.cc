@@ -169,15 +169,18 @@ TEST(CompareTypes, SpellingsOfOneOperatorAgree) {
   const std::vector<std::vector<const char*>> classes = {
       {"Conv", "FusedConv", "NhwcFusedConv", "aten::conv2d", "aten::_convolution", "Conv2D",
        "cudnn_convolution", "mkldnn_convolution", "Convolution", "convolution",
-       "aten::cudnn_convolution_relu"},
-      {"MatMul", "Gemm", "FusedGemm", "aten::linear", "aten::addmm", "BatchMatMulV2",
-       "dot_general"},
+       "aten::cudnn_convolution_relu", "QLinearConv", "ConvInteger"},
+      {"MatMul", "Gemm", "FusedGemm", "aten::linear", "aten::addmm", "BatchMatMulV2", "dot_general",
+       "QGemm", "QLinearMatMul", "MatMulInteger", "DynamicQuantizeMatMul",
+       "com.microsoft::MatMulNBits", "aten::_int_mm"},
       {"BatchNormalization", "aten::batch_norm", "FusedBatchNormV3",
        "_native_batch_norm_legit_no_training"},
       {"Relu", "ReLU", "aten::relu_", "Relu6", "Clip"},
       {"MaxPool", "aten::max_pool2d_with_indices"},
-      {"Add", "AddV2", "BiasAdd", "aten::add_"},
-      {"GlobalAveragePool", "aten::adaptive_avg_pool2d"}};
+      {"Add", "AddV2", "BiasAdd", "aten::add_", "QLinearAdd"},
+      {"GlobalAveragePool", "aten::adaptive_avg_pool2d", "QLinearGlobalAveragePool"},
+      {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "aten::dequantize"},
+      {"Attention", "QAttention"}};
   for (size_t i = 0; i < classes.size(); ++i) {
     for (const char* type : classes[i]) {
       EXPECT_EQ(class_of_type(type), class_of_type(classes[i][0])) << type;
@@ -199,8 +202,9 @@ TEST(CompareTypes, AgreeWithTheOperatorsOfThePrelude) {
   ASSERT_TRUE(load_prelude(*database).ok());
   const auto table = database->query(
       "SELECT operator, CASE rule WHEN 'conv' THEN 'convolution' WHEN 'conv_transpose' THEN "
-      "'transposed convolution' ELSE 'matrix product' END FROM operator_cost WHERE rule IN "
-      "('conv', 'conv_transpose', 'matmul', 'linear', 'addmm', 'gemm')");
+      "'transposed convolution' WHEN 'quantised_conv' THEN 'convolution' ELSE 'matrix product' END "
+      "FROM operator_cost WHERE rule IN ('conv', 'conv_transpose', 'matmul', 'linear', 'addmm', "
+      "'gemm', 'packed', 'quantised_conv', 'quantised_matmul', 'quantised_gemm')");
   ASSERT_TRUE(table.ok()) << table.error().text;
   ASSERT_GT(table->rows.size(), 20u);
   for (const auto& row : table->rows) {

@@ -18,17 +18,19 @@ struct TypeClass {
 constexpr std::array kClasses = {
     TypeClass{"convolution",
               "conv convolution convolutionoverrideable convolutionaddrelu convolutionrelu "
-              "thnnconv convdepthwise depthwiseconvnative depthwiseconv sgmkldnnconv",
+              "thnnconv convdepthwise depthwiseconvnative depthwiseconv sgmkldnnconv convinteger",
               false},
     TypeClass{"transposed convolution",
               "convtranspose transposedconvolution deconvolution convtransposed", false},
     TypeClass{"matrix product",
               "matmul gemm linear addmm mm bmm baddbmm addmmactivation mv addmv dot dotgeneral "
               "innerproduct dense transposematmul batchmatmul einsum fullyconnected "
-              "sgmkldnnfullyconnected mulmat",
+              "sgmkldnnfullyconnected mulmat qgemm matmulinteger matmulintegertofloat "
+              "dynamicquantizematmul matmulnbits matmulbnb4 matmulfpq4 matmulinteger16 intmm",
               false},
     TypeClass{"attention",
-              "attention multiheadattention groupqueryattention decodermaskedmultiheadattention "
+              "attention qattention multiheadattention groupqueryattention "
+              "decodermaskedmultiheadattention "
               "scaleddotproductattention scaleddotproductflashattention "
               "scaleddotproductefficientattention scaleddotproductcudnnattention "
               "scaleddotproductattentionmath scaleddotproductflashattentionforcpu "
@@ -40,7 +42,7 @@ constexpr std::array kClasses = {
               true},
     TypeClass{"layer normalization",
               "layernorm layernormalization skiplayernormalization embedlayernormalization "
-              "simplifiedlayernormalization rmsnorm rmsnormalization "
+              "qembedlayernormalization simplifiedlayernormalization rmsnorm rmsnormalization "
               "skipsimplifiedlayernormalization groupnorm groupnormalization "
               "instancenorm instancenormalization",
               false},
@@ -71,6 +73,10 @@ constexpr std::array kClasses = {
     TypeClass{"gather", "gather embedding index indexselect resourcegather", false},
     TypeClass{"copy", "copy clone contiguous to tocopy cast convertelementtype", false},
     TypeClass{"layout", "reorder reorderinput reorderoutput nchwtonhwc nhwctonchw", false},
+    TypeClass{"quantization",
+              "quantizelinear dequantizelinear dynamicquantizelinear quantizepertensor "
+              "quantizeperchannel dequantize quantize",
+              true},
     TypeClass{"pad", "pad constantpadnd mirrorpad", false},
     TypeClass{"upsample", "upsample resize upsamplenearest upsamplebilinear interpolate", false},
 };

@@ -203,19 +203,17 @@ CREATE OR REPLACE TEMP TABLE run_latency AS
 -- the same mean and interval, over twenty consecutive parts.
 CREATE OR REPLACE TEMP MACRO typical_mean(sorted) AS
   list_avg(list_slice(sorted, trim_count(len(sorted)) + 1, len(sorted) - trim_count(len(sorted))));
-CREATE OR REPLACE TEMP MACRO winsorised(in_order, low, high) AS
-  list_transform(in_order, lambda one: least(greatest(CAST(one AS DOUBLE), low), high));
--- The first value of a part, counted from 1: value i is in part i * parts / n, rounded down.
-CREATE OR REPLACE TEMP MACRO part_start(part, n) AS (part * n + least(20, n) - 1) // least(20, n) + 1;
-CREATE OR REPLACE TEMP MACRO part_residuals(clipped, typical) AS
-  list_transform(range(0, least(20, len(clipped))), lambda part:
-    (list_sum(list_slice(clipped, part_start(part, len(clipped)), part_start(part + 1, len(clipped)) - 1))
-      - list_avg(clipped) * (part_start(part + 1, len(clipped)) - part_start(part, len(clipped)))) / typical);
-CREATE OR REPLACE TEMP MACRO typical_half_width(in_order) AS
-  half_width(part_residuals(
-    winsorised(in_order, list_sort(in_order)[trim_count(len(in_order)) + 1],
-               list_sort(in_order)[len(in_order) - trim_count(len(in_order))]),
-    len(in_order) - 2 * trim_count(len(in_order))));
+CREATE OR REPLACE TEMP MACRO typical_half_width(in_order) AS (
+  SELECT half_width(list(residual)) FROM (
+    SELECT (sum(clipped) - count(*) * any_value(mean)) / (any_value(n) - 2 * (any_value(n) // 5)) AS residual
+    FROM (
+      SELECT place, n, least(greatest(value, low), high) AS clipped,
+        avg(least(greatest(value, low), high)) OVER () AS mean
+      FROM (
+        SELECT value, place, n, sorted[n // 5 + 1] AS low, sorted[n - n // 5] AS high
+        FROM (SELECT CAST(unnest(in_order) AS DOUBLE) AS value, unnest(range(len(in_order))) AS place,
+                len(in_order) AS n, list_sort(in_order) AS sorted)))
+    GROUP BY place * least(20, n) // n));
 
 -- ---- The model's latency, and what puts it in doubt ----------------------------------------------------------
 

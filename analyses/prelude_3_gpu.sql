@@ -1,4 +1,4 @@
--- What the analyses of the device share, loaded after prelude.sql: kernels and their place in the layers, the
+-- What the analyses of the device share, loaded after prelude_2_layers.sql: kernels and their place in the layers, the
 -- counters that belong to them, the ceilings that they are held against.
 --
 -- Every number comes from the run at its own level: a layer's latency from the layer run, a kernel's duration from

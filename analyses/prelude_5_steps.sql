@@ -19,19 +19,19 @@ CREATE OR REPLACE TEMP MACRO program_steps() AS TABLE
     FROM span s JOIN kind_of k USING (run_id, site_id)
       LEFT JOIN span_attribute a ON a.run_id = s.run_id AND a.span_id = s.span_id AND a.key = 'step'
     WHERE s.level = 1 AND s.type = 'step' AND NOT s.is_open AND k.kind IS NOT NULL),
-  -- A step ends with the optimiser's: of a process that tells of no such steps they begin where the one before ended.
+  -- A step ends with the optimiser's. Where none is told around that, it begins where the one before ended.
   phase AS (
     SELECT s.run_id, s.process, s.start_ns, s.start_ns + s.duration_ns AS end_ns, k.phase
     FROM span s JOIN kind_of k USING (run_id, site_id)
     WHERE s.level = 1 AND s.type = 'phase' AND NOT s.is_open),
   derived AS (
-    SELECT p.run_id, p.process, 'optimizer' AS kind,
-      row_number() OVER (PARTITION BY p.process ORDER BY p.end_ns) - 1 AS number,
-      coalesce(lag(p.end_ns) OVER (PARTITION BY p.run_id, p.process ORDER BY p.end_ns), f.start_ns) AS start_ns, p.end_ns
-    FROM phase p JOIN (SELECT run_id, process, min(start_ns) AS start_ns FROM phase GROUP BY ALL) f
-      USING (run_id, process)
-    WHERE p.phase = 'optimizer'
-      AND NOT EXISTS (SELECT 1 FROM told t WHERE t.process = p.process AND t.kind IN ('optimizer', 'mark'))),
+    SELECT p.run_id, p.process, 'optimizer' AS kind, row_number() OVER (PARTITION BY p.process ORDER BY p.end_ns) - 1
+      AS number, coalesce(before_ns, f.start_ns) AS start_ns, p.end_ns
+    FROM (SELECT *, lag(end_ns) OVER (PARTITION BY run_id, process ORDER BY end_ns) AS before_ns
+          FROM phase WHERE phase = 'optimizer') p
+      JOIN (SELECT run_id, process, min(start_ns) AS start_ns FROM phase GROUP BY ALL) f USING (run_id, process)
+    WHERE NOT EXISTS (SELECT 1 FROM told t WHERE t.process = p.process AND t.kind IN ('optimizer', 'mark')
+                      AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
   called AS (
     SELECT run_id, process, 'model' AS kind, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS number,
       start_ns, start_ns + duration_ns AS end_ns

@@ -24,10 +24,10 @@ model AS MATERIALIZED (SELECT * FROM model_latency WHERE batch = (SELECT batch F
 -- A training is about its steps, and its model's calls are the forward passes.
 phase AS MATERIALIZED (FROM training_host_phases()),
 step AS MATERIALIZED (
-  SELECT avg(duration_ns) FILTER (is_typical) AS step_ns, count(*) AS steps, count(DISTINCT process) AS processes,
-    CASE WHEN count(DISTINCT process) = 1 THEN typical_half_width(list(duration_ns ORDER BY start_ns)) END AS half_ns,
-    any_value(part) AS part
-  FROM training_steps() HAVING count(*) > 0),
+  SELECT *, CASE WHEN processes = 1 THEN typical_half_width(in_order) END AS half_ns FROM (
+    SELECT avg(duration_ns) FILTER (is_typical) AS step_ns, count(*) AS steps, count(DISTINCT process) AS processes,
+      list(duration_ns ORDER BY start_ns) AS in_order, any_value(part) AS part
+    FROM training_steps() HAVING count(*) > 0)),
 layer AS MATERIALIZED (
   SELECT c.*, n.output_bytes, n.allocated_bytes, n.parameter_bytes
   FROM layer_costs((SELECT batch FROM wanted)) c

@@ -61,7 +61,7 @@ line AS (
   SELECT p.process, any_value(program.name) AS program, any_value(p.kind) AS found_by, p.part,
     p.level AS level_number, count(*) AS steps, min(p.number) AS first_step, max(p.number) AS last_step,
     avg(p.duration_ns) FILTER (is_typical) AS step_ns,
-    CASE WHEN p.part = 'steady' THEN typical_half_width(list(p.duration_ns ORDER BY p.start_ns)) END AS half_ns,
+    CASE WHEN p.part = 'steady' THEN list(p.duration_ns ORDER BY p.start_ns) END AS in_order,
     sum(p.duration_ns) AS total_ns,
     CASE WHEN p.part = 'steady' THEN coalesce(sum(p.duration_ns - q.steady_ns) FILTER (p.duration_ns > q.far_ns), 0)
       ELSE sum(p.duration_ns - coalesce(q.steady_ns, least.steady_ns)) END AS extra_ns,
@@ -73,7 +73,7 @@ line AS (
     LEFT JOIN program USING (process) JOIN began USING (process)
   GROUP BY p.process, p.run_id, p.part, p.level)
 SELECT process, program, found_by, part, level_name(level_number) AS level, steps, first_step, last_step, step_ns,
-  step_ns - half_ns AS low_ns, step_ns + half_ns AS high_ns, total_ns, extra_ns, slow_steps, slowest_step, slowest_ns,
+  step_ns - typical_half_width(in_order) AS low_ns, step_ns + typical_half_width(in_order) AS high_ns, total_ns, extra_ns, slow_steps, slowest_step, slowest_ns,
   layers_ns, allocation_ns
 FROM line
 ORDER BY began_ns, process, list_position(['first', 'warm-up', 'steady'], part), level_number, run_id

@@ -132,7 +132,7 @@ Status load_prelude(Database& database) {
   for (const EmbeddedSql& file : embedded_sql()) {
     if (is_prelude(file.name)) preludes.push_back(file);
   }
-  // "prelude" is the shortest name, and comes before those that build on it.
+  // Their names say the order: each builds on those before it.
   std::sort(preludes.begin(), preludes.end(),
             [](const EmbeddedSql& a, const EmbeddedSql& b) { return a.name < b.name; });
   for (const EmbeddedSql& file : preludes) XSP_CHECK_OK(database.execute(file.text));

@@ -22,7 +22,7 @@ using Parameters = std::map<std::string, std::string>;
 Result<store::Table> run(store::Database& database, const Analysis& analysis,
                          const Parameters& parameters = {});
 
-// Makes the macros, views and tables of analyses/prelude.sql known to the database's own session;
+// Makes the macros, views and tables of analyses/prelude_*.sql known to the database's own session;
 // nothing is written to the file. run() does so itself; for those who bring their own SQL. A
 // database that is written to needs it anew after each change.
 Status load_prelude(store::Database& database);

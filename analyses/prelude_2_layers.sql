@@ -136,6 +136,16 @@ CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
 CREATE OR REPLACE TEMP MACRO is_convolution(type) AS
   coalesce(type ILIKE '%conv%' AND NOT regexp_matches(type, '(triton_(poi|red|per|for)|cpp)_fused'), false);
 
+-- The operator that a layer's type names: without its namespace; without the marks of a compiled package of PyTorch,
+-- whose operators are called by C functions (aoti_torch_cuda_addmm_out); without those by which TensorFlow names its
+-- fusions and what it gives to oneDNN where the processor suits that: _MklNativeFusedConv2D is FusedConv2D, and
+-- QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2D.
+CREATE OR REPLACE TEMP MACRO operator_of(type) AS
+  regexp_replace(regexp_replace(regexp_replace(regexp_extract(type, '[^.:]*$'),
+      '^aoti_torch_(cpu|cuda|xpu|mps)_(.*?)(_v[0-9]+)?(_out)?$', '\2'),
+    '^_(Mkl)?(Native|Eager)?(Fused|[A-Z])', '\3'),
+  '(PerChannel|WithBias|AndRelu|AndRequantize)[A-Za-z]*$', '');
+
 -- What an operator of ONNX, ONNX Runtime's fusions, PyTorch, OpenCV or TensorFlow computes. `rule` and `factor` give
 -- its flops: so many for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima
 -- and special functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
@@ -226,22 +236,32 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('Permute', 'none', 0, 'all'),
     -- MXNet's, with oneDNN's fusions.
     ('_sg_mkldnn_conv', 'conv', 2, 'all'), ('FullyConnected _sg_mkldnn_fully_connected', 'linear', 2, 'all'),
-    ('elemwise_add broadcast_add _Plus', 'output', 1, 'all'), ('SoftmaxOutput', 'output', 3, 'all'),
+    ('elemwise_add broadcast_add Plus', 'output', 1, 'all'), ('SoftmaxOutput', 'output', 3, 'all'),
     -- ggml's.
     ('MUL_MAT', 'linear', 2, 'all'), ('ADD MUL', 'output', 1, 'all'), ('ROPE SILU SWIGLU', 'output', 3, 'all'),
     ('RMS_NORM', 'output', 4, 'all'), ('SOFT_MAX', 'output', 3, 'all'), ('CONT CPY DUP', 'none', 0, 'all'),
     ('SET_ROWS', 'none', 0, 'all'), ('GET_ROWS', 'none', 0, 'gather'),
-    -- TensorFlow's, whose images and weights have their channels last.
-    ('Conv2D _FusedConv2D _MklNativeConv2D _MklNativeFusedConv2D', 'conv_last', 2, 'all'),
-    ('_MklNativeConv2DWithBias _MklFusedConv2D _MklConv2D', 'conv_last', 2, 'all'),
-    ('DepthwiseConv2dNative _FusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
-    ('_MklNativeDepthwiseConv2dNative _MklNativeFusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
-    ('_FusedMatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _MklNativeMatMul', 'matmul', 2, 'all'),
-    ('_MklNativeFusedMatMul _MklNativeBatchMatMulV2 _MklNativeFusedBatchMatMulV2', 'matmul', 2, 'all'),
-    ('FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx', 'output', 2, 'all'),
-    ('SquaredDifference', 'output', 2, 'all'), ('BiasAdd AddV2 RealDiv', 'output', 1, 'all'),
-    ('AvgPool _MklNativeAvgPool', 'input', 1, 'all'), ('_MklNativeSoftmax', 'output', 3, 'all'),
-    ('Relu6 Rsqrt ConcatV2 Pack PadV2 _MklNativeMaxPool _MklNativeTranspose', 'none', 0, 'all'),
+    -- TensorFlow's, whose images and weights have their channels last, by their plain names (operator_of).
+    ('Conv2D Conv3D FusedConv2D FusedConv3D PadWithConv2D PadWithFusedConv2D', 'conv_last', 2, 'all'),
+    ('QuantizedConv2D FusedQuantizedConv2D', 'conv_last', 2, 'all'),
+    ('DepthwiseConv2dNative FusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
+    ('QuantizedDepthwiseConv2D FusedQuantizedDepthwiseConv2D', 'depthwise_last', 2, 'all'),
+    ('Conv2DBackpropInput Conv3DBackpropInput Conv3DBackpropInputV2', 'conv_last_input', 2, 'all'),
+    ('Conv2DBackpropFilter Conv3DBackpropFilter Conv3DBackpropFilterV2', 'conv_last_filter', 2, 'all'),
+    ('DepthwiseConv2dNativeBackpropInput', 'depthwise_last_input', 2, 'all'),
+    ('DepthwiseConv2dNativeBackpropFilter', 'depthwise_last_filter', 2, 'all'),
+    ('BatchMatMul BatchMatMulV2 BatchMatMulV3 FusedBatchMatMulV2 QuantizedMatMul', 'matmul', 2, 'all'),
+    ('FusedMatMulGrad', 'matmul', 2, 'all'),
+    ('FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormEx', 'output', 2, 'all'),
+    -- The sums of the gradient and of its products, then the gradient of the input from both.
+    ('FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormGradEx', 'output', 9, 'all'),
+    ('FusedInstanceNorm LayerNorm', 'output', 7, 'all'), ('TanhGrad', 'output', 3, 'all'),
+    ('SquaredDifference FusedMish EluGrad Dequantize QuantizeV2', 'output', 2, 'all'),
+    ('BiasAdd AddV2 RealDiv LeakyReluGrad AvgPoolGrad AvgPool3DGrad', 'output', 1, 'all'),
+    ('AvgPool AvgPool3D QuantizedAvgPool', 'input', 1, 'all'),
+    ('Relu6 Rsqrt ConcatV2 Pack PadV2 MaxPool3D ConjugateTranspose ReluGrad Relu6Grad', 'none', 0, 'all'),
+    ('Maximum Minimum InputConversion ToTf', 'none', 0, 'all'), ('AddN', 'each_input', 1, 'all'),
+    ('MaxPoolGrad MaxPool3DGrad QuantizedMaxPool QuantizedConcatV2', 'none', 0, 'all'),
     ('GatherV2 StridedSlice ReadVariableOp', 'none', 0, 'gather'), ('ExpandDims IdentityN', 'none', 0, 'view')
   ) AS t(operators, rule, factor, moves);
 
@@ -256,14 +276,22 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   WHEN 'none' THEN 0
   WHEN 'output' THEN factor * elements(o[1])
   WHEN 'input' THEN factor * elements(i[1])
-  WHEN 'each_input' THEN factor * (len(i) - 1) * elements(o[1])
-  -- Weights [M, C / group, kernel...]: groups and depthwise need no attribute. The fourth input of a fused
-  -- convolution is added to its result.
+  -- TensorFlow's Sum and Mean are reductions, whose second input are the axes.
+  WHEN 'each_input' THEN CASE WHEN elements(o[1]) < elements(i[1]) THEN factor * elements(i[1])
+    ELSE factor * (len(i) - 1) * elements(o[1]) END
+  -- Weights [M, C / group, kernel...]: groups and depthwise need no attribute. The last input of a fused
+  -- convolution, the fourth if it has a bias, is added to its result.
   WHEN 'conv' THEN 2 * elements(o[1]) * CASE WHEN len(i[2]) > 2 THEN elements(i[2][2:]) END
-    + CASE WHEN len(i) >= 4 AND i[4] = o[1] THEN elements(o[1]) ELSE 0 END
+    + CASE WHEN len(i) >= 3 AND i[-1] = o[1] THEN elements(o[1]) ELSE 0 END
   -- Weights [kernel..., C / group, M], and [kernel..., C, M / C] of a depthwise one.
   WHEN 'conv_last' THEN 2 * elements(o[1]) * elements(i[2][:-2])
   WHEN 'depthwise_last' THEN 2 * elements(o[1]) * elements(i[2][:-3])
+  -- Of their gradients: the sizes of the input, the weights, the gradient of the output; or the input, the sizes of
+  -- the weights, the gradient of the output, which gives that of the weights.
+  WHEN 'conv_last_input' THEN 2 * elements(i[3]) * elements(i[2][:-2])
+  WHEN 'conv_last_filter' THEN 2 * elements(i[3]) * elements(o[1][:-2])
+  WHEN 'depthwise_last_input' THEN 2 * elements(i[3]) * elements(i[2][:-3])
+  WHEN 'depthwise_last_filter' THEN 2 * elements(i[3]) * elements(o[1][:-3])
   WHEN 'conv_transpose' THEN 2 * elements(i[1]) * elements(i[2][2:])
   WHEN 'matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[2], o[1])
   WHEN 'linear' THEN 2 * elements(o[1]) * i[2][-1]
@@ -332,9 +360,7 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
       per_inference * operator_flops(rule, factor, inputs, outputs) AS own_flops,
       per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS own_bytes
     FROM executed l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id) LEFT JOIN around USING (site_id)
-      -- Operators of a compiled package are called by C functions: aoti_torch_cuda_addmm_out.
-      LEFT JOIN operator_cost ON operator = regexp_replace(regexp_extract(l.type, '[^.:]*$'),
-        '^aoti_torch_(cpu|cuda|xpu|mps)_(.*?)(_v[0-9]+)?(_out)?$', '\2')
+      LEFT JOIN operator_cost ON operator = operator_of(l.type)
         -- A module of PyTorch's may have an operator's name, and is none.
         AND (inputs IS NOT NULL OR has_inner IS NULL)),
   -- From the outermost layers inwards: the layer around each that has its costs.

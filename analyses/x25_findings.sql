@@ -27,7 +27,7 @@ WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 every AS MATERIALIZED (SELECT batch, run_id, sorted, inferences AS n, latency_ns FROM model_latency),
 model AS MATERIALIZED (FROM every WHERE batch = (SELECT batch FROM wanted)),
 layer AS MATERIALIZED (
-  SELECT c.*, regexp_extract(type, '[^.:]*$') AS operator, arithmetic_of(type, input_types, output_types) AS precision
+  SELECT c.*, operator_of(type) AS operator, arithmetic_of(type, input_types, output_types) AS precision
   FROM layer_costs((SELECT batch FROM wanted)) c),
 fact AS MATERIALIZED (FROM kernel_facts([(SELECT batch FROM wanted)], 'measured')),
 cause AS MATERIALIZED (FROM device_causes((SELECT batch FROM wanted), 200) WHERE EXISTS (FROM fact)),

@@ -21,7 +21,9 @@ constexpr std::array kClasses = {
               "thnnconv convdepthwise depthwiseconvnative depthwiseconv sgmkldnnconv convinteger",
               false},
     TypeClass{"transposed convolution",
-              "convtranspose transposedconvolution deconvolution convtransposed", false},
+              "convtranspose transposedconvolution deconvolution convtransposed "
+              "convbackpropinput depthwiseconvnativebackpropinput",
+              false},
     TypeClass{"matrix product",
               "matmul gemm linear addmm mm bmm baddbmm addmmactivation mv addmv dot dotgeneral "
               "innerproduct dense transposematmul batchmatmul einsum fullyconnected "
@@ -38,7 +40,7 @@ constexpr std::array kClasses = {
               false},
     TypeClass{"batch normalization",
               "batchnorm batchnormalization batchnormimplindex batchnormlegitnotraining "
-              "batchnormwithtraining batchnorminference",
+              "batchnormwithtraining batchnorminference batchnormex",
               true},
     TypeClass{"layer normalization",
               "layernorm layernormalization skiplayernormalization embedlayernormalization "
@@ -66,13 +68,15 @@ constexpr std::array kClasses = {
               "reshape flatten view viewas unsafeview squeeze unsqueeze unflatten expanddims "
               "bitcast identity alias",
               false},
-    TypeClass{"transpose", "transpose permute t", false},
+    TypeClass{"transpose", "transpose permute t conjugatetranspose", false},
     TypeClass{"concatenate", "concat cat concatenate stack", false},
     TypeClass{"split", "split splitwithsizes chunk unbind", false},
     TypeClass{"slice", "slice select narrow stridedslice", false},
     TypeClass{"gather", "gather embedding index indexselect resourcegather", false},
     TypeClass{"copy", "copy clone contiguous to tocopy cast convertelementtype", false},
-    TypeClass{"layout", "reorder reorderinput reorderoutput nchwtonhwc nhwctonchw", false},
+    TypeClass{"layout",
+              "reorder reorderinput reorderoutput nchwtonhwc nhwctonchw inputconversion totf",
+              false},
     TypeClass{"quantization",
               "quantizelinear dequantizelinear dynamicquantizelinear quantizepertensor "
               "quantizeperchannel dequantize quantize",
@@ -100,9 +104,14 @@ std::string plain_type(std::string_view type) {
     }
   }
   std::string_view plain = letters;
-  for (const char* prefix : {"cudnn", "mkldnn", "onednn", "miopen", "mkl", "fused", "native",
-                             "nhwc", "nchwc", "fused", "quantized", "qlinear"}) {
+  for (const char* prefix :
+       {"cudnn", "mkldnn", "onednn", "miopen", "mkl", "fused", "native", "eager", "nhwc", "nchwc",
+        "padwith", "fused", "quantized", "qlinear"}) {
     plain = without(plain, prefix);
+  }
+  // TensorFlow's names of what is fused: QuantizedConv2DWithBiasAndReluAndRequantize.
+  for (const char* suffix : {"perchannel", "withbias", "andrelu", "andrequantize"}) {
+    if (const size_t at = plain.find(suffix); at != 0) plain = plain.substr(0, at);
   }
   for (const char* dimensions : {"1d", "2d", "3d"}) {
     const size_t at = plain.find(dimensions);

@@ -60,9 +60,9 @@ Own own_channels(const Node& node, const Shapes& weights) {
   const std::vector<int64_t>& shape = found->second;
   if (node.op_type == "BatchNormalization") return {shape[0], shape[0]};
   if (!is_convolution(node) || shape.size() < 2) return {};
-  const int64_t groups = std::max<int64_t>(node.integer("group", 1), 1);
-  return {shape[1] < INT32_MAX && groups < INT32_MAX ? shape[1] * groups : Blocks::kNotKnown,
-          shape[0]};
+  const int64_t groups = node.integer("group", 1);
+  const bool is_sane = groups > 0 && groups < INT32_MAX && shape[1] > 0 && shape[1] < INT32_MAX;
+  return {is_sane ? shape[1] * groups : Blocks::kNotKnown, shape[0]};
 }
 
 }  // namespace
@@ -191,7 +191,7 @@ std::optional<std::vector<int64_t>> without_blocks(const std::vector<int64_t>& s
                                                    int64_t channels) {
   if (shape.size() != 4 && shape.size() != 5) return std::nullopt;
   const int64_t block = shape.size() == 5 ? shape[4] : 1;
-  if (channels == Blocks::kNotKnown || block < 1 || block > kBlockMax ||
+  if (channels == Blocks::kNotKnown || block < 1 || block > kBlockMax || shape[1] < 0 ||
       shape[1] > INT64_MAX / kBlockMax) {
     return std::nullopt;
   }

@@ -157,6 +157,7 @@ TEST(Blocks, ShapesLoseTheirPaddingAndTheirBlocks) {
   EXPECT_EQ(without_blocks({2, 16, 8, 8}, 17), std::nullopt);
   EXPECT_EQ(without_blocks({2, 256, 8, 8}, 12), std::nullopt);
   EXPECT_EQ(without_blocks({2, INT64_MAX, 8, 8, 16}, 12), std::nullopt);
+  EXPECT_EQ(without_blocks({2, INT64_MIN, 8, 8, 16}, 12), std::nullopt);
   EXPECT_EQ(without_blocks({16}, 12), std::nullopt);
 }
 

@@ -40,8 +40,8 @@ CREATE OR REPLACE TEMP TABLE measured_run AS
 CREATE OR REPLACE TEMP TABLE run_level AS
   SELECT run_id, level, bool_or(device IS NULL) AS on_host, bool_or(device IS NOT NULL) AS on_device
   FROM span WHERE iteration >= 0 GROUP BY run_id, level;
--- The run that each level is told from. A program that was recorded at one set of levels alone has no run of its own for
--- the level model, or layer: then it is the one with the fewest deeper levels, whose cost is in the numbers, and
+-- The run that each level is told from. A program that was recorded at one set of levels alone has no run of its own
+-- for the level model, or layer: then it is the one with the fewest deeper levels, whose cost is in the numbers, and
 -- `recorded_level` says which is the deepest.
 CREATE OR REPLACE TEMP TABLE source_run AS
   SELECT level, batch, run_id, level AS recorded_level FROM measured_run
@@ -244,7 +244,8 @@ CREATE OR REPLACE TEMP TABLE recording_effect AS
   FROM pair p JOIN run_latency w ON w.run_id = p.run_id JOIN run_latency o ON o.run_id = p.model_run_id
     LEFT JOIN width h ON h.batch = p.batch AND h.level = p.level;
 
-CREATE OR REPLACE TEMP MACRO share_text(share) AS printf('%.*f %%', CASE WHEN share < 0.1 THEN 1 ELSE 0 END, 100 * share);
+CREATE OR REPLACE TEMP MACRO share_text(share) AS
+  printf('%.*f %%', CASE WHEN share < 0.1 THEN 1 ELSE 0 END, 100 * share);
 -- How a run that did not reach the interval that was wanted ended; NULL: it did, or none was wanted.
 CREATE OR REPLACE TEMP MACRO unsettled_text(stopped_by, latency_ns, high_ns, blocks) AS
   CASE WHEN stopped_by IN ('time', 'iterations', 'interrupt', 'failure') THEN concat('not settled: stopped by ',
@@ -257,9 +258,9 @@ CREATE OR REPLACE TEMP MACRO unsettled_text(stopped_by, latency_ns, high_ns, blo
 -- Above these, the numbers of a level are doubtful: shares of the latency, and of the processors' time.
 CREATE OR REPLACE TEMP MACRO distorted_share() AS 0.5;
 CREATE OR REPLACE TEMP MACRO high_load_pct() AS 20;
--- Why the numbers of a level at a batch size are doubtful; none: they are not. `kind` is unsettled; distorted: recording
--- the level lengthened the inference by more than half; disturbed: recording seems to shorten it, which cannot be, or
--- other programs took much of the processors; combined: the level has no run of its own.
+-- Why the numbers of a level at a batch size are doubtful; none: they are not. `kind` is unsettled; distorted:
+-- recording the level lengthened the inference by more than half; disturbed: recording seems to shorten it, which
+-- cannot be, or other programs took much of the processors; combined: the level has no run of its own.
 CREATE OR REPLACE TEMP VIEW level_doubt AS
   SELECT s.batch, s.level, 'unsettled' AS kind,
     unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) AS doubt

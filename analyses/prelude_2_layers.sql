@@ -1,5 +1,6 @@
--- The analyses share temporary macros, views and tables, which are loaded before each of them, file by file in the order
--- of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops and bytes.
+-- The analyses share temporary macros, views and tables, which are loaded before each of them, file by file in the
+-- order of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops and
+-- bytes.
 
 -- ---- The roofline ------------------------------------------------------------------------------------
 
@@ -26,8 +27,8 @@ CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
 
 -- One row for each layer that the typical inferences of the layer run of one batch size (NULL: the smallest) executed,
 -- in the order of execution. latency_ns is the mean over these of the layer's sum in an inference, so a layer that runs
--- several times counts with all of them; self_ns leaves out the layers nested in it. time_of says whose time it is: host,
--- or device where the layers come from the kernel run.
+-- several times counts with all of them; self_ns leaves out the layers nested in it. time_of says whose time it is:
+-- host, or device where the layers come from the kernel run.
 CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
   WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
   site AS (
@@ -67,7 +68,8 @@ CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
       AND (s.device IS NOT NULL) = (SELECT on_device FROM source)
     GROUP BY ALL),
   site AS (
-    SELECT site_id, sum(near_low_ns) / any_value(near_low) AS low_ns, sum(near_high_ns) / any_value(near_high) AS high_ns
+    SELECT site_id, sum(near_low_ns) / any_value(near_low) AS low_ns,
+      sum(near_high_ns) / any_value(near_high) AS high_ns
     FROM executed, whole GROUP BY site_id),
   winsorised AS (
     SELECT s.site_id, p.block, p.n, coalesce(e.typical_ns, 0) + p.below * coalesce(s.low_ns, 0)

@@ -70,14 +70,15 @@ CREATE OR REPLACE TEMP MACRO program_steps() AS TABLE
     rank >= n // 5 AND rank < n - n // 5 AS is_typical
   FROM ranked;
 
--- A training's steps: the steady ones of its optimiser, or marks around them, in the run that recorded least. Where none
--- is steady yet, all but the first; where there is but that, it.
+-- A training's steps: the steady ones of its optimiser, or marks around them, in the run that recorded least. Where
+-- none is steady yet, all but the first; where there is but that, it.
 CREATE OR REPLACE TEMP MACRO training_steps() AS TABLE
   SELECT * FROM program_steps()
   WHERE kind IN ('optimizer', 'mark')
     AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')
   QUALIFY level = min(level) OVER (PARTITION BY process)
-    AND part = first(part) OVER (PARTITION BY process, level ORDER BY list_position(['steady', 'warm-up', 'first'], part));
+    AND part = first(part) OVER (
+      PARTITION BY process, level ORDER BY list_position(['steady', 'warm-up', 'first'], part));
 
 -- What a typical training step spends on the host in each phase; `other` is what it did in no phase, so that the phases
 -- add up to `step`. Means over the typical steps of all processes together.
@@ -86,7 +87,8 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
     SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
   -- Calls of a model within another phase, for an optimiser's loss, are that phase's.
   stage AS (
-    SELECT s.run_id, s.process, s.start_ns, s.duration_ns, CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
+    SELECT s.run_id, s.process, s.start_ns, s.duration_ns,
+      CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
     FROM span s LEFT JOIN phase_of p USING (run_id, site_id)
     WHERE NOT s.is_open AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase'))
       AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),

@@ -2,9 +2,9 @@
 -- @name overhead_by_level
 -- @title Overhead by level
 -- @question How much does recording a level slow the levels above it?
--- A profiler is exact for the deepest level that it records. What a further level adds is the difference between two runs
--- that differ in that level alone: of the two means over typical inferences that stand beside it. Their blocks were
--- measured in turns, and the interval is that of this difference: the residuals of the two blocks of a round are
+-- A profiler is exact for the deepest level that it records. What a further level adds is the difference between two
+-- runs that differ in that level alone: of the two means over typical inferences that stand beside it. Their blocks
+-- were measured in turns, and the interval is that of this difference: the residuals of the two blocks of a round are
 -- subtracted before they are squared, so that what drifts more slowly than a round cancels. It takes six rounds. Events
 -- of the level layer are an inference's outermost layers together.
 -- @needs model,layer

@@ -6,9 +6,9 @@
 -- row adds up to it, exactly. What no part has is in a row of its own: `between layers`, or on a GPU `no kernel runs`,
 -- divided by what the device waited for (gpu_idle); what parts take at the same time is taken off in `layers overlap`;
 -- what recording the layers added to the inference in `slower when recorded`. share_pct is the layer's share of the
--- inference that it was recorded in, which takes recording to slow everything alike. On a GPU a layer's own time is that
--- of launching it, and its parts are its kernels, whose durations recording leaves alone: share_pct is theirs of the
--- model's latency. Parts that overlap share what they take together.
+-- inference that it was recorded in, which takes recording to slow everything alike. On a GPU a layer's own time is
+-- that of launching it, and its parts are its kernels, whose durations recording leaves alone: share_pct is theirs of
+-- the model's latency. Parts that overlap share what they take together.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=level,parent,name,latency_ns,share_pct,detail bar=share_pct top=40 group=level

@@ -3,9 +3,10 @@
 -- @title Phases of a training
 -- @question Where does a training step spend its time: data, forward, backward, optimiser, or waiting for others?
 -- A step ends with the optimiser's. Times on the host are means over the typical steady steps (steps) of the run that
--- recorded least, and are what the program waited for each phase; they add up to the step, with what was in no phase; a device that is still busy makes a later phase wait. Times on the device come from the
--- kernel run: while it ran kernels of the phase, whatever phase the host was in. Communication is NCCL's kernels; it
--- is exposed while no other kernel runs on that device. `other` is what the step did in no phase.
+-- recorded least, and are what the program waited for each phase; they add up to the step, with what was in no phase; a
+-- device that is still busy makes a later phase wait. Times on the device come from the kernel run: while it ran
+-- kernels of the phase, whatever phase the host was in. Communication is NCCL's kernels; it is exposed while no other
+-- kernel runs on that device. `other` is what the step did in no phase.
 -- @needs training
 -- @view table columns=phase,steps,calls_per_step,time_ns,share_pct,gpu_ns,communication_ns,exposed_ns
 -- @view table bar=share_pct

@@ -27,7 +27,7 @@
 -- @column slow_steps count How many of the steady ones are far out of the others.
 -- @column slowest_step number The one that took longest.
 -- @column slowest_ns ns Its time.
--- @column layers_ns ns Time of a step in its outermost layers, of all threads together: mean over the typical ones; empty: not recorded.
+-- @column layers_ns ns Time of a typical step in its outermost layers, of all threads; empty: not recorded.
 -- @column allocation_ns ns Time of a step in calls that allocate or free device memory: mean; empty: not recorded.
 WITH step AS MATERIALIZED (FROM program_steps()),
 recorded AS (SELECT DISTINCT run_id, level FROM step),
@@ -73,7 +73,8 @@ line AS (
     LEFT JOIN program USING (process) JOIN began USING (process)
   GROUP BY p.process, p.run_id, p.part, p.level)
 SELECT process, program, found_by, part, level_name(level_number) AS level, steps, first_step, last_step, step_ns,
-  step_ns - typical_half_width(in_order) AS low_ns, step_ns + typical_half_width(in_order) AS high_ns, total_ns, extra_ns, slow_steps, slowest_step, slowest_ns,
+  step_ns - typical_half_width(in_order) AS low_ns, step_ns + typical_half_width(in_order) AS high_ns, total_ns, extra_ns,
+  slow_steps, slowest_step, slowest_ns,
   layers_ns, allocation_ns
 FROM line
 ORDER BY began_ns, process, list_position(['first', 'warm-up', 'steady'], part), level_number, run_id

@@ -3,10 +3,10 @@
 -- @title Where the time goes, by name
 -- @question Which spans of each level took the most time, whatever the program did?
 -- Every span that ended counts, warm-up and what is in no model too, so this answers for programs in which nothing
--- repeats, as well; warmup_pct says how much of it was warm-up. Each level is told from the run that recorded the least below it, as deeper levels slow it. Own
--- time leaves out what the spans inside took; on a device, where nothing nests, it is all of it. The share is of the
--- own time of all spans of the level, those that are not shown too. Layers that share a name but for their shapes
--- ("conv", "conv#2") are one here.
+-- repeats, as well; warmup_pct says how much of it was warm-up. Each level is told from the run that recorded the least
+-- below it, as deeper levels slow it. Own time leaves out what the spans inside took; on a device, where nothing nests,
+-- it is all of it. The share is of the own time of all spans of the level, those that are not shown too. Layers that
+-- share a name but for their shapes ("conv", "conv#2") are one here.
 -- @param batch integer - The batch size; by default the smallest that was recorded.
 -- @param level text - One level alone, such as kernel.
 -- @param top integer 10 How many names of each level, those with the most own time.

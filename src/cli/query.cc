@@ -32,10 +32,11 @@ void add_query(CLI::App& app, int& exit_status) {
       ->type_name("");
   add_output_options(*verb, options->output);
   verb->footer(
-      "The views inference, layer and kernel have the executions that the analyses count: those of\n"
-      "typical inferences, without warm-up, each level from its own run. The tables beneath them are\n"
-      "evaluation, run, block, span, attribute, counter, loss, peak; they hold every run and warm-up.\n"
-      "Times are nanoseconds. The macros of the analyses are there, too: layers(1), kernels([1]), ...\n"
+      "The views inference, layer and kernel have the executions that the analyses count: those\n"
+      "of typical inferences, without warm-up, each level from its own run. The tables beneath\n"
+      "them are evaluation, run, block, span, attribute, counter, loss, peak: they hold every run\n"
+      "and its warm-up. Times are nanoseconds. The macros of the analyses are there, too:\n"
+      "layers(1), kernels([1]), ...\n"
       "\n"
       "Examples:\n"
       "  xsp query resnet50.xsp \"FROM run\"\n"

@@ -23,14 +23,16 @@
 -- @column high_ns ns Upper end of the 95 % interval of latency_ns.
 -- @column p90_ns ns 90th percentile of the latency.
 -- @column p99_ns ns 99th percentile of the latency.
--- @column throughput_per_s per_s Inputs per second: batch / latency.
+-- @column throughput_per_s per_s Inputs per second: batch / latency; inferences, where the batch is not known.
+-- @column throughput_of text What is counted: inputs or inferences.
 -- @column doubling_gain_pct pct What the doubled batch size gains in throughput; empty: not measured.
 -- @column role text online (batch 1), knee, peak, bounded, fastest (the highest throughput).
 -- @column doubt text Why the latency is less certain than was wanted; empty: it is not.
 WITH stat AS (
   SELECT batch, inferences AS iterations, latency_ns, quantile_of(sorted, 0.5) AS median_ns, low_ns, high_ns,
     quantile_of(sorted, 0.9) AS p90_ns, quantile_of(sorted, 0.99) AS p99_ns,
-    inputs_of(batch) * 1e9 / latency_ns AS throughput_per_s
+    coalesce(inputs_of(batch), 1) * 1e9 / latency_ns AS throughput_per_s,
+    CASE WHEN inputs_of(batch) IS NULL THEN 'inferences' ELSE 'inputs' END AS throughput_of
   FROM model_latency),
 gain AS (
   SELECT stat.*, pct(twice.throughput_per_s - stat.throughput_per_s, stat.throughput_per_s)

@@ -94,8 +94,9 @@ line AS (
   UNION ALL
   SELECT 21, 'how long', '99th percentile', quantile_of(sorted, 0.99), 'ns', NULL, NULL FROM model
   UNION ALL
-  SELECT 22, 'how long', 'throughput', inputs_of(batch) * 1e9 / latency_ns, 'per_s', NULL, coalesce(
-    (SELECT concat('not measured: ', value) FROM evaluation WHERE key = 'not_measured.batch'), 'inputs') FROM model
+  SELECT 22, 'how long', 'throughput', coalesce(inputs_of(batch), 1) * 1e9 / latency_ns, 'per_s', NULL, coalesce(
+    (SELECT concat('inferences; inputs of an inference are not known: ', value) FROM evaluation
+     WHERE key = 'not_measured.batch'), 'inputs') FROM model
   WHERE NOT EXISTS (FROM step)
   UNION ALL
   SELECT 30, 'where', 'layers', executions, 'count', NULL,

@@ -73,8 +73,8 @@ line AS (
     LEFT JOIN program USING (process) JOIN began USING (process)
   GROUP BY p.process, p.run_id, p.part, p.level)
 SELECT process, program, found_by, part, level_name(level_number) AS level, steps, first_step, last_step, step_ns,
-  step_ns - typical_half_width(in_order) AS low_ns, step_ns + typical_half_width(in_order) AS high_ns, total_ns, extra_ns,
-  slow_steps, slowest_step, slowest_ns,
+  step_ns - typical_half_width(in_order) AS low_ns, step_ns + typical_half_width(in_order) AS high_ns, total_ns,
+  extra_ns, slow_steps, slowest_step, slowest_ns,
   layers_ns, allocation_ns
 FROM line
 ORDER BY began_ns, process, list_position(['first', 'warm-up', 'steady'], part), level_number, run_id

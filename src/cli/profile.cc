@@ -1,17 +1,13 @@
 // xsp profile: measures a model at several levels, and writes an .xsp file.
 #include <signal.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/nearest.h"
 #include "cli/output.h"
+#include "cli/profile_model.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "evaluate/capabilities.h"
@@ -20,13 +16,9 @@
 #include "evaluate/gpu.h"
 #include "evaluate/interrupt.h"
 #include "evaluate/plan.h"
-#include "models/onnx/reader.h"
-#include "models/zoo.h"
 
 namespace xsp::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double kSecondsPerBatch = 30;
 
@@ -59,100 +51,6 @@ std::string number_text(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.10g", value);
   return text;
-}
-
-// What the user's word for the model stands for.
-struct Model {
-  std::string name;  // what the output is named after
-  std::string path;  // what the adapter opens
-  uint64_t bytes = 0;
-};
-
-uint64_t bytes_in(const fs::path& folder) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->is_regular_file(error)) bytes += it->file_size(error);
-  }
-  return bytes;
-}
-
-// What the weights' file of MXNet and Caffe adds to the description that was named, or the other
-// way round; 0: the model is one file.
-uint64_t bytes_beside(const fs::path& path, const std::string& stem) {
-  const std::string ending = path.extension();
-  const fs::path folder = path.parent_path();
-  const auto size = [&](const std::string& name) {
-    std::error_code error;
-    const uintmax_t bytes = fs::file_size(folder / name, error);
-    return error ? 0 : static_cast<uint64_t>(bytes);
-  };
-  if (ending == ".prototxt") return size(stem + ".caffemodel");
-  if (ending == ".caffemodel") return size(stem + ".prototxt");
-  if (ending == ".json") return size(stem + "-0000.params");
-  if (ending == ".params") return size(stem + "-symbol.json");
-  return 0;
-}
-
-// resnet50 of resnet50-symbol.json and of resnet50-0000.params, which are MXNet's names for files.
-std::string stem_of(const fs::path& path) {
-  std::string stem = path.stem();
-  const size_t dash = stem.rfind('-');
-  if (dash == std::string::npos || dash == 0) return stem;
-  const std::string rest = stem.substr(dash + 1);
-  const bool is_number = rest.find_first_not_of("0123456789") == std::string::npos;
-  const bool is_mxnet = (path.extension() == ".json" && rest == "symbol") ||
-                        (path.extension() == ".params" && is_number);
-  return is_mxnet ? stem.substr(0, dash) : stem;
-}
-
-// A model's file, or the description of one that an adapter makes up itself.
-Result<Model> resolve_model(const std::string& word, const evaluate::Installation& installation) {
-  const size_t colon = word.find(':');
-  if (colon != std::string::npos) {
-    const std::string prefix = word.substr(0, colon);
-    for (const std::string& name : evaluate::framework_names(installation)) {
-      if (name == prefix) return Model{name, word, 0};
-    }
-  }
-  std::string path = word;
-  const bool is_known = models::find_model(word) != nullptr;
-  if (is_known) {
-    XSP_TRY(path, models::cached_model(word));
-  }
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) {
-    const std::string why = std::strerror(errno);
-    std::vector<std::string> names;
-    for (const models::ModelDescription& model : models::all_models()) names.push_back(model.name);
-    return failed(word + ": cannot be opened: " + why + ": " +
-                  did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
-  }
-  if (S_ISDIR(facts.st_mode)) {  // some frameworks write a model as several files
-    const fs::path given(path);
-    const fs::path folder = given.has_filename() ? given : given.parent_path();
-    return Model{folder.stem().string(), folder, bytes_in(folder)};
-  }
-  if (!S_ISREG(facts.st_mode)) {
-    return failed(word + ": not a regular file: name a model's file or folder");
-  }
-  const std::string stem = stem_of(path);
-  return Model{is_known ? word : stem, path,
-               static_cast<uint64_t>(facts.st_size) + bytes_beside(path, stem)};
-}
-
-// The layers of the model's own file. None if it is of another kind, or if it cannot be understood:
-// whether it is sound is for the framework to say.
-std::vector<std::pair<std::string, std::string>> layers_of(const Model& model) {
-  std::vector<std::pair<std::string, std::string>> layers;
-  if (fs::path(model.path).extension() != ".onnx") return layers;
-  const auto graph = models::read_graph(model.path);
-  if (!graph.ok()) return layers;
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    layers.emplace_back(models::node_label(*graph, i), graph->nodes[i].op_type);
-  }
-  return layers;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> parse_framework_options(
@@ -304,6 +202,26 @@ Sheet results_sheet(const evaluate::Request& request, const evaluate::Outcome& o
   return sheet;
 }
 
+// What the model was given: "x float32[1,3] (random in (-1, 1), seed 1); n int64[] (5, as given)".
+std::string inputs_text(const std::vector<evaluate::Run>& runs) {
+  constexpr size_t kShown = 6;
+  for (const evaluate::Run& run : runs) {
+    if (!run.ready) continue;
+    const std::vector<evaluate::TensorText>& inputs = run.ready->inputs;
+    std::string text;
+    for (size_t i = 0; i < inputs.size() && i < kShown; ++i) {
+      text += (i == 0 ? "" : "; ") + inputs[i].name + " " + inputs[i].dtype + "[" +
+              inputs[i].dimensions + "]" +
+              (inputs[i].values.empty() ? "" : " (" + inputs[i].values + ")");
+    }
+    if (inputs.size() > kShown) {
+      text += " and " + std::to_string(inputs.size() - kShown) + " more: facts input_values.NAME";
+    }
+    return text;
+  }
+  return {};
+}
+
 // For people: what the file says of the model, and what was not measured.
 Status print_summary(const evaluate::Request& request, const evaluate::Outcome& outcome) {
   XSP_TRY(store::Database database, store::Database::open(outcome.file));
@@ -318,8 +236,15 @@ Status print_summary(const evaluate::Request& request, const evaluate::Outcome& 
     XSP_CHECK_OK(print_analysis(database, name));
     XSP_CHECK_OK(write_stdout("\n"));
   }
+  const std::string inputs = inputs_text(outcome.runs);
+  if (!inputs.empty()) XSP_CHECK_OK(write_stdout("inputs: " + inputs + "\n"));
   for (const auto& [what, reason] : request.plan.not_measured) {
     XSP_CHECK_OK(write_stdout("not measured: " + what + ": " + reason + "\n"));
+  }
+  for (const evaluate::Run& run : outcome.runs) {
+    if (!run.ready || run.ready->batch_unknown.empty()) continue;
+    return write_stdout("not measured: batch: " + run.ready->batch_unknown +
+                        ": throughput is that of inferences\n");
   }
   return Ok{};
 }
@@ -452,7 +377,8 @@ void add_profile(CLI::App& app, int& exit_status) {
   verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
   verb->add_option("--threads", options->threads, "Threads that a layer may use");
   verb->add_option("--input", options->inputs,
-                   "An input: name=1x3x224x224[:dtype], or name=@file.npy; may be repeated")
+                   "An input's shape, name=1x3x224x224[:dtype], its file, name=@file.npy, or the "
+                   "value of all its elements, name==5; may be repeated")
       ->expected(1)
       ->take_all();
   verb->add_option("--option", options->framework_options,
@@ -481,11 +407,21 @@ void add_profile(CLI::App& app, int& exit_status) {
       "tenth of the time; counters of kernels (--counters roofline) are counted last, in a few\n"
       "inferences that are slow, and whose times are left out.\n"
       "\n"
+      "Inputs that --input does not give are made up, by --seed: floating point in (-1, 1), masks "
+      "1,\n"
+      "bytes 0 to 255, other integers 0 to 99. An integer that stands alone may steer loops and "
+      "shapes:\n"
+      "name==5 says it (name=scalar is a scalar's shape). The batch is known where --batch or a\n"
+      "dimension's name says it, or all inputs begin with 1, or all inputs and outputs of a model "
+      "of\n"
+      "images begin with the same fixed dimension; else throughput is that of inferences.\n"
+      "\n"
       "Examples:\n"
       "  xsp profile resnet50\n"
       "  xsp profile model.onnx --batch 1,2,4,8 -o sweep.xsp\n"
       "  xsp profile model.pt2 --device cuda --counters roofline,energy --price 3.5\n"
       "  xsp profile bert-base --input input_ids=1x128:int64 --threads 1\n"
+      "  xsp profile loop.onnx --input n==10\n"
       "  xsp profile fake:layers=3,us=500 --max-time 5");
   verb->callback([options, &exit_status] {
     const Status status = profile(*options, command_line());

@@ -70,7 +70,9 @@ std::map<std::string, std::string> facts_of(const Request& request, const std::v
     facts["device"] = run.ready->device;
     for (const TensorText& t : run.ready->inputs) {
       facts["input." + t.name] = t.dtype + "[" + t.dimensions + "]";
+      if (!t.values.empty()) facts["input_values." + t.name] = t.values;
     }
+    if (!run.ready->batch_unknown.empty()) facts["not_measured.batch"] = run.ready->batch_unknown;
     for (const TensorText& t : run.ready->outputs) {
       facts["output." + t.name] = t.dtype + "[" + t.dimensions + "]";
     }

@@ -258,12 +258,12 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     -- The sums of the gradient and of its products, then the gradient of the input from both.
     ('FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormGradEx', 'output', 9, 'all'),
     ('FusedInstanceNorm LayerNorm', 'output', 7, 'all'), ('TanhGrad', 'output', 3, 'all'),
-    ('SquaredDifference FusedMish EluGrad Dequantize QuantizeV2', 'output', 2, 'all'),
+    ('SquaredDifference FusedMish EluGrad', 'output', 2, 'all'),
     ('BiasAdd AddV2 RealDiv LeakyReluGrad AvgPoolGrad AvgPool3DGrad', 'output', 1, 'all'),
     ('AvgPool AvgPool3D QuantizedAvgPool', 'input', 1, 'all'),
     ('Relu6 Rsqrt ConcatV2 Pack PadV2 MaxPool3D ConjugateTranspose ReluGrad Relu6Grad', 'none', 0, 'all'),
     ('Maximum Minimum InputConversion ToTf', 'none', 0, 'all'), ('AddN', 'each_input', 1, 'all'),
-    ('MaxPoolGrad MaxPool3DGrad QuantizedMaxPool QuantizedConcatV2', 'none', 0, 'all'),
+    ('MaxPoolGrad MaxPool3DGrad QuantizedMaxPool QuantizedConcatV2 Dequantize QuantizeV2', 'none', 0, 'all'),
     ('GatherV2 StridedSlice ReadVariableOp', 'none', 0, 'gather'), ('ExpandDims IdentityN', 'none', 0, 'view')
   ) AS t(operators, rule, factor, moves);
 

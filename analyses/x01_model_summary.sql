@@ -69,6 +69,10 @@ line AS (
   UNION ALL
   SELECT 12, 'what', 'machine', NULL, NULL, NULL, cpu FROM fact WHERE cpu IS NOT NULL
   UNION ALL
+  SELECT 12.5, 'what', concat('input ', key[14:]), NULL, NULL, NULL, concat_ws(': ',
+    (SELECT shape.value FROM evaluation shape WHERE shape.key = concat('input.', values.key[14:])), values.value)
+  FROM evaluation values WHERE starts_with(key, 'input_values.')
+  UNION ALL
   SELECT 13, 'doubt', level_name(level), NULL, NULL, NULL, doubt FROM level_doubt
   WHERE level IN (2, 3) AND batch = (SELECT batch FROM wanted)
   UNION ALL

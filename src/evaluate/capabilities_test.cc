@@ -157,7 +157,7 @@ TEST(Judge, WhatTookNoTurnsHasNoOverhead) {
   const auto overheads = overheads_of(runs);
   ASSERT_EQ(overheads.size(), 1u);
   EXPECT_EQ(overheads[0].run_id, 2);
-  EXPECT_EQ(overheads[0].latency_ns.median, 1);
+  EXPECT_EQ(overheads[0].latency_ns.value, 1);
 }
 
 }  // namespace

@@ -2,12 +2,20 @@
 
 #include <stdlib.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "store/ingest.h"
 
 namespace xsp::evaluate {
 namespace {
+
+// As few digits as tell it: "1", "0.5".
+std::string short_number(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
 
 store::RunInfo info_of(const Run& run, const Request& request) {
   store::RunInfo info;
@@ -63,6 +71,10 @@ std::map<std::string, std::string> facts_of(const Request& request, const std::v
   }
   facts["device"] = request.worker.device;
   facts["seed"] = std::to_string(request.worker.seed);
+  if (request.limits.width > 0) {
+    facts["limits.width_pct"] = short_number(100 * request.limits.width);
+  }
+  facts["limits.time_s"] = short_number(request.limits.time_s);
   for (const Run& run : runs) {
     if (!run.ready) continue;
     facts["framework"] = run.ready->framework;

@@ -223,10 +223,12 @@ class Worker {
   }
 
   void describe(const char* what, const std::string& name, uint32_t dtype,
-                const std::vector<int64_t>& dimensions, const std::string& values = "") {
+                const std::vector<int64_t>& dimensions, const std::string* values) {
     std::string shape;
     for (const int64_t d : dimensions) shape += (shape.empty() ? "" : ",") + std::to_string(d);
-    replies_.send({what, name, dtype_name(dtype), shape, values});
+    std::vector<std::string> fields = {what, name, dtype_name(dtype), shape};
+    if (values != nullptr) fields.push_back(*values);
+    replies_.send(fields);
   }
 
   bool set_inputs() {
@@ -240,13 +242,13 @@ class Worker {
     if (!made.ok()) return wrong(made.error());
     std::vector<xsp_tensor> tensors;
     for (const Tensor& tensor : made->tensors) {
-      describe("input", tensor.name, tensor.dtype, tensor.dimensions, tensor.values);
+      describe("input", tensor.name, tensor.dtype, tensor.dimensions, &tensor.values);
       tensors.push_back({sizeof(xsp_tensor), tensor.name.c_str(), tensor.dtype,
                          static_cast<uint32_t>(tensor.dimensions.size()), tensor.dimensions.data(),
                          tensor.data.data(), tensor.data.size()});
     }
     for (const TensorSpec& spec : output_specs) {
-      describe("output", spec.name, spec.dtype, spec.dimensions);
+      describe("output", spec.name, spec.dtype, spec.dimensions, nullptr);
     }
     for (const std::string& note : made->notes) replies_.send({"note", note});
     if (!made->batch) replies_.send({"unknown_batch", made->batch_unknown});

@@ -94,7 +94,8 @@ TEST_F(OnnxRuntimeTest, TokensAndMasksAreMadeAndMultiplied) {
   Scratch folder;
   WorkerProcess worker(arguments(data("tokens.onnx"), {"--input", "input_ids=2x5"}, "model"));
   ASSERT_EQ(worker.reply()[0], "ready");
-  EXPECT_EQ(worker.said()[1], (Fields{"input", "attention_mask", "int64", "2,5"}));
+  EXPECT_EQ(worker.said()[1],
+            (Fields{"input", "attention_mask", "int64", "2,5", "1, as in a mask"}));
   worker.send("run\t1");
   ASSERT_EQ(worker.reply()[0], "ran");
   worker.send("save\t" + folder.path().string());

@@ -71,7 +71,9 @@ Fields WorkerProcess::reply(int timeout_ms) {
     if (end != std::string::npos) {
       Fields fields = capture::split_fields(pending_.substr(0, end));
       pending_.erase(0, end + 1);
-      if (fields[0] != "note" && fields[0] != "input" && fields[0] != "output") return fields;
+      const bool is_before = fields[0] == "note" || fields[0] == "input" || fields[0] == "output" ||
+                             fields[0] == "unknown_batch";
+      if (!is_before) return fields;
       said_.push_back(std::move(fields));
       continue;
     }

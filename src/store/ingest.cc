@@ -243,6 +243,7 @@ Status ingest_trace(Database& database, duckdb_connection values, const RunInfo&
           ValueWriter::open(values, database.state().name, run.run_id, reader, whole->next));
   correlate::Options options;
   options.iteration_key = find_key(reader, kIterationKey);
+  options.calls = trace.calls.get();
   const correlate::ReaderSource all(reader);
   const correlate::WindowedSource some(all, trace.windows, trace.levels);
   const correlate::Source& source =
@@ -319,7 +320,7 @@ Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::vector<std::filesystem::path>& traces) {
   std::vector<RunTrace> whole;
   for (const std::filesystem::path& path : traces) {
-    whole.push_back({path, {}, ~0u, run.warmup_iterations, true});
+    whole.push_back({path, {}, ~0u, run.warmup_iterations, true, nullptr});
   }
   return ingest(database, run, whole);
 }

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "correlate/call_numbers.h"
 #include "correlate/windowed_source.h"
 #include "store/database.h"
 
@@ -56,6 +58,8 @@ struct RunTrace {
   uint32_t levels = ~0u;      // bits: spans of others are left out
   int warmup_iterations = 0;  // of this process: iterations are counted from there
   bool has_losses = true;     // false: they are counted with another run
+  // The iterations of the calls of models; null: the spans say them.
+  std::shared_ptr<const correlate::CallNumbers> calls;
 };
 
 struct IngestReport {

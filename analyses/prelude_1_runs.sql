@@ -77,6 +77,25 @@ CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
   (SELECT run_id FROM layer_run WHERE batch = chosen_batch(3, wanted_batch));
 
 CREATE OR REPLACE TEMP MACRO is_cpu(device) AS NOT coalesce(device LIKE 'cuda%' OR device LIKE 'opencl%', false);
+CREATE OR REPLACE TEMP MACRO fact_of(wanted_key) AS (SELECT max(value) FROM evaluation WHERE key = wanted_key);
+-- Says why no run of a program that xsp did not write has this level as its deepest, and what to do, whether it was
+-- watched or recorded itself. NULL if it was profiled.
+CREATE OR REPLACE TEMP MACRO why_not_alone(wanted) AS CASE
+  WHEN fact_of('recorded_by') IS NULL THEN NULL
+  WHEN NOT EXISTS (SELECT 1 FROM run WHERE list_contains(string_split(levels, ','), wanted)) THEN
+    'nothing recorded it: see --levels, --steps and --delay of xsp run'
+  WHEN NOT EXISTS (SELECT 1 FROM span WHERE level = 2) THEN
+    concat('no call of a model was seen: open a span at level model around each (xsp/xsp.h, xsp.span); ',
+           'xsp analyze hotspots needs none')
+  WHEN fact_of('recorded_by') <> 'xsp run' THEN
+    concat('the program recorded deeper levels at once, which slow it: record it without them (XSP_LEVELS, or the ',
+           'argument levels of xsp.profile), or use xsp run')
+  WHEN fact_of('leveled') = 'no' THEN
+    'deeper levels were recorded at once, which slow it: leave out --leveled=no, or name no deeper ones in --levels'
+  WHEN fact_of('leveled') = 'runs' THEN
+    'no inference was whole in the execution of the command that recorded it: let the command do more of them'
+  ELSE concat('nothing was recorded without deeper levels, which slow it: let the program do more steps, or use ',
+              'xsp run --leveled=runs') END;
 -- NULL if it was measured, else the reason in the form `what: why`.
 CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
   WHEN EXISTS (SELECT 1 FROM source_run r JOIN run_level l USING (run_id)
@@ -84,7 +103,9 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
     THEN NULL
   WHEN wanted = 'layer' AND EXISTS (FROM layer_run) THEN NULL
   WHEN EXISTS (SELECT 1 FROM measured_run WHERE level = level_number(wanted))
-    THEN concat('level ', wanted, ': the framework recorded nothing at this level')
+    THEN concat('level ', wanted, CASE WHEN fact_of('recorded_by') IS NULL THEN ': the framework recorded nothing at'
+                ELSE ': no inference with a span of it: neither a framework nor the program recorded any at' END,
+                ' this level')
   ELSE coalesce(
     (SELECT CASE WHEN value LIKE 'no %' THEN value ELSE concat('level ', wanted, ': ', value) END
      FROM evaluation WHERE key = concat('not_measured.', wanted)),
@@ -92,12 +113,7 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
      WHERE deepest_level(levels) = level_number(wanted) AND reason <> '' ORDER BY run_id LIMIT 1),
     CASE WHEN level_number(wanted) >= 5 AND NOT EXISTS (SELECT 1 FROM run WHERE NOT is_cpu(device))
       THEN 'no GPU: the runs were on the CPU' END,
-    CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run')
-        AND NOT EXISTS (SELECT 1 FROM span WHERE level = 2) THEN
-      concat('level ', wanted, ': no call of a model was seen: xsp analyze hotspots needs none') END,
-    CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run') THEN
-      concat('level ', wanted, ': nothing was recorded without deeper levels, which slow it: record more steps, or ',
-             'use xsp run --leveled=runs') END,
+    'level ' || wanted || ': ' || why_not_alone(wanted),
     concat('level ', wanted, ': profile with --levels ',
            CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
 -- Phases are recorded of programs that `xsp run` watches.
@@ -268,7 +284,8 @@ CREATE OR REPLACE TEMP VIEW level_doubt AS
   WHERE unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) IS NOT NULL
   UNION ALL
   SELECT batch, level, 'combined', concat('the level ', level_name(level), ' has no run of its own: its times were ',
-    'recorded with the level ', level_name(recorded_level), ', whose cost they include')
+    'recorded with the level ', level_name(recorded_level), ', whose cost they include: ',
+    coalesce(why_not_alone(level_name(level)), concat('profile with --levels ', level_name(level))))
   FROM source_run WHERE recorded_level > level
   UNION ALL
   SELECT batch, level, 'distorted', concat('distorted: recording the level ', level_name(level),

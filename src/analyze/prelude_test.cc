@@ -60,6 +60,51 @@ TEST(Prelude, LevelsAreNumbersThatGrow) {
   EXPECT_EQ(std::get<std::string>(table.rows[0][3]), "api");
 }
 
+// The reason why the level model has no numbers, or none of its own, in a file with these rows.
+std::string why_no_model(const std::string& evaluation, const std::string& run_levels,
+                         bool has_model) {
+  Result<Database> made = Database::in_memory();
+  EXPECT_TRUE(made.ok()) << made.error().text;
+  Database database = std::move(made).value();
+  std::string sql =
+      "INSERT INTO run BY NAME SELECT 1 AS run_id, '" + run_levels +
+      "' AS levels, 10 AS iterations, 'ok' AS status; INSERT INTO span(run_id, span_id, level, "
+      "name, iteration, ordinal, start_ns, duration_ns, site_id, depth, self_ns, is_open) VALUES "
+      "(1, 1, " +
+      std::string(has_model ? "2" : "1") + ", 'one', 0, 0, 0, 1000, 1, 0, 1000, false);";
+  if (!evaluation.empty()) sql += "INSERT INTO evaluation VALUES " + evaluation;
+  const Status filled = database.execute(sql);
+  EXPECT_TRUE(filled.ok()) << filled.error().text;
+  EXPECT_TRUE(load_prelude(database).ok());
+  const Table table = query(
+      database,
+      "SELECT coalesce(why_no_level('model'), (SELECT doubt FROM level_doubt WHERE level = 2))");
+  const auto* text = std::get_if<std::string>(&table.rows.at(0).at(0));
+  return text == nullptr ? "" : *text;
+}
+
+// The advice has not been followed yet, and would help.
+TEST(Prelude, AdviceForALevelWithoutNumbersFitsHowItWasRecorded) {
+  const std::string deep = "application,model,layer";
+  const std::string by_run = "('recorded_by', 'xsp run'), ('leveled', ";
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find("level model"), std::string::npos) << text;
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+    return text;
+  };
+  EXPECT_EQ(why_no_model("", "application,model", true), "");
+  has(why_no_model("", deep, true), "profile with --levels model");
+  has(why_no_model(by_run + "'turns')", deep, true), "use xsp run --leveled=runs");
+  has(why_no_model("('recorded_by', 'xsp run')", deep, true), "use xsp run --leveled=runs");
+  const std::string of_runs =
+      has(why_no_model(by_run + "'runs')", deep, true), "let the command do more");
+  EXPECT_EQ(of_runs.find("--leveled"), std::string::npos) << of_runs;
+  has(why_no_model(by_run + "'no')", deep, true), "leave out --leveled=no");
+  has(why_no_model(by_run + "'turns')", "application,layer", true), "see --levels");
+  has(why_no_model(by_run + "'runs')", deep, false), "open a span at level model");
+  has(why_no_model("('recorded_by', 'the program')", deep, true), "XSP_LEVELS");
+}
+
 // They share one namespace: the second of a name would silently replace the first.
 TEST(Prelude, NoNameIsGivenTwice) {
   static const std::regex kCreated(R"(CREATE OR REPLACE TEMP (?:MACRO|VIEW|TABLE) (\w+))");

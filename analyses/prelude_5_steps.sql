@@ -1,11 +1,11 @@
 -- The steps that a program repeats, and the phases of a training's step: loaded after prelude_1_runs.sql.
 
 -- One row for each step of each run that did not count. Steps are what the program marks (xsp_step), else the steps of
--- its optimiser, else the outermost calls of its model. `part` is first: the first step of its process, which compiles,
--- tries kernels out and allocates; warm-up: the further ones before the first measured iteration, or, where none is
--- numbered, those at the beginning that take more than 1.5 times the median of the later half; steady: the others.
--- is_typical: of its run, process and part, it is not among the fifth that is dropped at each end.
-CREATE OR REPLACE TEMP MACRO program_steps() AS TABLE
+-- its optimiser, else, with_calls, the outermost calls of its model. `part` is first: the first step of its process,
+-- which compiles, tries kernels out and allocates; warm-up: the further ones before the first measured iteration, or,
+-- where none is numbered, those at the beginning that take more than 1.5 times the median of the later half; steady:
+-- the others. is_typical: of its run, process and part, it is not among the fifth that is dropped at each end.
+CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
   WITH kind_of AS (
     SELECT run_id, site_id, any_value(value) FILTER (key = 'step_of') AS kind,
       any_value(value) FILTER (key = 'phase') AS phase
@@ -35,7 +35,7 @@ CREATE OR REPLACE TEMP MACRO program_steps() AS TABLE
   called AS (
     SELECT run_id, process, 'model' AS kind, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS number,
       start_ns, start_ns + duration_ns AS end_ns
-    FROM span WHERE level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
+    FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
       AND process NOT IN (SELECT process FROM told)),
   found AS (
     SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
@@ -73,7 +73,7 @@ CREATE OR REPLACE TEMP MACRO program_steps() AS TABLE
 -- A training's steps: the steady ones of its optimiser, or marks around them, in the run that recorded least. Where
 -- none is steady yet, all but the first; where there is but that, it.
 CREATE OR REPLACE TEMP MACRO training_steps() AS TABLE
-  SELECT * FROM program_steps()
+  SELECT * FROM program_steps(false)
   WHERE kind IN ('optimizer', 'mark')
     AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')
   QUALIFY level = min(level) OVER (PARTITION BY process)

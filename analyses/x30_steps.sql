@@ -29,7 +29,7 @@
 -- @column slowest_ns ns Its time.
 -- @column layers_ns ns Time of a typical step in its outermost layers, of all threads; empty: not recorded.
 -- @column allocation_ns ns Time of a step in calls that allocate or free device memory: mean; empty: not recorded.
-WITH step AS MATERIALIZED (FROM program_steps()),
+WITH step AS MATERIALIZED (FROM program_steps(true)),
 recorded AS (SELECT DISTINCT run_id, level FROM step),
 -- How much of each step was in layers, and in calls that allocate.
 inner_span AS (

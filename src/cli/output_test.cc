@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include <cmath>
 #include <limits>
 
@@ -94,6 +96,20 @@ TEST(Output, LongTextIsNarrowedToTheTerminal) {
     EXPECT_LE(width_of(text.substr(at, end - at)), 60u);
     at = end + 1;
   }
+}
+
+// Every word of a sentence is there, on lines that fit; the row's figures stand on its first line.
+TEST(Output, SentencesAreWrappedAndNeverCut) {
+  Sheet sheet = layers();
+  const std::string sentence =
+      "The GPU has no kernel for 3.15 ms of 3.96 ms, as the host launches the next one.";
+  sheet.table.rows[1][1] = sentence;
+  const std::string text = render(sheet, {}, plain(60));
+  EXPECT_EQ(text.find("…"), text.find("… and 2 more")) << text;
+  std::istringstream words(sentence);
+  for (std::string word; words >> word;) EXPECT_NE(text.find(word), std::string::npos) << word;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), 60u) << line;
 }
 
 TEST(Output, ColumnsThatDoNotFitAreNamed) {

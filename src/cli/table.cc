@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 #include <utility>
 
 #include "cli/units.h"
@@ -299,22 +300,60 @@ std::string header_line(const Page& page, size_t bar_width, bool units) {
   return line;
 }
 
-std::string row_line(const Page& page, size_t row, size_t bar_width, double largest,
-                     const Terminal& terminal) {
-  std::string line;
-  for (size_t i = 0; i < page.columns.size(); ++i) {
-    const TextColumn& column = page.columns[i];
-    std::string cell = column.cells[row];
-    if (column.is_text) cell = shortened(terminal, cell, column.width);
-    if (cell.empty() && !column.is_text) cell = "-";
-    line += padded(cell, column.width, column.is_text) + std::string(kGap, ' ');
-    if (page.bars != i) continue;
-    const std::string drawn = bar(terminal, column.numbers[row] / largest, bar_width);
-    line += styled(terminal, Style::kBar, drawn);
-    line += std::string(bar_width - std::min(bar_width, width_of(drawn)) + kGap, ' ');
+// A sentence is wrapped to the column's width, never cut; a name, which has no place to be broken,
+// is shortened in its middle.
+std::vector<std::string> lines_of(const std::string& cell, size_t width, const Terminal& terminal) {
+  constexpr size_t kWordsMin = 3;
+  std::vector<std::string> words;
+  std::istringstream stream(cell);
+  for (std::string word; stream >> word;) words.push_back(word);
+  const bool fits = width_of(cell) <= width;
+  const bool is_sentence = words.size() >= kWordsMin &&
+                           std::all_of(words.begin(), words.end(),
+                                       [&](const auto& word) { return width_of(word) <= width; });
+  if (fits || !is_sentence) return {shortened(terminal, cell, width)};
+  std::vector<std::string> lines = {words[0]};
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (width_of(lines.back()) + 1 + width_of(words[i]) <= width) {
+      lines.back() += " " + words[i];
+    } else {
+      lines.push_back(words[i]);
+    }
   }
-  trim_end(&line);
-  return line + "\n";
+  return lines;
+}
+
+// One row of the table: as many lines as its longest sentence takes.
+std::string row_lines(const Page& page, size_t row, size_t bar_width, double largest,
+                      const Terminal& terminal) {
+  std::vector<std::vector<std::string>> cells;
+  size_t count = 1;
+  for (const TextColumn& column : page.columns) {
+    const std::string& cell = column.cells[row];
+    if (column.is_text) {
+      cells.push_back(lines_of(cell, column.width, terminal));
+    } else {
+      cells.push_back({cell.empty() ? "-" : cell});
+    }
+    count = std::max(count, cells.back().size());
+  }
+  std::string text;
+  for (size_t at = 0; at < count; ++at) {
+    std::string line;
+    for (size_t i = 0; i < page.columns.size(); ++i) {
+      const TextColumn& column = page.columns[i];
+      const std::string cell = at < cells[i].size() ? cells[i][at] : "";
+      line += padded(cell, column.width, column.is_text) + std::string(kGap, ' ');
+      if (page.bars != i) continue;
+      const std::string drawn =
+          at == 0 ? bar(terminal, column.numbers[row] / largest, bar_width) : "";
+      line += styled(terminal, Style::kBar, drawn);
+      line += std::string(bar_width - std::min(bar_width, width_of(drawn)) + kGap, ' ');
+    }
+    trim_end(&line);
+    text += line + "\n";
+  }
+  return text;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -345,7 +384,7 @@ std::string render_table(const Sheet& sheet, const OutputOptions& options,
     }
   }
   for (size_t row = 0; row < page.rows.size(); ++row) {
-    text += row_line(page, row, bar_width, largest, terminal);
+    text += row_lines(page, row, bar_width, largest, terminal);
   }
   if (sheet.table.rows.empty()) text += styled(terminal, Style::kFaint, "(no rows)") + "\n";
   if (!page.footer.empty()) {

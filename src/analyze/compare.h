@@ -4,7 +4,9 @@
 //
 // Tables:
 //   model    a row for each batch size that any of them measured: latencies with their intervals,
-//            throughput, the ratio of latencies with its interval (compare_statistics.h)
+//            throughput, the ratio of latencies with its interval. The ratio is that of the two
+//            latencies beside it. Files of one experiment (`xsp diff --run`) are compared round by
+//            round; others by their blocks, with an allowance for the spread between processes
 //   layers   a row for each layer, or group of layers, that belong together (compare_align.h),
 //            greatest difference first. The differences add up to the difference of the sums.
 //   kernels  a row for each kernel and what runs in its place, greatest difference first; likewise
@@ -32,6 +34,12 @@ namespace xsp::analyze {
 
 inline constexpr size_t kComparedMin = 2;
 inline constexpr size_t kComparedMax = 6;
+
+// The standard deviation by which the latency of one process differs from that of the next process
+// of the same model, relative to the latency. One process cannot show it: it comes from where
+// memory happens to lie and from what else the machine does in those seconds. `bench/gate.py`
+// measures it; docs/decisions.md has the figures.
+inline constexpr double kProcessSpread = 0.03;
 
 // Whose time a layer's latency is. On a GPU the host's is that of launching the layer's work, and
 // the work's own is that of its kernels.

@@ -36,11 +36,14 @@ page() { (cd web && npm run --silent format && npm run --silent check && npm run
 browser() { (cd tests/browser && node node_modules/@playwright/test/cli.js test); }
 # Reports, comparisons and gates of whole evaluations, and every analysis on them, take minutes with sanitizers, most of
 # it in DuckDB, which is not built with them: the release's step runs them. So does it all cases of tests with random
-# ones, of which the sanitizers' step has a quarter.
+# ones, of which the sanitizers' step has a quarter; and workers on emulated processors, where no sanitizer runs.
 gates='^(DiffTest|ServeTest)\.' whole='^(Analyses/Golden|H200/Recorded|Compare|CompareRecorded|CompareRoute|RecordedSums)\.'
-random='^(Oracle|Encode|DatabaseTest)\.'
+random='^(Oracle|Encode|DatabaseTest)\.' processors='ProcessorTest\.'
 sanitizers() { build_and_test dev -E "$gates|$whole"; }
-release() { build_and_test release -L release && ctest --preset release --no-tests=error --progress -R "$whole|$random"; }
+release() {
+  build_and_test release -L release &&
+    ctest --preset release --no-tests=error --progress -R "$whole|$random|$processors"
+}
 threads() {
   build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads
 }

@@ -2,8 +2,9 @@
 -- @name model_information
 -- @title Model information
 -- @question How fast is the model at each batch size, and which size is best?
--- Latencies come from the runs that recorded the level model alone. The latency is the trimmed mean (a fifth
--- dropped at each end); the median has its 95 % interval, from order statistics. Two rules name an optimal
+-- Latencies come from the runs that recorded the level model alone. The latency is the mean over the typical
+-- inferences (a fifth of them, the fastest and the slowest, is left out at each end), with its 95 % interval over the
+-- blocks that were measured in turns; `doubt` says what puts it in doubt. Two rules name an optimal
 -- batch size: `knee` is the first whose doubling gains no more than knee_gain_pct of throughput; `peak` the
 -- smallest within 1 % of the highest throughput. Given max_latency_ms, `bounded` is the one of the highest
 -- throughput whose latency is within it. A rule that the measured sizes do not decide names none.
@@ -12,23 +13,26 @@
 -- @param knee_gain_pct double 5 The gain of throughput at or below which doubling the batch is not worth it.
 -- @view bar x=batch y=throughput_per_s
 -- @view table columns=batch,iterations,latency_ns,low_ns,high_ns,p99_ns,throughput_per_s,doubling_gain_pct,role
+-- @view table columns=doubt
 -- @view table bar=throughput_per_s
 -- @column batch count Inputs per inference.
 -- @column iterations count Inferences measured.
--- @column latency_ns ns Trimmed mean of the latency.
+-- @column latency_ns ns Mean latency of the typical inferences.
 -- @column median_ns ns Median of the latency.
--- @column low_ns ns Lower end of the 95 % interval of the median; empty below 6 inferences.
--- @column high_ns ns Upper end of the 95 % interval of the median.
+-- @column low_ns ns Lower end of the 95 % interval of latency_ns; empty below 6 blocks.
+-- @column high_ns ns Upper end of the 95 % interval of latency_ns.
 -- @column p90_ns ns 90th percentile of the latency.
 -- @column p99_ns ns 99th percentile of the latency.
--- @column throughput_per_s per_s Inputs per second: batch / latency.
+-- @column throughput_per_s per_s Inputs per second: batch / latency; inferences, where the batch is not known.
+-- @column throughput_of text What is counted: inputs or inferences.
 -- @column doubling_gain_pct pct What the doubled batch size gains in throughput; empty: not measured.
 -- @column role text online (batch 1), knee, peak, bounded, fastest (the highest throughput).
+-- @column doubt text Why the latency is less certain than was wanted; empty: it is not.
 WITH stat AS (
-  SELECT batch, len(sorted) AS iterations, trimmed_mean(sorted) AS latency_ns,
-    quantile_of(sorted, 0.5) AS median_ns, interval_low(sorted) AS low_ns, interval_high(sorted) AS high_ns,
+  SELECT batch, inferences AS iterations, latency_ns, quantile_of(sorted, 0.5) AS median_ns, low_ns, high_ns,
     quantile_of(sorted, 0.9) AS p90_ns, quantile_of(sorted, 0.99) AS p99_ns,
-    inputs_of(batch) * 1e9 / trimmed_mean(sorted) AS throughput_per_s
+    coalesce(inputs_of(batch), 1) * 1e9 / latency_ns AS throughput_per_s,
+    CASE WHEN inputs_of(batch) IS NULL THEN 'inferences' ELSE 'inputs' END AS throughput_of
   FROM model_latency),
 gain AS (
   SELECT stat.*, pct(twice.throughput_per_s - stat.throughput_per_s, stat.throughput_per_s)
@@ -46,6 +50,7 @@ SELECT gain.*, array_to_string(list_filter([
     CASE WHEN batch = knee THEN 'knee' END,
     CASE WHEN batch = peak AND sizes > 1 THEN 'peak' END,
     CASE WHEN batch = bounded THEN 'bounded' END,
-    CASE WHEN batch = fastest AND sizes > 1 THEN 'fastest' END], lambda one: one IS NOT NULL), ', ') AS role
+    CASE WHEN batch = fastest AND sizes > 1 THEN 'fastest' END], lambda one: one IS NOT NULL), ', ') AS role,
+  doubts_of(2, batch) AS doubt
 FROM gain, choice, peak_choice
 ORDER BY batch

@@ -15,8 +15,9 @@
 -- @column name text What the framework calls the layer.
 -- @column type text Its operator.
 -- @column shape text The shapes of its outputs.
--- @column latency_ns ns Trimmed mean of its latency in one inference, nested layers included.
--- @column median_ns ns Median of its latency in one inference.
+-- @column latency_ns ns Mean over the typical inferences of its time in one, nested layers included.
+-- @column low_ns ns Lower end of the 95 % interval of latency_ns; empty below 6 blocks.
+-- @column high_ns ns Upper end of the 95 % interval of latency_ns.
 -- @column self_ns ns The latency without that of nested layers.
 -- @column share_pct pct Share of self_ns in the sum of all layers.
 -- @column memory_bytes bytes Memory allocated for the layer; for its outputs, if that is all that is known.
@@ -26,7 +27,8 @@
 -- @column depth count Nesting: 0 is not inside another layer.
 -- @column per_inference number Executions in one inference.
 -- @column time_of text Whose time the latencies are: host, or device.
-SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latency_ns, median_ns, self_ns,
+SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latency_ns,
+  latency_ns - half_ns AS low_ns, latency_ns + half_ns AS high_ns, self_ns,
   pct(self_ns, sum(self_ns) OVER ()) AS share_pct,
   coalesce(allocated_bytes, output_bytes) AS memory_bytes,
   CASE WHEN allocated_bytes IS NOT NULL THEN 'allocated' WHEN output_bytes IS NOT NULL THEN 'outputs' END
@@ -34,6 +36,7 @@ SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latenc
   array_to_string(source_layers, ' ') AS stands_for,
   layer_label(name, source_layers) AS label, depth, per_inference, time_of
 FROM layers(CAST($batch AS INTEGER))
+  LEFT JOIN layer_half_widths(CAST($batch AS INTEGER)) USING (site_id)
   LEFT JOIN layer_counters(CAST($batch AS INTEGER)) USING (site_id)
   LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) USING (site_id)
 ORDER BY ordinal

@@ -30,7 +30,7 @@
 -- @column bound text memory or compute.
 -- @column uncounted_pct pct Share of their latency whose counters are not known.
 WITH fact AS MATERIALIZED (FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks)),
-model AS (SELECT batch, trimmed_mean(sorted) AS model_ns FROM model_latency),
+model AS (SELECT batch, latency_ns AS model_ns FROM model_latency),
 total AS (
   SELECT batch, name, sum(per_inference) AS kernels, count(DISTINCT layer) AS layers, sum(latency_ns) AS latency_ns,
     coalesce(sum(latency_ns) FILTER (counted IS NULL), 0) AS counted_ns, sum(flops) AS flops,

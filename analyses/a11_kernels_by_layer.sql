@@ -34,7 +34,7 @@
 -- @column uncounted_pct pct Share of their latency whose counters are not known.
 -- @column counted text Why some are not known.
 WITH layer AS MATERIALIZED (FROM layer_kernels(CAST($batch AS INTEGER), $peaks)),
-model AS (SELECT batch, trimmed_mean(sorted) AS model_ns FROM model_latency)
+model AS (SELECT batch, latency_ns AS model_ns FROM model_latency)
 SELECT batch, ordinal AS index, name AS layer, type, depth, latency_ns, time_of, kernels,
   kernel_ns AS kernel_latency_ns, pct(kernel_ns, model_ns) AS model_share_pct,
   pct(kernel_ns, sum(kernel_ns) OVER ()) AS kernel_share_pct, flops, dram_read_bytes, dram_write_bytes, occupancy_pct,

@@ -24,25 +24,23 @@
 -- @column asynchronous bool Its kernels take longer than it does.
 WITH wanted AS (
   SELECT chosen_run(6, CAST($batch AS INTEGER)) AS run_id, chosen_batch(6, CAST($batch AS INTEGER)) AS batch),
+inference AS (
+  SELECT process, iteration FROM measured_inference WHERE run_id = (SELECT run_id FROM wanted) AND is_typical),
 kernel AS (
   SELECT layer_id, start_ns, start_ns + duration_ns AS end_ns,
     max(start_ns + duration_ns) OVER (PARTITION BY layer_id ORDER BY start_ns
                                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
-  FROM span WHERE run_id = (SELECT run_id FROM wanted) AND level = 6 AND is_kernel(type) AND iteration >= 0
-    AND iteration < chosen_end(6, (SELECT batch FROM wanted)) AND layer_id IS NOT NULL),
+  FROM span s JOIN inference i ON i.iteration = s.iteration AND i.process = coalesce(s.process, 0)
+  WHERE run_id = (SELECT run_id FROM wanted) AND level = 6 AND is_kernel(type) AND layer_id IS NOT NULL),
 busy AS (
   SELECT layer_id, sum(greatest(0, end_ns - greatest(start_ns, coalesce(covered_ns, start_ns)))) AS busy_ns
   FROM kernel GROUP BY layer_id),
-execution AS (
-  SELECT l.site_id, l.iteration, sum(coalesce(busy_ns, 0)) AS busy_ns
-  FROM span l LEFT JOIN busy ON busy.layer_id = l.span_id
-  WHERE l.run_id = (SELECT run_id FROM wanted) AND l.level = 3 AND l.iteration >= 0
-    AND l.iteration < chosen_end(6, (SELECT batch FROM wanted))
-  GROUP BY l.site_id, l.iteration),
 site AS (
-  SELECT site_id, sum(busy_ns) / (SELECT count(*) FROM span WHERE run_id = (SELECT run_id FROM wanted)
-      AND level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open) AS gpu_ns
-  FROM execution GROUP BY site_id),
+  SELECT l.site_id, sum(coalesce(busy_ns, 0)) / (SELECT count(*) FROM inference) AS gpu_ns
+  FROM span l JOIN inference i ON i.iteration = l.iteration AND i.process = coalesce(l.process, 0)
+    LEFT JOIN busy ON busy.layer_id = l.span_id
+  WHERE l.run_id = (SELECT run_id FROM wanted) AND l.level = 3
+  GROUP BY l.site_id),
 named AS (SELECT name, gpu_ns FROM site JOIN site_names([(SELECT run_id FROM wanted)], 3) USING (site_id)),
 layer AS (
   SELECT l.batch, l.ordinal, l.name, l.type, l.self_ns AS latency_ns, l.time_of, gpu_ns

@@ -13,7 +13,7 @@
 -- @view table columns=batch,model_latency_ns,kernel_latency_ns,gpu_share_pct,flops,uncounted_pct,occupancy_pct
 -- @view table columns=intensity_flops_per_byte,bound
 -- @column batch count Inputs per inference.
--- @column model_latency_ns ns Trimmed mean of the model's latency, in the model-only run.
+-- @column model_latency_ns ns The model's latency, in the model-only run.
 -- @column throughput_per_s per_s Inputs per second: batch / model latency.
 -- @column kernel_latency_ns ns Summed latency of an inference's kernels, each the trimmed mean of its durations.
 -- @column gpu_share_pct pct Kernel latency / model latency.
@@ -26,7 +26,7 @@
 -- @column arithmetic_flops_per_s flops_per_s Flops / the latency of the kernels that were counted.
 -- @column bound text memory or compute.
 -- @column uncounted_pct pct Share of the kernel latency whose counters are not known.
-WITH model AS (SELECT batch, trimmed_mean(sorted) AS model_latency_ns FROM model_latency),
+WITH model AS (SELECT batch, latency_ns AS model_latency_ns FROM model_latency),
 total AS (
   SELECT batch, run_id, sum(latency_ns) AS kernel_latency_ns,
     coalesce(sum(latency_ns) FILTER (counted IS NULL), 0) AS counted_ns, sum(flops) AS flops,

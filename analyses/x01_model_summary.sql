@@ -3,9 +3,11 @@
 -- @title Model summary
 -- @question What was measured, how long does it take, where does the time go?
 -- Each figure comes from the run at its own level: the model's latency from the run that recorded the model
--- alone, the layers' from the run that recorded the layers. The difference between the model's latency and the
--- sum of its layers is explained: latency = layers together + between layers - slower when recorded, which is how
--- much longer the inference took in the run that recorded the layers (overhead_by_level has it with its interval).
+-- alone, the layers' from the run that recorded the layers. The types of layers add up to `layers together`, and the
+-- difference to the model's latency is explained: latency = layers together + between layers - slower when recorded,
+-- which is how much longer the inference took in the run that recorded the layers (overhead_by_level has its interval).
+-- A training is about its steps: they come first, with their phases, and the model's calls are the forward passes.
+-- `doubt` says what keeps the figures from being as certain as they were wanted.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table columns=section,item,value,share_pct,detail bar=share_pct top=100 group=section
@@ -18,44 +20,35 @@
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 fact AS (
   SELECT max(value) FILTER (key = 'model') AS model, max(value) FILTER (key = 'machine.cpu') AS cpu FROM evaluation),
-model AS MATERIALIZED (
-  SELECT *, len(sorted) AS n, trimmed_mean(sorted) AS latency_ns FROM model_latency
-  WHERE batch = (SELECT batch FROM wanted)),
+model AS MATERIALIZED (SELECT * FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
+-- A training is about its steps, and its model's calls are the forward passes.
+phase AS MATERIALIZED (FROM training_host_phases()),
+step AS MATERIALIZED (
+  SELECT *, CASE WHEN processes = 1 THEN typical_half_width(in_order) END AS half_ns FROM (
+    SELECT avg(duration_ns) FILTER (is_typical) AS step_ns, count(*) AS steps, count(DISTINCT process) AS processes,
+      list(duration_ns ORDER BY start_ns) AS in_order, any_value(part) AS part
+    FROM training_steps() HAVING count(*) > 0)),
 layer AS MATERIALIZED (
   SELECT c.*, n.output_bytes, n.allocated_bytes, n.parameter_bytes
   FROM layer_costs((SELECT batch FROM wanted)) c
     LEFT JOIN layer_counters((SELECT batch FROM wanted)) n USING (site_id)),
-whole AS (
-  SELECT count(*) AS layers, sum(self_ns) AS self_ns, sum(flops) AS flops, sum(bytes) AS bytes,
-    sum(output_bytes) AS output_bytes, sum(parameter_bytes) AS parameter_bytes,
+whole AS MATERIALIZED (
+  SELECT count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns, sum(flops) AS flops,
+    sum(bytes) AS bytes, sum(output_bytes) AS output_bytes, sum(parameter_bytes) AS parameter_bytes,
     sum(self_ns) FILTER (is_convolution(type)) AS convolution_ns, count(*) FILTER (unknown IS NOT NULL) AS unknown,
     coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) AS unknown_ns,
     2 * coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) <= sum(self_ns) AS is_mostly_known
   FROM layer HAVING count(*) > 0),
--- Inference by inference, in the layer run: the model's span, and the outermost layers in it.
-inference AS (
-  SELECT iteration, sum(duration_ns) FILTER (level = 2) AS model_ns, sum(duration_ns) FILTER (level = 3) AS layers_ns
-  FROM span
-  WHERE run_id = chosen_run(3, (SELECT batch FROM wanted)) AND level IN (2, 3) AND depth = 0 AND iteration >= 0
-    AND iteration < chosen_end(3, (SELECT batch FROM wanted))
-  GROUP BY iteration),
-explained AS (
-  SELECT trimmed_mean(list_sort(list(layers_ns))) AS layers_ns, trimmed_mean(list_sort(list(model_ns))) AS with_ns
-  FROM inference WHERE layers_ns IS NOT NULL HAVING count(*) > 0),
--- A layer whose tensors change from one inference to the next is as many layers as it has shapes, each executed now
--- and then.
-executed AS (
-  SELECT CAST(median(layers) AS BIGINT) AS layers FROM (
-    SELECT count(*) AS layers FROM span
-    WHERE run_id = chosen_run(3, (SELECT batch FROM wanted)) AND level = 3 AND iteration >= 0
-      AND iteration < chosen_end(3, (SELECT batch FROM wanted))
-    GROUP BY iteration)),
+-- The latency in the run that the layers come from: layers together + between layers.
+recorded AS (
+  SELECT r.latency_ns AS with_ns, r.run_id <> (SELECT run_id FROM model) AS is_another
+  FROM run_latency r WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted))),
 by_type AS (
   SELECT row_number() OVER (ORDER BY sum(self_ns) DESC) AS rank, coalesce(type, 'unknown') AS type,
-    count(*) AS layers, sum(self_ns) AS self_ns,
+    count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns,
     CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
   FROM layer GROUP BY coalesce(type, 'unknown')),
--- On a GPU that of the tensor cores, if most flops are of 16-bit types.
+-- The ceiling of the pipe that most flops are of, by the layers' types: on a GPU the tensor cores' for 16-bit types.
 pipe AS (
   SELECT CASE max_by(input_types[1], flops) WHEN 'float16' THEN 'fp16_tensor' WHEN 'bfloat16' THEN 'bf16_tensor'
     WHEN 'float64' THEN 'fp64' ELSE 'fp32' END AS pipe FROM layer),
@@ -72,36 +65,62 @@ line AS (
   UNION ALL
   SELECT 11, 'what', 'framework', NULL, NULL, NULL,
     concat_ws(', ', concat_ws(' ', framework, framework_version), device, threads || ' threads')
-  FROM measured_run WHERE run_id = (SELECT run_id FROM model)
+  FROM run WHERE run_id = (SELECT run_id FROM model)
   UNION ALL
   SELECT 12, 'what', 'machine', NULL, NULL, NULL, cpu FROM fact WHERE cpu IS NOT NULL
   UNION ALL
-  SELECT 20, 'how long', 'latency', latency_ns, 'ns', NULL,
-    concat(n, ' inferences', CASE WHEN interval_low(sorted) IS NOT NULL THEN
-      printf(', within %.2f %%', pct(interval_high(sorted) - interval_low(sorted),
-                                     2 * quantile_of(sorted, 0.5))) END)
+  SELECT 12.5, 'what', concat('input ', key[14:]), NULL, NULL, NULL, concat_ws(': ',
+    (SELECT shape.value FROM evaluation shape WHERE shape.key = concat('input.', values.key[14:])), values.value)
+  FROM evaluation values WHERE starts_with(key, 'input_values.')
+  UNION ALL
+  SELECT 13, 'doubt', level_name(level), NULL, NULL, NULL, doubt FROM level_doubt
+  WHERE level IN (2, 3) AND batch = (SELECT batch FROM wanted)
+  UNION ALL
+  SELECT 14, 'step', 'training step', step_ns, 'ns', NULL, concat(steps, ' ',
+    CASE part WHEN 'steady' THEN 'steady' ELSE part END, CASE steps WHEN 1 THEN ' step' ELSE ' steps' END,
+    CASE WHEN processes > 1 THEN concat(' of ', processes, ' processes')
+         WHEN half_ns IS NOT NULL THEN concat(', +-', share_text(half_ns / step_ns), ' at 95 %')
+         ELSE ', too few for an interval' END)
+  FROM step
+  UNION ALL
+  SELECT 15, 'step', 'steps per second', 1e9 / step_ns, 'per_s', NULL, 'of one process' FROM step
+  UNION ALL
+  SELECT 16 + 0.1 * list_position(['data', 'forward', 'backward', 'optimizer', 'other'], phase), 'step', phase, time_ns,
+    'ns', pct(time_ns, (SELECT time_ns FROM phase WHERE phase = 'step')), CASE phase
+      WHEN 'other' THEN 'in no phase' WHEN 'forward' THEN 'the outermost calls of the model' END
+  FROM phase WHERE phase <> 'step'
+  UNION ALL
+  SELECT 20, 'how long', CASE WHEN EXISTS (FROM step) THEN 'forward pass' ELSE 'latency' END, latency_ns, 'ns', NULL,
+    concat(inferences, CASE inferences WHEN 1 THEN ' inference' ELSE ' inferences' END,
+      CASE WHEN high_ns IS NOT NULL THEN concat(', +-', share_text((high_ns - latency_ns) / latency_ns), ' at 95 %')
+           ELSE concat(', no interval: ', blocks, ' of the 6 blocks that it takes') END)
   FROM model
   UNION ALL
   SELECT 21, 'how long', '99th percentile', quantile_of(sorted, 0.99), 'ns', NULL, NULL FROM model
   UNION ALL
-  SELECT 22, 'how long', 'throughput', inputs_of(batch) * 1e9 / latency_ns, 'per_s', NULL, coalesce(
-    (SELECT concat('not measured: ', value) FROM evaluation WHERE key = 'not_measured.batch'), 'inputs') FROM model
+  SELECT 22, 'how long', 'throughput', coalesce(inputs_of(batch), 1) * 1e9 / latency_ns, 'per_s', NULL, coalesce(
+    (SELECT concat('inferences; inputs of an inference are not known: ', value) FROM evaluation
+     WHERE key = 'not_measured.batch'), 'inputs') FROM model
+  WHERE NOT EXISTS (FROM step)
   UNION ALL
-  SELECT 30, 'where', 'layers', e.layers, 'count', NULL,
-    concat('executed', CASE WHEN (SELECT count(*) FROM model_layer) > 0
-      THEN concat(', for ', (SELECT count(*) FROM model_layer), ' in the model file') END,
-      CASE WHEN w.layers > e.layers THEN concat(' of ', w.layers, ' told apart by their shapes') END)
-  FROM whole w, executed e
+  SELECT 30, 'where', 'layers', executions, 'count', NULL,
+    concat(CASE WHEN layers < 0.99 * executions THEN concat('executions of ', layers, ' layers') ELSE 'executed' END,
+      CASE WHEN (SELECT count(*) FROM model_layer) > 0
+        THEN concat(', for ', (SELECT count(*) FROM model_layer), ' in the model file') END,
+      CASE WHEN layers > 1.01 * executions THEN concat(' of ', layers, ' told apart by their shapes') END)
+  FROM whole
   UNION ALL
   SELECT 30, 'where', 'layers', NULL, NULL, NULL, concat('not measured: ', why_no_level('layer'))
   WHERE NOT EXISTS (FROM whole)
   UNION ALL
   SELECT 31, 'where', 'resolution', max(value), 'ns', NULL, 'grain of the layers'' times' FROM site_counter
-  WHERE run_id = chosen_run(3, (SELECT batch FROM wanted)) AND name = 'layer_resolution_ns'
+  WHERE run_id = chosen_layer_run((SELECT batch FROM wanted)) AND name = 'layer_resolution_ns'
   HAVING max(value) > 0
   UNION ALL
-  SELECT 40 + rank, 'where', type, self_ns, 'ns', pct(self_ns, (SELECT self_ns FROM whole)),
-    concat(layers, CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END)
+  SELECT 40 + rank, 'where', type, self_ns, 'ns', pct(self_ns, (SELECT self_ns FROM whole)), CASE
+    WHEN layers < 0.99 * executions THEN printf('%.3g executions of %d %s', executions, layers,
+      CASE layers WHEN 1 THEN 'layer' ELSE 'layers' END)
+    ELSE concat(layers, CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END) END
   FROM by_type WHERE rank <= shown_types
   UNION ALL
   SELECT 46, 'where', concat(count(*), ' more types'), sum(self_ns), 'ns',
@@ -109,22 +128,19 @@ line AS (
   FROM by_type WHERE rank > shown_types HAVING count(*) > 0
   UNION ALL
   SELECT 47, 'where', 'convolution', convolution_ns, 'ns', pct(convolution_ns, self_ns),
-    'fused ones included'
+    'of the above, fused ones included'
   FROM whole WHERE convolution_ns > 0
   UNION ALL
-  SELECT 50, 'sum', 'layers together', layers_ns, 'ns', pct(layers_ns, (SELECT latency_ns FROM model)),
-    'of the latency' FROM explained
+  SELECT 50, 'sum', 'layers together', self_ns, 'ns', pct(self_ns, latency_ns), 'of the latency' FROM whole, model
   UNION ALL
-  SELECT 51, 'sum', 'between layers', with_ns - layers_ns, 'ns',
-    pct(with_ns - layers_ns, (SELECT latency_ns FROM model)),
-    CASE WHEN with_ns < layers_ns THEN 'they overlap'
-         WHEN (SELECT any_value(device) FROM measured_run WHERE level = 3) LIKE 'cuda%'
-           THEN 'the runtime and the device'
+  SELECT 51, 'sum', 'between layers', with_ns - self_ns, 'ns', pct(with_ns - self_ns, latency_ns),
+    CASE WHEN with_ns < self_ns THEN 'they overlap'
+         WHEN (SELECT device FROM run WHERE run_id = model.run_id) LIKE 'cuda%' THEN 'the runtime and the device'
          ELSE 'the runtime itself' END
-  FROM explained
+  FROM recorded, whole, model
   UNION ALL
   SELECT 52, 'sum', 'slower when recorded', with_ns - latency_ns, 'ns', pct(with_ns - latency_ns, latency_ns),
-    'not in the latency' FROM explained, model
+    'not in the latency' FROM recorded, model WHERE is_another
   UNION ALL
   -- A sum that lacks most of the time says nothing of the whole.
   SELECT 60, 'work', 'flops', CASE WHEN is_mostly_known THEN flops END, 'flops', NULL, CASE unknown
@@ -145,4 +161,4 @@ line AS (
   SELECT 80, 'lost', 'records', sum(count), 'count', NULL, 'see xsp analyze audit' FROM loss HAVING sum(count) > 0)
 SELECT section, item, value, unit, share_pct, detail
 FROM line
-ORDER BY line
+ORDER BY line, item

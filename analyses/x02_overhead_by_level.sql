@@ -2,49 +2,77 @@
 -- @name overhead_by_level
 -- @title Overhead by level
 -- @question How much does recording a level slow the levels above it?
--- A profiler is exact for the deepest level that it records. What a further level adds is the difference
--- between two runs that differ in that level alone. Their blocks were interleaved, so it is taken block by
--- block, between medians of the same round: what drifts more slowly than a round cancels. The interval is
--- that of the differences' median, by order statistics; it takes six rounds. Events of the level layer are an
--- inference's outermost layers together.
+-- A profiler is exact for the deepest level that it records. What a further level adds is the difference between two
+-- runs that differ in that level alone: of the two means over typical inferences that stand beside it. Their blocks
+-- were measured in turns, and the interval is that of this difference: the residuals of the two blocks of a round are
+-- subtracted before they are squared, so that what drifts more slowly than a round cancels. It takes six rounds. Events
+-- of the level layer are an inference's outermost layers together.
 -- @needs model,layer
 -- @view bar x=batch,added_level,event_level y=overhead_ns low=low_ns high=high_ns colour=added_level
 -- @view table columns=batch,added_level,event_level,without_ns,with_ns,overhead_ns,low_ns,high_ns,overhead_pct
 -- @column batch count Inputs per inference.
 -- @column added_level text The level that the second run recorded in addition.
 -- @column event_level text The level whose events are compared.
--- @column without_ns ns Median of the events' latency in an inference, without the added level.
+-- @column without_ns ns The events' time in an inference, without the added level.
 -- @column with_ns ns The same with the added level.
--- @column overhead_ns ns Median of the paired differences.
+-- @column overhead_ns ns with_ns - without_ns.
 -- @column low_ns ns Lower end of its 95 % interval; empty below six rounds.
 -- @column high_ns ns Upper end of its 95 % interval.
 -- @column overhead_pct pct Overhead relative to without_ns.
--- @column rounds count Pairs of blocks.
-WITH inference AS (
-  SELECT r.batch, r.level AS run_level, r.run_id, s.level AS event_level,
-    s.iteration, sum(s.duration_ns) AS total_ns
-  FROM measured_run r JOIN span s USING (run_id)
-  WHERE s.level BETWEEN 2 AND r.level AND s.depth = 0 AND s.iteration >= 0 AND s.device IS NULL
-    AND s.iteration < r.end_iteration
+-- @column rounds count Rounds in which both were measured.
+WITH part AS (
+  SELECT run_id, block, count(*) AS n, count(*) FILTER (is_below) AS below, count(*) FILTER (is_above) AS above
+  FROM measured_inference GROUP BY ALL),
+whole AS (
+  SELECT run_id, count(*) AS n, count(*) FILTER (is_typical) AS typical, count(*) FILTER (is_near_low) AS near_low,
+    count(*) FILTER (is_near_high) AS near_high
+  FROM measured_inference GROUP BY run_id),
+recorded AS (
+  SELECT r.run_id, s.level, i.block, sum(s.duration_ns) AS typical_ns,
+    coalesce(sum(s.duration_ns) FILTER (is_near_low), 0) AS near_low_ns,
+    coalesce(sum(s.duration_ns) FILTER (is_near_high), 0) AS near_high_ns
+  FROM measured_run r JOIN measured_inference i USING (run_id)
+    JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration AND coalesce(s.process, 0) = i.process
+  WHERE s.level BETWEEN 3 AND r.level AND s.depth = 0 AND s.device IS NULL AND NOT s.is_open AND i.is_typical
   GROUP BY ALL),
-round AS (
-  SELECT i.batch, i.run_level, i.event_level, b.block, median(i.total_ns) AS median_ns
-  FROM inference i ASOF JOIN block b ON i.run_id = b.run_id AND i.iteration >= b.first_iteration
+-- What the events take hangs on the inference: where that is dropped, they count as they do next to the same fence.
+event AS (
+  SELECT e.run_id, e.level, sum(typical_ns) / any_value(typical) AS mean_ns,
+    sum(near_low_ns) / any_value(near_low) AS low_ns, sum(near_high_ns) / any_value(near_high) AS high_ns
+  FROM recorded e JOIN whole USING (run_id) GROUP BY ALL),
+winsorised AS (
+  SELECT e.run_id, e.level, p.block, p.n, coalesce(r.typical_ns, 0) + p.below * e.low_ns + p.above * e.high_ns AS sum_ns
+  FROM event e JOIN part p USING (run_id)
+    LEFT JOIN recorded r ON r.run_id = e.run_id AND r.level = e.level AND r.block = p.block),
+residual AS (
+  SELECT w.run_id, w.level, w.block,
+    (sum_ns - w.n * sum(sum_ns) OVER (PARTITION BY w.run_id, w.level) / whole.n) / whole.typical AS residual_ns
+  FROM winsorised w JOIN whole USING (run_id)
+  UNION ALL
+  SELECT run_id, 2, block, residual_ns FROM latency_residual),
+mean AS (
+  SELECT run_id, level, mean_ns FROM event UNION ALL SELECT run_id, 2, latency_ns FROM run_latency),
+pair AS (
+  SELECT batch, run_id, level, lag(run_id) OVER shallow AS run_before, lag(level) OVER shallow AS level_before
+  FROM measured_run WHERE level >= 2 WINDOW shallow AS (PARTITION BY batch ORDER BY level)),
+compared AS (
+  SELECT p.*, w.level AS event_level, o.mean_ns AS without_ns, w.mean_ns AS with_ns
+  FROM pair p JOIN mean w ON w.run_id = p.run_id JOIN mean o ON o.run_id = p.run_before AND o.level = w.level
+  WHERE w.level <= p.level_before),
+difference AS (
+  SELECT run_id, event_level, block, sum(residual_ns) AS residual_ns, count(*) AS sides FROM (
+    SELECT c.run_id, c.event_level, r.block, r.residual_ns
+    FROM compared c JOIN residual r ON r.run_id = c.run_id AND r.level = c.event_level
+    UNION ALL
+    SELECT c.run_id, c.event_level, r.block, -r.residual_ns
+    FROM compared c JOIN residual r ON r.run_id = c.run_before AND r.level = c.event_level)
   GROUP BY ALL),
-shallower AS (
-  SELECT batch, level, lag(level) OVER (PARTITION BY batch ORDER BY level) AS level_before
-  FROM measured_run WHERE level >= 2),
-paired AS (
-  SELECT p.batch, p.level, w.event_level, list_sort(list(w.median_ns - o.median_ns)) AS differences,
-    median(o.median_ns) AS without_ns, median(w.median_ns) AS with_ns
-  FROM shallower p
-    JOIN round w ON w.batch = p.batch AND w.run_level = p.level AND w.event_level <= p.level_before
-    JOIN round o ON o.batch = p.batch AND o.run_level = p.level_before AND o.event_level = w.event_level
-      AND o.block = w.block
-  GROUP BY ALL)
+width AS (
+  SELECT run_id, event_level, count(*) FILTER (sides = 2) AS rounds,
+    CASE WHEN count(*) FILTER (sides = 2) >= 6 THEN half_width(list(residual_ns)) END AS half_ns
+  FROM difference GROUP BY ALL)
 SELECT batch, level_name(level) AS added_level, level_name(event_level) AS event_level, without_ns, with_ns,
-  quantile_of(differences, 0.5) AS overhead_ns, interval_low(differences) AS low_ns,
-  interval_high(differences) AS high_ns, pct(quantile_of(differences, 0.5), without_ns) AS overhead_pct,
-  len(differences) AS rounds
-FROM paired
-ORDER BY batch, level, paired.event_level
+  with_ns - without_ns AS overhead_ns, with_ns - without_ns - half_ns AS low_ns,
+  with_ns - without_ns + half_ns AS high_ns, pct(with_ns - without_ns, without_ns) AS overhead_pct, rounds
+FROM compared JOIN width USING (run_id, event_level)
+ORDER BY batch, level, compared.event_level

@@ -56,6 +56,22 @@ line AS (
              FILTER (status <> 'ok'), concat('all ', count(*), ' runs to their end')) AS detail
   FROM run
   UNION ALL
+  SELECT 1.2, 'latencies settled', coalesce(sum(number), 0), coalesce(sum(number), 0),
+    coalesce(string_agg(concat('batch ', batch, ', ', levels, ': ', doubt), '; ' ORDER BY batch, levels),
+             'every interval is as narrow as it was wanted, or none was wanted')
+  FROM (SELECT batch, doubt, count(*) AS number, string_agg(level_name(level), ', ' ORDER BY level) AS levels
+        FROM level_doubt WHERE kind = 'unsettled' GROUP BY ALL)
+  UNION ALL
+  SELECT 1.4, 'levels undistorted', count(*), count(*),
+    coalesce(string_agg(concat('batch ', batch, ': ', doubt), '; ' ORDER BY batch, doubt),
+             'recording no level changed the latency by more than half, or shortened it; no other program took much')
+  FROM (SELECT DISTINCT batch, doubt FROM level_doubt WHERE kind IN ('distorted', 'disturbed'))
+  UNION ALL
+  SELECT 1.6, 'levels with runs of their own', count(*), count(*),
+    coalesce(string_agg(concat('batch ', batch, ': ', doubt), '; ' ORDER BY batch, level),
+             'no level is told from a run that recorded a deeper one')
+  FROM level_doubt WHERE kind = 'combined'
+  UNION ALL
   SELECT 2, 'inferences recorded', sum(CAST(found <> wanted AS INTEGER)), sum(abs(found - wanted)),
     concat(sum(found), ' of ', sum(wanted), ' in ', count(*), ' runs') FROM inferences
   UNION ALL

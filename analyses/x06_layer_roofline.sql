@@ -9,7 +9,8 @@
 -- On a GPU the latency is that of the layer's own kernels, from the kernel run, as the host's is that of launching
 -- them: a layer that has none there has no roof. Where layers nest, the latency is that of what the flops stand for:
 -- with the layers inside it, where the flops are counted in the outermost that is known (those inside have no row).
--- 16-bit types are held against the tensor cores, others against fp32.
+-- 16-bit types are held against the tensor cores, 8-bit ones against the ceiling of integer arithmetic, others against
+-- fp32. Where that ceiling of integers is not known, neither is the roof of a layer that computes.
 -- @needs layer,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view roofline title=layers_by_shapes x=intensity_flops_per_byte y=attained_flops_per_s label=label
@@ -30,7 +31,7 @@
 -- @column attained_flops_per_s flops_per_s Flops / latency.
 -- @column roof_flops_per_s flops_per_s What the ceilings allow at this intensity.
 -- @column roof_pct pct Of the roof, how much is attained.
--- @column bound text memory or compute.
+-- @column bound text memory or compute; empty: the flops or the ceiling of such arithmetic are not known.
 -- @column peak_flops_per_s flops_per_s Ceiling of arithmetic, in the layer's precision where it is known.
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
 WITH run_facts AS (
@@ -45,20 +46,20 @@ cost_kernel AS (
   SELECT coalesce(cost_layer, k.name) AS name, sum(kernel_ns) AS kernel_ns FROM kernel k LEFT JOIN layer USING (name)
   GROUP BY 1),
 cost AS (
-  SELECT c.* REPLACE (CASE WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS self_ns), CASE
-      WHEN input_types[1] = 'float64' THEN 'fp64'
-      WHEN input_types[1] = 'float16' THEN CASE WHEN is_gpu THEN 'fp16_tensor' ELSE 'fp16' END
-      WHEN input_types[1] = 'bfloat16' THEN CASE WHEN is_gpu THEN 'bf16_tensor' ELSE 'bf16' END
-      ELSE 'fp32' END AS precision
+  SELECT c.* REPLACE (CASE WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS self_ns),
+    arithmetic_of(type, input_types, output_types) AS arithmetic,
+    concat(arithmetic, CASE WHEN is_gpu AND arithmetic IN ('fp16', 'bf16', 'int8') THEN '_tensor' ELSE '' END)
+      AS precision
   FROM layer c LEFT JOIN cost_kernel USING (name), run_facts
   WHERE c.flops_in IS DISTINCT FROM 'outer'),
 ceiling AS (
   SELECT precision, coalesce(g.value, peak_of(device, precision, 'flops_per_s', threads),
-                             peak_of(device, 'fp32', 'flops_per_s', threads)) AS peak_flops_per_s,
+      CASE WHEN precision LIKE 'int8%' THEN peak_of(device, 'int8', 'operations_per_s', threads)
+           WHEN precision <> 'unpacked' THEN peak_of(device, 'fp32', 'flops_per_s', threads) END) AS peak_flops_per_s,
     coalesce(m.value, peak_of(device, 'memory', 'bytes_per_s', threads)) AS peak_bytes_per_s
   FROM run_facts CROSS JOIN (SELECT DISTINCT precision FROM cost) p
     LEFT JOIN ceilings([chosen_layer_run(CAST($batch AS INTEGER))], 'measured') g
-      ON is_gpu AND g.name = concat(precision, '_flops_per_s')
+      ON is_gpu AND g.name = peak_name_of(precision)
     LEFT JOIN ceilings([chosen_layer_run(CAST($batch AS INTEGER))], 'measured') m
       ON is_gpu AND m.name = 'memory_bytes_per_s')
 SELECT batch, ordinal AS index, name, layer_label(name, source_layers) AS label, type,
@@ -67,9 +68,9 @@ SELECT batch, ordinal AS index, name, layer_label(name, source_layers) AS label,
   intensity(peak_flops_per_s, peak_bytes_per_s) AS ideal_flops_per_byte,
   1e9 * flops / nullif(self_ns, 0) AS attained_flops_per_s,
   roof(flops, bytes, peak_flops_per_s, peak_bytes_per_s) AS roof_flops_per_s,
-  pct(1e9 * greatest(flops / peak_flops_per_s, bytes / peak_bytes_per_s), self_ns) AS roof_pct,
+  pct(least_ns(flops, bytes, peak_flops_per_s, peak_bytes_per_s), self_ns) AS roof_pct,
   CASE WHEN flops > 0 THEN bound_by(flops, bytes, peak_flops_per_s, peak_bytes_per_s)
-       WHEN bytes > 0 THEN 'memory' END AS bound,
+       WHEN flops = 0 AND bytes > 0 THEN 'memory' END AS bound,
   peak_flops_per_s, peak_bytes_per_s
 FROM cost JOIN ceiling USING (precision)
   LEFT JOIN (SELECT site_id, source_layers FROM layer_shapes(CAST($batch AS INTEGER))) USING (site_id)

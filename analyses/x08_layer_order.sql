@@ -16,8 +16,9 @@ WITH inference AS (
   -- One number per layer and position, or the hashes of a pair would cancel out under the exclusive or.
   SELECT r.run_id, r.batch, s.iteration,
     bit_xor(hash(CAST(s.site_id AS BIGINT) * 4294967296 + s.ordinal)) AS sequence
-  FROM measured_run r JOIN span s USING (run_id)
-  WHERE r.level = 3 AND s.level = 3 AND s.iteration >= 0 AND s.iteration < r.end_iteration
+  FROM measured_run r JOIN measured_inference i USING (run_id)
+    JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration AND coalesce(s.process, 0) = i.process
+  WHERE r.level = 3 AND s.level = 3
   GROUP BY ALL),
 sequence AS (SELECT run_id, batch, sequence, count(*) AS inferences FROM inference GROUP BY ALL)
 SELECT batch, sum(inferences) AS inferences,

@@ -27,8 +27,8 @@ line AS (
       AS idle_share_pct
   FROM cause
   UNION ALL
-  SELECT batch, inferences, NULL, 'slower when recorded', inference_ns - trimmed_mean(sorted), NULL, NULL
-  FROM model_latency JOIN (SELECT DISTINCT batch, inferences, inference_ns FROM cause) USING (batch))
+  SELECT c.batch, c.inferences, NULL, 'slower when recorded', inference_ns - latency_ns, NULL, NULL
+  FROM model_latency m JOIN (SELECT DISTINCT batch, inferences, inference_ns FROM cause) c ON c.batch = m.batch)
 SELECT batch, inferences, cause, duration_ns, share_pct, idle_share_pct
 FROM line
 ORDER BY is_busy DESC NULLS LAST, duration_ns DESC

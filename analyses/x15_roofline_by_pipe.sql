@@ -33,7 +33,7 @@ flop AS (
   SELECT f.batch, p.pipe, sum(c.value * f.per_inference) AS flops,
     sum(c.value * f.per_inference) FILTER (p.pipe = f.pipe) AS own_flops
   FROM fact f JOIN counted_kernels([chosen_batch(6, CAST($batch AS INTEGER))]) c
-      ON c.layer = coalesce(f.layer, '') AND c.position = f.position AND c.name = f.name
+      ON c.layer = coalesce(f.layer, '') AND c.occurrence = f.occurrence AND c.position = f.position AND c.name = f.name
     JOIN pipe_counter p USING (counter)
   GROUP BY ALL HAVING sum(c.value) > 0),
 ceiling AS (FROM ceilings([chosen_run(6, CAST($batch AS INTEGER))], 'measured') WHERE source = 'measured'),

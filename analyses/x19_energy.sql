@@ -4,12 +4,14 @@
 -- @question How much energy does an inference take, and how sure is that?
 -- The device's energy counter advances every 100 ms or so, so many inferences are measured in one stretch. The samples
 -- that lie wholly within it count: their energy over the inferences in them, one that lies partly in them counting in
--- part. The uncertainty (95 %) is that of the mean between samples, and at the two edges half of what the longest and
--- the shortest sample differ by. Beside it, independently, the power that the device reports, times time: it is a mean
--- of about the last second, so that it is compared over the samples that begin a second after the stretch, if any.
+-- part. The uncertainty (95 %, Student's t) is that of the mean between samples, and at the two edges half of what the
+-- longest and the shortest sample differ by. Beside it, independently, the power that the device reports, times time:
+-- it is a mean of about the last second, so that it is compared over the samples that begin a second after the stretch,
+-- if any.
 -- @needs energy
 -- @view bar x=batch y=input_j
--- @view table columns=batch,inferences,samples,energy_j,uncertainty_pct,input_j,mean_w,power_energy_j,agreement_pct
+-- @view table columns=batch,inferences,samples,energy_j,uncertainty_pct,uncertainty_note
+-- @view table columns=input_j,mean_w,power_energy_j,agreement_pct
 -- @column batch count Inputs per inference.
 -- @column inferences number Inferences in the samples.
 -- @column samples count Samples wholly within the stretch.
@@ -18,6 +20,7 @@
 -- @column energy_j number Joules of an inference.
 -- @column uncertainty_j number Half the width of its 95 % interval; empty: fewer than three samples.
 -- @column uncertainty_pct pct Of energy_j.
+-- @column uncertainty_note text How the interval was found, or why there is none.
 -- @column input_j number Joules of an input: energy_j / batch.
 -- @column mean_w number Energy / stretch, in watts.
 -- @column power_w number Mean of the power that the device reported, in watts.
@@ -46,7 +49,8 @@ total AS (
   SELECT run_id, any_value(batch) AS batch, count(*) AS samples, sum(duration_ns) AS stretch_ns,
     sum(energy_j) AS energy_j, weighted_mean(power_w, duration_ns) AS power_w,
     1e9 * sum(energy_j) FILTER (power_w IS NOT NULL) / sum(duration_ns) FILTER (power_w IS NOT NULL) AS beside_w,
-    CASE WHEN count(*) >= 3 THEN 1.96 * stddev_samp(1e9 * energy_j / duration_ns) / sqrt(count(*)) END AS between_w,
+    CASE WHEN count(*) >= 3 THEN
+      student_t(count(*) - 1) * stddev_samp(1e9 * energy_j / duration_ns) / sqrt(count(*)) END AS between_w,
     (max(duration_ns) - min(duration_ns)) / 2 AS edge_ns
   FROM inside GROUP BY run_id),
 mean AS (
@@ -57,7 +61,8 @@ mean AS (
     1e9 * energy_j / stretch_ns AS mean_w, power_w, beside_w
   FROM total JOIN counted USING (run_id) WHERE inferences > 0)
 SELECT batch, inferences, samples, stretch_ns, latency_ns, energy_j, uncertainty_j,
-  pct(uncertainty_j, energy_j) AS uncertainty_pct, energy_j / batch AS input_j, mean_w, power_w,
+  pct(uncertainty_j, energy_j) AS uncertainty_pct, uncertainty_note(samples) AS uncertainty_note,
+  energy_j / batch AS input_j, mean_w, power_w,
   power_w * latency_ns / 1e9 AS power_energy_j,
   pct(beside_w - power_w, power_w) AS agreement_pct,
   1e6 * energy_j / batch / 3.6e6 AS million_kwh

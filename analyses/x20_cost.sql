@@ -21,8 +21,8 @@ WITH fact AS (
   SELECT coalesce(CAST($price_per_hour AS DOUBLE), max(try_cast(value AS DOUBLE))) AS price
   FROM evaluation WHERE key = 'gpu.price_per_hour'),
 stat AS (
-  SELECT batch, trimmed_mean(sorted) AS latency_ns, trimmed_mean(sorted) / inputs_of(batch) AS input_ns,
-    coalesce(trimmed_mean(sorted) > 1e6 * CAST($max_latency_ms AS DOUBLE), false) AS is_slow
+  SELECT batch, latency_ns, latency_ns / inputs_of(batch) AS input_ns,
+    coalesce(latency_ns > 1e6 * CAST($max_latency_ms AS DOUBLE), false) AS is_slow
   FROM model_latency)
 SELECT batch, latency_ns, 1e9 / input_ns AS throughput_per_s, price AS price_per_hour,
   price * 1e6 * input_ns / 3.6e12 AS cost_per_million, pct(input_ns, max(input_ns) OVER ()) AS relative_pct,

@@ -21,15 +21,16 @@ WITH fact AS MATERIALIZED (FROM kernel_facts(kernel_batches(), 'measured')),
 inference AS (
   SELECT r.batch, s.iteration,
     bit_xor(hash(CAST(s.site_id AS BIGINT) * 4294967296 + s.ordinal)) AS sequence
-  FROM measured_run r JOIN span s USING (run_id)
-  WHERE r.level = 6 AND s.level = 6 AND is_kernel(s.type) AND s.iteration >= 0 AND s.iteration < r.end_iteration
+  FROM measured_run r JOIN measured_inference i USING (run_id)
+    JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration AND coalesce(s.process, 0) = i.process
+  WHERE r.level = 6 AND s.level = 6 AND is_kernel(s.type)
   GROUP BY ALL),
 sequence AS (SELECT batch, sequence, count(*) AS inferences FROM inference GROUP BY ALL),
 stable AS (
   SELECT batch, sum(inferences) AS inferences, count(*) AS sequences,
     pct(max(inferences), sum(inferences)) AS commonest_pct FROM sequence GROUP BY batch),
 counted AS (
-  SELECT batch, count(DISTINCT (layer, position, name)) AS counted FROM counted_kernels(kernel_batches())
+  SELECT batch, count(DISTINCT (layer, occurrence, position, name)) AS counted FROM counted_kernels(kernel_batches())
   GROUP BY batch),
 matched AS (
   SELECT batch, count(*) AS kernels, count(*) FILTER (counted IS NULL) AS matched,

@@ -24,15 +24,22 @@
 -- @column evidence text The analysis to look at.
 -- @column layer text The layer that it is about, where it is one.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
-every AS MATERIALIZED (
-  SELECT batch, run_id, sorted, len(sorted) AS n, trimmed_mean(sorted) AS latency_ns FROM model_latency),
+every AS MATERIALIZED (SELECT batch, run_id, sorted, inferences AS n, latency_ns FROM model_latency),
 model AS MATERIALIZED (FROM every WHERE batch = (SELECT batch FROM wanted)),
 layer AS MATERIALIZED (
-  SELECT c.*, regexp_extract(type, '[^.:]*$') AS operator, CASE input_types[1]
-      WHEN 'float64' THEN 'fp64' WHEN 'float16' THEN 'fp16' WHEN 'bfloat16' THEN 'bf16' ELSE 'fp32' END AS precision
+  SELECT c.*, operator_of(type) AS operator, arithmetic_of(type, input_types, output_types) AS precision
   FROM layer_costs((SELECT batch FROM wanted)) c),
 fact AS MATERIALIZED (FROM kernel_facts([(SELECT batch FROM wanted)], 'measured')),
 cause AS MATERIALIZED (FROM device_causes((SELECT batch FROM wanted), 200) WHERE EXISTS (FROM fact)),
+-- Nothing is concluded from times that measuring distorted or something else disturbed. The durations of kernels are
+-- by the device's own clock, which recording does not slow.
+bad AS (
+  SELECT level, kind FROM level_doubt
+  WHERE kind IN ('distorted', 'disturbed') AND batch = (SELECT batch FROM wanted)),
+usable AS MATERIALIZED (
+  SELECT NOT EXISTS (FROM bad WHERE level = 2) AS model_holds, NOT EXISTS (FROM bad WHERE level = 3) AS layers_hold,
+    NOT EXISTS (FROM bad WHERE level = 6) AS timeline_holds,
+    NOT EXISTS (FROM bad WHERE level = 6 AND kind = 'disturbed') AS kernels_hold),
 idle AS (
   SELECT greatest(0, latency_ns - duration_ns) AS idle_ns FROM model, cause WHERE cause = 'busy'),
 place AS (
@@ -43,10 +50,12 @@ ceiling AS MATERIALIZED (FROM ceilings([chosen_layer_run((SELECT batch FROM want
 cost AS MATERIALIZED (
   SELECT l.*, is_gpu, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
     kernel_ns, tensor_flops, counted_flops, counted_bytes, coalesce(
-      CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE ceiling.name = concat(precision,
-        CASE WHEN precision IN ('fp16', 'bf16') THEN '_tensor' ELSE '' END, '_flops_per_s')) END,
+      CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE ceiling.name = peak_name_of(concat(precision,
+        CASE WHEN precision IN ('fp16', 'bf16', 'int8') THEN '_tensor' ELSE '' END))) END,
       peak_of(device, precision, 'flops_per_s', threads),
-      peak_of(device, 'fp32', 'flops_per_s', threads)) AS peak_flops,
+      -- Where the ceiling of integers is not known, no other stands for it.
+      CASE WHEN precision = 'int8' THEN peak_of(device, 'int8', 'operations_per_s', threads)
+           WHEN precision <> 'unpacked' THEN peak_of(device, 'fp32', 'flops_per_s', threads) END) AS peak_flops,
     coalesce(CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE name = 'memory_bytes_per_s') END,
              peak_of(device, 'memory', 'bytes_per_s', threads)) AS peak_bytes
   FROM layer l CROSS JOIN place LEFT JOIN (
@@ -62,10 +71,13 @@ part AS MATERIALIZED (
   FROM fact f JOIN cost c ON c.name = f.layer WHERE counted IS NULL
   UNION ALL
   SELECT name, type, precision, ns, least_ns(flops, bytes, peak_flops, peak_bytes),
-    CASE WHEN flops > 0 THEN bound_by(flops, bytes, peak_flops, peak_bytes) WHEN bytes > 0 THEN 'memory' END,
+    CASE WHEN flops > 0 THEN bound_by(flops, bytes, peak_flops, peak_bytes)
+      WHEN flops = 0 AND bytes > 0 THEN 'memory' END,
     'layer_roofline'
   FROM cost WHERE ns > 0 AND NOT EXISTS (FROM fact WHERE counted IS NULL)),
-known AS MATERIALIZED (FROM part WHERE least_ns IS NOT NULL),
+known AS MATERIALIZED (
+  SELECT part.* FROM part, place, usable
+  WHERE least_ns IS NOT NULL AND CASE WHEN is_gpu THEN usable.kernels_hold ELSE usable.layers_hold END),
 by_type AS (
   SELECT type, count(DISTINCT layer) AS layers, sum(ns) AS ns, sum(least_ns) AS least_ns,
     sum(greatest(0, ns - least_ns)) AS gain_ns, any_value(evidence) AS evidence
@@ -77,8 +89,8 @@ by_layer AS (
 missed AS (
   SELECT count(*) AS layers, sum(kernel_ns) AS ns, any_value(precision) AS precision,
     sum(kernel_ns - least(kernel_ns, least_ns(counted_flops, counted_bytes, t.value, peak_bytes))) AS gain_ns
-  FROM cost JOIN ceiling t ON t.name = concat(CASE precision WHEN 'fp32' THEN 'tf32' ELSE precision END,
-                                              '_tensor_flops_per_s')
+  FROM cost JOIN ceiling t ON t.name = peak_name_of(concat(CASE precision WHEN 'fp32' THEN 'tf32'
+      ELSE precision END, '_tensor'))
   WHERE counted_flops > 0 AND tensor_flops = 0 AND precision <> 'fp64'
     AND regexp_matches(lower(type), 'conv|linear|gemm|matmul|mm$|attention')),
 elementwise AS (
@@ -110,18 +122,19 @@ best_batch AS (
   SELECT e.batch, e.latency_ns / e.batch AS input_ns, m.latency_ns / m.batch AS now_ns, m.latency_ns
   FROM every e, model m ORDER BY e.latency_ns / e.batch LIMIT 1),
 clock AS (
-  SELECT avg(gpu_sm_clock_mhz) AS mhz, (SELECT max(gpu_sm_clock_mhz) FROM block) AS max_mhz,
+  SELECT avg(gpu_sm_clock_mhz) AS mhz, coalesce(
+      (SELECT try_cast(value AS DOUBLE) FROM evaluation, place
+       WHERE key = concat('gpu.', device_number(device), '.application_sm_clock_mhz')),
+      (SELECT try_cast(value AS DOUBLE) FROM evaluation, place
+       WHERE key = concat('gpu.', device_number(device), '.max_sm_clock_mhz')),
+      (SELECT max(gpu_sm_clock_mhz) FROM block)) AS max_mhz,
     pct(count(*) FILTER (gpu_throttle_reasons <> ''), count(*)) AS held_pct,
     string_agg(DISTINCT gpu_throttle_reasons, ', ') FILTER (gpu_throttle_reasons <> '') AS reasons
   FROM block WHERE run_id = (SELECT run_id FROM model) AND gpu_throttle_reasons IS NOT NULL),
-inference AS (
-  SELECT sum(duration_ns) FILTER (level = 2) AS model_ns, sum(duration_ns) FILTER (level = 3) AS layers_ns FROM span
-  WHERE run_id = chosen_run(3, (SELECT batch FROM wanted)) AND level IN (2, 3) AND depth = 0 AND iteration >= 0
-    AND iteration < chosen_end(3, (SELECT batch FROM wanted)) GROUP BY iteration),
 between AS (
-  SELECT trimmed_mean(list_sort(list(model_ns))) - trimmed_mean(list_sort(list(layers_ns))) AS ns
-  FROM inference WHERE layers_ns IS NOT NULL HAVING count(*) > 0 AND NOT EXISTS (FROM fact)
-    AND NOT (SELECT is_gpu FROM place)),
+  SELECT latency_ns - (SELECT sum(self_ns) FROM layer) AS ns
+  FROM run_latency, place, usable
+  WHERE run_latency.run_id = place.run_id AND usable.layers_hold AND NOT is_gpu AND NOT EXISTS (FROM fact)),
 on_host AS (
   SELECT count(*) FILTER (cost_ns > 2 * kernel_ns) AS layers, count(*) AS all_layers,
     sum(cost_ns - kernel_ns) FILTER (cost_ns > 2 * kernel_ns) AS ns
@@ -129,6 +142,8 @@ on_host AS (
 doubt AS (
   SELECT concat(count(*), ' of ', (SELECT count(*) FROM run), ' runs did not end well') AS what FROM run
   WHERE status <> 'ok' HAVING count(*) > 0
+  UNION ALL
+  SELECT doubt FROM level_doubt WHERE batch = (SELECT batch FROM wanted)
   UNION ALL
   SELECT concat(sum(count), ' records were lost') FROM loss HAVING sum(count) > 0
   UNION ALL
@@ -146,7 +161,7 @@ line AS (
   SELECT 0 AS section, concat('The measurement is in doubt: ', string_agg(what, '; ' ORDER BY what)) AS finding,
     '' AS level, NULL::DOUBLE AS gain_ns, 'See which run it concerns, and measure again.' AS advice,
     'audit' AS evidence, NULL AS layer
-  FROM doubt HAVING count(*) > 0
+  FROM (SELECT DISTINCT what FROM doubt) HAVING count(*) > 0
   UNION ALL
   SELECT 1, concat('The GPU has no kernel for ', time_text(idle_ns), ' of ', time_text(latency_ns), '; for up to ',
       time_text(least(duration_ns, idle_ns)), ' of that ', CASE cause
@@ -162,14 +177,14 @@ line AS (
       WHEN 'allocation' THEN 'Reuse memory: allocate before the inference.'
       ELSE 'Fuse small kernels; run what does not depend on one another on several streams.' END,
     CASE cause WHEN 'copies' THEN 'copy_overlap' WHEN 'launch' THEN 'launch_delay' ELSE 'gpu_idle' END, NULL
-  FROM cause, idle, model WHERE cause NOT IN ('busy', 'profiler')
+  FROM cause, idle, model, usable WHERE cause NOT IN ('busy', 'profiler') AND usable.timeline_holds
   UNION ALL
   SELECT 1, concat(layers, CASE layers WHEN 1 THEN ' layer multiplies' ELSE ' layers multiply' END,
       ' matrices without the tensor cores, for ', time_text(ns), '.'), 'kernel', gain_ns,
     CASE precision WHEN 'fp32' THEN 'Allow TF32, or use fp16 or bf16, where their accuracy is enough.'
       ELSE 'See which shapes and layouts its kernels need for tensor cores (multiples of 8).' END,
     'tensor_core_use', NULL
-  FROM missed WHERE layers > 0
+  FROM missed, usable WHERE missed.layers > 0 AND usable.kernels_hold
   UNION ALL
   SELECT 1, printf('%s takes %.1f %% of the layers'' time (%d %s) and runs at %.3g %% of what the ceilings allow.',
       type, pct(ns, (SELECT sum(ns) FROM part)), layers, CASE layers WHEN 1 THEN 'layer' ELSE 'layers' END,
@@ -186,7 +201,8 @@ line AS (
       most, ') take', CASE layers WHEN 1 THEN 's ' ELSE ' ' END, time_text(ns), ' to read and write memory.'), 'layer',
     ns, 'Let a compiler fuse them into the layers before them; fold batch normalisation into the weights.',
     'latency_by_layer_type', NULL
-  FROM elementwise WHERE layers > 0
+  FROM elementwise, place, usable
+  WHERE elementwise.layers > 0 AND CASE WHEN is_gpu THEN usable.kernels_hold ELSE usable.layers_hold END
   UNION ALL
   SELECT 1, printf('Memory bounds %.0f %% of the layers'' time, in 32-bit data.', pct(ns, all_ns)), 'layer', 0.5 * ns,
     'Halve the bytes: fp16 or bf16, or 8 bits; fuse layers, so that data stay in the caches.', evidence, NULL
@@ -199,7 +215,7 @@ line AS (
     CASE WHEN waves < 1 THEN 'Give the device more at once: more inputs, or kernels on several streams.'
          WHEN limiter IN ('registers', 'shared_memory') THEN 'Smaller tiles, or a library that chooses them by shape.'
          ELSE 'Larger blocks, or more inputs at once.' END, 'occupancy', NULL
-  FROM empty_kernel
+  FROM empty_kernel, usable WHERE usable.kernels_hold
   UNION ALL
   SELECT 1, printf('At batch %d an input takes %s instead of %s: %.2f times the throughput.', batch,
       time_text(input_ns), time_text(now_ns), now_ns / input_ns), 'model', latency_ns * (1 - input_ns / now_ns),
@@ -209,7 +225,7 @@ line AS (
   UNION ALL
   SELECT 1, printf('One inference in a hundred takes %.2f times the median or longer.',
       quantile_of(sorted, 0.99) / quantile_of(sorted, 0.5)), 'model',
-    greatest(0, list_avg(sorted) - quantile_of(sorted, 0.5)),
+    greatest(0, list_avg(sorted) - latency_ns),
     'Look for other load on the machine, changing clocks, memory that is allocated anew.', 'model_information', NULL
   FROM model WHERE n >= 20 AND quantile_of(sorted, 0.99) > 1.2 * quantile_of(sorted, 0.5)
   UNION ALL
@@ -225,7 +241,7 @@ line AS (
   SELECT 1, concat(layers, ' of ', all_layers, ' layers take the host more than twice as long as their kernels take.'),
     'layer', least(ns, idle_ns), 'A CUDA graph or a compiled model leaves out the host; fuse the smallest layers.',
     'gpu_by_layer', NULL
-  FROM on_host, idle WHERE layers > 0
+  FROM on_host, idle, usable WHERE on_host.layers > 0 AND usable.layers_hold
   UNION ALL
   SELECT 2, concat('Some rules could not be asked: ', string_agg(why, '; ' ORDER BY why), '.'), '', NULL,
     'Measure what is missing, where this machine can.', 'audit', NULL

@@ -3,13 +3,12 @@
 -- @title Where the time goes, by level
 -- @question What is the model's latency made of, from its types of layers down to its kernels?
 -- A tree: the model is divided into types of layers, a type into its layers, a layer into its kernels; what is below a
--- row adds up to it. What no part has is in a row of its own: `between layers`, or on a GPU `no kernel runs`, divided
--- by what the device waited for (gpu_idle). latency_ns is what was measured, in the run at the row's own level. The
--- model is slower while deeper levels are recorded, so these do not add up to its latency by themselves: share_pct is
--- the layer's share of the inference that it was recorded in, which takes recording to slow everything alike. On a GPU
--- a layer's own time is that of launching it, and its parts are its kernels, whose durations recording leaves alone:
--- share_pct is theirs of the model's latency. Trimmed means do not add up to the sum's, and kernels may overlap: parts
--- share what they take together, which is their sum's trimmed mean, or the time in which any kernel runs.
+-- row adds up to it, exactly. What no part has is in a row of its own: `between layers`, or on a GPU `no kernel runs`,
+-- divided by what the device waited for (gpu_idle); what parts take at the same time is taken off in `layers overlap`;
+-- what recording the layers added to the inference in `slower when recorded`. share_pct is the layer's share of the
+-- inference that it was recorded in, which takes recording to slow everything alike. On a GPU a layer's own time is
+-- that of launching it, and its parts are its kernels, whose durations recording leaves alone: share_pct is theirs of
+-- the model's latency. Parts that overlap share what they take together.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=level,parent,name,latency_ns,share_pct,detail bar=share_pct top=40 group=level
@@ -17,31 +16,23 @@
 -- @column level text model, layer type, layer, kernel, or idle: what the device waited for.
 -- @column parent text The row that this one is a part of; empty: the model.
 -- @column name text What the row is about; a layer without nested ones.
--- @column latency_ns ns Its latency in one inference, in the run at its own level; empty: not measured.
+-- @column latency_ns ns Its time in one inference, in the run at its own level; empty: not measured.
 -- @column share_pct pct Its share of the model.
 -- @column share_ns ns That share of the model's latency.
 -- @column is_rest bool It is no part of its own, but what the others leave.
 -- @column detail text How many it puts together, where its time comes from, what was not measured.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
-  SELECT batch, coalesce((SELECT value FROM evaluation WHERE key = 'model'), 'model') AS name, len(sorted) AS n,
-    trimmed_mean(sorted) AS latency_ns
+  SELECT batch, coalesce((SELECT value FROM evaluation WHERE key = 'model'), 'model') AS name, inferences AS n,
+    recorded_level, latency_ns
   FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
 layer AS MATERIALIZED (FROM layers((SELECT batch FROM wanted))),
 kernel AS MATERIALIZED (
   SELECT coalesce(layer, 'no layer') AS layer, kernel_label(name) AS name, sum(latency_ns) AS latency_ns,
     sum(per_inference) AS number
   FROM kernels([(SELECT batch FROM wanted)]) GROUP BY ALL),
--- The inference in the run that the layers come from, and its outermost layers together, as model_summary has them.
-inference AS (
-  SELECT sum(duration_ns) FILTER (level = 2) AS model_ns, sum(duration_ns) FILTER (level = 3) AS layers_ns
-  FROM span
-  WHERE run_id = (SELECT any_value(run_id) FROM layer) AND level IN (2, 3) AND depth = 0 AND iteration >= 0
-    AND iteration < (SELECT end_iteration FROM layer_run WHERE batch = (SELECT batch FROM wanted))
-  GROUP BY iteration),
-recorded AS (
-  SELECT trimmed_mean(list_sort(list(model_ns))) AS recorded_ns, trimmed_mean(list_sort(list(layers_ns))) AS layers_ns
-  FROM inference WHERE layers_ns IS NOT NULL),
+-- The latency in the run that the layers come from.
+recorded AS (SELECT latency_ns AS recorded_ns FROM run_latency WHERE run_id = (SELECT any_value(run_id) FROM layer)),
 part AS MATERIALIZED (
   SELECT coalesce(l.type, k.layer) AS type, k.layer, sum(k.latency_ns) AS latency_ns, true AS is_device
   FROM kernel k LEFT JOIN (SELECT name, any_value(type) AS type FROM layer GROUP BY name) l ON l.name = k.layer
@@ -50,19 +41,21 @@ part AS MATERIALIZED (
   SELECT coalesce(type, 'unknown'), name, sum(self_ns), false FROM layer
   WHERE NOT EXISTS (FROM kernel) GROUP BY ALL),
 cause AS MATERIALIZED (FROM device_causes((SELECT batch FROM wanted), 200) WHERE EXISTS (FROM kernel)),
--- covered_ns: what the parts take together.
+-- covered_ns: what the parts take together; less than their sum if they overlap.
 whole AS MATERIALIZED (
-  SELECT m.*, is_device, parts_ns, CASE WHEN is_device THEN latency_ns ELSE recorded_ns END AS of_ns,
-    CASE WHEN is_device THEN least(parts_ns, busy_ns) ELSE least(layers_ns, recorded_ns) END AS covered_ns,
+  SELECT m.*, recorded_ns, is_device, parts_ns, CASE WHEN is_device THEN latency_ns ELSE recorded_ns END AS of_ns,
+    CASE WHEN is_device THEN least(parts_ns, busy_ns) ELSE least(parts_ns, recorded_ns) END AS covered_ns,
     covered_ns < 0.999 * parts_ns AS is_overlapped, covered_ns / parts_ns / greatest(covered_ns, of_ns) AS per_ns,
     1 - covered_ns / greatest(covered_ns, of_ns) AS rest
-  FROM model m, recorded, (SELECT any_value(is_device) AS is_device, sum(latency_ns) AS parts_ns FROM part),
+  FROM model m LEFT JOIN recorded ON true,
+    (SELECT any_value(is_device) AS is_device, sum(latency_ns) AS parts_ns FROM part),
     (SELECT max(duration_ns) AS busy_ns FROM cause WHERE cause = 'busy')),
 idle AS (
   SELECT cause, duration_ns, duration_ns / sum(duration_ns) OVER () AS share FROM cause WHERE cause <> 'busy'),
 line AS (
   SELECT 1 AS line, 'model' AS level, NULL AS parent, name, latency_ns, 1 AS share, false AS is_rest,
-    concat(n, ' inferences of the run that recorded the model alone') AS detail
+    concat(n, ' inferences of the run that recorded the ', CASE recorded_level WHEN 2 THEN 'model alone'
+           ELSE concat('levels model to ', level_name(recorded_level)) END) AS detail
   FROM whole
   UNION ALL
   SELECT 2, 'layer type', any_value(w.name), type, sum(p.latency_ns), sum(p.latency_ns) * any_value(per_ns), false,
@@ -77,6 +70,14 @@ line AS (
                      pct(of_ns - latency_ns, latency_ns)) END
   FROM whole WHERE rest > 0
   UNION ALL
+  SELECT 2.5, 'layer type', name, CASE WHEN is_device THEN 'kernels overlap' ELSE 'layers overlap' END,
+    covered_ns - parts_ns, NULL, true, 'what they take at the same time, once'
+  FROM whole WHERE covered_ns < parts_ns
+  UNION ALL
+  SELECT 2.6, 'layer type', name, 'slower when recorded', latency_ns - of_ns, NULL, true,
+    'what recording the layers added to an inference; it is not in the model''s latency'
+  FROM whole WHERE of_ns <> latency_ns
+  UNION ALL
   SELECT 2, 'layer type', name, 'layers', NULL, NULL, false, concat('not measured: ', why_no_level('layer'))
   FROM whole WHERE parts_ns IS NULL
   UNION ALL
@@ -88,8 +89,8 @@ line AS (
     printf('%.3g in an inference', number)
   FROM kernel k, whole
   UNION ALL
-  SELECT 5, 'idle', 'no kernel runs', cause, duration_ns, share * rest, false,
-    'measured while the kernels were recorded; its share is that of the idle time there'
+  SELECT 5, 'idle', 'no kernel runs', cause, share * (of_ns - covered_ns), share * rest, false,
+    concat('its share of the idle time while the kernels were recorded, there ', time_text(duration_ns))
   FROM idle, whole WHERE rest > 0)
 SELECT (SELECT batch FROM wanted) AS batch, level, parent, line.name, line.latency_ns, 100 * share AS share_pct,
   share * whole.latency_ns AS share_ns, is_rest, detail

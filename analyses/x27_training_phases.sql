@@ -2,61 +2,26 @@
 -- @name training_phases
 -- @title Phases of a training
 -- @question Where does a training step spend its time: data, forward, backward, optimiser, or waiting for others?
--- A step ends with the optimiser's. Times on the host come from the run that recorded least, and are what the program
--- waited for each phase; a device that is still busy makes a later phase wait. Times on the device come from the
--- kernel run: while it ran kernels of the phase, whatever phase the host was in. Communication is NCCL's kernels; it
--- is exposed while no other kernel runs on that device. `other` is what the step did in no phase.
+-- A step ends with the optimiser's. Times on the host are means over the typical steady steps (steps) of the run that
+-- recorded least, and are what the program waited for each phase; they add up to the step, with what was in no phase; a
+-- device that is still busy makes a later phase wait. Times on the device come from the kernel run: while it ran
+-- kernels of the phase, whatever phase the host was in. Communication is NCCL's kernels; it is exposed while no other
+-- kernel runs on that device. `other` is what the step did in no phase.
 -- @needs training
 -- @view table columns=phase,steps,calls_per_step,time_ns,share_pct,gpu_ns,communication_ns,exposed_ns
 -- @view table bar=share_pct
 -- @column phase text data, forward, backward, optimizer, other, or step: all of them.
--- @column steps count Steps that were measured, of all processes together.
+-- @column steps count Typical steps, of all processes together.
 -- @column calls_per_step number How often the phase begins in a step.
--- @column time_ns ns Time of the host in one step: trimmed mean over the steps.
+-- @column time_ns ns Time of the host in one step.
 -- @column share_pct pct Share of that in the step.
 -- @column gpu_ns ns Time of one step during which the device ran kernels of the phase, communication left out: mean.
 -- @column communication_ns ns Time of one step during which it communicated: mean.
 -- @column exposed_ns ns Part of communication_ns during which the device ran nothing else.
 WITH phase_of AS (
   SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
-stage AS MATERIALIZED (
-  SELECT s.run_id, r.level AS run_level, s.process, s.parent_id, s.start_ns, s.start_ns + s.duration_ns AS end_ns,
-    CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
-  FROM span s JOIN measured_run r USING (run_id) LEFT JOIN phase_of p USING (run_id, site_id)
-  WHERE NOT s.is_open AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase'))
-    AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),
-first AS (SELECT run_id, process, min(start_ns) AS start_ns FROM stage GROUP BY ALL),
--- Steps as they were told, whatever was recorded in them: where sets of levels take turns, the step before one may be
--- another run's.
-told AS (
-  SELECT s.process, s.start_ns, s.start_ns + s.duration_ns AS end_ns
-  FROM span s JOIN site_attribute a ON a.run_id = s.run_id AND a.site_id = s.site_id
-  WHERE s.level = 1 AND s.type = 'step' AND a.key = 'step_of' AND a.value = 'optimizer'),
-step AS MATERIALIZED (
-  SELECT s.run_id, s.run_level, s.process, row_number() OVER steps AS step, s.end_ns,
-    coalesce(CASE WHEN t.end_ns >= s.end_ns THEN t.start_ns END, lag(s.end_ns) OVER steps, first.start_ns) AS start_ns
-  FROM stage s JOIN first USING (run_id, process)
-    ASOF LEFT JOIN told t ON s.process = t.process AND s.end_ns >= t.start_ns
-  WHERE s.phase = 'optimizer'
-  WINDOW steps AS (PARTITION BY s.run_id, s.process ORDER BY s.end_ns)),
-host_run AS (SELECT min_by(run_id, run_level) AS run_id FROM step),
-host_step AS MATERIALIZED (SELECT * FROM step WHERE run_id = (SELECT run_id FROM host_run)),
-named AS (SELECT unnest(['data', 'forward', 'backward', 'optimizer']) AS phase),
-spent AS (
-  SELECT t.process, t.step, n.phase, count(s.phase) AS calls, coalesce(sum(s.end_ns - s.start_ns), 0) AS time_ns
-  FROM host_step t CROSS JOIN named n LEFT JOIN stage s
-    ON s.run_id = t.run_id AND s.process = t.process AND s.phase = n.phase
-    AND s.start_ns >= t.start_ns AND s.start_ns < t.end_ns
-  GROUP BY ALL),
-host AS (
-  FROM spent UNION ALL BY NAME
-  SELECT process, step, 'step' AS phase, 1 AS calls, end_ns - start_ns AS time_ns FROM host_step
-  UNION ALL BY NAME
-  SELECT t.process, t.step, 'other' AS phase, 1 AS calls, any_value(t.end_ns - t.start_ns) - sum(s.time_ns) AS time_ns
-  FROM host_step t JOIN spent s USING (process, step) GROUP BY ALL),
-host_phase AS (
-  SELECT phase, count(*) AS steps, avg(calls) AS calls_per_step, trimmed_mean(list_sort(list(time_ns))) AS time_ns
-  FROM host GROUP BY phase),
+host_phase AS MATERIALIZED (FROM training_host_phases()),
+device_step AS (SELECT * FROM program_steps() WHERE run_id = chosen_run(6, NULL) AND kind IN ('optimizer', 'mark')),
 -- What the device did since the first step began, in the run that recorded it.
 kernel AS MATERIALIZED (
   SELECT k.process, k.device, k.start_ns, k.start_ns + k.duration_ns AS end_ns,
@@ -65,7 +30,7 @@ kernel AS MATERIALIZED (
   FROM span k LEFT JOIN span l ON l.run_id = k.run_id AND l.span_id = k.layer_id
     LEFT JOIN phase_of p ON p.run_id = l.run_id AND p.site_id = l.site_id
   WHERE k.run_id = chosen_run(6, NULL) AND k.level = 6 AND is_kernel(k.type) AND NOT k.is_open
-    AND k.start_ns >= (SELECT min(start_ns) FROM step WHERE run_id = chosen_run(6, NULL))),
+    AND k.start_ns >= (SELECT min(start_ns) FROM device_step)),
 -- Each kernel in its phase, in the step, and (but for communication) among what hides communication.
 member AS (
   SELECT *, is_communication AS communicates FROM kernel
@@ -87,7 +52,7 @@ hidden AS (
   FROM island c JOIN island i ON i.process IS NOT DISTINCT FROM c.process AND i.device = c.device AND i.phase = ''
     AND i.start_ns < c.end_ns AND i.end_ns > c.start_ns
   WHERE c.communicates GROUP BY c.phase),
-device_steps AS (SELECT nullif(count(*), 0) AS steps FROM step WHERE run_id = chosen_run(6, NULL)),
+device_steps AS (SELECT nullif(count(*), 0) AS steps FROM device_step),
 device_phase AS (
   SELECT phase, sum(end_ns - start_ns) FILTER (NOT communicates) AS gpu_ns,
     sum(end_ns - start_ns) FILTER (communicates) AS communication_ns

@@ -11,7 +11,8 @@
 -- @needs layer, layer_energy
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view bar x=index y=energy_j
--- @view table caption=batch,layers_j,repeated_j,inference_j columns=index,layer,energy_j,uncertainty_pct,share_pct
+-- @view table caption=batch,layers_j,repeated_j,inference_j
+-- @view table columns=index,layer,energy_j,uncertainty_pct,uncertainty_note,share_pct
 -- @view table by=energy_j top=20 bar=share_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
@@ -19,6 +20,7 @@
 -- @column type text Its operator.
 -- @column energy_j number Joules in one inference.
 -- @column uncertainty_pct pct Half the width of its 95 % interval, of energy_j; empty: fewer than three samples.
+-- @column uncertainty_note text How the interval was found, or why there is none.
 -- @column share_pct pct Of layers_j.
 -- @column mean_w number Power while it was repeated, in watts.
 -- @column alone_ns ns How long one execution took, repeated.
@@ -37,7 +39,8 @@ sample AS (
     AND d.energy_j IS NOT NULL AND d.device = coalesce(r.device, d.device)),
 power AS (
   SELECT span_id, count(*) AS samples, 1e9 * sum(energy_j) / sum(duration_ns) AS mean_w,
-    CASE WHEN count(*) >= 3 THEN sqrt(pow(1.96 * stddev_samp(1e9 * energy_j / duration_ns) / sqrt(count(*)), 2)
+    CASE WHEN count(*) >= 3 THEN sqrt(
+      pow(student_t(count(*) - 1) * stddev_samp(1e9 * energy_j / duration_ns) / sqrt(count(*)), 2)
       + 2 * pow((max(duration_ns) - min(duration_ns)) / 2 / sum(duration_ns)
                 * 1e9 * sum(energy_j) / sum(duration_ns), 2)) END AS uncertainty_w
   FROM sample GROUP BY span_id),
@@ -62,7 +65,8 @@ whole AS (
   WHERE d.start_ns >= t.start_ns AND d.start_ns + d.duration_ns <= t.end_ns AND d.energy_j IS NOT NULL
     AND d.device = coalesce(device_number(chosen.device), d.device))
 SELECT batch, ordinal AS index, name AS layer, type, energy_j, uncertainty_pct,
-  pct(energy_j, sum(energy_j) OVER ()) AS share_pct, mean_w, alone_ns, replays, samples,
+  uncertainty_note(samples) AS uncertainty_note, pct(energy_j, sum(energy_j) OVER ()) AS share_pct, mean_w,
+  alone_ns, replays, samples,
   sum(energy_j) OVER () AS layers_j, (SELECT energy_j FROM repeated WHERE is_all) AS repeated_j,
   (SELECT inference_j FROM whole) AS inference_j
 FROM layer

@@ -3,20 +3,21 @@
 -- @title Where the time goes, by name
 -- @question Which spans of each level took the most time, whatever the program did?
 -- Every span that ended counts, warm-up and what is in no model too, so this answers for programs in which nothing
--- repeats, as well. Each level is told from the run that recorded the least below it, as deeper levels slow it. Own
--- time leaves out what the spans inside took; on a device, where nothing nests, it is all of it. The share is of the
--- own time of all spans of the level, those that are not shown too. Layers that share a name but for their shapes
--- ("conv", "conv#2") are one here.
+-- repeats, as well; warmup_pct says how much of it was warm-up. Each level is told from the run that recorded the least
+-- below it, as deeper levels slow it. Own time leaves out what the spans inside took; on a device, where nothing nests,
+-- it is all of it. The share is of the own time of all spans of the level, those that are not shown too. Layers that
+-- share a name but for their shapes ("conv", "conv#2") are one here.
 -- @param batch integer - The batch size; by default the smallest that was recorded.
 -- @param level text - One level alone, such as kernel.
 -- @param top integer 10 How many names of each level, those with the most own time.
--- @view table columns=level,type,name,calls,own_ns,share_pct,total_ns,median_ns,max_ns top=100
+-- @view table columns=level,type,name,calls,own_ns,share_pct,warmup_pct,total_ns,median_ns,max_ns top=100
 -- @column level text The level.
 -- @column type text The type of the spans.
 -- @column name text Their name.
 -- @column calls count How many.
 -- @column own_ns ns Their own time.
 -- @column share_pct pct Its share of the own time of the level.
+-- @column warmup_pct pct Part of own_ns that was spent in warm-up.
 -- @column total_ns ns Their time, with what ran inside them.
 -- @column median_ns ns Median of one.
 -- @column max_ns ns The longest.
@@ -32,7 +33,9 @@ chosen AS (
   QUALIFY row_number() OVER (PARTITION BY t.level ORDER BY r.deepest, r.run_id) = 1)
 SELECT level_name(level) AS level, type, plain_name AS name, count(*) AS calls,
   sum(CASE WHEN device IS NULL THEN self_ns ELSE duration_ns END) AS own_ns,
-  pct(own_ns, sum(own_ns) OVER (PARTITION BY span.level)) AS share_pct, sum(duration_ns) AS total_ns,
+  pct(own_ns, sum(own_ns) OVER (PARTITION BY span.level)) AS share_pct,
+  pct(coalesce(sum(CASE WHEN device IS NULL THEN self_ns ELSE duration_ns END) FILTER (iteration < 0), 0), own_ns)
+    AS warmup_pct, sum(duration_ns) AS total_ns,
   median(duration_ns) AS median_ns, max(duration_ns) AS max_ns
 FROM (
     SELECT *, CASE WHEN level = 3 THEN regexp_replace(name, '#[0-9]+$', '') ELSE name END AS plain_name FROM span) span

@@ -38,6 +38,23 @@ void set_number(uint32_t site, const char* key, int64_t value) {
   if (value >= 0) xsp_site_counter(site, key, static_cast<double>(value));
 }
 
+void set_tensors(uint32_t site, const Tensors& tensors) {
+  set_text(site, "input_shapes", json_shapes_of(tensors.inputs));
+  set_text(site, "output_shapes", json_shapes_of(tensors.outputs));
+  set_text(site, "input_dtypes", json_dtypes(tensors.inputs));
+  set_text(site, "output_dtypes", json_dtypes(tensors.outputs));
+  if (tensors.padded_inputs != tensors.inputs) {
+    set_text(site, "padded_input_shapes", json_shapes_of(tensors.padded_inputs));
+  }
+  if (tensors.padded_outputs != tensors.outputs) {
+    set_text(site, "padded_output_shapes", json_shapes_of(tensors.padded_outputs));
+  }
+  if (!tensors.is_known) set_text(site, "padding", "not known");
+  set_number(site, "parameter_bytes", tensors.parameter_bytes);
+  set_number(site, "activation_bytes", tensors.activation_bytes);
+  set_number(site, "output_bytes", tensors.output_bytes);
+}
+
 // The layers of the model that nothing is executed for, and why.
 void set_fates(const models::Provenance& provenance, uint32_t model_site) {
   if (model_site == 0) return;
@@ -110,32 +127,39 @@ void Layers::read(const std::string& model, const std::string& optimized, uint32
   node_count_ = graph->nodes.size();
   const models::Provenance provenance = models::trace_provenance(*own, *graph);
   set_fates(provenance, model_site);
-  add(*graph, &provenance, {});
+  add(*graph, &*own, &provenance, {});
 }
 
-void Layers::add(const models::Graph& graph, const models::Provenance* provenance,
-                 Weights weights) {
+void Layers::add(const models::Graph& graph, const models::Graph* model,
+                 const models::Provenance* provenance, Weights weights) {
   for (const models::Tensor& tensor : graph.initializers) weights[tensor.name] = &tensor;
+  const models::Blocks blocks(graph, model, provenance);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const models::Node& node = graph.nodes[i];
     GraphNode known;
     if (provenance != nullptr) known.sources = provenance->names(i);
-    for (const std::string& name : node.inputs) {
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      const std::string& name = node.inputs[k];
       if (name.empty()) continue;
       GraphNode::Input input;
+      input.channels = blocks.channels(name);
       const auto weight = weights.find(name);
       if (weight != weights.end()) {
         const models::Tensor& tensor = *weight->second;
         input.is_weight = true;
         input.value = {dtype_name(static_cast<uint32_t>(tensor.dtype)), tensor.dimensions};
         input.bytes = static_cast<int64_t>(tensor.bytes);
+        input.own_shape = blocks.weight_shape(node, k, tensor.dimensions);
       }
       known.inputs.push_back(std::move(input));
+    }
+    for (const std::string& name : node.outputs) {
+      if (!name.empty()) known.outputs.push_back(blocks.channels(name));
     }
     graph_[node.name.empty() ? node.op_type : node.name].push_back(std::move(known));
     // The bodies of branches and loops see the weights around them.
     for (const models::Attribute& attribute : node.attributes) {
-      for (const models::Graph& body : attribute.graph) add(body, nullptr, weights);
+      for (const models::Graph& body : attribute.graph) add(body, nullptr, nullptr, weights);
     }
   }
 }
@@ -172,24 +196,13 @@ uint32_t Layers::site(const NodeEvent& event) {
       xsp_intern_site(XSP_LEVEL_LAYER, name.c_str(), std::string(event.op_type).c_str());
   known->second = site;
   if (site == 0) return 0;
-  std::vector<Value> inputs = parse_values(event.input_shapes);
-  const std::vector<Value> outputs = parse_values(event.output_shapes);
-  int64_t parameter_bytes = event.parameter_bytes;
   const GraphNode* node = graph_node(event);
-  if (node != nullptr) {
-    inputs = complete_inputs(inputs, *node);
-    parameter_bytes = 0;
-    for (const GraphNode::Input& input : node->inputs) parameter_bytes += input.bytes;
-    if (node->sources) set_text(site, "source_layers", json_strings(*node->sources));
+  if (node != nullptr && node->sources) {
+    set_text(site, "source_layers", json_strings(*node->sources));
   }
-  set_text(site, "input_shapes", json_shapes_of(inputs));
-  set_text(site, "output_shapes", json_shapes_of(outputs));
-  set_text(site, "input_dtypes", json_dtypes(inputs));
-  set_text(site, "output_dtypes", json_dtypes(outputs));
+  const Tensors tensors = tensors_of(event, node);
+  set_tensors(site, tensors);
   set_text(site, "provider", std::string(event.provider));
-  set_number(site, "parameter_bytes", parameter_bytes);
-  set_number(site, "activation_bytes", event.activation_bytes);
-  set_number(site, "output_bytes", event.output_bytes);
   // What the first execution took from the allocator; later ones reuse one planned block. Runtimes
   // that do not tell are taken to allocate every output.
   set_number(site, "allocated_bytes",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "adapters/onnxruntime/profile.h"
+#include "models/onnx/blocks.h"
 #include "models/onnx/provenance.h"
 
 namespace xsp::ort {
@@ -25,14 +26,19 @@ struct Value {
 std::vector<Value> parse_values(std::string_view json);
 
 // A node of the graph that runs, as far as a profile lacks it: its weights, which the runtime
-// forgets where it has packed them in another form.
+// forgets where it has packed them in another form, and what the model says of tensors that the
+// runtime pads.
 struct GraphNode {
   struct Input {
     bool is_weight = false;
     Value value;        // of a weight
     int64_t bytes = 0;  // of a weight
+    // The model's shape of a weight, none: not known.
+    std::optional<std::vector<int64_t>> own_shape = std::nullopt;
+    std::optional<int64_t> channels = std::nullopt;  // as models::Blocks has them
   };
   std::vector<Input> inputs;
+  std::vector<std::optional<int64_t>> outputs = {};  // their channels, likewise
   // The model's own layers that it stands for; none: the runtime added it. Not known of the nodes
   // in bodies of branches and loops.
   std::optional<std::vector<std::string>> sources;
@@ -40,6 +46,20 @@ struct GraphNode {
 
 // All inputs of a node: those of the profile, and the weights that it left out.
 std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const GraphNode& node);
+
+// What a node reads and writes, in the shapes of the model, and in those of the runtime.
+struct Tensors {
+  std::vector<Value> inputs;
+  std::vector<Value> outputs;
+  std::vector<Value> padded_inputs;
+  std::vector<Value> padded_outputs;
+  bool is_known = true;          // false: some shapes may be those of padded tensors
+  int64_t parameter_bytes = -1;  // -1: not said, here and below
+  int64_t activation_bytes = -1;
+  int64_t output_bytes = -1;
+};
+// `node` may be null: not known.
+Tensors tensors_of(const NodeEvent& event, const GraphNode* node);
 
 class Layers {
  public:
@@ -55,7 +75,9 @@ class Layers {
 
  private:
   using Weights = std::unordered_map<std::string_view, const models::Tensor*>;
-  void add(const models::Graph& graph, const models::Provenance* provenance, Weights weights);
+  // `model` and `provenance` are null for the bodies of branches and loops.
+  void add(const models::Graph& graph, const models::Graph* model,
+           const models::Provenance* provenance, Weights weights);
   const GraphNode* graph_node(const NodeEvent& event);
 
   size_t node_count_ = 0;

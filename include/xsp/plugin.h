@@ -185,6 +185,11 @@ typedef struct xsp_adapter {
  * source_layers is a JSON list of the names of the model's own layers that the executed layer
  * stands for; []: the framework added it; absent: not known.
  *
+ * Shapes, output_bytes, activation_bytes and parameter_bytes are the model's. Where a framework
+ * pads tensors to suit the processor, the attributes padded_input_shapes and padded_output_shapes
+ * have all shapes as they are in memory, where these differ; padding = "not known": the shapes may
+ * be padded ones, as the model's are not known.
+ *
  * Keys of the model's site, xsp_open_options.model_site:
  *
  *   attributes  folded_layers        JSON list of the model's own layers that the framework

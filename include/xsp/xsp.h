@@ -12,6 +12,28 @@
  *     xsp_end(&span);
  *     xsp_stop();
  *
+ * A model of your own. A span at level model around each inference, and in it spans at level layer,
+ * are all that the analyses of models and layers need:
+ *
+ *     static xsp_site model = XSP_SITE(XSP_LEVEL_MODEL, "net");
+ *     static xsp_site conv = {"conv1", "Conv", XSP_LEVEL_LAYER, 0};
+ *     for (;;) {
+ *       xsp_span inference = xsp_begin(&model);
+ *       xsp_span_batch(&inference, 8);         // it has 8 inputs; may be left out
+ *       xsp_span layer = xsp_begin(&conv);
+ *       ...
+ *       xsp_end(&layer);
+ *       xsp_end(&inference);
+ *     }
+ *
+ *  - Every outermost span at level model is an inference. xsp counts them itself, in the order of
+ *    their starts, over all threads of the process; the first ones are warm-up, which is detected.
+ *  - How many inputs an inference has is not known unless xsp_span_batch says it of all of them.
+ *  - `xsp run -- PROGRAM` records the program, lets sets of levels take turns from inference to
+ *    inference, so that each level is measured where no deeper one slows it, and writes the .xsp
+ *    file; xsp_start and xsp_stop then do nothing, and succeed. A program that is run alone records
+ *    by xsp_start, all levels at once, and `xsp import FILE.xtrace -o FILE.xsp` makes the file.
+ *
  * Conventions
  *  - Structs that cross the library's edge begin with struct_size, set by the caller; fields are
  *    only ever appended.
@@ -79,11 +101,15 @@ typedef struct xsp_options {
 
 /* Start recording to a file, which is made or replaced; NULL for the defaults. 0, or an errno value
  * (EALREADY when recording). A file that another process is recording to is left alone, and
- * NAME.<pid>.xtrace used instead. */
+ * NAME.<pid>.xtrace used instead. Under `xsp run` the process is recorded already, to the file of
+ * that run: nothing is done, and 0 returned. */
 XSP_API int xsp_start(const xsp_options* options);
 /* Drain, say that the file is complete, and close it. Spans still open are written as open. 0, also
- * when nothing is being recorded, or an errno value, the first that writing the file met. */
+ * when nothing is being recorded, or an errno value, the first that writing the file met. Under
+ * `xsp run` the recording goes on to the process's end. */
 XSP_API int xsp_stop(void);
+/* 1 if `xsp run` records this process, else 0. */
+XSP_API int xsp_is_watched(void);
 /* Drain what has been emitted so far into the file; returns when it is written. */
 XSP_API void xsp_flush(void);
 /* As xsp_flush, where the calling thread may itself be what holds the library's lock, as in a
@@ -101,7 +127,8 @@ static inline int xsp_is_recorded(uint32_t level) {
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
 /* One step of the program's main loop (an iteration of a training, an inference) has ended,
- * and the next begins: call it once in every iteration, at its end. Steps are spans of the level
+ * and the next begins: call it once in every iteration, at its end. A program that opens a span at
+ * level model around each inference need not: these are its steps. Steps are spans of the level
  * application, type "step", attribute "step": their number from 0. They are recorded whatever the
  * levels are, and it is between two of them that `xsp run` switches what is recorded. */
 XSP_API void xsp_step(void);
@@ -166,6 +193,10 @@ static inline void xsp_end(xsp_span* span) {
 XSP_API void xsp_span_int(xsp_span* span, uint32_t key, int64_t value);
 XSP_API void xsp_span_double(xsp_span* span, uint32_t key, double value);
 XSP_API void xsp_span_text(xsp_span* span, uint32_t key, const char* value);
+/* How many inputs the inference has that this span, of level model, is around: its attribute
+ * "batch", a whole number, which a span of xsp_emit may have as a value. What is not greater than 0
+ * is not recorded. */
+XSP_API void xsp_span_batch(xsp_span* span, int64_t inputs);
 /* A counter: a number that hardware or the framework counted during the span. */
 XSP_API void xsp_span_counter(xsp_span* span, uint32_t key, double value);
 /* W3C trace context, "00-<trace id>-<parent id>-<flags>": ties the span to a distributed trace, as

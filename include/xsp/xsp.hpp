@@ -11,6 +11,16 @@
 //       span.set(bytes, 1 << 20);
 //     }
 //
+// A model of your own: every outermost span at level model is an inference (see xsp.h).
+//
+//     xsp::Site net(XSP_LEVEL_MODEL, "net"), conv(XSP_LEVEL_LAYER, "conv1", "Conv");
+//     for (const Batch& batch : batches) {
+//       xsp::Span inference(net);
+//       inference.set_batch(batch.size());  // its inputs; may be left out
+//       xsp::Span layer(conv);
+//       ...
+//     }
+//
 // Nothing here throws. What xsp.h says of threads, ownership and loss holds.
 #ifndef XSP_XSP_HPP_
 #define XSP_XSP_HPP_
@@ -26,7 +36,8 @@ namespace xsp {
 // Records from its construction to the end of its scope.
 class Recording {
  public:
-  // As xsp_start does; nullptr: the environment says where to. error() tells how it went.
+  // As xsp_start does; nullptr: the environment says where to. error() tells how it went. Under
+  // `xsp run` it is that which records.
   explicit Recording(const char* path = nullptr, uint32_t levels = 0) noexcept {
     xsp_options options = {};
     options.struct_size = sizeof options;
@@ -117,6 +128,11 @@ class Span {
   // A number that hardware or a framework counted during the span.
   Span& count(const Key& key, double value) noexcept {
     xsp_span_counter(&span_, key.id(), value);
+    return *this;
+  }
+  // How many inputs the inference has that this span, of level model, is around.
+  Span& set_batch(int64_t inputs) noexcept {
+    xsp_span_batch(&span_, inputs);
     return *this;
   }
   // False if it is not a W3C traceparent.

@@ -237,6 +237,8 @@ void Reader::dimension(const Field& field, Dimension* dimension) {
     }
     if (part.number == fields::dimension::kParam) dimension->symbol = message_.text(part);
   }
+  // Some exporters call every dimension "?": such a name is none.
+  if (dimension->symbol.find_first_not_of('?') == std::string::npos) dimension->symbol.clear();
 }
 
 void Reader::opset(const Field& field, Graph* graph) {

@@ -153,6 +153,21 @@ TEST(Reader, ReadsHeaderNodesTensorsAndSignature) {
   EXPECT_EQ(graph.outputs[0].dimensions[1].value, -1) << "any negative size is an unknown one";
 }
 
+// Some exporters call every dimension that they do not know "?".
+TEST(Reader, AQuestionMarkIsNoSymbol) {
+  std::string graph = small_graph();
+  put_bytes(&graph, fields::graph::kInput,
+            value_info("z", {symbol("?"), symbol("?"), symbol("a?")}));
+  const Result<Graph> read = read_text(model_of(graph));
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  const std::vector<Dimension>& dimensions = read->inputs.back().dimensions;
+  ASSERT_EQ(dimensions.size(), 3u);
+  EXPECT_EQ(dimensions[0].value, -1);
+  EXPECT_EQ(dimensions[0].symbol, "");
+  EXPECT_EQ(dimensions[1].symbol, "");
+  EXPECT_EQ(dimensions[2].symbol, "a?");
+}
+
 TEST_F(ReaderFile, SkipsLargeWeightsAndReadsWhatFollowsThem) {
   std::string graph = small_graph();
   const std::string weights(300000, 'w');

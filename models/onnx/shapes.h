@@ -43,8 +43,8 @@ struct Work {
   int64_t flops = 0;  // 2 per MAC, and elementwise arithmetic; no special functions
 };
 
-// What a node costs, by the rules of the analyses (operator_cost in analyses/prelude.sql); zeros if
-// its shapes are not known.
+// What a node costs, by the rules of the analyses (operator_cost in analyses/prelude_2_layers.sql);
+// zeros if its shapes are not known.
 Work node_work(const Node& node, const KnownValues& values);
 
 // The number of learned elements: floats in initializers, less batch normalisations' statistics.

@@ -186,13 +186,30 @@ static PyObject* emit(PyObject* self, PyObject* args) {
   (void)self;
   unsigned int site = 0;
   long long start = 0;
-  if (!PyArg_ParseTuple(args, "IL", &site, &start)) return NULL;
+  long long batch = 0;
+  if (!PyArg_ParseTuple(args, "IL|L", &site, &start, &batch)) return NULL;
+  const xsp_value value = {batch_key, XSP_VALUE_INT, {batch}};
   xsp_complete_span span = {0};
+  span.values = &value;
+  span.value_count = batch > 0 ? 1 : 0;
   span.struct_size = sizeof span;
   span.site_id = site;
   span.start_ns = start;
   span.duration_ns = xsp_now_ns() - start;
   xsp_emit(&span);
+  Py_RETURN_NONE;
+}
+
+static PyObject* enter_model(PyObject* self, PyObject* unused) {
+  (void)self;
+  (void)unused;
+  return PyLong_FromVoidPtr((void*)xsp_model_enter());
+}
+
+static PyObject* leave_own_model(PyObject* self, PyObject* entered) {
+  (void)self;
+  xsp_model_leave((uintptr_t)PyLong_AsVoidPtr(entered));
+  if (PyErr_Occurred()) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -247,6 +264,7 @@ static PyObject* start(PyObject* self, PyObject* args) {
   const char* path = NULL;
   unsigned int levels = 0;
   if (!PyArg_ParseTuple(args, "sI", &path, &levels)) return NULL;
+  if (xsp_is_watched()) Py_RETURN_FALSE;
   xsp_options options = {0};
   options.struct_size = sizeof options;
   options.path = path;
@@ -357,7 +375,11 @@ static PyMethodDef methods[] = {
      "Both return None, or why it cannot be done."},
     {"observes_shapes", observes_shapes, METH_NOARGS, "observes_shapes() -> bool"},
     {"now_ns", now_ns, METH_NOARGS, "now_ns() -> the trace's clock, as UNIX time."},
-    {"emit", emit, METH_VARARGS, "emit(site, start_ns): a span from then until now."},
+    {"emit", emit, METH_VARARGS,
+     "emit(site, start_ns, batch=0): a span from then until now, around that many inputs."},
+    {"enter_model", enter_model, METH_NOARGS,
+     "enter_model() -> what leave_own_model is to be called with: the program calls a model."},
+    {"leave_own_model", leave_own_model, METH_O, "leave_own_model(entered): on any thread."},
     {"emit_xplane", emit_xplane, METH_VARARGS,
      "emit_xplane(record, anchors, site_of) -> spans of instructions that XLA executed, see "
      "xplane.h;\n"

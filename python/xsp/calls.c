@@ -24,6 +24,7 @@ typedef struct Thread {
   uint32_t outer_calls; /* of no other call, since the position below was set */
   uint64_t position;
   uint32_t instances;
+  uint32_t is_in_model; /* that the program says it calls */
   Call calls[DEPTH_MAX];
   KnownSite sites[XSP_KNOWN_SITES];
   struct Tape* tapes;
@@ -85,6 +86,7 @@ static Thread* take_thread(void) {
     thread->calls[i].table = call_table;
   }
   thread->depth = thread->outer_calls = 0;
+  thread->is_in_model = 0;
   thread->position = 0;
   thread->id = (uint32_t)syscall(SYS_gettid);
   if (is_known) pthread_setspecific(thread_end, thread);
@@ -196,6 +198,11 @@ KnownSite* xsp_known_sites(void) {
 struct Tape** xsp_thread_tapes(void) {
   Thread* thread = this_thread();
   return thread != NULL ? &thread->tapes : NULL;
+}
+
+uint32_t* xsp_thread_model(void) {
+  Thread* thread = this_thread();
+  return thread != NULL ? &thread->is_in_model : NULL;
 }
 
 uint32_t xsp_call_depth(void) { return here != NULL ? here->depth : 0; }

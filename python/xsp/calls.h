@@ -59,6 +59,10 @@ void xsp_thread_is_busy(void);
 /* The work is done: a span of this site, level application, on each thread that was busy. */
 void xsp_emit_busy_threads(uint32_t site_id);
 
+/* Whether a model is open that the program says it calls, as a step: of this thread, to be read and
+ * set. It stays where it is when the thread ends. NULL: there is no memory. */
+uint32_t* xsp_thread_model(void);
+
 /* ---- Owners ---- */
 
 /* A new owner: a module with this path and class, or what else has a phase. 0 if there are too

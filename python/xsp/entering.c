@@ -90,6 +90,11 @@ static uint64_t kind_of_call(PyObject* object, PyObject* const* arguments, size_
                             ((hash.plain ^ model) * 0xd6e8feb86659fd93u) | 1u);
 }
 
+static int is_in_own_model(void) {
+  const uint32_t* is_open = xsp_thread_model();
+  return is_open != NULL && *is_open != 0;
+}
+
 /* The outermost module of its thread. It is a step, whatever is recorded; before that the levels
  * may be switched. */
 static int enter_outermost(PyObject* object, PyObject* const* arguments, size_t count) {
@@ -99,7 +104,7 @@ static int enter_outermost(PyObject* object, PyObject* const* arguments, size_t 
   if (is_model) {
     is_in_model = 1;
     ++iterations;
-    xsp_step_begin(XSP_STEP_MODEL);
+    if (!is_in_own_model()) xsp_step_begin(XSP_STEP_MODEL);
   }
   xsp_observer_follow();
   tell_follower();
@@ -133,5 +138,19 @@ void xsp_module_leave(int entered) {
   if (entered != XSP_IS_OUTERMOST) xsp_call_close(xsp_call_innermost());
   if (entered == XSP_IS_LAYER) return;
   is_in_model = 0;
+  if (!is_in_own_model()) xsp_step_end(XSP_STEP_MODEL);
+}
+
+uintptr_t xsp_model_enter(void) {
+  uint32_t* is_open = xsp_thread_model();
+  if (is_open == NULL || *is_open || is_in_model) return 0;
+  *is_open = 1;
+  xsp_step_begin(XSP_STEP_MODEL);
+  return (uintptr_t)is_open;
+}
+
+void xsp_model_leave(uintptr_t entered) {
+  if (entered == 0) return;
+  *(uint32_t*)entered = 0;
   xsp_step_end(XSP_STEP_MODEL);
 }

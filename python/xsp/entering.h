@@ -26,5 +26,9 @@ void xsp_follow_models_with(PyObject* function);
  * to be called with what this answers. Leaves no error set. */
 int xsp_module_enter(PyObject* object, PyObject* const* arguments, size_t count);
 void xsp_module_leave(int entered);
+/* The same of a model that the program says it calls. The outermost call of a thread is a step;
+ * what is inside is none. xsp_model_leave is to be called with what this answers, on any thread. */
+uintptr_t xsp_model_enter(void);
+void xsp_model_leave(uintptr_t entered);
 
 #endif /* XSP_PYTHON_XSP_ENTERING_H_ */

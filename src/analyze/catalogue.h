@@ -1,7 +1,7 @@
 // The catalogue: every analyses/*.sql, described by its own comment header.
 //
-// An analysis is one query over the tables of an .xsp file and the macros of analyses/prelude.sql.
-// Its header is a block of comments at the top of the file:
+// An analysis is one query over the tables of an .xsp file and the macros of
+// analyses/prelude_*.sql. Its header is a block of comments at the top of the file:
 //
 //     -- @id a1                               unique; what the papers call it, or x1, x2, ...
 //     -- @name model_information              unique; the words that a person types

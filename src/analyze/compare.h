@@ -37,9 +37,14 @@ inline constexpr size_t kComparedMax = 6;
 
 // The standard deviation by which the latency of one process differs from that of the next process
 // of the same model, relative to the latency. One process cannot show it: it comes from where
-// memory happens to lie and from what else the machine does in those seconds. `bench/gate.py`
-// measures it; docs/decisions.md has the figures.
-inline constexpr double kProcessSpread = 0.03;
+// memory happens to lie, and far more from what other programs leave to a process. So it grows with
+// the share of the processors that others used, which files say (machine.other_load_pct).
+// `bench/gate.py` measures it.
+inline constexpr double kQuietSpread = 0.02;  // nobody else used the processors
+inline constexpr double kLoadSpread = 0.16;   // is added in proportion, if others used all of them
+constexpr double process_spread(double other_load) {
+  return kQuietSpread + kLoadSpread * other_load;
+}
 
 // Whose time a layer's latency is. On a GPU the host's is that of launching the layer's work, and
 // the work's own is that of its kernels.

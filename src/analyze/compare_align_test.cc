@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <random>
 
 #include "analyze/compare_types.h"
@@ -169,15 +170,18 @@ TEST(CompareTypes, SpellingsOfOneOperatorAgree) {
   const std::vector<std::vector<const char*>> classes = {
       {"Conv", "FusedConv", "NhwcFusedConv", "aten::conv2d", "aten::_convolution", "Conv2D",
        "cudnn_convolution", "mkldnn_convolution", "Convolution", "convolution",
-       "aten::cudnn_convolution_relu"},
-      {"MatMul", "Gemm", "FusedGemm", "aten::linear", "aten::addmm", "BatchMatMulV2",
-       "dot_general"},
+       "aten::cudnn_convolution_relu", "QLinearConv", "ConvInteger"},
+      {"MatMul", "Gemm", "FusedGemm", "aten::linear", "aten::addmm", "BatchMatMulV2", "dot_general",
+       "QGemm", "QLinearMatMul", "MatMulInteger", "DynamicQuantizeMatMul",
+       "com.microsoft::MatMulNBits", "aten::_int_mm"},
       {"BatchNormalization", "aten::batch_norm", "FusedBatchNormV3",
        "_native_batch_norm_legit_no_training"},
       {"Relu", "ReLU", "aten::relu_", "Relu6", "Clip"},
       {"MaxPool", "aten::max_pool2d_with_indices"},
-      {"Add", "AddV2", "BiasAdd", "aten::add_"},
-      {"GlobalAveragePool", "aten::adaptive_avg_pool2d"}};
+      {"Add", "AddV2", "BiasAdd", "aten::add_", "QLinearAdd"},
+      {"GlobalAveragePool", "aten::adaptive_avg_pool2d", "QLinearGlobalAveragePool"},
+      {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "aten::dequantize"},
+      {"Attention", "QAttention"}};
   for (size_t i = 0; i < classes.size(); ++i) {
     for (const char* type : classes[i]) {
       EXPECT_EQ(class_of_type(type), class_of_type(classes[i][0])) << type;
@@ -198,15 +202,44 @@ TEST(CompareTypes, AgreeWithTheOperatorsOfThePrelude) {
   ASSERT_TRUE(database.ok());
   ASSERT_TRUE(load_prelude(*database).ok());
   const auto table = database->query(
-      "SELECT operator, CASE rule WHEN 'conv' THEN 'convolution' WHEN 'conv_transpose' THEN "
-      "'transposed convolution' ELSE 'matrix product' END FROM operator_cost WHERE rule IN "
-      "('conv', 'conv_transpose', 'matmul', 'linear', 'addmm', 'gemm')");
+      "SELECT operator, CASE WHEN rule IN ('conv', 'conv_last', 'depthwise_last', "
+      "'quantised_conv') THEN 'convolution' WHEN rule IN ('conv_transpose', 'conv_last_input', "
+      "'depthwise_last_input') THEN 'transposed convolution' ELSE 'matrix product' END "
+      "FROM operator_cost WHERE rule IN ('conv', 'conv_last', 'depthwise_last', "
+      "'conv_transpose', 'conv_last_input', 'depthwise_last_input', 'matmul', 'linear', 'addmm', "
+      "'gemm', 'packed', 'quantised_conv', 'quantised_matmul', 'quantised_gemm') AND operator <> "
+      "'FusedMatMulGrad'");
   ASSERT_TRUE(table.ok()) << table.error().text;
   ASSERT_GT(table->rows.size(), 20u);
   for (const auto& row : table->rows) {
     EXPECT_EQ(class_of_type(std::get<std::string>(row[0])), std::get<std::string>(row[1]))
         << std::get<std::string>(row[0]);
   }
+}
+
+// Where the processor suits oneDNN, TensorFlow calls it by operators of other names: each is known
+// as what it is, to comparisons and to the table of operators.
+TEST(CompareTypes, OperatorsOfOneDnnAreWhatTheyStandFor) {
+  Result<store::Database> database = store::Database::in_memory();
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(load_prelude(*database).ok());
+  std::ifstream list(XSP_SOURCE_DIR "/tests/data/tensorflow/onednn_operators.txt");
+  size_t count = 0;
+  for (std::string line; std::getline(list, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t first = line.find(": ");
+    const size_t second = line.find(": ", first + 2);
+    ASSERT_NE(second, std::string::npos) << line;
+    const std::string type = line.substr(0, first);
+    EXPECT_EQ(class_of_type(type), line.substr(first + 2, second - first - 2)) << type;
+    const auto table = database->query(
+        "SELECT coalesce((SELECT rule FROM operator_cost WHERE operator = operator_of('" + type +
+        "')), 'unknown')");
+    ASSERT_TRUE(table.ok()) << table.error().text;
+    EXPECT_EQ(std::get<std::string>(table->rows[0][0]), line.substr(second + 2)) << type;
+    ++count;
+  }
+  EXPECT_GT(count, 100u);
 }
 
 }  // namespace

@@ -18,40 +18,44 @@ using store::Database;
 using store::Table;
 using store::Value;
 
-// The inferences of each model-only run in their order, and the block that each belongs to.
-const char* const kInferencesSql = R"(
-  WITH inference AS (
-    SELECT r.batch, r.run_id, s.iteration, s.process, s.duration_ns
-    FROM measured_run r JOIN span s USING (run_id)
-    WHERE r.level = 2 AND s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open)
-  SELECT CAST(i.batch AS BIGINT), CAST(b.block AS BIGINT), CAST(i.duration_ns AS DOUBLE),
-    CAST(i.process AS BIGINT)
-  FROM inference i
-    ASOF LEFT JOIN block b ON i.run_id = b.run_id AND i.iteration >= b.first_iteration
-  ORDER BY i.batch, i.run_id, i.iteration)";
+// One row for each batch size. Where each block is a process of its own, the interval holds the
+// spread between them.
+const char* const kLatencySql = R"(
+  WITH place AS (
+    SELECT run_id, count(DISTINCT process) AS processes, count(DISTINCT block) AS blocks,
+      count(DISTINCT (block, process)) AS pairs
+    FROM measured_inference GROUP BY run_id)
+  SELECT CAST(batch AS BIGINT), CAST(inferences AS BIGINT), latency_ns, low_ns, high_ns,
+    quantile_of(sorted, 0.5), quantile_of(sorted, 0.99), CAST(inputs_of(batch) AS DOUBLE),
+    p.blocks > 1 AND p.processes = p.blocks AND p.pairs = p.blocks,
+    EXISTS (SELECT 1 FROM block b WHERE b.run_id = m.run_id)
+  FROM model_latency m JOIN place p USING (run_id))";
 
-const char* const kSummarySql = R"(
-  SELECT CAST(r.batch AS BIGINT), quantile_cont(s.duration_ns, 0.5),
-    quantile_cont(s.duration_ns, 0.99), CAST(inputs_of(r.batch) AS DOUBLE),
-    any_value(run.stopped_by)
-  FROM measured_run r JOIN span s USING (run_id) JOIN run USING (run_id)
-  WHERE r.level = 2 AND s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open
-  GROUP BY r.batch, r.run_id)";
+const char* const kResidualsSql = R"(
+  SELECT CAST(batch AS BIGINT), CAST(block AS BIGINT), CAST(residual_ns AS DOUBLE)
+  FROM model_latency JOIN latency_residual USING (run_id) ORDER BY batch, block)";
+
+const char* const kDoubtsSql = R"(
+  SELECT CAST(batch AS BIGINT), kind, doubt FROM level_doubt WHERE level = 2
+  ORDER BY batch, kind, doubt)";
 
 // The model-only runs without numbers.
 const char* const kOthersSql = R"(
   SELECT CAST(batch AS BIGINT), status, reason FROM run
   WHERE deepest_level(levels) = 2 AND NOT has_counters(counters)
-    AND run_id NOT IN (SELECT run_id FROM measured_run) ORDER BY run_id)";
+    AND run_id NOT IN (SELECT run_id FROM model_latency) ORDER BY run_id)";
 
 // One evaluation at one batch size.
+struct Doubt {
+  std::string kind;  // as the view level_doubt has it
+  std::string text;
+};
 struct Measured {
-  std::vector<double> values_ns;
-  std::vector<statistics::Block> blocks;  // of the file; none: it has none
-  bool blocks_are_processes = false;
   Estimate latency_ns;
   std::optional<double> median_ns, p99_ns, inputs;
-  std::string stopped_by;
+  bool has_blocks = false;  // that it was measured in
+  bool blocks_are_processes = false;
+  std::vector<Doubt> doubts;
 };
 struct Unmeasured {
   std::string state;
@@ -64,34 +68,34 @@ struct Model {
   std::optional<Unmeasured> at_own_batch;  // of a model that failed before its size was known
   std::string why;                         // it was not measured at all
   std::string experiment;                  // that other files are part of, too; empty: none
-  std::optional<double> width;             // how well the ratio was to be known
+  std::optional<double> width_pct;         // how well the ratio was to be known
+  double spread = 0;                       // to be allowed for where there is one process
 };
 
-Status read_inferences(Database& database, Model* model) {
-  XSP_TRY(const Table table, database.query(kInferencesSql));
-  std::map<int64_t, std::map<int64_t, std::set<int64_t>>> processes;  // by batch and block
-  for (const auto& row : table.rows) {
-    const int64_t batch = std::get<int64_t>(row[0]);
-    Measured& one = model->by_batch[batch];
-    one.values_ns.push_back(number_of(row[2]).value_or(0));
-    const auto* block = std::get_if<int64_t>(&row[1]);
-    if (block == nullptr) continue;
-    const int round = static_cast<int>(*block);
-    if (one.blocks.empty() || one.blocks.back().round != round) one.blocks.push_back({round, 0});
-    ++one.blocks.back().count;
-    if (const auto* process = std::get_if<int64_t>(&row[3])) {
-      processes[batch][*block].insert(*process);
-    }
+Status read_latencies(Database& database, Model* model) {
+  XSP_TRY(const Table latencies, database.query(kLatencySql));
+  for (const auto& row : latencies.rows) {
+    Measured& one = model->by_batch[std::get<int64_t>(row[0])];
+    one.latency_ns.count = static_cast<size_t>(std::get<int64_t>(row[1]));
+    one.latency_ns.mean = number_of(row[2]).value_or(0);
+    const auto low = number_of(row[3]), high = number_of(row[4]);
+    if (low && high) one.latency_ns.interval = statistics::Interval{*low, *high};
+    one.median_ns = number_of(row[5]);
+    one.p99_ns = number_of(row[6]);
+    one.inputs = number_of(row[7]);
+    one.blocks_are_processes = std::get<bool>(row[8]);
+    one.has_blocks = std::get<bool>(row[9]);
   }
-  for (auto& [batch, one] : model->by_batch) {
-    std::set<int64_t> all;
-    bool is_one_each = one.blocks.size() > 1;
-    for (const auto& [block, of_block] : processes[batch]) {
-      is_one_each = is_one_each && of_block.size() == 1;
-      all.insert(of_block.begin(), of_block.end());
-    }
-    one.blocks_are_processes = is_one_each && all.size() == one.blocks.size();
-    one.latency_ns = statistics::estimate(one.values_ns, one.blocks);
+  XSP_TRY(const Table residuals, database.query(kResidualsSql));
+  for (const auto& row : residuals.rows) {
+    model->by_batch[std::get<int64_t>(row[0])].latency_ns.residuals.push_back(
+        {static_cast<int>(std::get<int64_t>(row[1])), number_of(row[2]).value_or(0)});
+  }
+  XSP_TRY(const Table doubts, database.query(kDoubtsSql));
+  for (const auto& row : doubts.rows) {
+    const auto found = model->by_batch.find(std::get<int64_t>(row[0]));
+    if (found == model->by_batch.end()) continue;
+    found->second.doubts.push_back({text_of(row[1]), text_of(row[2])});
   }
   return Ok{};
 }
@@ -112,24 +116,18 @@ Status read_others(Database& database, Model* model) {
 
 Result<Model> measured(Database& database) {
   Model model;
-  XSP_CHECK_OK(read_inferences(database, &model));
+  XSP_CHECK_OK(read_latencies(database, &model));
   XSP_CHECK_OK(read_others(database, &model));
-  XSP_TRY(const Table summary, database.query(kSummarySql));
-  for (const auto& row : summary.rows) {
-    Measured& one = model.by_batch[std::get<int64_t>(row[0])];
-    one.median_ns = number_of(row[1]);
-    one.p99_ns = number_of(row[2]);
-    one.inputs = number_of(row[3]);
-    one.stopped_by = text_of(row[4]);
-  }
   XSP_TRY(const Table why, database.query("SELECT why_no_level('model')"));
   model.why = text_of(why.rows.at(0).at(0));
-  XSP_TRY(const Table experiment,
-          database.query("SELECT any_value(value) FILTER (key = 'experiment.id'), "
-                         "try_cast(any_value(value) FILTER (key = 'experiment.width') AS DOUBLE) "
-                         "FROM evaluation"));
-  model.experiment = text_of(experiment.rows.at(0).at(0));
-  model.width = number_of(experiment.rows[0][1]);
+  XSP_TRY(const Table facts,
+          database.query("SELECT fact_of('experiment.id'), "
+                         "try_cast(fact_of('experiment.width_pct') AS DOUBLE), "
+                         "try_cast(fact_of('machine.other_load_pct') AS DOUBLE)"));
+  const auto& row = facts.rows.at(0);
+  model.experiment = text_of(row[0]);
+  model.width_pct = number_of(row[1]);
+  model.spread = process_spread(number_of(row[2]).value_or(0) / 100);
   return model;
 }
 
@@ -168,7 +166,7 @@ std::string blocks_text(const Measured& one, size_t evaluation) {
   const size_t blocks = one.latency_ns.residuals.size();
   const std::string unit = one.blocks_are_processes ? "process" : "block";
   const std::string ending = blocks == 1 ? "" : one.blocks_are_processes ? "es" : "s";
-  return letter_of(evaluation) + " has " + std::to_string(one.values_ns.size()) +
+  return letter_of(evaluation) + " has " + std::to_string(one.latency_ns.count) +
          " inferences in " + std::to_string(blocks) + " " + unit + ending;
 }
 
@@ -183,10 +181,10 @@ bool is_paired(const Model& first, const Model& second) {
   return !first.experiment.empty() && first.experiment == second.experiment;
 }
 
-// Cells state, ratio, low, high, significant, verdict. `allows`: set if the interval allows for the
-// spread between processes.
+// Cells state, ratio, low, high, significant, verdict. `allowed`: of which evaluations the interval
+// allows for the spread between processes.
 void add_verdict(const Model& first, const Model& second, int64_t batch, size_t evaluation,
-                 bool* allows, std::vector<Value>* cells) {
+                 std::set<size_t>* allowed, std::vector<Value>* cells) {
   const Side a = side_of(first, batch);
   const Side b = side_of(second, batch);
   cells->push_back(b.state);
@@ -199,10 +197,12 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
   const Estimate& of_a = a.measured->latency_ns;
   const Estimate& of_b = b.measured->latency_ns;
   const bool of_one_experiment = is_paired(first, second);
-  const bool has_spread = a.measured->blocks_are_processes && b.measured->blocks_are_processes;
-  const auto ratio = of_one_experiment
-                         ? statistics::paired_ratio(of_a, of_b)
-                         : statistics::unpaired_ratio(of_a, of_b, has_spread ? 0 : kProcessSpread);
+  const double spread_a = a.measured->blocks_are_processes ? 0 : first.spread;
+  const double spread_b = b.measured->blocks_are_processes ? 0 : second.spread;
+  const auto ratio =
+      of_one_experiment
+          ? statistics::paired_ratio(of_a, of_b)
+          : statistics::unpaired_ratio(of_a, of_b, std::hypot(spread_a, spread_b) / std::sqrt(2.0));
   if (!ratio) return none("no ratio: a latency is zero");
   if (!ratio->interval) {
     cells->push_back(ratio->value);
@@ -210,7 +210,8 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
     cells->push_back(too_few_blocks(*a.measured, *b.measured, evaluation));
     return;
   }
-  *allows = *allows || (!of_one_experiment && !has_spread);
+  if (!of_one_experiment && spread_a > 0) allowed->insert(0);
+  if (!of_one_experiment && spread_b > 0) allowed->insert(evaluation);
   const bool is_significant = ratio->interval->low > 1 || ratio->interval->high < 1;
   cells->insert(cells->end(),
                 {ratio->value, ratio->interval->low, ratio->interval->high, is_significant});
@@ -253,9 +254,9 @@ void add_numbers(const Measured* one, std::vector<Value>* cells) {
     return;
   }
   const Estimate& latency = one->latency_ns;
-  const bool has_blocks = !one->blocks.empty();
   cells->push_back(static_cast<int64_t>(latency.count));
-  cells->push_back(has_blocks ? Value(static_cast<int64_t>(one->blocks.size())) : Value());
+  cells->push_back(one->has_blocks ? Value(static_cast<int64_t>(latency.residuals.size()))
+                                   : Value());
   cells->push_back(latency.mean);
   cells->push_back(latency.interval ? Value(latency.interval->low) : Value());
   cells->push_back(latency.interval ? Value(latency.interval->high) : Value());
@@ -271,62 +272,52 @@ std::string percent(double share) {
   return text;
 }
 
-std::string at_batch(size_t evaluation, int64_t batch) {
-  return letter_of(evaluation) + ", batch " + std::to_string(batch) + ": ";
-}
-
-// A latency that is not known as well as it was asked for.
-std::string not_settled(const Measured& one, size_t evaluation, int64_t batch) {
-  if (one.stopped_by != "time" && one.stopped_by != "iterations" && one.stopped_by != "interrupt") {
-    return "";
-  }
-  const auto width = one.latency_ns.relative_half_width();
-  return at_batch(evaluation, batch) + "not settled: stopped by " + one.stopped_by +
-         (width ? " at +-" + percent(*width) : ", without an interval");
-}
-
-// The same of a ratio that an experiment was made for.
-std::string ratio_not_settled(const Model& first, const Measured& a, const Measured& b,
-                              size_t evaluation, int64_t batch) {
+// A ratio that is not known as well as its experiment wanted.
+std::string ratio_not_settled(const Model& first, const Measured& a, const Measured& b) {
   const auto ratio = statistics::paired_ratio(a.latency_ns, b.latency_ns);
-  if (!ratio || !ratio->interval || !first.width) return "";
+  if (!ratio || !ratio->interval || !first.width_pct) return "";
   const double width = std::log(ratio->interval->high / ratio->interval->low) / 2;
-  if (width <= *first.width) return "";
-  return at_batch(evaluation, batch) + "not settled: the ratio to A is known to within +-" +
-         percent(width) + ", and +-" + percent(*first.width) + " was wanted";
+  if (100 * width <= *first.width_pct) return "";
+  return "not settled: the ratio to A is known to within +-" + percent(width) + ", " +
+         percent(*first.width_pct / 100) + " was wanted";
 }
 
-// What must be known of the numbers of one batch size.
-void add_notes(const std::vector<Model>& models, int64_t batch, std::vector<std::string>* notes) {
+// Why the numbers of one batch size are doubtful.
+void add_doubts(const std::vector<Model>& models, int64_t batch, std::vector<std::string>* notes) {
   const Measured* a = side_of(models[0], batch).measured;
-  bool is_a_told = false;
+  const auto add = [&](size_t evaluation, const std::string& text) {
+    const std::string note =
+        letter_of(evaluation) + ", batch " + std::to_string(batch) + ": " + text;
+    if (std::find(notes->begin(), notes->end(), note) == notes->end()) notes->push_back(note);
+  };
   for (size_t e = 1; e < models.size(); ++e) {
     const Measured* b = side_of(models[e], batch).measured;
-    std::string of_a, of_b;
-    if (a != nullptr && b != nullptr && is_paired(models[0], models[e])) {
-      of_b = ratio_not_settled(models[0], *a, *b, e, batch);
-    } else {
-      of_a = a == nullptr || is_a_told ? "" : not_settled(*a, 0, batch);
-      of_b = b == nullptr ? "" : not_settled(*b, e, batch);
-      is_a_told = true;
+    const bool paired = a != nullptr && b != nullptr && is_paired(models[0], models[e]);
+    for (const auto& [index, side] : {std::pair(size_t{0}, a), std::pair(e, b)}) {
+      if (side == nullptr) continue;
+      for (const Doubt& doubt : side->doubts) {
+        // What was to be known of a pair is their ratio. Disturbances are among the warnings.
+        const bool is_told = doubt.kind == "disturbed" || (paired && doubt.kind == "unsettled");
+        if (!is_told) add(index, doubt.text);
+      }
     }
-    for (std::string* text : {&of_a, &of_b}) {
-      if (!text->empty()) notes->push_back(std::move(*text));
-    }
+    const std::string wide = paired ? ratio_not_settled(models[0], *a, *b) : "";
+    if (!wide.empty()) add(e, wide);
   }
 }
 
-// `letters`: of the evaluations whose ratio to A has an interval that allows for the spread between
-// processes.
-std::string allowance_note(const std::vector<std::string>& letters) {
-  std::string who = "A";
-  for (size_t i = 0; i < letters.size(); ++i) {
-    who += (i + 1 < letters.size() ? ", " : " and ") + letters[i];
+std::string allowance_note(const std::vector<Model>& models, const std::set<size_t>& allowed) {
+  std::string who, by;
+  for (const size_t e : allowed) {
+    const char* const comma = who.empty() ? "" : e == *allowed.rbegin() ? " and " : ", ";
+    who += comma + letter_of(e);
+    by += comma + percent(models[e].spread) + " of " + letter_of(e);
   }
-  return who +
-         " were recorded separately, by one process each: how much one process differs from the "
-         "next cannot be seen in that, so the interval of the ratio allows for " +
-         percent(kProcessSpread) + " in each: xsp diff --run measures it instead";
+  return who + (allowed.size() == 1 ? " was" : " were") +
+         " recorded separately, by one process each: how much one process differs from the next "
+         "cannot be seen in that, so the interval of the ratio allows for a standard deviation "
+         "of " +
+         by + ": xsp diff --run measures it instead";
 }
 
 }  // namespace
@@ -353,26 +344,20 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
   }
   TableBuilder table;
   add_columns(&table, evaluations.size());
-  std::vector<bool> allows(models.size(), false);
+  std::set<size_t> allowed;
   for (const int64_t batch : batches) {
     std::vector<Value> cells = {batch};
     for (const Model& model : models) add_numbers(side_of(model, batch).measured, &cells);
     cells.push_back(side_of(models[0], batch).state);
     for (size_t e = 1; e < models.size(); ++e) {
-      bool is_allowed = false;
-      add_verdict(models[0], models[e], batch, e, &is_allowed, &cells);
-      allows[e] = allows[e] || is_allowed;
+      add_verdict(models[0], models[e], batch, e, &allowed, &cells);
     }
     table.row(std::move(cells));
   }
-  std::vector<std::string> allowing;
-  for (size_t e = 1; e < models.size(); ++e) {
-    if (allows[e]) allowing.push_back(letter_of(e));
-  }
   Comparison comparison = std::move(table).finish();
   comparison.batch = options.batch;
-  for (const int64_t batch : batches) add_notes(models, batch, &comparison.warnings);
-  if (!allowing.empty()) comparison.warnings.push_back(allowance_note(allowing));
+  for (const int64_t batch : batches) add_doubts(models, batch, &comparison.warnings);
+  if (!allowed.empty()) comparison.warnings.push_back(allowance_note(models, allowed));
   return comparison;
 }
 

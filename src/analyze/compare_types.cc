@@ -18,17 +18,21 @@ struct TypeClass {
 constexpr std::array kClasses = {
     TypeClass{"convolution",
               "conv convolution convolutionoverrideable convolutionaddrelu convolutionrelu "
-              "thnnconv convdepthwise depthwiseconvnative depthwiseconv sgmkldnnconv",
+              "thnnconv convdepthwise depthwiseconvnative depthwiseconv sgmkldnnconv convinteger",
               false},
     TypeClass{"transposed convolution",
-              "convtranspose transposedconvolution deconvolution convtransposed", false},
+              "convtranspose transposedconvolution deconvolution convtransposed "
+              "convbackpropinput depthwiseconvnativebackpropinput",
+              false},
     TypeClass{"matrix product",
               "matmul gemm linear addmm mm bmm baddbmm addmmactivation mv addmv dot dotgeneral "
               "innerproduct dense transposematmul batchmatmul einsum fullyconnected "
-              "sgmkldnnfullyconnected mulmat",
+              "sgmkldnnfullyconnected mulmat qgemm matmulinteger matmulintegertofloat "
+              "dynamicquantizematmul matmulnbits matmulbnb4 matmulfpq4 matmulinteger16 intmm",
               false},
     TypeClass{"attention",
-              "attention multiheadattention groupqueryattention decodermaskedmultiheadattention "
+              "attention qattention multiheadattention groupqueryattention "
+              "decodermaskedmultiheadattention "
               "scaleddotproductattention scaleddotproductflashattention "
               "scaleddotproductefficientattention scaleddotproductcudnnattention "
               "scaleddotproductattentionmath scaleddotproductflashattentionforcpu "
@@ -36,11 +40,11 @@ constexpr std::array kClasses = {
               false},
     TypeClass{"batch normalization",
               "batchnorm batchnormalization batchnormimplindex batchnormlegitnotraining "
-              "batchnormwithtraining batchnorminference",
+              "batchnormwithtraining batchnorminference batchnormex",
               true},
     TypeClass{"layer normalization",
               "layernorm layernormalization skiplayernormalization embedlayernormalization "
-              "simplifiedlayernormalization rmsnorm rmsnormalization "
+              "qembedlayernormalization simplifiedlayernormalization rmsnorm rmsnormalization "
               "skipsimplifiedlayernormalization groupnorm groupnormalization "
               "instancenorm instancenormalization",
               false},
@@ -64,13 +68,19 @@ constexpr std::array kClasses = {
               "reshape flatten view viewas unsafeview squeeze unsqueeze unflatten expanddims "
               "bitcast identity alias",
               false},
-    TypeClass{"transpose", "transpose permute t", false},
+    TypeClass{"transpose", "transpose permute t conjugatetranspose", false},
     TypeClass{"concatenate", "concat cat concatenate stack", false},
     TypeClass{"split", "split splitwithsizes chunk unbind", false},
     TypeClass{"slice", "slice select narrow stridedslice", false},
     TypeClass{"gather", "gather embedding index indexselect resourcegather", false},
     TypeClass{"copy", "copy clone contiguous to tocopy cast convertelementtype", false},
-    TypeClass{"layout", "reorder reorderinput reorderoutput nchwtonhwc nhwctonchw", false},
+    TypeClass{"layout",
+              "reorder reorderinput reorderoutput nchwtonhwc nhwctonchw inputconversion totf",
+              false},
+    TypeClass{"quantization",
+              "quantizelinear dequantizelinear dynamicquantizelinear quantizepertensor "
+              "quantizeperchannel dequantize quantize",
+              true},
     TypeClass{"pad", "pad constantpadnd mirrorpad", false},
     TypeClass{"upsample", "upsample resize upsamplenearest upsamplebilinear interpolate", false},
 };
@@ -94,9 +104,14 @@ std::string plain_type(std::string_view type) {
     }
   }
   std::string_view plain = letters;
-  for (const char* prefix : {"cudnn", "mkldnn", "onednn", "miopen", "mkl", "fused", "native",
-                             "nhwc", "nchwc", "fused", "quantized", "qlinear"}) {
+  for (const char* prefix :
+       {"cudnn", "mkldnn", "onednn", "miopen", "mkl", "fused", "native", "eager", "nhwc", "nchwc",
+        "padwith", "fused", "quantized", "qlinear"}) {
     plain = without(plain, prefix);
+  }
+  // TensorFlow's names of what is fused: QuantizedConv2DWithBiasAndReluAndRequantize.
+  for (const char* suffix : {"perchannel", "withbias", "andrelu", "andrequantize"}) {
+    if (const size_t at = plain.find(suffix); at != 0) plain = plain.substr(0, at);
   }
   for (const char* dimensions : {"1d", "2d", "3d"}) {
     const size_t at = plain.find(dimensions);

@@ -1,4 +1,4 @@
-// The macros of analyses/prelude.sql against the plain computation that they stand for.
+// The macros of analyses/prelude_*.sql against the plain computation that they stand for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,30 +38,6 @@ double number(const store::Value& value) {
   return std::nan("");
 }
 
-// The largest rank r with P(Binomial(n, 1/2) < r) <= 2.5 %; 0: none.
-int exact_rank(int n) {
-  double probability = std::pow(0.5, n), below = 0;
-  int rank = 0;
-  for (int k = 0; k < n; ++k) {
-    below += probability;  // P(Binomial < k + 1)
-    if (below > 0.025) break;
-    rank = k + 1;
-    probability *= static_cast<double>(n - k) / (k + 1);
-  }
-  return rank;
-}
-
-TEST(Prelude, RanksOfTheIntervalAreThoseOfTheBinomial) {
-  Database database = with_prelude();
-  const Table table =
-      query(database, "SELECT interval_rank(n) FROM range(1, 1001) t(n) ORDER BY n");
-  ASSERT_EQ(table.rows.size(), 1000u);
-  for (int n = 1; n <= 1000; ++n) {
-    const double rank = number(table.rows[static_cast<size_t>(n - 1)][0]);
-    EXPECT_EQ(std::isnan(rank) ? 0 : static_cast<int>(rank), exact_rank(n)) << n;
-  }
-}
-
 TEST(Prelude, QuantilesInterpolate) {
   Database database = with_prelude();
   const Table table = query(database,
@@ -84,58 +60,49 @@ TEST(Prelude, LevelsAreNumbersThatGrow) {
   EXPECT_EQ(std::get<std::string>(table.rows[0][3]), "api");
 }
 
-double trimmed_mean(std::vector<int64_t> values) {
-  std::sort(values.begin(), values.end());
-  const auto drop = static_cast<std::ptrdiff_t>(values.size() / 5);
-  const double sum =
-      static_cast<double>(std::accumulate(values.begin() + drop, values.end() - drop, int64_t{0}));
-  return sum / static_cast<double>(values.size() - 2 * static_cast<size_t>(drop));
-}
-
-double median(std::vector<int64_t> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  const auto at = [&](size_t i) { return static_cast<double>(values[i]); };
-  return values.size() % 2 == 1 ? at(half) : (at(half - 1) + at(half)) / 2;
-}
-
-// layers() finds the trimmed mean in two passes without sorting: every length and many ties.
-TEST(Prelude, LayersHaveTheTrimmedMeanOfTheirExecutions) {
-  Database database = with_prelude();
-  std::mt19937 random(1);
-  std::vector<std::vector<int64_t>> sites;
+// The reason why the level model has no numbers, or none of its own, in a file with these rows.
+std::string why_no_model(const std::string& evaluation, const std::string& run_levels,
+                         bool has_model) {
+  Result<Database> made = Database::in_memory();
+  EXPECT_TRUE(made.ok()) << made.error().text;
+  Database database = std::move(made).value();
   std::string sql =
-      "INSERT INTO run BY NAME SELECT 1 AS run_id, 'model,layer' AS levels, 1 AS iterations, "
-      "'ok' AS status; INSERT INTO span(run_id, span_id, level, name, iteration, ordinal, "
-      "start_ns, duration_ns, site_id, depth, self_ns, is_open) VALUES "
-      "(1, 0, 2, 'model', 0, 0, 0, 1000, 0, 0, 0, false)";
-  int64_t span_id = 0;
-  for (size_t n = 1; n <= 60; ++n) {
-    const int64_t range = n % 3 == 0 ? 3 : n % 3 == 1 ? 20 : 1000000;
-    std::vector<int64_t> values(n);
-    for (int64_t& value : values) value = static_cast<int64_t>(random()) % range;
-    for (const int64_t value : values) {
-      const std::string duration = std::to_string(value);
-      sql += ",(1," + std::to_string(++span_id) + ",3,'layer',0," + std::to_string(n) + ",0," +
-             duration + "," + std::to_string(n) + ",0," + duration + ",false)";
-    }
-    sites.push_back(std::move(values));
-  }
+      "INSERT INTO run BY NAME SELECT 1 AS run_id, '" + run_levels +
+      "' AS levels, 10 AS iterations, 'ok' AS status; INSERT INTO span(run_id, span_id, level, "
+      "name, iteration, ordinal, start_ns, duration_ns, site_id, depth, self_ns, is_open) VALUES "
+      "(1, 1, " +
+      std::string(has_model ? "2" : "1") + ", 'one', 0, 0, 0, 1000, 1, 0, 1000, false);";
+  if (!evaluation.empty()) sql += "INSERT INTO evaluation VALUES " + evaluation;
   const Status filled = database.execute(sql);
-  ASSERT_TRUE(filled.ok()) << filled.error().text;
-  ASSERT_TRUE(load_prelude(database).ok());  // its table of runs is of what is there
-  const Table table = query(database,
-                            "SELECT latency_ns / per_inference, median_ns / per_inference, min_ns, "
-                            "max_ns, executions FROM layers(NULL) ORDER BY ordinal");
-  ASSERT_EQ(table.rows.size(), sites.size());
-  for (size_t i = 0; i < sites.size(); ++i) {
-    const auto [least, most] = std::minmax_element(sites[i].begin(), sites[i].end());
-    EXPECT_NEAR(number(table.rows[i][0]), trimmed_mean(sites[i]), 1e-6) << sites[i].size();
-    EXPECT_NEAR(number(table.rows[i][1]), median(sites[i]), 1e-6) << sites[i].size();
-    EXPECT_EQ(number(table.rows[i][2]), static_cast<double>(*least));
-    EXPECT_EQ(number(table.rows[i][3]), static_cast<double>(*most));
-    EXPECT_EQ(number(table.rows[i][4]), static_cast<double>(sites[i].size()));
-  }
+  EXPECT_TRUE(filled.ok()) << filled.error().text;
+  EXPECT_TRUE(load_prelude(database).ok());
+  const Table table = query(
+      database,
+      "SELECT coalesce(why_no_level('model'), (SELECT doubt FROM level_doubt WHERE level = 2))");
+  const auto* text = std::get_if<std::string>(&table.rows.at(0).at(0));
+  return text == nullptr ? "" : *text;
+}
+
+// The advice has not been followed yet, and would help.
+TEST(Prelude, AdviceForALevelWithoutNumbersFitsHowItWasRecorded) {
+  const std::string deep = "application,model,layer";
+  const std::string by_run = "('recorded_by', 'xsp run'), ('leveled', ";
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find("level model"), std::string::npos) << text;
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+    return text;
+  };
+  EXPECT_EQ(why_no_model("", "application,model", true), "");
+  has(why_no_model("", deep, true), "profile with --levels model");
+  has(why_no_model(by_run + "'turns')", deep, true), "use xsp run --leveled=runs");
+  has(why_no_model("('recorded_by', 'xsp run')", deep, true), "use xsp run --leveled=runs");
+  const std::string of_runs =
+      has(why_no_model(by_run + "'runs')", deep, true), "let the command do more");
+  EXPECT_EQ(of_runs.find("--leveled"), std::string::npos) << of_runs;
+  has(why_no_model(by_run + "'no')", deep, true), "leave out --leveled=no");
+  has(why_no_model(by_run + "'turns')", "application,layer", true), "see --levels");
+  has(why_no_model(by_run + "'runs')", deep, false), "open a span at level model");
+  has(why_no_model("('recorded_by', 'the program')", deep, true), "XSP_LEVELS");
 }
 
 // They share one namespace: the second of a name would silently replace the first.

@@ -123,7 +123,55 @@ Status check_batch(Database& database, const Analysis& analysis,
   return Ok{};
 }
 
+// The levels that an analysis quotes numbers of, by number.
+std::string levels_of(const Analysis& analysis) {
+  std::string levels;
+  const auto& names = level_names();
+  for (const std::string& need : analysis.needs) {
+    const std::string level = need == "counters" || need == "memory" ? "kernel" : need;
+    const auto found = std::find(names.begin(), names.end(), level);
+    if (found == names.end()) continue;
+    levels += (levels.empty() ? "" : ", ") + std::to_string(found - names.begin() + 1);
+  }
+  return levels;
+}
+
+bool says(const Table& table, const std::string& text) {
+  for (const auto& row : table.rows) {
+    for (const Value& cell : row) {
+      const auto* said = std::get_if<std::string>(&cell);
+      if (said != nullptr && said->find(text) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> doubts(Database& database, const Analysis& analysis,
+                                        const Parameters& parameters, const Table& table) {
+  std::vector<std::string> lines;
+  const std::string levels = levels_of(analysis);
+  if (levels.empty()) return lines;
+  XSP_TRY(auto bound, bind(analysis, parameters));
+  const bool has_batch = bound.count("batch") != 0;
+  XSP_TRY(const Table found,
+          database.query(
+              "SELECT DISTINCT doubt, CAST(batch AS BIGINT) AS batch, min(level) AS first, "
+              "(SELECT count(DISTINCT batch) > 1 FROM source_run) FROM level_doubt "
+              "WHERE level IN (" + levels + ") AND ($all OR batch = coalesce($batch, "
+              "(SELECT min(batch) FROM source_run WHERE level IN (" + levels + ")))) "
+              "GROUP BY doubt, batch ORDER BY batch, first, doubt",
+              {{"all", !has_batch}, {"batch", has_batch ? bound["batch"] : Value()}}));
+  for (const auto& row : found.rows) {
+    const std::string doubt = text_of(row[0]);
+    if (says(table, doubt)) continue;
+    const bool* several = std::get_if<bool>(&row[3]);
+    const bool is_named = !has_batch && several != nullptr && *several;
+    lines.push_back(is_named ? "batch " + text_of(row[1]) + ": " + doubt : doubt);
+  }
+  return lines;
+}
 
 Status load_prelude(Database& database) {
   // A session keeps them, and the tables among them are true as long as nothing else changes.
@@ -132,7 +180,7 @@ Status load_prelude(Database& database) {
   for (const EmbeddedSql& file : embedded_sql()) {
     if (is_prelude(file.name)) preludes.push_back(file);
   }
-  // "prelude" is the shortest name, and comes before those that build on it.
+  // Their names say the order: each builds on those before it.
   std::sort(preludes.begin(), preludes.end(),
             [](const EmbeddedSql& a, const EmbeddedSql& b) { return a.name < b.name; });
   for (const EmbeddedSql& file : preludes) XSP_CHECK_OK(database.execute(file.text));

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "analyze/catalogue.h"
 #include "base/result.h"
@@ -22,7 +23,13 @@ using Parameters = std::map<std::string, std::string>;
 Result<store::Table> run(store::Database& database, const Analysis& analysis,
                          const Parameters& parameters = {});
 
-// Makes the macros, views and tables of analyses/prelude.sql known to the database's own session;
+// Why the numbers in `table`, which run() returned for the same arguments, are doubtful: an
+// interval that is wider than was wanted, a level that distorts, a machine that was disturbed. One
+// line each, and none that a cell of the table says already; usually there are none.
+Result<std::vector<std::string>> doubts(store::Database& database, const Analysis& analysis,
+                                        const Parameters& parameters, const store::Table& table);
+
+// Makes the macros, views and tables of analyses/prelude_*.sql known to the database's own session;
 // nothing is written to the file. run() does so itself; for those who bring their own SQL. A
 // database that is written to needs it anew after each change.
 Status load_prelude(store::Database& database);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "capture/worker_npy.h"
@@ -34,10 +35,30 @@ bool is_length(std::string_view symbol) {
          has(symbol, "past");
 }
 
-bool is_batch(const TensorSpec& spec, size_t i) {
+bool says_batch(const TensorSpec& spec, size_t i) {
   const std::string symbol = lower(spec.symbols[i]);
-  if (has(symbol, "batch") || symbol == "n" || symbol == "b" || symbol == "bs") return true;
-  return i == 0 && !is_length(symbol);
+  return has(symbol, "batch") || symbol == "n" || symbol == "b" || symbol == "bs";
+}
+
+// Does the model set its dynamic dimensions apart from others?
+bool has_fixed(const TensorSpec& spec) {
+  return std::any_of(spec.dimensions.begin(), spec.dimensions.end(),
+                     [](int64_t dimension) { return dimension >= 0; });
+}
+
+// A first dimension may stand for the batch, too.
+bool may_be_batch(const TensorSpec& spec, size_t i) {
+  return i == 0 && !says_batch(spec, i) && !is_length(lower(spec.symbols[i]));
+}
+
+// Some exporters call every dimension "?": each is its own unknown.
+std::vector<TensorSpec> without_question_marks(std::vector<TensorSpec> specs) {
+  for (TensorSpec& spec : specs) {
+    for (std::string& symbol : spec.symbols) {
+      if (symbol.find_first_not_of('?') == std::string::npos) symbol.clear();
+    }
+  }
+  return specs;
 }
 
 // What a dynamic dimension other than the batch is taken to be.
@@ -61,7 +82,8 @@ int64_t default_dimension(const TensorSpec& spec, size_t i) {
 // The values of symbols, and of nameless dynamic dimensions, over all inputs.
 class Dimensions {
  public:
-  explicit Dimensions(const WorkerOptions& options) : batch_(options.batch) {}
+  explicit Dimensions(const WorkerOptions& options)
+      : wanted_batch_(options.batch), batch_(options.batch) {}
 
   // Takes the user's shape for an input; an error's text is what is wrong with it.
   std::optional<std::string> bind(const TensorSpec& spec, const std::vector<int64_t>& given) {
@@ -76,14 +98,18 @@ class Dimensions {
           return "dimension " + std::to_string(i) + " is fixed at " +
                  std::to_string(spec.dimensions[i]);
         }
-      } else if (is_batch(spec, i)) {
-        if (batch_.has_value() && *batch_ != given[i]) {
+        continue;
+      }
+      const bool may_be = may_be_batch(spec, i);
+      const std::optional<int64_t>& batch = may_be ? wanted_batch_ : batch_;
+      if (may_be || says_batch(spec, i)) {
+        if (batch.has_value() && *batch != given[i]) {
           return "dimension " + std::to_string(i) + " is the batch, and the batch is " +
-                 std::to_string(*batch_);
+                 std::to_string(*batch);
         }
-        batch_ = given[i];
-        batch_is_dynamic_ = true;
-      } else if (!symbol.empty()) {
+        take_batch(spec, i, given[i]);
+      }
+      if (!says_batch(spec, i) && !symbol.empty()) {
         const auto [known, is_new] = symbols_.emplace(symbol, given[i]);
         if (!is_new && known->second != given[i]) {
           return "dimension '" + symbol + "' is " + std::to_string(known->second) +
@@ -99,13 +125,21 @@ class Dimensions {
     std::vector<int64_t> shape = spec.dimensions;
     for (size_t i = 0; i < shape.size(); ++i) {
       if (shape[i] >= 0) continue;
-      if (is_batch(spec, i)) {
-        shape[i] = batch_.value_or(1);
-        batch_is_dynamic_ = true;
+      const std::string& symbol = spec.symbols[i];
+      if (says_batch(spec, i)) {
+        shape[i] = batch_.value_or(guess_.value_or(1));
+        take_batch(spec, i, shape[i]);
         continue;
       }
-      const std::string& symbol = spec.symbols[i];
       const std::optional<int64_t> known = symbol.empty() ? std::nullopt : value_of(symbol);
+      if (may_be_batch(spec, i)) {
+        const bool is_default = !known && !batch_ && !guess_;
+        shape[i] = known.value_or(batch_.value_or(guess_.value_or(1)));
+        if (is_default) candidates_.insert(shape[i]);
+        take_batch(spec, i, shape[i]);
+        if (!symbol.empty()) symbols_[symbol] = shape[i];
+        continue;
+      }
       shape[i] = known.value_or(default_dimension(spec, i));
       if (known.has_value()) continue;
       if (!symbol.empty()) symbols_[symbol] = shape[i];
@@ -117,9 +151,23 @@ class Dimensions {
   }
 
   bool batch_is_dynamic() const { return batch_is_dynamic_; }
-  int64_t batch() const { return batch_.value_or(1); }
+  // Nothing: the sizes alone tell, or nothing does.
+  std::optional<int64_t> batch() const {
+    if (batch_.has_value()) return batch_;
+    return candidates_.size() == 1 ? std::optional(*candidates_.begin()) : std::nullopt;
+  }
 
  private:
+  void take_batch(const TensorSpec& spec, size_t i, int64_t size) {
+    batch_is_dynamic_ = true;
+    if (says_batch(spec, i)) {
+      batch_ = size;
+    } else {
+      if (!guess_.has_value()) guess_ = size;
+      if (has_fixed(spec)) candidates_.insert(size);
+    }
+  }
+
   // A symbol's value, or the sum of its terms' if it reads "a + b" and all are known.
   std::optional<int64_t> value_of(std::string_view symbol) const {
     const auto whole = symbols_.find(symbol);
@@ -140,7 +188,10 @@ class Dimensions {
     return found == symbols_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  std::optional<int64_t> batch_;
+  const std::optional<int64_t> wanted_batch_;  // --batch
+  std::optional<int64_t> batch_;               // which, or a symbol, says so
+  std::optional<int64_t> guess_;               // for dimensions of which nobody said anything
+  std::set<int64_t> candidates_;               // first dimensions that are set apart
   bool batch_is_dynamic_ = false;
   std::map<std::string, int64_t, std::less<>> symbols_;
 };
@@ -156,15 +207,58 @@ std::optional<size_t> tensor_bytes(uint32_t dtype, const std::vector<int64_t>& d
   return bytes <= memory ? std::optional(bytes) : std::nullopt;
 }
 
+// The batch of inputs whose first dimensions nothing but their sizes tell of; nothing if they do
+// not tell: see the header.
+std::optional<int64_t> batch_of_sizes(const std::vector<Tensor>& inputs,
+                                      const std::vector<TensorSpec>& outputs, std::string* why) {
+  const Tensor* first = nullptr;
+  bool has_images = false;
+  for (const Tensor& tensor : inputs) {
+    if (tensor.dimensions.empty()) continue;
+    if (first == nullptr) first = &tensor;
+    has_images |= tensor.dimensions.size() >= 4;
+    if (tensor.dimensions[0] == first->dimensions[0]) continue;
+    *why = "the inputs begin with different dimensions: '" + first->name + "' with " +
+           std::to_string(first->dimensions[0]) + ", '" + tensor.name + "' with " +
+           std::to_string(tensor.dimensions[0]);
+    return std::nullopt;
+  }
+  if (first == nullptr) {
+    *why = "no input has dimensions";
+    return std::nullopt;
+  }
+  const int64_t size = first->dimensions[0];
+  if (size == 1) return 1;
+  const std::string begins =
+      "input '" + first->name + "' begins with a dimension of " + std::to_string(size);
+  for (const TensorSpec& output : outputs) {
+    if (!has_images || output.dimensions.empty() || output.dimensions[0] < 0 ||
+        output.dimensions[0] == size) {
+      continue;
+    }
+    *why = begins + ", output '" + output.name + "' with " + std::to_string(output.dimensions[0]);
+    return std::nullopt;
+  }
+  if (has_images) return size;
+  *why =
+      begins + ", which need not be a batch: --batch " + std::to_string(size) + " says that it is";
+  return std::nullopt;
+}
+
 class InputMaker {
  public:
-  InputMaker(const std::vector<TensorSpec>& specs, const WorkerOptions& options)
-      : specs_(specs), options_(options), dimensions_(options) {}
+  InputMaker(const std::vector<TensorSpec>& specs, const std::vector<TensorSpec>& outputs,
+             const WorkerOptions& options)
+      : specs_(without_question_marks(specs)),
+        outputs_(outputs),
+        options_(options),
+        dimensions_(options) {}
 
   Result<Inputs> make() {
     Inputs inputs;
     inputs.tensors.resize(specs_.size());
     given_.resize(specs_.size());
+    values_.resize(specs_.size());
     for (const InputOption& option : options_.inputs) XSP_CHECK_OK(take(option, &inputs));
     // Sums of symbols last: their terms may be found in a later input.
     std::vector<size_t> order(specs_.size());
@@ -182,10 +276,13 @@ class InputMaker {
       tensor.name = spec.name;
       tensor.dtype = spec.dtype;
       if (!given_[i]) tensor.dimensions = dimensions_.resolve(spec, &inputs.notes);
-      if (tensor.data.empty()) XSP_CHECK_OK(make_values(&tensor));
+      if (tensor.values.empty()) XSP_CHECK_OK(make_values(values_[i], &tensor, &inputs.notes));
     }
+    if (!dimensions_.batch_is_dynamic()) XSP_CHECK_OK(check_fixed_batch(inputs));
     inputs.batch = dimensions_.batch();
-    if (!dimensions_.batch_is_dynamic()) XSP_CHECK_OK(check_fixed_batch(&inputs));
+    if (!inputs.batch) {
+      inputs.batch = batch_of_sizes(inputs.tensors, outputs_, &inputs.batch_unknown);
+    }
     return inputs;
   }
 
@@ -202,9 +299,17 @@ class InputMaker {
     });
     if (spec == specs_.end()) return wrong(option.name, "the model has no such input");
     const size_t index = static_cast<size_t>(spec - specs_.begin());
-    if (given_[index]) return wrong(option.name, "given twice");
-    given_[index] = true;
     Tensor& tensor = inputs->tensors[index];
+    const bool is_value = !option.value.empty();
+    if (is_value ? !values_[index].empty() : given_[index]) {
+      return wrong(option.name, "given twice");
+    }
+    if (is_value) values_[index] = option.value;
+    if (!values_[index].empty() && (!option.file.empty() || !tensor.values.empty())) {
+      return wrong(option.name, "its values are those of a file");
+    }
+    if (is_value) return Ok{};
+    given_[index] = true;
     uint32_t dtype = option.dtype;
     tensor.dimensions = option.dimensions;
     if (!option.file.empty()) {
@@ -212,6 +317,7 @@ class InputMaker {
       dtype = array.dtype;
       tensor.dimensions = std::move(array.dimensions);
       tensor.data = std::move(array.data);
+      tensor.values = "of " + option.file;
     }
     if (dtype != 0 && dtype != spec->dtype) {
       return wrong(option.name, std::string("its type is ") + dtype_name(spec->dtype) + ", not " +
@@ -226,7 +332,9 @@ class InputMaker {
     return Ok{};
   }
 
-  Status make_values(Tensor* tensor) const {
+  // `value` is the user's; empty: they are made up.
+  Status make_values(const std::string& value, Tensor* tensor,
+                     std::vector<std::string>* notes) const {
     const auto bytes = tensor_bytes(tensor->dtype, tensor->dimensions);
     if (!bytes.has_value()) {
       return wrong(tensor->name,
@@ -234,28 +342,40 @@ class InputMaker {
                        " needs more memory than the machine has");
     }
     tensor->data.resize(*bytes);
-    fill_values(tensor->name, tensor->dtype, tensor->dimensions, options_.seed, &tensor->data);
+    if (!value.empty()) {
+      const std::string why = fill_constant(value, tensor->dtype, &tensor->data);
+      if (!why.empty()) return wrong(tensor->name, "value " + value + ": " + why);
+      tensor->values = value + ", as given";
+      return Ok{};
+    }
+    tensor->values =
+        fill_values(tensor->name, tensor->dtype, tensor->dimensions, options_.seed, &tensor->data);
+    if (is_lone_integer(tensor->dtype, tensor->dimensions)) {
+      notes->push_back("input '" + tensor->name + "': its value is made up, and may steer loops " +
+                       "and shapes: " + tensor->values + ": --input " + tensor->name +
+                       "==VALUE chooses another");
+    }
     return Ok{};
   }
 
-  Status check_fixed_batch(Inputs* inputs) const {
-    for (const Tensor& tensor : inputs->tensors) {
+  Status check_fixed_batch(const Inputs& inputs) const {
+    for (const Tensor& tensor : inputs.tensors) {
       if (tensor.dimensions.empty()) continue;
-      inputs->batch = tensor.dimensions[0];
-      if (options_.batch.has_value() && *options_.batch != inputs->batch) {
+      if (options_.batch.has_value() && *options_.batch != tensor.dimensions[0]) {
         return usage("batch " + std::to_string(*options_.batch) + ": the model's is fixed at " +
-                     std::to_string(inputs->batch) + ": " + hint());
+                     std::to_string(tensor.dimensions[0]) + ": " + hint());
       }
       return Ok{};
     }
-    inputs->batch = 1;
     return Ok{};
   }
 
-  const std::vector<TensorSpec>& specs_;
+  const std::vector<TensorSpec> specs_;
+  const std::vector<TensorSpec>& outputs_;
   const WorkerOptions& options_;
   Dimensions dimensions_;
-  std::vector<bool> given_;
+  std::vector<bool> given_;          // a shape or a file
+  std::vector<std::string> values_;  // of --input name==value
 };
 
 }  // namespace
@@ -280,8 +400,9 @@ std::string signature_text(const std::vector<TensorSpec>& specs) {
   return specs.empty() ? "no inputs" : text;
 }
 
-Result<Inputs> make_inputs(const std::vector<TensorSpec>& specs, const WorkerOptions& options) {
-  return InputMaker(specs, options).make();
+Result<Inputs> make_inputs(const std::vector<TensorSpec>& specs,
+                           const std::vector<TensorSpec>& outputs, const WorkerOptions& options) {
+  return InputMaker(specs, outputs, options).make();
 }
 
 }  // namespace xsp::capture

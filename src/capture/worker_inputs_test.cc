@@ -30,7 +30,7 @@ WorkerOptions with_inputs(std::vector<std::string> inputs) {
 }
 
 std::string error_of(const std::vector<TensorSpec>& specs, const WorkerOptions& options) {
-  const auto made = make_inputs(specs, options);
+  const auto made = make_inputs(specs, {}, options);
   return made.ok() ? "" : made.error().text;
 }
 
@@ -44,7 +44,7 @@ std::vector<Element> elements(const Tensor& tensor) {
 TEST(WorkerInputs, TheBatchFillsItsDimension) {
   WorkerOptions options;
   options.batch = 4;
-  const auto made = make_inputs(kImage, options);
+  const auto made = make_inputs(kImage, {}, options);
   ASSERT_TRUE(made.ok()) << made.error().text;
   EXPECT_EQ(made->tensors[0].dimensions, (Shape{4, 3, 32, 32}));
   EXPECT_EQ(made->tensors[0].data.size(), 4u * 3 * 32 * 32 * 4);
@@ -53,13 +53,158 @@ TEST(WorkerInputs, TheBatchFillsItsDimension) {
 }
 
 TEST(WorkerInputs, ASymbolHasOneValueEverywhere) {
-  const auto made = make_inputs(kText, with_inputs({"input_ids=2x16"}));
+  const auto made = make_inputs(kText, {}, with_inputs({"input_ids=2x16"}));
   ASSERT_TRUE(made.ok()) << made.error().text;
   EXPECT_EQ(made->batch, 2);
   EXPECT_EQ(made->tensors[2].dimensions, (Shape{2, 2, 128, 4}));
   EXPECT_EQ(made->tensors[1].dimensions, (Shape{2, 16 + 128}));
   ASSERT_EQ(made->notes.size(), 1u);  // past_length was chosen
   EXPECT_NE(made->notes[0].find("past_length"), std::string::npos);
+}
+
+// Dimensions that are called "?" share a name, and nothing else.
+TEST(WorkerInputs, AQuestionMarkIsNoSymbol) {
+  const std::vector<TensorSpec> specs = {{"a", XSP_FLOAT32, {-1, -1, 4}, {"?", "?", ""}},
+                                         {"b", XSP_INT64, {-1, -1}, {"?", "?"}}};
+  const auto made = make_inputs(specs, {}, with_inputs({"a=2x5x4"}));
+  ASSERT_TRUE(made.ok()) << made.error().text;
+  EXPECT_EQ(made->tensors[0].dimensions, (Shape{2, 5, 4}));
+  EXPECT_EQ(made->tensors[1].dimensions, (Shape{2, 128}));
+  EXPECT_TRUE(make_inputs(specs, {}, with_inputs({"a=2x5x4", "b=3x7"})).ok());
+}
+
+struct BatchCase {
+  const char* what;
+  std::vector<TensorSpec> inputs;
+  std::vector<TensorSpec> outputs;
+  std::vector<std::string> given;
+  std::optional<int64_t> wanted;
+  std::optional<int64_t> expected;
+  const char* why = "";
+};
+
+TensorSpec shaped(const char* name, Shape dimensions, std::vector<std::string> symbols = {}) {
+  symbols.resize(dimensions.size());
+  return {name, XSP_FLOAT32, std::move(dimensions), std::move(symbols)};
+}
+
+TEST(WorkerInputs, TheBatchIsKnownWhereSomethingTellsIt) {
+  const std::vector<BatchCase> cases = {
+      {"a symbol", {shaped("x", {-1, 3}, {"batch"})}, {}, {"x=7x3"}, {}, 7},
+      {"a first dimension left alone", {shaped("x", {-1, 3})}, {}, {}, {}, 1},
+      {"one that was chosen", {shaped("x", {-1, 256})}, {}, {"x=64x256"}, {}, 64},
+      {"any matrix", {shaped("x", {-1, -1})}, {}, {"x=256x256"}, {}, {}, "--batch 256"},
+      {"and said", {shaped("x", {-1, -1})}, {}, {"x=256x256"}, 256, 256},
+      {"two inputs of one chosen",
+       {shaped("x", {-1, -1}), shaped("y", {-1, -1})},
+       {},
+       {"x=256x256"},
+       {},
+       {},
+       "begins with a dimension of 256"},
+      {"two products",
+       {shaped("a", {-1, -1}, {"?", "?"}), shaped("b", {-1, -1}, {"?", "?"})},
+       {},
+       {"a=40x64", "b=64x32"},
+       {},
+       {},
+       "'a' with 40, 'b' with 64"},
+      {"two of one symbol",
+       {shaped("a", {-1, 3}, {"rows"}), shaped("b", {-1, 5}, {"rows"})},
+       {},
+       {"a=6x3"},
+       {},
+       6},
+      {"two of two",
+       {shaped("a", {-1, 3}, {"rows"}), shaped("b", {-1, 5}, {"lines"})},
+       {},
+       {"a=6x3", "b=7x5"},
+       {},
+       {},
+       "'a' with 6, 'b' with 7"},
+      {"a fixed image", {shaped("x", {1, 3, 8, 8})}, {shaped("y", {1, 10})}, {}, {}, 1},
+      {"fixed images", {shaped("x", {8, 3, 8, 8})}, {shaped("y", {8, 10})}, {}, {}, 8},
+      {"of unknown results", {shaped("x", {8, 3, 8, 8})}, {shaped("y", {-1, 10})}, {}, {}, 8},
+      {"other results",
+       {shaped("x", {8, 3, 8, 8})},
+       {shaped("y", {8, 4}), shaped("boxes", {100, 4})},
+       {},
+       {},
+       {},
+       "output 'boxes' with 100"},
+      {"a matrix", {shaped("x", {256, 256})}, {shaped("y", {256, 256})}, {}, {}, {}, "need not be"},
+      {"one that was said", {shaped("x", {256, 256})}, {}, {}, 256, 256},
+      {"a row", {shaped("x", {1, 256})}, {shaped("y", {1, 256})}, {}, {}, 1},
+      {"a row and a matrix",
+       {shaped("x", {1, 256}), shaped("y", {256, 256})},
+       {},
+       {},
+       {},
+       {},
+       "'x' with 1, 'y' with 256"},
+      {"an image and a scalar", {shaped("n", {}), shaped("x", {1, 3, 8, 8})}, {}, {}, {}, 1},
+      {"scalars", {shaped("n", {})}, {}, {}, {}, {}, "no input has dimensions"},
+      {"nothing", {}, {}, {}, {}, {}, "no input has dimensions"}};
+  for (const BatchCase& one : cases) {
+    WorkerOptions options = with_inputs(one.given);
+    options.batch = one.wanted;
+    const auto made = make_inputs(one.inputs, one.outputs, options);
+    ASSERT_TRUE(made.ok()) << one.what << ": " << made.error().text;
+    EXPECT_EQ(made->batch, one.expected) << one.what << ": " << made->batch_unknown;
+    EXPECT_NE(made->batch_unknown.find(one.why), std::string::npos) << made->batch_unknown;
+    EXPECT_EQ(made->batch_unknown.empty(), made->batch.has_value()) << one.what;
+  }
+}
+
+TEST(WorkerInputs, AValueFillsEveryElementOfItsType) {
+  const std::vector<TensorSpec> specs = {
+      {"n", XSP_INT64, {}, {}},         {"flag", XSP_BOOL, {}, {}},
+      {"ids", XSP_INT32, {1, 4}, {}},   {"x", XSP_FLOAT32, {3}, {}},
+      {"d", XSP_FLOAT64, {1}, {}},      {"h", XSP_FLOAT16, {2}, {}},
+      {"b", XSP_BFLOAT16, {2}, {}},     {"u=8", XSP_UINT8, {-1, 2}, {"batch", ""}},
+      {"small", XSP_FLOAT16, {1}, {}},  {"between", XSP_FLOAT16, {1}, {}},
+      {"largest", XSP_UINT64, {1}, {}}, {"mean", XSP_FLOAT16, {1}, {}}};
+  std::vector<TensorSpec> complete = specs;
+  for (TensorSpec& spec : complete) spec.symbols.resize(spec.dimensions.size());
+  const auto made =
+      make_inputs(complete, {},
+                  with_inputs({"n==-5", "flag==1", "ids==7", "x==0.25", "d==1e300", "h==-1.5",
+                               "b==3", "u=8==200", "u=8=3x2", "small==6e-8", "between==2049",
+                               "largest==18446744073709551615", "mean==65504"}));
+  ASSERT_TRUE(made.ok()) << made.error().text;
+  EXPECT_EQ(elements<int64_t>(made->tensors[0]), (std::vector<int64_t>{-5}));
+  EXPECT_EQ(elements<uint8_t>(made->tensors[1]), (std::vector<uint8_t>{1}));
+  EXPECT_EQ(elements<int32_t>(made->tensors[2]), (std::vector<int32_t>{7, 7, 7, 7}));
+  EXPECT_EQ(elements<float>(made->tensors[3]), (std::vector<float>{0.25f, 0.25f, 0.25f}));
+  EXPECT_EQ(elements<double>(made->tensors[4]), (std::vector<double>{1e300}));
+  EXPECT_EQ(elements<uint16_t>(made->tensors[5]), (std::vector<uint16_t>{0xbe00, 0xbe00}));
+  EXPECT_EQ(elements<uint16_t>(made->tensors[6]), (std::vector<uint16_t>{0x4040, 0x4040}));
+  EXPECT_EQ(elements<uint8_t>(made->tensors[7]), (std::vector<uint8_t>(6, 200)));
+  EXPECT_EQ(elements<uint16_t>(made->tensors[8]), (std::vector<uint16_t>{1}));       // 2^-24
+  EXPECT_EQ(elements<uint16_t>(made->tensors[9]), (std::vector<uint16_t>{0x6800}));  // 2048: even
+  EXPECT_EQ(elements<uint64_t>(made->tensors[10]), (std::vector<uint64_t>{~uint64_t{0}}));
+  EXPECT_EQ(elements<uint16_t>(made->tensors[11]), (std::vector<uint16_t>{0x7bff}));
+  EXPECT_EQ(made->tensors[0].values, "-5, as given");
+  EXPECT_TRUE(made->notes.empty()) << made->notes[0];
+}
+
+// An integer that stands alone may be how often a loop runs: that nobody gave it is no secret.
+TEST(WorkerInputs, SaysHowValuesWereDrawn) {
+  const std::vector<TensorSpec> specs = {{"n", XSP_INT64, {}, {}},
+                                         {"x", XSP_FLOAT32, {1, 4}, {"", ""}},
+                                         {"attention_mask", XSP_INT64, {1, 4}, {"", ""}},
+                                         {"ids", XSP_INT64, {1, 4}, {"", ""}}};
+  WorkerOptions options;
+  options.seed = 3;
+  const auto made = make_inputs(specs, {}, options);
+  ASSERT_TRUE(made.ok()) << made.error().text;
+  const std::string n = std::to_string(elements<int64_t>(made->tensors[0])[0]);
+  EXPECT_EQ(made->tensors[0].values, n + ", random, 0 to 99, seed 3");
+  EXPECT_EQ(made->tensors[1].values, "random in (-1, 1), seed 3");
+  EXPECT_EQ(made->tensors[2].values, "1, as in a mask");
+  EXPECT_EQ(made->tensors[3].values, "random, 0 to 99, seed 3");
+  ASSERT_EQ(made->notes.size(), 1u);
+  EXPECT_NE(made->notes[0].find("--input n==VALUE"), std::string::npos) << made->notes[0];
 }
 
 TEST(WorkerInputs, ValuesAreValidAndRepeatable) {
@@ -69,7 +214,7 @@ TEST(WorkerInputs, ValuesAreValidAndRepeatable) {
                                          {"mask", XSP_BOOL, {1000}, {""}},
                                          {"position_ids", XSP_INT32, {10, 100}, {"", ""}}};
   WorkerOptions options;
-  const auto made = make_inputs(specs, options);
+  const auto made = make_inputs(specs, {}, options);
   ASSERT_TRUE(made.ok()) << made.error().text;
   std::set<float> distinct;
   for (const float v : elements<float>(made->tensors[0])) {
@@ -85,9 +230,9 @@ TEST(WorkerInputs, ValuesAreValidAndRepeatable) {
   for (const uint8_t v : elements<uint8_t>(made->tensors[3])) EXPECT_EQ(v, 1);
   EXPECT_EQ(elements<int32_t>(made->tensors[4])[250], 50);
 
-  EXPECT_EQ(make_inputs(specs, options)->tensors[0].data, made->tensors[0].data);
+  EXPECT_EQ(make_inputs(specs, {}, options)->tensors[0].data, made->tensors[0].data);
   options.seed = 2;
-  EXPECT_NE(make_inputs(specs, options)->tensors[0].data, made->tensors[0].data);
+  EXPECT_NE(make_inputs(specs, {}, options)->tensors[0].data, made->tensors[0].data);
 }
 
 TEST(WorkerInputs, SaysWhatIsWrongAndWhatTheModelTakes) {
@@ -109,6 +254,10 @@ TEST(WorkerInputs, SaysWhatIsWrongAndWhatTheModelTakes) {
            {kImage, with_inputs({"x=1099511627776x3x32x32"}), "more memory"},
            {kText, with_inputs({"input_ids=1x8", "past=2x2x8x4"}), "the batch is 1"},
            {fixed, batch, "fixed at 1"},
+           {kImage, with_inputs({"x==1", "x==2"}), "given twice"},
+           {kImage, with_inputs({"x==1e39"}), "more than its type can hold"},
+           {kText, with_inputs({"input_ids==1.5"}), "not an integer"},
+           {kText, with_inputs({"past==70000"}), "more than its type can hold"},
            {text, {}, "type"},
        }) {
     const std::string error = error_of(c.specs, c.options);
@@ -145,10 +294,16 @@ TEST_F(NpyTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(std::memcmp(array->data.data(), data, sizeof data), 0);
 
   const std::vector<TensorSpec> specs = {{"x", XSP_FLOAT32, {-1, 3}, {"", ""}}};
-  const auto made = make_inputs(specs, with_inputs({"x=@" + path_.string()}));
+  const auto made = make_inputs(specs, {}, with_inputs({"x=@" + path_.string()}));
   ASSERT_TRUE(made.ok()) << made.error().text;
   EXPECT_EQ(made->batch, 2);
   EXPECT_EQ(made->tensors[0].data, array->data);
+  EXPECT_EQ(made->tensors[0].values, "of " + path_.string());
+  for (const bool file_first : {false, true}) {
+    std::vector<std::string> both = {"x==1", "x=@" + path_.string()};
+    if (file_first) std::swap(both[0], both[1]);
+    EXPECT_NE(error_of(specs, with_inputs(both)).find("those of a file"), std::string::npos);
+  }
 }
 
 TEST_F(NpyTest, ForeignBytesAreRefused) {

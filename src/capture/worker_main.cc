@@ -223,10 +223,12 @@ class Worker {
   }
 
   void describe(const char* what, const std::string& name, uint32_t dtype,
-                const std::vector<int64_t>& dimensions) {
+                const std::vector<int64_t>& dimensions, const std::string* values) {
     std::string shape;
     for (const int64_t d : dimensions) shape += (shape.empty() ? "" : ",") + std::to_string(d);
-    replies_.send({what, name, dtype_name(dtype), shape});
+    std::vector<std::string> fields = {what, name, dtype_name(dtype), shape};
+    if (values != nullptr) fields.push_back(*values);
+    replies_.send(fields);
   }
 
   bool set_inputs() {
@@ -236,19 +238,20 @@ class Worker {
     const std::vector<TensorSpec> input_specs = specs(infos, count);
     if (!call([&] { return adapter_->outputs(model_, &infos, &count); })) return false;
     const std::vector<TensorSpec> output_specs = specs(infos, count);
-    const Result<Inputs> made = make_inputs(input_specs, options_);
+    const Result<Inputs> made = make_inputs(input_specs, output_specs, options_);
     if (!made.ok()) return wrong(made.error());
     std::vector<xsp_tensor> tensors;
     for (const Tensor& tensor : made->tensors) {
-      describe("input", tensor.name, tensor.dtype, tensor.dimensions);
+      describe("input", tensor.name, tensor.dtype, tensor.dimensions, &tensor.values);
       tensors.push_back({sizeof(xsp_tensor), tensor.name.c_str(), tensor.dtype,
                          static_cast<uint32_t>(tensor.dimensions.size()), tensor.dimensions.data(),
                          tensor.data.data(), tensor.data.size()});
     }
     for (const TensorSpec& spec : output_specs) {
-      describe("output", spec.name, spec.dtype, spec.dimensions);
+      describe("output", spec.name, spec.dtype, spec.dimensions, nullptr);
     }
     for (const std::string& note : made->notes) replies_.send({"note", note});
+    if (!made->batch) replies_.send({"unknown_batch", made->batch_unknown});
     if (!call([&] { return adapter_->set_inputs(model_, tensors.data(), tensors.size()); }))
       return false;
     uint64_t runs_max = 0;
@@ -256,7 +259,7 @@ class Worker {
       runs_max = adapter_->runs_max(model_);
     }
     replies_.send({"ready", adapter_->name, version_, options_.device,
-                   std::to_string(options_.threads), std::to_string(made->batch),
+                   std::to_string(options_.threads), std::to_string(made->batch.value_or(0)),
                    std::to_string(runs_max), std::to_string(collectors_.runs_needed())});
     return true;
   }

@@ -119,10 +119,20 @@ std::string shape_text(const int64_t* dimensions, size_t rank) {
 Result<InputOption> parse_input_option(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     return usage("input '" + std::string(text) + "': " + std::string(why) +
-                 ": write name=1x3x224x224, name=1x128:int64 or name=@file.npy");
+                 ": write name=1x3x224x224, name=1x128:int64, name=@file.npy or name==value");
   };
-  // An input's name may hold '=' and ':'; neither a shape nor a type does.
+  // An input's name may hold '=' and ':'; neither a shape nor a type nor a value does.
   const size_t at = text.find("=@");
+  const size_t twice = text.rfind("==");
+  if (at == std::string_view::npos && twice != std::string_view::npos) {
+    InputOption input;
+    input.name = std::string(text.substr(0, twice));
+    input.value = std::string(text.substr(twice + 2));
+    double number = 0;
+    if (input.name.empty()) return wrong("no name");
+    if (!parse_number(input.value, &number)) return wrong("its value is not a number");
+    return input;
+  }
   const size_t equals = at != std::string_view::npos ? at : text.rfind('=');
   if (equals == std::string_view::npos || equals == 0) return wrong("no name");
   InputOption input;

@@ -14,10 +14,11 @@
 
 namespace xsp::capture {
 
-// --input name=shape[:dtype] or --input name=@file.npy
+// --input name=shape[:dtype], --input name=@file.npy or --input name==value
 struct InputOption {
   std::string name;
-  std::string file;                 // empty: the values are made up
+  std::string file;   // empty: the values are made up
+  std::string value;  // of every element; empty: not said, and otherwise nothing else is
   std::vector<int64_t> dimensions;  // unless there is a file
   uint32_t dtype = 0;               // xsp_dtype; 0: the model's
 };

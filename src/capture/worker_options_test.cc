@@ -72,12 +72,18 @@ TEST(WorkerOptions, ReadsInputs) {
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->file, "dir/a=b.npy");
 
+  const auto value = parse_input_option("a==b==-2.5");
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(value->name, "a==b");
+  EXPECT_EQ(value->value, "-2.5");
+
   const auto scalar = parse_input_option("s=scalar");
   ASSERT_TRUE(scalar.ok());
   EXPECT_TRUE(scalar->dimensions.empty());
 
-  for (const char* bad : {"", "x", "=1", "x=", "x=1x", "x=-1x2", "x=1xtwo", "x=1:float31", "x=@",
-                          "x=99999999999999999999", "x=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1"}) {
+  for (const char* bad :
+       {"", "x", "x==", "==1", "x==one", "x==1 ", "=1", "x=", "x=1x", "x=-1x2", "x=1xtwo",
+        "x=1:float31", "x=@", "x=99999999999999999999", "x=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1"}) {
     EXPECT_FALSE(parse_input_option(bad).ok()) << bad;
   }
 }

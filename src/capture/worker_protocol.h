@@ -2,7 +2,8 @@
 //
 //   xsp-worker --adapter lib/xsp/adapters/NAME.so --model PATH --device cpu --levels model,layer
 //              --trace FILE.xtrace --scratch DIR [--batch N] [--threads N] [--seed N]
-//              [--input name=shape[:dtype] | --input name=@file.npy]... [--option key=value]...
+//              [--input name=shape[:dtype] | name=@file.npy | name==value]... [--option
+//              key=value]...
 //              [--counters NAME,...] [--collector lib/xsp/collectors/NAME.so]...
 //              [--replay auto|kernel|application] [--reuse]
 //   xsp-worker --adapter NAME.so --probe                  (replies "probe", then exits)
@@ -52,11 +53,13 @@
 //
 // Before `ready` it also says, one line each:
 //   input|output <name> <dtype> <dimensions, comma separated; -1: known only after a run>
+//                <of inputs: how their values came about>
+//   unknown_batch <why>                   where it is not known; then `ready` has batch 0
 //
 // --batch N sets every dynamic dimension that stands for the batch; it is refused when the model
 // has none and its first dimension is another one. Without it, such a dimension is 1. --input may
-// be given for each input, at most once; shapes are written 1x3x224x224, and a scalar's shape is
-// "scalar".
+// be given for each input, at most once for its shape or file, and once for the value of all its
+// elements; shapes are written 1x3x224x224, and a scalar's shape is "scalar".
 //
 // Of the collectors given, those run that emit one of the levels or count one of the counters; a
 // counter that none of them counts is a failure.

@@ -2,7 +2,10 @@
 
 #include <bit>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "xsp/plugin.h"
 
@@ -81,12 +84,8 @@ void fill_integers(Role role, uint64_t last_dimension, Random* random, uint64_t 
   });
 }
 
-}  // namespace
-
-void fill_values(const std::string& name, uint32_t dtype, const std::vector<int64_t>& dimensions,
-                 uint64_t seed, std::vector<std::byte>* data) {
-  Random random(name, seed);
-  const Role role = role_of(name);
+void fill_by_role(Role role, uint32_t dtype, const std::vector<int64_t>& dimensions, Random random,
+                  std::vector<std::byte>* data) {
   const bool is_mask = role == Role::kMask;
   const auto real = [&](size_t) { return is_mask ? 1.0f : random.real(); };
   const uint64_t last =
@@ -117,6 +116,138 @@ void fill_values(const std::string& name, uint32_t dtype, const std::vector<int6
       return fill_integers<uint64_t>(role, last, &random, kIdsMax, data);
     default:
       return;
+  }
+}
+
+bool is_real(uint32_t dtype) {
+  return dtype == XSP_FLOAT16 || dtype == XSP_BFLOAT16 || dtype == XSP_FLOAT32 ||
+         dtype == XSP_FLOAT64;
+}
+
+// As text, for the value of an integer that stands alone; empty: not an integer.
+std::string integer_text(uint32_t dtype, const std::vector<std::byte>& data) {
+  const auto read = [&data](auto value) {
+    std::memcpy(&value, data.data(), sizeof value);
+    return std::to_string(value);
+  };
+  switch (dtype) {
+    case XSP_INT8:
+      return read(int8_t{});
+    case XSP_UINT8:
+      return read(uint8_t{});
+    case XSP_INT16:
+      return read(int16_t{});
+    case XSP_UINT16:
+      return read(uint16_t{});
+    case XSP_INT32:
+      return read(int32_t{});
+    case XSP_UINT32:
+      return read(uint32_t{});
+    case XSP_INT64:
+      return read(int64_t{});
+    case XSP_UINT64:
+      return read(uint64_t{});
+    default:
+      return {};
+  }
+}
+
+template <typename Number>
+bool parse(const std::string& text, Number* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+template <typename Element>
+std::string fill_integer(const std::string& text, std::vector<std::byte>* data,
+                         Element most = std::numeric_limits<Element>::max()) {
+  Element number = 0;
+  if (!parse(text, &number) || number > most) return "not an integer that its type can hold";
+  fill<Element>(data, [&](size_t) { return number; });
+  return {};
+}
+
+// The nearest half; of two as near the even one. `magnitude` is below 65520.
+uint16_t nearest_half(double magnitude) {
+  const int exponent = std::max(magnitude > 0 ? std::ilogb(magnitude) : -14, -14);
+  // With the implied bit, which carries into the exponent, as rounding up does.
+  const auto significand =
+      static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  return static_cast<uint16_t>(significand + (static_cast<uint32_t>(exponent + 14) << 10));
+}
+
+std::string fill_real(const std::string& text, uint32_t dtype, std::vector<std::byte>* data) {
+  double number = 0;
+  if (!parse(text, &number) || !std::isfinite(number)) return "not a number";
+  const double most = dtype == XSP_FLOAT16   ? 65504
+                      : dtype == XSP_FLOAT64 ? std::numeric_limits<double>::max()
+                                             : 3.38e38;
+  if (std::fabs(number) > most) return "more than its type can hold";
+  const auto single = static_cast<float>(number);
+  const auto bits = std::bit_cast<uint32_t>(single);
+  switch (dtype) {
+    case XSP_FLOAT64:
+      fill<double>(data, [&](size_t) { return number; });
+      break;
+    case XSP_FLOAT32:
+      fill<float>(data, [&](size_t) { return single; });
+      break;
+    case XSP_BFLOAT16:
+      fill<uint16_t>(data, [&](size_t) { return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16; });
+      break;
+    default:
+      fill<uint16_t>(data, [&](size_t) {
+        return nearest_half(std::fabs(number)) | (std::signbit(number) ? 0x8000 : 0);
+      });
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_lone_integer(uint32_t dtype, const std::vector<int64_t>& dimensions) {
+  const bool is_alone = dimensions.empty() || (dimensions.size() == 1 && dimensions[0] == 1);
+  return is_alone && dtype != XSP_BOOL && !is_real(dtype);
+}
+
+std::string fill_values(const std::string& name, uint32_t dtype,
+                        const std::vector<int64_t>& dimensions, uint64_t seed,
+                        std::vector<std::byte>* data) {
+  const Role role = role_of(name);
+  fill_by_role(role, dtype, dimensions, Random(name, seed), data);
+  const std::string by_chance = ", seed " + std::to_string(seed);
+  if (role == Role::kMask) return "1, as in a mask";
+  if (is_real(dtype)) return "random in (-1, 1)" + by_chance;
+  if (dtype == XSP_BOOL) return "random, true or false" + by_chance;
+  if (role == Role::kPosition) return "0, 1, 2, ... as positions";
+  if (role == Role::kSegment) return "0, as of one segment";
+  const std::string range = dtype == XSP_UINT8 ? "random, 0 to 255" : "random, 0 to 99";
+  const bool is_alone = is_lone_integer(dtype, dimensions);
+  return (is_alone ? integer_text(dtype, *data) + ", " : "") + range + by_chance;
+}
+
+std::string fill_constant(const std::string& text, uint32_t dtype, std::vector<std::byte>* data) {
+  switch (dtype) {
+    case XSP_BOOL:
+      return fill_integer<uint8_t>(text, data, 1);
+    case XSP_UINT8:
+      return fill_integer<uint8_t>(text, data);
+    case XSP_INT8:
+      return fill_integer<int8_t>(text, data);
+    case XSP_UINT16:
+      return fill_integer<uint16_t>(text, data);
+    case XSP_INT16:
+      return fill_integer<int16_t>(text, data);
+    case XSP_UINT32:
+      return fill_integer<uint32_t>(text, data);
+    case XSP_INT32:
+      return fill_integer<int32_t>(text, data);
+    case XSP_UINT64:
+      return fill_integer<uint64_t>(text, data);
+    case XSP_INT64:
+      return fill_integer<int64_t>(text, data);
+    default:
+      return fill_real(text, dtype, data);
   }
 }
 

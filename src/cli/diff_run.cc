@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 2> kLetters = {"A", "B"};
 
-// "model.onnx (onnxruntime, intra_op_threads=1)"
+// "model.onnx (onnxruntime, graph_optimization=basic)"
 std::string name_of_side(const RequestOptions& options) {
   std::string how = options.framework;
   for (const std::string& one : options.framework_options) how += (how.empty() ? "" : ", ") + one;
@@ -135,8 +135,10 @@ void add_pair_options(CLI::App& verb, CLI::Option& run, PairOptions& options) {
   add_list("--option-b", options.framework_options[1], "The same, of B alone");
   add(verb.add_option("--device", both.device,
                       "cpu, cuda, cuda:N or opencl; else as xsp profile chooses it"));
-  add(verb.add_option("--input", both.inputs,
-                      "An input: name=1x3x224x224[:dtype], or name=@file.npy; may be repeated"))
+  add(verb.add_option(
+          "--input", both.inputs,
+          "An input's shape, name=1x3x224x224[:dtype], its file, name=@file.npy, or the "
+          "value of all its elements, name==5; may be repeated"))
       ->expected(1)
       ->take_all();
   add(verb.add_option("--threads", both.threads, "Threads that a layer may use"));

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::vector<std::string> files;
   std::string output;
-  std::string levels = "application,model,layer";
+  std::string levels = "all";
   std::string name;
   bool quiet = false;
 };
@@ -35,7 +35,8 @@ Status import(const Options& options) {
   const std::string subject =
       options.name.empty() ? request.traces[0].stem().string() : options.name;
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
-  request.facts = {{"model", subject}, {"xsp_version", XSP_VERSION}};
+  request.facts = {
+      {"model", subject}, {"xsp_version", XSP_VERSION}, {"recorded_by", "the program"}};
   XSP_TRY(const evaluate::ImportOutcome outcome, evaluate::import_traces(request));
   if (options.quiet) return Ok{};
   const std::string lost =
@@ -55,13 +56,15 @@ void add_import(CLI::App& app, int& exit_status) {
       ->type_name("");
   verb->add_option("-o,--output", options->output, "The .xsp file; else the first one's name, here")
       ->type_name("FILE");
-  verb->add_option("--levels", options->levels, "The levels that were recorded")
+  verb->add_option("--levels", options->levels,
+                   "The levels that may have been recorded; of these, those that have spans")
       ->capture_default_str();
   verb->add_option("--name", options->name, "What was measured; by default the first file's name");
   verb->add_flag("--quiet", options->quiet, "Say nothing");
   verb->footer(
-      "A program records itself through xsp/xsp.h (xsp_start, xsp_stop). What `xsp run` and the\n"
-      "Python package's xsp.profile record need no import.\n"
+      "A program records itself through xsp/xsp.h (xsp_start, xsp_stop). Its spans at level model\n"
+      "are inferences, those at level layer in them their layers. What `xsp run` and the Python\n"
+      "package's xsp.profile record need no import.\n"
       "\n"
       "Examples:\n"
       "  xsp import xsp-4711.xtrace -o server.xsp");

@@ -103,6 +103,15 @@ Status print_analysis(store::Database& database, std::string_view id_or_name,
     return failed(analysis->name + ": its header and its result differ: mend analyses/" +
                   analysis->name + ".sql");
   }
+  XSP_TRY(const auto doubts, analyze::doubts(database, *analysis, parameters, sheet.table));
+  std::string notes;
+  for (const std::string& doubt : doubts) notes += "note: " + doubt + "\n";
+  // What another program reads is the table alone.
+  if (options.format == Format::kTable) {
+    XSP_CHECK_OK(write_stdout(notes));
+  } else {
+    std::fputs(notes.c_str(), stderr);
+  }
   return write_stdout(render(sheet, options, terminal_of(1)));
 }
 

@@ -50,6 +50,17 @@ TEST(Output, TableShowsTheLargestAndSaysWhatIsLeftOut) {
             "not measured: memory\n");
 }
 
+// A ceiling that not all layers have, or that differs, is none of the whole table.
+TEST(Output, CaptionsAreTheSameInEveryRow) {
+  Sheet sheet = layers();
+  sheet.view.options["caption"] = "memory_bytes,batch";
+  EXPECT_EQ(render(sheet, {}, plain()).rfind("Layers, batch 1\n", 0), 0u);
+  sheet.table.rows[3][0] = int64_t{2};
+  EXPECT_EQ(render(sheet, {}, plain()).rfind("Layers\n", 0), 0u);
+  for (auto& row : sheet.table.rows) row[3] = int64_t{1024};
+  EXPECT_EQ(render(sheet, {}, plain()).rfind("Layers, memory 1.00 KiB\n", 0), 0u);
+}
+
 TEST(Output, AllShowsEveryRow) {
   OutputOptions options;
   options.all = true;

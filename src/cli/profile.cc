@@ -85,6 +85,26 @@ Sheet results_sheet(const evaluate::Request& request, const evaluate::Outcome& o
   return sheet;
 }
 
+// What the model was given: "x float32[1,3] (random in (-1, 1), seed 1); n int64[] (5, as given)".
+std::string inputs_text(const std::vector<evaluate::Run>& runs) {
+  constexpr size_t kShown = 6;
+  for (const evaluate::Run& run : runs) {
+    if (!run.ready) continue;
+    const std::vector<evaluate::TensorText>& inputs = run.ready->inputs;
+    std::string text;
+    for (size_t i = 0; i < inputs.size() && i < kShown; ++i) {
+      text += (i == 0 ? "" : "; ") + inputs[i].name + " " + inputs[i].dtype + "[" +
+              inputs[i].dimensions + "]" +
+              (inputs[i].values.empty() ? "" : " (" + inputs[i].values + ")");
+    }
+    if (inputs.size() > kShown) {
+      text += " and " + std::to_string(inputs.size() - kShown) + " more: facts input_values.NAME";
+    }
+    return text;
+  }
+  return {};
+}
+
 // For people: what the file says of the model, and what was not measured.
 Status print_summary(const evaluate::Request& request, const evaluate::Outcome& outcome) {
   XSP_TRY(store::Database database, store::Database::open(outcome.file));
@@ -99,8 +119,15 @@ Status print_summary(const evaluate::Request& request, const evaluate::Outcome& 
     XSP_CHECK_OK(print_analysis(database, name));
     XSP_CHECK_OK(write_stdout("\n"));
   }
+  const std::string inputs = inputs_text(outcome.runs);
+  if (!inputs.empty()) XSP_CHECK_OK(write_stdout("inputs: " + inputs + "\n"));
   for (const auto& [what, reason] : request.plan.not_measured) {
     XSP_CHECK_OK(write_stdout("not measured: " + what + ": " + reason + "\n"));
+  }
+  for (const evaluate::Run& run : outcome.runs) {
+    if (!run.ready || run.ready->batch_unknown.empty()) continue;
+    return write_stdout("not measured: batch: " + run.ready->batch_unknown +
+                        ": throughput is that of inferences\n");
   }
   return Ok{};
 }
@@ -221,7 +248,8 @@ void add_profile(CLI::App& app, int& exit_status) {
   verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
   verb->add_option("--threads", options->threads, "Threads that a layer may use");
   verb->add_option("--input", options->inputs,
-                   "An input: name=1x3x224x224[:dtype], or name=@file.npy; may be repeated")
+                   "An input's shape, name=1x3x224x224[:dtype], its file, name=@file.npy, or the "
+                   "value of all its elements, name==5; may be repeated")
       ->expected(1)
       ->take_all();
   verb->add_option("--option", options->framework_options,
@@ -250,11 +278,19 @@ void add_profile(CLI::App& app, int& exit_status) {
       "tenth of the time; counters of kernels (--counters roofline) are counted last, in a few\n"
       "inferences that are slow, and whose times are left out.\n"
       "\n"
+      "Inputs that --input does not give are made up, by --seed: floating point in (-1, 1), masks\n"
+      "1, bytes 0 to 255, other integers 0 to 99. An integer that stands alone may steer loops "
+      "and\n"
+      "shapes: name==5 says it. The batch is known where --batch or a dynamic dimension says it,\n"
+      "where all inputs begin with 1, or where all inputs and outputs of a model of images begin\n"
+      "with the same dimension; else throughput is that of inferences.\n"
+      "\n"
       "Examples:\n"
       "  xsp profile resnet50\n"
       "  xsp profile model.onnx --batch 1,2,4,8 -o sweep.xsp\n"
       "  xsp profile model.pt2 --device cuda --counters roofline,energy --price 3.5\n"
       "  xsp profile bert-base --input input_ids=1x128:int64 --threads 1\n"
+      "  xsp profile loop.onnx --input n==10\n"
       "  xsp profile fake:layers=3,us=500 --max-time 5");
   verb->callback([options, &exit_status] {
     const Status status = profile(*options, command_line());

@@ -32,12 +32,15 @@ void add_query(CLI::App& app, int& exit_status) {
       ->type_name("");
   add_output_options(*verb, options->output);
   verb->footer(
-      "The tables are evaluation, run, block, span, attribute, counter, loss, peak; times are\n"
-      "nanoseconds. The macros of the analyses are there, too: layers(1), measured_run, ...\n"
+      "The views inference, layer and kernel have the executions that the analyses count: those\n"
+      "of typical inferences, without warm-up, each level from its own run. The tables beneath\n"
+      "them are evaluation, run, block, span, attribute, counter, loss, peak: they hold every run\n"
+      "and its warm-up. Times are nanoseconds. The macros of the analyses are there, too:\n"
+      "layers(1), kernels([1]), ...\n"
       "\n"
       "Examples:\n"
       "  xsp query resnet50.xsp \"FROM run\"\n"
-      "  xsp query resnet50.xsp \"SELECT type, count(*) FROM span WHERE level = 3 GROUP BY type\"\n"
+      "  xsp query resnet50.xsp \"SELECT batch, name, avg(duration_ns) FROM layer GROUP BY ALL\"\n"
       "  xsp query resnet50.xsp \"FROM layers(1)\" --format csv > layers.csv\n"
       "  xsp query resnet50.xsp \"DESCRIBE span\"");
   verb->callback([options, &exit_status] {

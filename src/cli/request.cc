@@ -1,123 +1,20 @@
 #include "cli/request.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 
-#include "base/nearest.h"
+#include "cli/profile_model.h"
 #include "evaluate/capabilities.h"
 #include "evaluate/gpu.h"
 #include "evaluate/plan.h"
-#include "models/onnx/reader.h"
-#include "models/zoo.h"
 
 namespace xsp::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string number_text(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.10g", value);
   return text;
-}
-
-// What the user's word for the model stands for.
-struct Model {
-  std::string name;  // what the output is named after
-  std::string path;  // what the adapter opens
-  uint64_t bytes = 0;
-};
-
-uint64_t bytes_in(const fs::path& folder) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->is_regular_file(error)) bytes += it->file_size(error);
-  }
-  return bytes;
-}
-
-// What the weights' file of MXNet and Caffe adds to the description that was named, or the other
-// way round; 0: the model is one file.
-uint64_t bytes_beside(const fs::path& path, const std::string& stem) {
-  const std::string ending = path.extension();
-  const fs::path folder = path.parent_path();
-  const auto size = [&](const std::string& name) {
-    std::error_code error;
-    const uintmax_t bytes = fs::file_size(folder / name, error);
-    return error ? 0 : static_cast<uint64_t>(bytes);
-  };
-  if (ending == ".prototxt") return size(stem + ".caffemodel");
-  if (ending == ".caffemodel") return size(stem + ".prototxt");
-  if (ending == ".json") return size(stem + "-0000.params");
-  if (ending == ".params") return size(stem + "-symbol.json");
-  return 0;
-}
-
-// resnet50 of resnet50-symbol.json and of resnet50-0000.params, which are MXNet's names for files.
-std::string stem_of(const fs::path& path) {
-  std::string stem = path.stem();
-  const size_t dash = stem.rfind('-');
-  if (dash == std::string::npos || dash == 0) return stem;
-  const std::string rest = stem.substr(dash + 1);
-  const bool is_number = rest.find_first_not_of("0123456789") == std::string::npos;
-  const bool is_mxnet = (path.extension() == ".json" && rest == "symbol") ||
-                        (path.extension() == ".params" && is_number);
-  return is_mxnet ? stem.substr(0, dash) : stem;
-}
-
-// A model's file, or the description of one that an adapter makes up itself.
-Result<Model> resolve_model(const std::string& word, const evaluate::Installation& installation) {
-  const size_t colon = word.find(':');
-  if (colon != std::string::npos) {
-    const std::string prefix = word.substr(0, colon);
-    for (const std::string& name : evaluate::framework_names(installation)) {
-      if (name == prefix) return Model{name, word, 0};
-    }
-  }
-  std::string path = word;
-  const bool is_known = models::find_model(word) != nullptr;
-  if (is_known) {
-    XSP_TRY(path, models::cached_model(word));
-  }
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) {
-    const std::string why = std::strerror(errno);
-    std::vector<std::string> names;
-    for (const models::ModelDescription& model : models::all_models()) names.push_back(model.name);
-    return failed(word + ": cannot be opened: " + why + ": " +
-                  did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
-  }
-  if (S_ISDIR(facts.st_mode)) {  // some frameworks write a model as several files
-    const fs::path given(path);
-    const fs::path folder = given.has_filename() ? given : given.parent_path();
-    return Model{folder.stem().string(), folder, bytes_in(folder)};
-  }
-  if (!S_ISREG(facts.st_mode)) {
-    return failed(word + ": not a regular file: name a model's file or folder");
-  }
-  const std::string stem = stem_of(path);
-  return Model{is_known ? word : stem, path,
-               static_cast<uint64_t>(facts.st_size) + bytes_beside(path, stem)};
-}
-
-// The layers of the model's own file. None if it is of another kind, or if it cannot be understood:
-// whether it is sound is for the framework to say.
-std::vector<std::pair<std::string, std::string>> layers_of(const Model& model) {
-  std::vector<std::pair<std::string, std::string>> layers;
-  if (fs::path(model.path).extension() != ".onnx") return layers;
-  const auto graph = models::read_graph(model.path);
-  if (!graph.ok()) return layers;
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    layers.emplace_back(models::node_label(*graph, i), graph->nodes[i].op_type);
-  }
-  return layers;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> parse_framework_options(

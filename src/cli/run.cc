@@ -154,7 +154,8 @@ Result<int> run(const Options& options) {
   request.facts = {{"model", subject},
                    {"command", joined(options.command)},
                    {"xsp_version", XSP_VERSION},
-                   {"recorded_by", "xsp run"}};
+                   {"recorded_by", "xsp run"},
+                   {"leveled", options.leveled}};
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
   int wait_status = -1;
   std::optional<ProgressLine> line(options.progress && !options.quiet);

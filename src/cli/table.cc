@@ -194,6 +194,20 @@ double largest_beside(const Sheet& sheet, const Page& page, const std::vector<si
   return largest;
 }
 
+// What a column says in every row, beside its label; empty: nothing, or not the same in each.
+std::string caption_of(const Sheet& sheet, size_t index) {
+  const auto& rows = sheet.table.rows;
+  if (rows.empty() || is_null(rows[0][index])) return "";
+  const bool is_same = std::all_of(rows.begin(), rows.end(),
+                                   [&](const auto& row) { return row[index] == rows[0][index]; });
+  if (!is_same) return "";
+  TextColumn one;
+  Page first;
+  first.rows = {0};
+  fill(sheet, first, index, 0, &one);
+  return one.label + " " + one.cells[0] + (one.unit.empty() ? "" : " ") + one.unit;
+}
+
 Page make_page(const Sheet& sheet, const OutputOptions& options) {
   Page page;
   choose_rows(sheet, options, &page);
@@ -205,13 +219,9 @@ Page make_page(const Sheet& sheet, const OutputOptions& options) {
     }
   }
   for (const size_t index : captions) {
-    if (sheet.table.rows.empty()) break;
-    TextColumn one;
-    Page first;
-    first.rows = {0};
-    fill(sheet, first, index, 0, &one);
-    page.caption += (page.caption.empty() ? "" : ", ") + one.label + " " + one.cells[0] +
-                    (one.unit.empty() ? "" : " ") + one.unit;
+    const std::string caption = caption_of(sheet, index);
+    if (caption.empty()) continue;
+    page.caption += (page.caption.empty() ? "" : ", ") + caption;
   }
   const auto bar_column = column_index(sheet, option(sheet, "bar"));
   const auto group_column = column_index(sheet, option(sheet, "group"));

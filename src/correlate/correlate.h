@@ -19,6 +19,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "correlate/call_numbers.h"
 #include "correlate/rules.h"
 #include "correlate/source.h"
 
@@ -78,6 +79,9 @@ struct Options {
   size_t block_spans = 0;  // spans that the first pass counts together; 0: by the number of streams
   size_t piece_spans = size_t{1} << 19;  // sorted in memory at once
   uint32_t iteration_key = 0;            // of a model span's iteration; 0: the trace has none
+  // Where given, the iterations are those of these calls, whatever the spans say: what is inside
+  // one has its number. Must outlive the correlation.
+  const CallNumbers* calls = nullptr;
 };
 
 // See audit_fact in store/schema.sql for the meanings.

@@ -66,6 +66,33 @@ TEST(Correlate, ChildrenFindTheInnermostSpanThatHoldsThem) {
   EXPECT_EQ(out.by_index.at(0).self_ns, 4);
 }
 
+// Of two models in a call, one says a number of its own; calls on two threads begin at once.
+TEST(Correlate, WhatIsInACallHasTheCallsNumber) {
+  std::vector<TestSpan> spans = {make(10, 20, kLayer),       make(5, 30, kModel),
+                                 make(40, 50, kLayer),       make(35, 60, kModel),
+                                 make(0, 100, kModel),       make(110, 120, kLayer),
+                                 make(10, 40, kLayer, 1, 2), make(0, 100, kModel, 1, 2)};
+  spans[3].iteration = 9;
+  const CallNumbers calls({{0, 100, 1, 3}, {0, 100, 2, 4}});
+  for (const size_t window : {size_t{0}, size_t{8}}) {
+    Options options;
+    options.window = window;
+    if (window != 0) options.block_spans = 1;  // the calls are known from the first pass
+    options.iteration_key = kIterationKey;
+    options.calls = &calls;
+    const Outcome out = run(TestTrace(spans, {false, false}, 100), options);
+    for (size_t i = 0; i < 5; ++i) EXPECT_EQ(out.by_index.at(i).iteration, 3) << i;
+    EXPECT_EQ(out.by_index.at(5).iteration, kNoIteration);
+    EXPECT_EQ(out.by_index.at(6).iteration, 4);
+    EXPECT_EQ(out.by_index.at(7).iteration, 4);
+    // Without them, what the spans say.
+    options.calls = nullptr;
+    const Outcome told = run(TestTrace(spans, {false, false}, 100), options);
+    EXPECT_EQ(told.by_index.at(2).iteration, 9);
+    EXPECT_EQ(told.by_index.at(0).iteration, kNoIteration);
+  }
+}
+
 TEST(Correlate, LanesOfAThreadShareWhatIsAboveThem) {
   constexpr uint32_t kSecond = 1 + (1u << kLaneBits), kThird = 1 + (2u << kLaneBits);
   const Outcome out = run(

@@ -129,7 +129,8 @@ class Finder {
       auto end = value;
       while (end != batch_.values.end() && end->span == i) ++end;
       if (span.extent.level == XSP_LEVEL_MODEL) {
-        span.iteration = iteration_of({value, end}, options_.iteration_key);
+        span.iteration = iteration_of(options_, span.thread, span.extent.start_ns,
+                                      span.extent.end_ns, {value, end});
       }
       result_.long_spans.push_back(span);
     }
@@ -165,10 +166,14 @@ Result<FirstPass> find_long_spans(const Feeds& feeds, const std::vector<uint8_t>
   return Finder(feeds, levels, options).run();
 }
 
-int64_t iteration_of(std::span<const trace::SpanValue> values, uint32_t key) {
-  if (key == 0) return kNoIteration;
+int64_t iteration_of(const Options& options, uint32_t thread, int64_t start_ns, int64_t end_ns,
+                     std::span<const trace::SpanValue> values) {
+  if (options.calls != nullptr) {
+    return options.calls->find(thread, start_ns, end_ns, kNoIteration);
+  }
+  const uint32_t key = options.iteration_key;
   for (const trace::SpanValue& value : values) {
-    if (value.key == key && value.kind == XSP_VALUE_INT) return value.as_int;
+    if (key != 0 && value.key == key && value.kind == XSP_VALUE_INT) return value.as_int;
   }
   return kNoIteration;
 }

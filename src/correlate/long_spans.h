@@ -37,8 +37,9 @@ Options complete(const Options& options, size_t feed_count);
 Result<FirstPass> find_long_spans(const Feeds& feeds, const std::vector<uint8_t>& levels,
                                   const Options& options);
 
-// The value of a model span's iteration, or kNoIteration.
-int64_t iteration_of(std::span<const trace::SpanValue> values, uint32_t key);
+// The iteration of a span of the level model on that thread, or kNoIteration.
+int64_t iteration_of(const Options& options, uint32_t thread, int64_t start_ns, int64_t end_ns,
+                     std::span<const trace::SpanValue> values);
 
 }  // namespace xsp::correlate
 

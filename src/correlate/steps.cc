@@ -13,11 +13,6 @@ namespace {
 constexpr int64_t kNoNumber = INT64_MIN;
 constexpr std::array<std::string_view, 4> kKindNames = {"", "model", "optimizer", "mark"};
 
-struct Call {
-  ModelCall call;
-  uint32_t thread = 0;
-};
-
 // XSP_STEP_* of a site that stands for steps; 0: it does not.
 uint32_t step_kind(const trace::Site& site) {
   if (site.level != XSP_LEVEL_APPLICATION || site.type != "step") return 0;
@@ -69,31 +64,42 @@ class Finder {
         steps_[kind].push_back(step);
         continue;
       }
-      Call call = {{step.start_ns, step.end_ns, kNoNumber}, batch.thread[i]};
+      ModelCall call = {step.start_ns, step.end_ns, batch.thread[i], kNoNumber};
       while (value < batch.values.size() && batch.values[value].span < i) ++value;
       for (; value < batch.values.size() && batch.values[value].span == i; ++value) {
         const trace::SpanValue& one = batch.values[value];
-        if (one.key == iteration_key_ && one.kind == XSP_VALUE_INT)
-          call.call.iteration = one.as_int;
+        if (one.key == iteration_key_ && one.kind == XSP_VALUE_INT) call.iteration = one.as_int;
       }
       calls_.push_back(call);
     }
   }
 
+  static void number(std::vector<ModelCall>* calls) {
+    std::vector<int64_t> numbers;
+    for (const ModelCall& one : *calls) numbers.push_back(one.iteration);
+    std::sort(numbers.begin(), numbers.end());
+    const bool is_numbered = (numbers.empty() || numbers[0] != kNoNumber) &&
+                             std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+    for (size_t i = 0; !is_numbered && i < calls->size(); ++i) {
+      (*calls)[i].iteration = static_cast<int64_t>(i);
+    }
+  }
+
   TraceSteps finish() {
     TraceSteps found;
-    std::sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) {
-      if (a.call.start_ns != b.call.start_ns) return a.call.start_ns < b.call.start_ns;
-      return a.call.end_ns > b.call.end_ns;
+    std::sort(calls_.begin(), calls_.end(), [](const ModelCall& a, const ModelCall& b) {
+      if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+      return a.end_ns > b.end_ns;
     });
     std::map<uint32_t, int64_t> end_of_thread;
-    for (const Call& one : calls_) {
+    for (const ModelCall& one : calls_) {
       const auto [end, is_new] = end_of_thread.try_emplace(one.thread, INT64_MIN);
-      if (one.call.end_ns <= end->second) continue;  // inside another
-      end->second = one.call.end_ns;
-      steps_[0].push_back({one.call.start_ns, one.call.end_ns});
-      if (one.call.iteration != kNoNumber) found.calls.push_back(one.call);
+      if (one.end_ns <= end->second) continue;  // inside another
+      end->second = one.end_ns;
+      steps_[0].push_back({one.start_ns, one.end_ns});
+      found.calls.push_back(one);
     }
+    number(&found.calls);
     found.levels = levels_found_;
     uint32_t kind = XSP_STEP_MARK;
     while (kind > 0 && steps_[kind].empty()) --kind;
@@ -110,7 +116,7 @@ class Finder {
   uint32_t levels_found_ = 0;
   uint32_t iteration_key_ = 0;
   std::array<std::vector<Step>, 4> steps_;  // of each kind; 0: outermost calls of a model
-  std::vector<Call> calls_;
+  std::vector<ModelCall> calls_;
 };
 
 }  // namespace

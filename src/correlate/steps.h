@@ -19,17 +19,20 @@ struct Step {
   int64_t end_ns = 0;
 };
 
-// An outermost span of the level model.
+// An outermost span of the level model, on its thread: an inference.
 struct ModelCall {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t iteration = 0;  // its number, as the trace has it
+  uint32_t thread = 0;
+  // Its number, as the trace has it; where one of its calls has none, or has that of another, they
+  // are counted from 0, in the order of their starts.
+  int64_t iteration = 0;
 };
 
 struct TraceSteps {
   uint32_t kind = 0;             // XSP_STEP_*; 0: there are none
   std::vector<Step> steps;       // in the order of their starts
-  std::vector<ModelCall> calls;  // likewise; those without a number are left out
+  std::vector<ModelCall> calls;  // likewise
   uint32_t levels = 0;           // bits of those that any span is of
 };
 

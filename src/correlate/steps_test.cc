@@ -157,12 +157,21 @@ TEST_F(StepsTest, WithoutAnyTheOutermostSpansOfTheModelAreSteps) {
   EXPECT_EQ(iterations(found.calls), (std::vector<int64_t>{0, 9, 1}));
 }
 
-TEST_F(StepsTest, CallsWithoutANumberAreStepsAndNoCalls) {
+TEST_F(StepsTest, CallsAreCountedUnlessEachHasANumberOfItsOwn) {
   const uint32_t model = site(kModel, "Net");
-  chunk(1, {{model, 0, 10}, {model, 20, 30, 7}});
+  // On two threads: one call without a number, and one inside another, which counts for nothing.
+  chunk(1, {{model, 0, 10}, {model, 25, 28, 4}, {model, 20, 30, 7}, {model, 60, 70, 8}});
+  chunk(2, {{model, 15, 18, 9}, {model, 40, 50, 10}});
   const TraceSteps found = find();
-  EXPECT_EQ(starts(found.steps), (std::vector<int64_t>{0, 20}));
-  EXPECT_EQ(iterations(found.calls), (std::vector<int64_t>{7}));
+  EXPECT_EQ(starts(found.steps), (std::vector<int64_t>{0, 15, 20, 40, 60}));
+  EXPECT_EQ(iterations(found.calls), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+}
+
+TEST_F(StepsTest, CallsThatShareANumberAreCounted) {
+  const uint32_t model = site(kModel, "Net");
+  chunk(1, {{model, 0, 10, 0}, {model, 20, 30, 1}});
+  chunk(2, {{model, 5, 15, 0}});
+  EXPECT_EQ(iterations(find().calls), (std::vector<int64_t>{0, 1, 2}));
 }
 
 TEST_F(StepsTest, StepsOfManyChunksAreInTheOrderOfTheirStarts) {

@@ -161,6 +161,10 @@ Status Window::add(const Run& run) {
       continue;
     }
     Span& span = add(run, row, level);
+    if (level == XSP_LEVEL_MODEL && span.iteration == kNoIteration) {
+      span.iteration =
+          iteration_of(options_, span.thread, span.start_ns, span.end_ns, run.values(row));
+    }
     if (run.first_value != nullptr && run.first_value[row] != run.first_value[row + 1]) {
       XSP_CHECK_OK(add_values(run, row, &span));
     }
@@ -198,9 +202,6 @@ inline Span& Window::add(const Run& run, size_t row, uint8_t level) {
 
 Status Window::add_values(const Run& run, size_t row, Span* span) {
   const auto values = run.values(row);
-  if (span->level == XSP_LEVEL_MODEL && span->iteration == kNoIteration) {
-    span->iteration = iteration_of(values, options_.iteration_key);
-  }
   for (const trace::SpanValue& value : values) XSP_CHECK_OK(values_->value(span->id, value));
   return Ok{};
 }

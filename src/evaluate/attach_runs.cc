@@ -1,6 +1,7 @@
 #include "evaluate/attach_runs.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -37,6 +38,7 @@ struct Trace {
   std::vector<Window> windows;
   correlate::TraceSteps found;
   int64_t last_ns = 0;
+  std::shared_ptr<const correlate::CallNumbers> numbers;
 };
 
 double mean(std::span<const double> values) {
@@ -108,6 +110,7 @@ std::optional<int64_t> first_turn_ns(const Trace& trace, uint32_t levels) {
 Part part_of(const Trace& trace, uint32_t levels, bool is_whole) {
   Part part;
   part.trace.path = trace.path;
+  part.trace.calls = trace.numbers;
   std::vector<correlate::TimeWindow> windows;
   for (const Window& window : trace.windows) {
     if (window.levels == levels) windows.push_back(window.time);
@@ -207,7 +210,8 @@ Result<std::vector<RecordedRun>> runs_of_traces(const std::vector<fs::path>& pat
   for (const fs::path& path : paths) {
     XSP_TRY(const trace::Reader reader, trace::Reader::open(path));
     Trace trace = {path, windows_of(reader.levels(), levels), correlate::find_steps(reader),
-                   reader.last_ns()};
+                   reader.last_ns(), nullptr};
+    trace.numbers = std::make_shared<const correlate::CallNumbers>(trace.found.calls);
     seen |= trace.found.levels;
     join_empty_windows(levels, &trace);
     traces.push_back(std::move(trace));
@@ -236,9 +240,14 @@ Result<std::vector<RecordedRun>> runs_of_traces(const std::vector<fs::path>& pat
 }
 
 Status complete_steps(store::Database& database) {
+  // Of the strongest kind that the run has.
   return database.execute(
-      "UPDATE run SET iterations = (SELECT count(*) FROM span WHERE span.run_id = run.run_id "
-      "  AND level = 1 AND type = 'step') WHERE levels = 'application'");
+      "UPDATE run SET iterations = coalesce((SELECT steps FROM (SELECT run_id, arg_max(steps, "
+      "    strength) AS steps FROM (SELECT s.run_id, list_position(['model', 'optimizer', 'mark'], "
+      "      a.value) AS strength, count(*) AS steps FROM span s JOIN site_attribute a "
+      "      USING (run_id, site_id) WHERE s.level = 1 AND s.type = 'step' AND a.key = 'step_of' "
+      "      GROUP BY ALL) GROUP BY run_id) found WHERE found.run_id = run.run_id), 0) "
+      "WHERE levels = 'application'");
 }
 
 Result<std::string> note_of_turns(store::Database& database) {

@@ -110,18 +110,35 @@ TEST(Judge, AClockHeldDownOrMovedIsADoubtEach) {
 }
 
 TEST(Judge, ProcessorsThatOthersUsedAreADoubt) {
-  const double all_s = 10.0 * usable_processors();  // of ten seconds
-  const CpuTimes before{100, 5};
-  EXPECT_TRUE(doubts_about_load(before, CpuTimes{100 + all_s / 2, 5}, all_s / 2, 10).empty());
-  const auto foreign = doubts_about_load(before, CpuTimes{100 + all_s / 2, 5}, all_s / 4, 10);
+  const CpuTimes before{100, 5, 4};  // of four, for ten seconds
+  const auto doubts = [&before](const CpuTimes& after, double ours_s) {
+    return doubts_about_load(load_between(before, after, ours_s, 10).value());
+  };
+  EXPECT_TRUE(doubts(CpuTimes{120, 5, 4}, 20).empty());
+  const auto foreign = doubts(CpuTimes{120, 5, 4}, 10);
   ASSERT_EQ(foreign.size(), 1u);
   EXPECT_NE(foreign[0].find("other programs used 25.0 %"), std::string::npos) << foreign[0];
-  const auto stolen = doubts_about_load(before, CpuTimes{100, 5 + all_s / 10}, 0, 10);
+  const auto stolen = doubts(CpuTimes{100, 9, 4}, 0);
   ASSERT_EQ(stolen.size(), 1u);
   EXPECT_NE(stolen[0].find("10.0 %"), std::string::npos) << stolen[0];
   // Counted too coarsely for less, and not at all on some systems.
-  EXPECT_TRUE(doubts_about_load(before, CpuTimes{100 + all_s, 5}, 0, 0.5).empty());
-  EXPECT_TRUE(doubts_about_load(std::nullopt, before, 0, 10).empty());
+  EXPECT_FALSE(load_between(before, CpuTimes{140, 5, 4}, 0, 0.5));
+  EXPECT_FALSE(load_between(std::nullopt, before, 0, 10));
+}
+
+// Both clocks are counted in steps: neither more than all processors, nor less than nothing.
+TEST(Judge, OtherProgramsHaveAtMostAllProcessors) {
+  const CpuTimes before{100, 5, 2};
+  EXPECT_EQ(load_between(before, CpuTimes{120.4, 5, 2}, 0, 10)->other_share(), 1);
+  EXPECT_EQ(load_between(before, CpuTimes{110, 5, 2}, 10.2, 10)->other_share(), 0);
+}
+
+TEST(Judge, TheLoadOfAllThatWasMeasuredIsAFact) {
+  EXPECT_TRUE(facts_about_load({}).empty());
+  const auto facts = facts_about_load({{1, 0, 10}, {9, 1, 30}});
+  EXPECT_EQ(facts.at("machine.other_load_pct"), "25.00");
+  EXPECT_EQ(facts.at("machine.other_load_max_pct"), "30.00");
+  EXPECT_EQ(facts.at("machine.stolen_pct"), "2.50");
 }
 
 TEST(Judge, WhatTookNoTurnsHasNoOverhead) {
@@ -140,7 +157,7 @@ TEST(Judge, WhatTookNoTurnsHasNoOverhead) {
   const auto overheads = overheads_of(runs);
   ASSERT_EQ(overheads.size(), 1u);
   EXPECT_EQ(overheads[0].run_id, 2);
-  EXPECT_EQ(overheads[0].latency_ns.median, 1);
+  EXPECT_EQ(overheads[0].latency_ns.value, 1);
 }
 
 }  // namespace

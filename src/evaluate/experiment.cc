@@ -274,7 +274,7 @@ class Experiment {
     }
     Limits limits = request_.limits;
     limits.time_s = time_s;
-    const auto before = machine_.cpu_times();
+    const auto before = machine_.cpu_times(processors_);
     const double ours_before = workers_cpu_s(indices);
     const TimePoint start = steady_clock::now();
     std::vector<Series> series =
@@ -283,9 +283,11 @@ class Experiment {
     // Not more, as first inferences are not of it.
     measured_s_ += std::min(seconds_since(start), time_s);
     const double ours_s = workers_cpu_s(indices) - ours_before;
-    for (const std::string& text :
-         doubts_about_load(before, machine_.cpu_times(), ours_s, seconds_since(start))) {
-      warn(text);
+    const auto load =
+        load_between(before, machine_.cpu_times(processors_), ours_s, seconds_since(start));
+    if (load) {
+      for (const std::string& text : doubts_about_load(*load)) warn(text);
+      loads_.push_back(*load);
     }
     for (size_t k = 0; k < indices.size(); ++k) {
       const size_t i = indices[k];
@@ -344,6 +346,7 @@ class Experiment {
     for (const auto& [key, value] : machine_.facts()) facts_["machine." + key] = value;
     facts_.merge(facts_of(request_, runs_));
     for (const auto& [key, value] : monitors_.facts()) facts_[key] = value;
+    facts_.merge(facts_about_load(loads_));
     int number = 0;
     for (const std::string& note : notes_of(monitor_notes_, runs_)) {
       facts_["note." + std::to_string(++number)] = note;
@@ -394,6 +397,7 @@ class Experiment {
   Listener& listener_;
   const std::atomic<int>& stop_;
   const Machine machine_;
+  const std::set<int> processors_ = usable_processor_numbers();
   Monitors monitors_;
   std::vector<std::string> monitor_notes_;
   Environment environment_;
@@ -401,6 +405,7 @@ class Experiment {
   std::vector<Run> runs_;
   std::vector<std::unique_ptr<Worker>> workers_;  // of the runs that are open
   double measured_s_ = 0;                         // of the limits' time
+  std::vector<Load> loads_;                       // while workers took turns
   std::map<std::string, std::string> facts_;
   std::vector<std::string> warnings_;
   std::optional<Error> refused_;  // why the whole experiment makes no sense

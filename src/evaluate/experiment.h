@@ -73,11 +73,25 @@ struct Overhead {
 std::vector<Overhead> overheads_of(const std::vector<Run>& runs);
 // What makes the numbers doubtful: the device held its clock down, or its clock moved.
 std::vector<std::string> doubts_about_device(const std::vector<Series>& series);
-// Likewise: others used the processors. `ours_s`: the processors' time that was our own, of the
-// `duration_s` between the two readings; nothing where either is not known.
-std::vector<std::string> doubts_about_load(const std::optional<CpuTimes>& before,
-                                           const std::optional<CpuTimes>& after, double ours_s,
-                                           double duration_s);
+
+// Whom else the processors served that the experiment may use.
+struct Load {
+  double other_s = 0;     // other programs
+  double stolen_s = 0;    // other machines of the hypervisor
+  double capacity_s = 0;  // the time times the processors
+
+  double other_share() const { return capacity_s > 0 ? other_s / capacity_s : 0; }
+  double stolen_share() const { return capacity_s > 0 ? stolen_s / capacity_s : 0; }
+};
+// `ours_s`: the processors' time that was our own, of the `duration_s` between the two readings of
+// the same processors; nothing where either is not known, or the time is too short to tell.
+std::optional<Load> load_between(const std::optional<CpuTimes>& before,
+                                 const std::optional<CpuTimes>& after, double ours_s,
+                                 double duration_s);
+// What makes the numbers doubtful: others used the processors.
+std::vector<std::string> doubts_about_load(const Load& load);
+// Facts about the loads of what was measured: their mean over the time, and the highest.
+std::map<std::string, std::string> facts_about_load(const std::vector<Load>& loads);
 
 struct Outcome {
   std::filesystem::path file;  // where the evaluation is

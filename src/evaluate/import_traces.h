@@ -14,7 +14,7 @@ namespace xsp::evaluate {
 
 struct ImportRequest {
   std::vector<std::filesystem::path> traces;  // .xtrace files, of one run
-  uint32_t levels = 0;                        // bits of what was recorded
+  uint32_t levels = 0;                        // bits of what may have been recorded
   std::filesystem::path output;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
 };

@@ -74,24 +74,51 @@ std::vector<std::string> doubts_about_device(const std::vector<Series>& series) 
   return doubts;
 }
 
-std::vector<std::string> doubts_about_load(const std::optional<CpuTimes>& before,
-                                           const std::optional<CpuTimes>& after, double ours_s,
-                                           double duration_s) {
-  if (!before || !after || duration_s < kJudgedMin) return {};
-  const double capacity_s = duration_s * usable_processors();
-  const double foreign = (after->busy_s - before->busy_s - ours_s) / capacity_s;
-  const double stolen = (after->stolen_s - before->stolen_s) / capacity_s;
+std::optional<Load> load_between(const std::optional<CpuTimes>& before,
+                                 const std::optional<CpuTimes>& after, double ours_s,
+                                 double duration_s) {
+  if (!before || !after || duration_s < kJudgedMin) return std::nullopt;
+  Load load;
+  load.capacity_s = duration_s * std::min(before->processors, after->processors);
+  // The clocks of processors and of processes advance in different steps.
+  const auto within = [&load](double time_s) { return std::clamp(time_s, 0.0, load.capacity_s); };
+  load.other_s = within(after->busy_s - before->busy_s - ours_s);
+  load.stolen_s = within(after->stolen_s - before->stolen_s);
+  return load;
+}
+
+std::vector<std::string> doubts_about_load(const Load& load) {
   std::vector<std::string> doubts;
-  if (foreign > kForeignLoadMax) {
-    doubts.push_back("other programs used " + percent(foreign) +
+  if (load.other_share() > kForeignLoadMax) {
+    doubts.push_back("other programs used " + percent(load.other_share()) +
                      " of the processors while this was measured: stop them for undisturbed "
                      "numbers");
   }
-  if (stolen > kStolenMax) {
-    doubts.push_back("the hypervisor gave " + percent(stolen) +
+  if (load.stolen_share() > kStolenMax) {
+    doubts.push_back("the hypervisor gave " + percent(load.stolen_share()) +
                      " of the processors' time to other machines");
   }
   return doubts;
+}
+
+std::map<std::string, std::string> facts_about_load(const std::vector<Load>& loads) {
+  if (loads.empty()) return {};
+  Load all;
+  double most = 0;
+  for (const Load& load : loads) {
+    all.other_s += load.other_s;
+    all.stolen_s += load.stolen_s;
+    all.capacity_s += load.capacity_s;
+    most = std::max(most, load.other_share());
+  }
+  const auto number = [](double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", 100 * share);
+    return std::string(text);
+  };
+  return {{"machine.other_load_pct", number(all.other_share())},
+          {"machine.other_load_max_pct", number(most)},
+          {"machine.stolen_pct", number(all.stolen_share())}};
 }
 
 }  // namespace xsp::evaluate

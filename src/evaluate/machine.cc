@@ -68,11 +68,17 @@ std::string text_of(double value) {
 
 }  // namespace
 
-int usable_processors() {
+std::set<int> usable_processor_numbers() {
   cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return {0};
+  std::set<int> numbers;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) numbers.insert(i);
+  }
+  return numbers;
 }
+
+int usable_processors() { return static_cast<int>(usable_processor_numbers().size()); }
 
 std::string Machine::line(const fs::path& path) const {
   std::ifstream file(root_ / path.relative_path());
@@ -176,14 +182,25 @@ MachineState Machine::state() const {
   return {mean_mhz(), temperature_c(), number("proc/loadavg"), {}};
 }
 
-std::optional<CpuTimes> Machine::cpu_times() const {
-  std::ifstream file(root_ / "proc/stat");
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft_irq = 0, stolen = 0;
-  file >> name >> user >> nice >> system >> idle >> wait >> irq >> soft_irq >> stolen;
-  if (!file || name != "cpu") return std::nullopt;
+std::optional<CpuTimes> Machine::cpu_times(const std::set<int>& processors) const {
   const double hertz = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return CpuTimes{(user + nice + system + irq + soft_irq) / hertz, stolen / hertz};
+  std::ifstream file(root_ / "proc/stat");
+  CpuTimes times;
+  for (std::string text; std::getline(file, text);) {
+    std::istringstream fields(text);
+    std::string name;
+    double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft_irq = 0, stolen = 0;
+    fields >> name >> user >> nice >> system >> idle >> wait >> irq >> soft_irq >> stolen;
+    if (!fields || !name.starts_with("cpu")) continue;
+    int number = -1;  // the line without one is the sum of all
+    std::from_chars(name.data() + 3, name.data() + name.size(), number);
+    if (processors.count(number) == 0) continue;
+    times.busy_s += (user + nice + system + irq + soft_irq) / hertz;
+    times.stolen_s += stolen / hertz;
+    ++times.processors;
+  }
+  if (times.processors == 0) return std::nullopt;
+  return times;
 }
 
 std::optional<uint64_t> Machine::available_memory_bytes() const {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace xsp::evaluate {
@@ -31,10 +32,11 @@ struct MachineState {
   DeviceState device;  // that the model runs on, if it is not the processor
 };
 
-// Processor time since the machine started, summed over its processors.
+// Processor time since the machine started, summed over some of its processors.
 struct CpuTimes {
   double busy_s = 0;
   double stolen_s = 0;  // the hypervisor gave it to others
+  int processors = 0;   // how many were summed
 };
 
 class Machine {
@@ -45,7 +47,8 @@ class Machine {
   // Facts, by key: cpu, cores, memory_bytes, kernel, os, hypervisor, governor, ...
   std::map<std::string, std::string> facts() const;
   MachineState state() const;
-  std::optional<CpuTimes> cpu_times() const;
+  // Of the processors of these numbers, as far as they are there.
+  std::optional<CpuTimes> cpu_times(const std::set<int>& processors) const;
   // Memory that processes may still take before something is killed: what the system has, or what
   // the control group leaves, if that is less.
   std::optional<uint64_t> available_memory_bytes() const;
@@ -70,7 +73,8 @@ class Machine {
   std::filesystem::path root_;
 };
 
-// How many processors this process may run on.
+// The processors that this process may run on, by number, and how many there are: at least one.
+std::set<int> usable_processor_numbers();
 int usable_processors();
 
 }  // namespace xsp::evaluate

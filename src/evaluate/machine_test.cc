@@ -31,7 +31,7 @@ TEST_F(MachineTest, WhatCannotBeReadIsLeftOut) {
   EXPECT_FALSE(state.cpu_mhz);
   EXPECT_FALSE(state.temperature_c);
   EXPECT_FALSE(state.load_1min);
-  EXPECT_FALSE(machine().cpu_times());
+  EXPECT_FALSE(machine().cpu_times({0}));
   EXPECT_FALSE(machine().available_memory_bytes());
   EXPECT_EQ(machine().last_level_cache_bytes(), 0u);
   EXPECT_EQ(machine().out_of_memory_kills(), 0u);
@@ -57,11 +57,26 @@ TEST_F(MachineTest, TemperatureIsTheHottestOfTheProcessorsSensors) {
 }
 
 TEST_F(MachineTest, CpuTimesSeparateBusyFromStolen) {
-  write("proc/stat", "cpu  100 20 30 9999 50 6 4 70 0 0\ncpu0 1 2 3 4\n");
-  const auto times = machine().cpu_times();
+  write("proc/stat", "cpu  1 2 3 4\ncpu0 100 20 30 9999 50 6 4 70 0 0\nintr 7 8 9\n");
+  const auto times = machine().cpu_times({0});
   ASSERT_TRUE(times);
   EXPECT_DOUBLE_EQ(times->busy_s, 1.6);
   EXPECT_DOUBLE_EQ(times->stolen_s, 0.7);
+  EXPECT_EQ(times->processors, 1);
+}
+
+TEST_F(MachineTest, CpuTimesAreThoseOfTheProcessorsAskedFor) {
+  write("proc/stat",
+        "cpu  7000 0 0 1000 0 0 0 60 0 0\ncpu0 1000 0 0 900 0 0 0 10 0 0\n"
+        "cpu1 2000 0 0 0 0 0 0 20 0 0\ncpu2 0 0 100 0 0 0 0 0 0 0\n"
+        "cpu10 4000 0 0 100 0 0 0 30 0 0\n");
+  const auto two = machine().cpu_times({1, 2});
+  ASSERT_TRUE(two);
+  EXPECT_DOUBLE_EQ(two->busy_s, 21);
+  EXPECT_DOUBLE_EQ(two->stolen_s, 0.2);
+  EXPECT_EQ(two->processors, 2);
+  EXPECT_DOUBLE_EQ(machine().cpu_times({10, 99})->busy_s, 40);
+  EXPECT_FALSE(machine().cpu_times({99}));
 }
 
 TEST_F(MachineTest, AvailableMemoryIsTheSystemsOrTheControlGroupsIfLess) {
@@ -112,7 +127,7 @@ TEST_F(MachineTest, FactsNameTheProcessorAndTheSystem) {
 
 TEST(ThisMachine, CanBeRead) {
   const Machine machine;
-  EXPECT_TRUE(machine.cpu_times());
+  EXPECT_TRUE(machine.cpu_times(usable_processor_numbers()));
   EXPECT_TRUE(machine.available_memory_bytes());
   EXPECT_TRUE(machine.state().load_1min);
   EXPECT_GE(usable_processors(), 1);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 #include <random>
+#include <set>
 
 #include "evaluate/monitor.h"
 #include "evaluate/record.h"
@@ -108,7 +109,7 @@ class Pairs {
     XSP_TRY(store::Database b, store::Database::create(request_.sides[1].output));
     XSP_TRY(scratch_, ScratchFolder::create());
     facts_["experiment.id"] = random_id();
-    facts_["experiment.width"] = std::to_string(limits().width);
+    facts_["experiment.width_pct"] = short_number(100 * limits().width);
     facts_["started_at"] = utc_now();
     start_monitors();
     facts_.merge(facts_of_state(environment_.machine_state(), "before"));
@@ -165,7 +166,7 @@ class Pairs {
 
   // All pairs of one batch size.
   void run_batch(size_t i, double time_s) {
-    const auto before = machine_.cpu_times();
+    const auto before = machine_.cpu_times(processors_);
     const TimePoint start = steady_clock::now();
     const double own_before_s = own_cpu_s();
     workers_cpu_s_ = 0;
@@ -184,10 +185,12 @@ class Pairs {
       run_pair(i, pair, pair_s, of_pairs);
     }
     for (size_t side = 0; side < 2; ++side) finish_run(side, i);
-    const double s = seconds_since(start);
     const double ours_s = workers_cpu_s_ + own_cpu_s() - own_before_s;
-    for (const std::string& text : doubts_about_load(before, machine_.cpu_times(), ours_s, s)) {
-      warn(text);
+    const auto load =
+        load_between(before, machine_.cpu_times(processors_), ours_s, seconds_since(start));
+    if (load) {
+      for (const std::string& text : doubts_about_load(*load)) warn(text);
+      loads_.push_back(*load);
     }
     if (one_device()) {
       for (const std::string& text :
@@ -392,7 +395,10 @@ class Pairs {
     std::map<std::string, std::string> facts = request.facts;
     facts.insert(facts_.begin(), facts_.end());
     for (const auto& [key, value] : machine_.facts()) facts["machine." + key] = value;
+    facts.merge(facts_about_load(loads_));
     facts.merge(facts_of(request, runs_[side]));
+    // How well the ratio was to be known is no limit of either side's own interval.
+    facts.erase("limits.width_pct");
     const size_t monitor = one_device() ? 0 : side;
     for (const auto& [key, value] : monitors_[monitor].facts()) facts[key] = value;
     int number = 0;
@@ -413,6 +419,8 @@ class Pairs {
   Listener& listener_;
   const std::atomic<int>& stop_;
   const Machine machine_;
+  const std::set<int> processors_ = usable_processor_numbers();
+  std::vector<Load> loads_;           // of the batch sizes
   std::array<Monitors, 2> monitors_;  // of one device, the first alone
   std::array<std::vector<std::string>, 2> monitor_notes_;
   std::mt19937_64 random_;

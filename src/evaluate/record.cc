@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "store/ingest.h"
@@ -75,6 +76,12 @@ Status write_runs(const Record& record, store::Database& database) {
 
 }  // namespace
 
+std::string short_number(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
+
 std::map<std::string, std::string> facts_of(const Request& request, const std::vector<Run>& runs) {
   std::map<std::string, std::string> facts;
   for (const auto& [what, reason] : request.plan.not_measured) {
@@ -82,6 +89,10 @@ std::map<std::string, std::string> facts_of(const Request& request, const std::v
   }
   facts["device"] = request.worker.device;
   facts["seed"] = std::to_string(request.worker.seed);
+  if (request.limits.width > 0) {
+    facts["limits.width_pct"] = short_number(100 * request.limits.width);
+  }
+  facts["limits.time_s"] = short_number(request.limits.time_s);
   for (const Run& run : runs) {
     if (!run.ready) continue;
     facts["framework"] = run.ready->framework;
@@ -89,7 +100,9 @@ std::map<std::string, std::string> facts_of(const Request& request, const std::v
     facts["device"] = run.ready->device;
     for (const TensorText& t : run.ready->inputs) {
       facts["input." + t.name] = t.dtype + "[" + t.dimensions + "]";
+      if (!t.values.empty()) facts["input_values." + t.name] = t.values;
     }
+    if (!run.ready->batch_unknown.empty()) facts["not_measured.batch"] = run.ready->batch_unknown;
     for (const TensorText& t : run.ready->outputs) {
       facts["output." + t.name] = t.dtype + "[" + t.dimensions + "]";
     }

@@ -21,6 +21,8 @@ struct Record {
   std::vector<Peak> peaks;
 };
 
+// As few digits as tell it: "1", "0.5".
+std::string short_number(double number);
 // What the runs and what was asked for add to the facts: device, framework, inputs, outputs, ...
 std::map<std::string, std::string> facts_of(const Request& request, const std::vector<Run>& runs);
 // The machine's clocks, temperatures and load, of the moment `when`: "before", "after".

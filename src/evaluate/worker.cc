@@ -130,7 +130,9 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
       notes_.push_back(fields[1]);
     } else if ((fields[0] == "input" || fields[0] == "output") && fields.size() > 3) {
       auto& list = fields[0] == "input" ? ready_.inputs : ready_.outputs;
-      list.push_back({fields[1], fields[2], fields[3]});
+      list.push_back({fields[1], fields[2], fields[3], fields.size() > 4 ? fields[4] : ""});
+    } else if (fields[0] == "unknown_batch" && fields.size() > 1) {
+      ready_.batch_unknown = fields[1];
     } else if (fields[0] == "failed") {
       process_->end(after(steady_clock::now(), limits_.grace_s));
       return fail(error_of(fields));
@@ -161,6 +163,7 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, Work
   ready.threads = parse_number<int>(fields[4]);
   if (ready.threads == 0) ready.threads.reset();
   if (fields.size() > 5) ready.batch = parse_number<int>(fields[5]);
+  if (ready.batch == 0) ready.batch.reset();
   if (fields.size() > 6) ready.iterations_max = parse_number<int>(fields[6]).value_or(0);
   if (fields.size() > 7) ready.iterations_needed = parse_number<int>(fields[7]).value_or(1);
   return worker;

@@ -54,6 +54,7 @@ struct TensorText {
   std::string name;
   std::string dtype;
   std::string dimensions;  // comma separated; -1: known only after a run
+  std::string values;      // of an input: how they came about
 };
 
 // What a worker says when its model is open.
@@ -62,9 +63,10 @@ struct Ready {
   std::string framework_version;
   std::string device;
   std::optional<int> threads;  // nothing: the framework chose
-  std::optional<int> batch;
-  int iterations_max = 0;     // that can be recorded until layers are lost; 0: any number
-  int iterations_needed = 1;  // that count every counter once
+  std::optional<int> batch;    // nothing: not known
+  std::string batch_unknown;   // why
+  int iterations_max = 0;      // that can be recorded until layers are lost; 0: any number
+  int iterations_needed = 1;   // that count every counter once
   std::vector<TensorText> inputs;
   std::vector<TensorText> outputs;
 };

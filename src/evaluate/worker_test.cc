@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "evaluate/record.h"
+
 namespace xsp::evaluate {
 namespace {
 
@@ -70,6 +72,24 @@ while read -r command count; do
     quit) printf 'bye\t5\t0\n' >&3; exit 0 ;;
   esac
 done)";
+
+// What the evaluation says of a model whose batch is not known.
+TEST_F(WorkerTest, SaysHowInputsCameAboutAndWhyTheBatchIsNotKnown) {
+  auto worker = start(script("",
+                             "printf 'input\\tn\\tint64\\t\\t5, as given\\n"
+                             "unknown_batch\\tno input has dimensions\\n"
+                             "ready\\tscript\\t1.2\\tcpu\\t2\\t0\\n' >&3; cat; exit"));
+  ASSERT_TRUE(worker.ok()) << worker.error().text;
+  const Ready& ready = (*worker)->ready();
+  EXPECT_FALSE(ready.batch);
+  EXPECT_EQ(ready.batch_unknown, "no input has dimensions");
+  std::vector<evaluate::Run> runs(1);
+  runs[0].ready = ready;
+  const auto facts = facts_of(Request(), runs);
+  EXPECT_EQ(facts.at("input.n"), "int64[]");
+  EXPECT_EQ(facts.at("input_values.n"), "5, as given");
+  EXPECT_EQ(facts.at("not_measured.batch"), "no input has dimensions");
+}
 
 TEST_F(WorkerTest, TellsItsModelRunsAndEnds) {
   WorkerOptions options = script(kObedient, "echo \"$@\" > \"$(dirname \"$0\")/arguments\"");

@@ -117,6 +117,10 @@ Result<json> get_analysis(const Context& context) {
   json answer = table.ok() ? rows_json(*table, analysis.columns, context.row_limit)
                            : rows_json({}, {}, context.row_limit);
   if (!table.ok()) answer["not_measured"] = table.error().text;
+  answer["doubts"] = json::array();
+  if (table.ok()) {
+    XSP_TRY(answer["doubts"], analyze::doubts(held.database(), analysis, parameters, *table));
+  }
   answer["analysis"] = analysis.name;
   json given = json::object();
   for (const auto& param : analysis.params) {

@@ -152,8 +152,7 @@ Status TimelineRun::load_iterations(Database& database) {
       SELECT 0 AS kind, iteration, start_ns, duration_ns, total, NULL::DOUBLE AS latency_ns
       FROM placed WHERE place % (1 + (total - 1) // $limit) = 0
       UNION ALL SELECT 1, iteration, start_ns, duration_ns, NULL, NULL FROM nearest
-      UNION ALL SELECT 2, NULL, NULL, NULL, NULL, trimmed_mean(list_sort(list(duration_ns)))
-      FROM inference WHERE is_measured
+      UNION ALL SELECT 2, NULL, NULL, NULL, NULL, latency_ns FROM run_latency WHERE run_id = $run
       ORDER BY kind, start_ns, iteration)",
                                             {{"run", run_},
                                              {"base", base_ns_},
@@ -176,7 +175,7 @@ Status TimelineRun::load_iterations(Database& database) {
   const auto limit = static_cast<int64_t>(kMaxIterations);
   iterations_.every = 1 + std::max<int64_t>(iterations_.total - 1, 0) / limit;
   XSP_TRY(const Table alone, database.query(R"(
-      SELECT trimmed_mean(sorted) FROM model_latency
+      SELECT latency_ns FROM model_latency
       WHERE batch = (SELECT coalesce(batch, 1) FROM run WHERE run_id = $run))",
                                             {{"run", run_}}));
   for (const Row& row : alone.rows) undisturbed_ns_ = maybe_double(row[0]);

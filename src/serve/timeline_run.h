@@ -95,7 +95,7 @@ class TimelineRun {
   const std::vector<TimelineLane>& lanes() const { return lanes_; }
   const TimelineIterations& iterations() const { return iterations_; }
   // What the model takes in this run, and in the run of the model alone at the same batch size
-  // (trimmed means); empty: not measured.
+  // (means over typical inferences); empty: not measured.
   std::optional<double> latency_ns() const { return latency_ns_; }
   std::optional<double> undisturbed_ns() const { return undisturbed_ns_; }
   size_t bytes() const;

@@ -30,7 +30,7 @@
 // variance of the kept inferences alone (50 to 80 %); a bootstrap over blocks (random, and no
 // better with six of them). The simulated coverage is in typical_test.cc.
 //
-// analyses/prelude_typical.sql says the same in SQL; a test holds the two equal on random data.
+// analyses/prelude_1_runs.sql says the same in SQL; a test holds the two equal on random data.
 //
 // Thread rule: pure functions.
 #ifndef XSP_STATISTICS_TYPICAL_H_

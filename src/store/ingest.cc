@@ -245,6 +245,7 @@ Status ingest_trace(Database& database, duckdb_connection values, const RunInfo&
           ValueWriter::open(values, database.state().name, run.run_id, reader, whole->next));
   correlate::Options options;
   options.iteration_key = find_key(reader, kIterationKey);
+  options.calls = trace.calls.get();
   const correlate::ReaderSource all(reader);
   const correlate::WindowedSource some(all, trace.windows, trace.levels);
   const correlate::Source& source =

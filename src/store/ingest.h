@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "correlate/call_numbers.h"
 #include "correlate/windowed_source.h"
 #include "store/database.h"
 
@@ -60,6 +62,8 @@ struct RunTrace {
   int iterations_before = 0;
   int warmup_before = 0;
   bool has_losses = true;  // false: they are counted with another run
+  // The iterations of the calls of models; null: the spans say them.
+  std::shared_ptr<const correlate::CallNumbers> calls;
 };
 
 struct IngestReport {

@@ -42,6 +42,7 @@ struct Lane {
   Record* slots;
   LaneBlock* block;
   Record* pending;
+  uint64_t model_start;  // of the open call of a model that is a step; 0: none is
   // The drainer's.
   alignas(64) std::atomic<uint64_t> tail;  // slots ever taken
   uint64_t drained;                        // spans of the session taken: as they happened,
@@ -54,6 +55,8 @@ struct Lane {
   uint32_t is_mapped;
   uint64_t block_offset;
   size_t mapped_bytes;
+  // The producer's again, for what is rare.
+  uint32_t is_step_alone;  // nothing is recorded of that call
 };
 
 // Maps a lane whose ring has that many bytes, a power of two, and touches all of it. nullptr if the

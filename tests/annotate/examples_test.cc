@@ -55,7 +55,8 @@ using Names = std::map<std::string, int>;
 
 TEST_F(Examples, Annotate) {
   const Reader reader = run("annotate");
-  EXPECT_EQ(names(reader), (Names{{"request", 3}, {"harmonic", 12}}));
+  EXPECT_EQ(names(reader),
+            (Names{{"request", 12}, {"series", 12}, {"harmonic", 12}, {"alternating", 12}}));
   EXPECT_TRUE(reader.losses().empty());
 }
 

@@ -96,7 +96,7 @@ std::vector<OwnTensor> Model::make_inputs(uint64_t seed) {
   capture::WorkerOptions options;
   options.batch = 2;
   options.seed = seed;
-  auto made = capture::make_inputs(specs, options);
+  auto made = capture::make_inputs(specs, {}, options);
   std::vector<OwnTensor> tensors;
   if (!made.ok()) {
     ADD_FAILURE() << made.error().text;

@@ -4,13 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "capture/worker_npy.h"
 #include "manifest.h"
+#include "models/builder.h"
+#include "models/onnx/writer.h"
+#include "processor.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
@@ -63,28 +69,6 @@ std::vector<std::string> types(const TraceFile& file) {
   return all;
 }
 
-TEST_F(OnnxRuntimeTest, FusedLayersAreTiedToTheModelsOwn) {
-  const TraceFile file = traced(data("tiny.onnx"), {"--batch", "2"});
-  ASSERT_EQ(file.models.size(), 2u);
-  EXPECT_EQ(counter(file.models[0].site, "layer_resolution_ns"), 1000);
-  EXPECT_EQ(attribute(file.models[0].site, "provider"), "CPUExecutionProvider");
-  EXPECT_EQ(attribute(file.models[0].site, "folded_layers"), "[]");
-  const auto conv = std::find_if(file.layers.begin(), file.layers.end(),
-                                 [](const Span& s) { return s.site.type == "Conv"; });
-  ASSERT_NE(conv, file.layers.end());
-  EXPECT_EQ(attribute(conv->site, "source_layers"), "[\"conv1\",\"bn1\",\"relu1\"]");
-  EXPECT_EQ(attribute(conv->site, "output_shapes"), "[[2,8,16,16]]");
-  EXPECT_EQ(counter(conv->site, "output_bytes"), 2 * 8 * 16 * 16 * 4);
-  EXPECT_EQ(counter(conv->site, "activation_bytes"), 2 * 3 * 16 * 16 * 4);
-  EXPECT_EQ(counter(conv->site, "parameter_bytes"), (8 * 3 * 3 * 3 + 8) * 4);
-  const auto gemm = std::find_if(file.layers.begin(), file.layers.end(),
-                                 [](const Span& s) { return s.site.type == "Gemm"; });
-  ASSERT_NE(gemm, file.layers.end());
-  // Its weights are packed when the model is opened, and missing in the runtime's own profile.
-  EXPECT_EQ(attribute(gemm->site, "input_shapes"), "[[2,8],[8,10],[10]]");
-  EXPECT_EQ(counter(gemm->site, "parameter_bytes"), (8 * 10 + 10) * 4);
-}
-
 TEST_F(OnnxRuntimeTest, WithoutOptimisationTheModelsOwnLayersRun) {
   const TraceFile file = traced(data("tiny.onnx"), {"--option", "graph_optimization=none"});
   const std::vector<std::string> once = {
@@ -110,7 +94,8 @@ TEST_F(OnnxRuntimeTest, TokensAndMasksAreMadeAndMultiplied) {
   Scratch folder;
   WorkerProcess worker(arguments(data("tokens.onnx"), {"--input", "input_ids=2x5"}, "model"));
   ASSERT_EQ(worker.reply()[0], "ready");
-  EXPECT_EQ(worker.said()[1], (Fields{"input", "attention_mask", "int64", "2,5"}));
+  EXPECT_EQ(worker.said()[1],
+            (Fields{"input", "attention_mask", "int64", "2,5", "1, as in a mask"}));
   worker.send("run\t1");
   ASSERT_EQ(worker.reply()[0], "ran");
   worker.send("save\t" + folder.path().string());
@@ -170,6 +155,104 @@ TEST_F(OnnxRuntimeTest, DamagedBytesCostOneLine) {
     EXPECT_EQ(WEXITSTATUS(worker.wait()), 1);
   }
 }
+
+// What the runtime makes of a model depends on the processor: it pads channels to blocks of 8 or
+// of 16.
+class OnnxRuntimeProcessorTest : public OnnxRuntimeTest,
+                                 public testing::WithParamInterface<Processor> {
+ protected:
+  void SetUp() override {
+    const std::string why = why_no_worker_on(GetParam());
+    if (!why.empty()) GTEST_SKIP() << "skipped: " << why;
+    on_.emplace(GetParam());
+    OnnxRuntimeTest::SetUp();
+  }
+
+ private:
+  std::optional<OnProcessor> on_;
+};
+
+TEST_P(OnnxRuntimeProcessorTest, FusedLayersAreTiedToTheModelsOwn) {
+  const TraceFile file = traced(data("tiny.onnx"), {"--batch", "2"});
+  ASSERT_EQ(file.models.size(), 2u);
+  EXPECT_EQ(counter(file.models[0].site, "layer_resolution_ns"), 1000);
+  EXPECT_EQ(attribute(file.models[0].site, "provider"), "CPUExecutionProvider");
+  EXPECT_EQ(attribute(file.models[0].site, "folded_layers"), "[]");
+  const auto conv = std::find_if(file.layers.begin(), file.layers.end(),
+                                 [](const Span& s) { return s.site.type == "Conv"; });
+  ASSERT_NE(conv, file.layers.end());
+  EXPECT_EQ(attribute(conv->site, "source_layers"), "[\"conv1\",\"bn1\",\"relu1\"]");
+  EXPECT_EQ(attribute(conv->site, "output_shapes"), "[[2,8,16,16]]");
+  EXPECT_EQ(counter(conv->site, "output_bytes"), 2 * 8 * 16 * 16 * 4);
+  EXPECT_EQ(counter(conv->site, "activation_bytes"), 2 * 3 * 16 * 16 * 4);
+  EXPECT_EQ(counter(conv->site, "parameter_bytes"), (8 * 3 * 3 * 3 + 8) * 4);
+  const auto gemm = std::find_if(file.layers.begin(), file.layers.end(),
+                                 [](const Span& s) { return s.site.type == "Gemm"; });
+  ASSERT_NE(gemm, file.layers.end());
+  // Its weights are packed when the model is opened, and missing in the runtime's own profile.
+  EXPECT_EQ(attribute(gemm->site, "input_shapes"), "[[2,8],[8,10],[10]]");
+  EXPECT_EQ(counter(gemm->site, "parameter_bytes"), (8 * 10 + 10) * 4);
+}
+
+// 12 and 20 channels fill no whole number of blocks of any processor.
+std::string padded_model(const Scratch& folder) {
+  using models::fixed;
+  using models::symbolic;
+  models::Builder b("padded");
+  models::Value x = b.input("x", models::kFloat32,
+                            {symbolic("batch"), fixed(3), symbolic("height"), symbolic("width")});
+  x = b.relu("relu1", b.conv("conv1", x, 12, {3, 1, 1}));
+  x = b.relu("relu2", b.batch_norm("bn2", b.conv("conv2", x, 20, {3, 1, 1})));
+  x = b.add("add", b.conv("conv3", x, 20, {3, 1, 1}), x);
+  x = b.conv("depthwise", x, 20, {3, 1, 1, 20});
+  // Strides of 3 hide from the runtime that both have one shape: it adds them in whole blocks.
+  x = b.add("sum", b.conv("conv4", x, 12, {3, 3, 1}), b.conv("conv5", x, 12, {3, 3, 1}));
+  b.output(b.global_average_pool("pool", x), "y", models::kFloat32, {symbolic("batch")});
+  const std::string path = folder.path() / "padded.onnx";
+  const auto ones = [](size_t, uint64_t offset, std::span<uint8_t> out) {
+    constexpr std::array<uint8_t, 4> kOne = {0, 0, 0x80, 0x3f};
+    for (size_t i = 0; i < out.size(); ++i) out[i] = kOne[(offset + i) % 4];
+  };
+  EXPECT_TRUE(models::write_graph(b.graph(), ones, path, {}).ok());
+  return path;
+}
+
+TEST_P(OnnxRuntimeProcessorTest, PaddingIsNoPartOfTheModel) {
+  Scratch folder;
+  const std::string model = padded_model(folder);
+  const Fields input = {"--input", "x=2x3x9x9"};
+  Fields plain = input;
+  plain.insert(plain.end(), {"--option", "graph_optimization=none"});
+  std::map<std::string, trace::Site> own;
+  for (const Span& layer : traced(model, plain).layers) own[layer.site.name] = layer.site;
+  ASSERT_EQ(own.size(), 12u);
+  size_t padded = 0;
+  for (const Span& layer : traced(model, input).layers) {
+    const trace::Site& site = layer.site;
+    SCOPED_TRACE(site.name + " " + site.type + " " + attribute(site, "source_layers"));
+    EXPECT_EQ(attribute(site, "padding"), "absent");
+    padded += attribute(site, "padded_output_shapes") == "absent" ? 0 : 1;
+    const std::string shape = attribute(site, "output_shapes");
+    EXPECT_TRUE(shape.find(",16,") == std::string::npos &&
+                shape.find(",24,") == std::string::npos && shape.find(",32,") == std::string::npos)
+        << shape;
+    const std::string sources = attribute(site, "source_layers");
+    if (sources == "[]") continue;
+    const size_t quote = sources.rfind('"', sources.size() - 3);
+    const trace::Site& last = own[sources.substr(quote + 1, sources.size() - quote - 3)];
+    EXPECT_EQ(shape, attribute(last, "output_shapes"));
+    EXPECT_EQ(counter(site, "output_bytes"), counter(last, "output_bytes"));
+    const trace::Site& first = own[sources.substr(2, sources.find('"', 2) - 2)];
+    if (first.type != "Conv") continue;
+    const std::string inputs = attribute(first, "input_shapes");
+    EXPECT_EQ(attribute(site, "input_shapes").substr(0, inputs.size() - 1),
+              inputs.substr(0, inputs.size() - 1));
+  }
+  EXPECT_GE(padded, 2 * 6u) << "the runtime does not keep these tensors in blocks";
+}
+
+INSTANTIATE_TEST_SUITE_P(Processors, OnnxRuntimeProcessorTest, testing::ValuesIn(processors()),
+                         [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace xsp::contract

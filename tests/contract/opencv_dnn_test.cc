@@ -108,7 +108,8 @@ TEST_F(OpencvTest, OnnxFilesRunWithTheirOwnSignature) {
   WorkerProcess worker(arguments(path, {"--batch", "2"}));
   const Fields ready = worker.reply();
   ASSERT_EQ(ready[0], "ready") << ready[2];
-  EXPECT_EQ(worker.said()[0], (Fields{"input", "x", "float32", "2,3,8"}));
+  EXPECT_EQ(worker.said()[0],
+            (Fields{"input", "x", "float32", "2,3,8", "random in (-1, 1), seed 1"}));
   worker.send("run\t1");
   EXPECT_EQ(worker.reply()[0], "ran");
   // Kernels that the file leaves to the weights' shapes are beyond this version.

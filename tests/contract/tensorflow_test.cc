@@ -3,8 +3,11 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <regex>
 
 #include "manifest.h"
+#include "processor.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
@@ -55,34 +58,6 @@ class TensorFlowTest : public testing::Test {
   }
 };
 
-TEST_F(TensorFlowTest, FusedLayersAreTiedToTheModelsOwn) {
-  const TraceFile file = traced("tiny.pb", {"--batch", "2"});
-  ASSERT_EQ(file.models.size(), 2u);
-  EXPECT_EQ(attribute(file.models[0].site, "folded_layers"), "[]");
-  EXPECT_EQ(attribute(file.models[0].site, "removed_layers"), "[]");
-  auto all = sites(file);
-  const trace::Site& conv = all["relu1"];
-  EXPECT_EQ(conv.type, "_FusedConv2D");
-  EXPECT_EQ(attribute(conv, "source_layers"), "[\"conv1\",\"bn1\",\"relu1\"]");
-  EXPECT_EQ(attribute(conv, "output_shapes"), "[[2,8,8,8]]");
-  EXPECT_EQ(counter(conv, "activation_bytes"), 2 * 8 * 8 * 3 * 4);
-  EXPECT_EQ(counter(conv, "parameter_bytes"), (3 * 3 * 3 * 8 + 4 * 8) * 4);
-  EXPECT_EQ(counter(conv, "output_bytes"), 2 * 8 * 8 * 8 * 4);
-  EXPECT_GE(counter(conv, "allocated_bytes"), 2 * 8 * 8 * 8 * 4);
-  EXPECT_EQ(attribute(all["fc_bias"], "source_layers"), "[\"fc\",\"fc_bias\"]");
-}
-
-TEST_F(TensorFlowTest, WithoutOptimisationTheModelsOwnLayersRun) {
-  const TraceFile file = traced("tiny.pb", {"--option", "graph_optimization=none"});
-  std::vector<std::string> types;
-  for (const Span& layer : file.layers) types.push_back(layer.site.type);
-  const std::vector<std::string> once = {"Conv2D", "FusedBatchNormV3", "Relu",   "Mean",
-                                         "MatMul", "BiasAdd",          "Softmax"};
-  std::vector<std::string> twice = once;
-  twice.insert(twice.end(), once.begin(), once.end());
-  EXPECT_EQ(types, twice);
-}
-
 TEST_F(TensorFlowTest, SavedModelsAreOpenedByFolderAndByFile) {
   for (const char* name : {"tiny.saved", "tiny.saved/saved_model.pb"}) {
     const TraceFile file = traced(name, {"--batch", "3"});
@@ -106,14 +81,6 @@ TEST_F(TensorFlowTest, EveryNodeAndTheFullTraceMayBeAskedFor) {
   EXPECT_EQ(traced("tiny.pb", {"--option", "trace=full"}).layers.size(), 2 * 4u);
   EXPECT_EQ(traced("tiny.pb", {"--threads", "2", "--option", "inter_op_threads=1"}).layers.size(),
             2 * 4u);
-}
-
-TEST_F(TensorFlowTest, PartsOfAGraphAreRunByName) {
-  const TraceFile file = traced("tiny.pb", {"--option", "outputs=conv1"});
-  ASSERT_EQ(file.layers.size(), 2u);
-  EXPECT_EQ(file.layers[0].site.type, "Conv2D");
-  EXPECT_EQ(attribute(file.models[0].site, "removed_layers"),
-            "[\"bn1\",\"relu1\",\"pool\",\"fc\",\"fc_bias\",\"probabilities\"]");
 }
 
 TEST_F(TensorFlowTest, FailuresSayWhatIsWrong) {
@@ -140,6 +107,78 @@ TEST_F(TensorFlowTest, AnAbsentLibraryIsSaidToBeAbsent) {
   EXPECT_EQ(reply[0] + " " + reply[1], "failed 4");
   EXPECT_NE(reply[2].find("xsp doctor --install tensorflow"), std::string::npos) << reply[2];
 }
+
+// Where the processor suits oneDNN, TensorFlow calls it by operators of other names.
+class TensorFlowProcessorTest : public TensorFlowTest,
+                                public testing::WithParamInterface<Processor> {
+ protected:
+  void SetUp() override {
+    on_.emplace(GetParam());
+    TensorFlowTest::SetUp();
+  }
+
+  // "_MklNativeFusedConv2D" and "_FusedConv2D" are the latter, "_MklMatMul" is "MatMul".
+  static std::string plain_type(const std::string& type) {
+    static const std::regex kNames("_Mkl(Native)?(Fused(?!Batch))?(.*)");
+    std::smatch parts;
+    if (!std::regex_match(type, parts, kNames)) return type;
+    return (parts[2].matched ? "_Fused" : "") + parts[3].str();
+  }
+
+ private:
+  std::optional<OnProcessor> on_;
+};
+
+TEST_P(TensorFlowProcessorTest, FusedLayersAreTiedToTheModelsOwn) {
+  const TraceFile file = traced("tiny.pb", {"--batch", "2"});
+  ASSERT_EQ(file.models.size(), 2u);
+  EXPECT_EQ(attribute(file.models[0].site, "folded_layers"), "[]");
+  EXPECT_EQ(attribute(file.models[0].site, "removed_layers"), "[]");
+  auto all = sites(file);
+  const trace::Site& conv = all["relu1"];
+  EXPECT_EQ(plain_type(conv.type), "_FusedConv2D");
+  EXPECT_EQ(attribute(conv, "source_layers"), "[\"conv1\",\"bn1\",\"relu1\"]");
+  EXPECT_EQ(attribute(conv, "output_shapes"), "[[2,8,8,8]]");
+  EXPECT_EQ(counter(conv, "activation_bytes"), 2 * 8 * 8 * 3 * 4);
+  EXPECT_EQ(counter(conv, "parameter_bytes"), (3 * 3 * 3 * 8 + 4 * 8) * 4);
+  EXPECT_EQ(counter(conv, "output_bytes"), 2 * 8 * 8 * 8 * 4);
+  EXPECT_GE(counter(conv, "allocated_bytes"), 2 * 8 * 8 * 8 * 4);
+  EXPECT_EQ(attribute(all["fc_bias"], "source_layers"), "[\"fc\",\"fc_bias\"]");
+}
+
+TEST_P(TensorFlowProcessorTest, WithoutOptimisationTheModelsOwnLayersRun) {
+  const TraceFile file = traced("tiny.pb", {"--option", "graph_optimization=none"});
+  std::vector<std::string> types;
+  for (const Span& layer : file.layers) types.push_back(plain_type(layer.site.type));
+  const std::vector<std::string> once = {"Conv2D", "FusedBatchNormV3", "Relu",   "Mean",
+                                         "MatMul", "BiasAdd",          "Softmax"};
+  std::vector<std::string> twice = once;
+  twice.insert(twice.end(), once.begin(), once.end());
+  EXPECT_EQ(types, twice);
+}
+
+TEST_P(TensorFlowProcessorTest, PartsOfAGraphAreRunByName) {
+  const TraceFile file = traced("tiny.pb", {"--option", "outputs=conv1"});
+  ASSERT_EQ(file.layers.size(), 2u);
+  EXPECT_EQ(plain_type(file.layers[0].site.type), "Conv2D");
+  EXPECT_EQ(attribute(file.models[0].site, "removed_layers"),
+            "[\"bn1\",\"relu1\",\"pool\",\"fc\",\"fc_bias\",\"probabilities\"]");
+}
+
+// The limits that these tests set are those that the library obeys.
+TEST_F(TensorFlowTest, TypesTellWhoseKernelsRan) {
+  for (const Processor& processor : onednn_limits()) {
+    if (processor.environment.empty()) continue;  // there the processor decides
+    const OnProcessor on(processor);
+    const bool is_off = processor.environment[0] == "TF_ENABLE_ONEDNN_OPTS=0";
+    EXPECT_EQ(sites(traced("tiny.pb"))["relu1"].type,
+              is_off ? "_FusedConv2D" : "_MklNativeFusedConv2D")
+        << processor.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processors, TensorFlowProcessorTest, testing::ValuesIn(onednn_limits()),
+                         [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace xsp::contract

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "capture/worker_protocol.h"
+#include "processor.h"
 
 namespace xsp::contract {
 
@@ -19,7 +20,9 @@ std::string adapter_path(const std::string& name) {
 
 WorkerProcess::WorkerProcess(const Fields& arguments) {
   const std::string program = bin_folder().string() + "/xsp-worker";
-  Fields line = {program, "--trace", trace(), "--scratch", scratch_.path().string()};
+  Fields line = emulator_words();
+  const bool is_emulated = !line.empty();
+  line.insert(line.end(), {program, "--trace", trace(), "--scratch", scratch_.path().string()});
   line.insert(line.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : line) argv.push_back(word.data());
@@ -35,7 +38,8 @@ WorkerProcess::WorkerProcess(const Fields& arguments) {
     dup2(input[0], STDIN_FILENO);
     dup2(replies[1], capture::kReplyFd);
     fcntl(capture::kReplyFd, F_SETFD, 0);
-    execv(program.c_str(), argv.data());
+    if (is_emulated) execvp(argv[0], argv.data());
+    if (!is_emulated) execv(program.c_str(), argv.data());
     _exit(127);
   }
   close(input[0]);
@@ -67,7 +71,9 @@ Fields WorkerProcess::reply(int timeout_ms) {
     if (end != std::string::npos) {
       Fields fields = capture::split_fields(pending_.substr(0, end));
       pending_.erase(0, end + 1);
-      if (fields[0] != "note" && fields[0] != "input" && fields[0] != "output") return fields;
+      const bool is_before = fields[0] == "note" || fields[0] == "input" || fields[0] == "output" ||
+                             fields[0] == "unknown_batch";
+      if (!is_before) return fields;
       said_.push_back(std::move(fields));
       continue;
     }

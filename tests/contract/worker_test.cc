@@ -36,8 +36,9 @@ TEST(Worker, RunsAndTells) {
   WorkerProcess worker(fake("fake:layers=3,us=50,width=4", "model,layer", {"--batch", "2"}));
   const Fields ready = worker.reply();
   EXPECT_EQ(ready, (Fields{"ready", "fake", "1", "cpu", "0", "2", "0", "1"}));
-  EXPECT_EQ(worker.said(), (std::vector<Fields>{{"input", "x", "float32", "2,4"},
-                                                {"output", "y", "float32", "-1,4"}}));
+  EXPECT_EQ(worker.said(),
+            (std::vector<Fields>{{"input", "x", "float32", "2,4", "random in (-1, 1), seed 1"},
+                                 {"output", "y", "float32", "-1,4"}}));
   worker.send("run\t3");
   Fields ran = worker.reply();
   ASSERT_EQ(ran.size(), 5u);
@@ -103,7 +104,8 @@ TEST(Worker, MakesTokensAndNotesWhatItChose) {
   WorkerProcess worker(fake("fake:tokens", "model", {"--batch", "3"}));
   ASSERT_EQ(worker.reply()[0], "ready");
   ASSERT_EQ(worker.said().size(), 4u);
-  EXPECT_EQ(worker.said()[1], (Fields{"input", "tokens", "int64", "3,128"}));
+  EXPECT_EQ(worker.said()[1],
+            (Fields{"input", "tokens", "int64", "3,128", "random, 0 to 99, seed 1"}));
   EXPECT_EQ(worker.said()[3][0], "note");
   EXPECT_NE(worker.said()[3][1].find("sequence"), std::string::npos);
 }

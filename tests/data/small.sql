@@ -2,9 +2,9 @@
 -- checked in the head. Six measured inferences of one block each, after one of warm-up.
 --
 --   run  batch  levels       model span of the inferences 0..5, us
---     1      1  model        1000 1010 1020 1030 1040 2000    trimmed mean and median 1025
+--     1      1  model        1000 1010 1020 1030 1040 2000    mean of the four typical ones, and median, 1025
 --     2      1  model,layer  1100 1110 1120 1130 1140 2100    100 more
---     3      2  model        1600 1610 1620 1630 1640 2600    trimmed mean and median 1625
+--     3      2  model        1600 1610 1620 1630 1640 2600    likewise 1625
 --     4      2  model,layer  1720 1730 1740 1750 1760 2720    120 more
 --
 --   layer (batch 1)  type  us   start  in -> out                              outputs
@@ -26,11 +26,11 @@ INSERT INTO block BY NAME
   FROM run, range(6) t(b);
 
 -- Inference -1 is warm-up: ten times as slow.
-CREATE TEMP TABLE inference AS
+CREATE TEMP TABLE made_inference AS
   SELECT run_id, i AS iteration, 100_000_000 * (4 * i + run_id + 8) AS start_ns,
     1000 * (base + CASE i WHEN -1 THEN 9 * base WHEN 5 THEN 1000 ELSE 10 * i END) AS duration_ns
   FROM (VALUES (1, 1000), (2, 1100), (3, 1600), (4, 1720)) t(run_id, base), range(-1, 6) u(i);
-CREATE TEMP TABLE layer AS
+CREATE TEMP TABLE made_layer AS
   SELECT * FROM (VALUES
     (0, 'conv', 'Conv', 20, 500), (1, 'relu', 'Relu', 540, 100), (2, 'depthwise', 'Conv', 660, 200),
     (3, 'classify', 'Gemm', 880, 150)) t(ordinal, name, type, start_us, latency_us);
@@ -39,7 +39,7 @@ INSERT INTO span BY NAME
     start_ns, duration_ns, 1 AS process, 1 AS thread, 5 * (iteration + 1) + 5 AS model_id, 1 AS site_id,
     0 AS depth, false AS is_open,
     duration_ns - CASE run_id WHEN 2 THEN 950_000 WHEN 4 THEN 1_425_000 ELSE 0 END AS self_ns
-  FROM inference;
+  FROM made_inference;
 INSERT INTO span BY NAME
   SELECT run_id, 5 * (iteration + 1) + ordinal + 1 AS span_id, 5 * (iteration + 1) + 5 AS parent_id,
     3 AS level, name, type, iteration, ordinal,
@@ -48,7 +48,7 @@ INSERT INTO span BY NAME
     5 * (iteration + 1) + 5 AS model_id, 5 * (iteration + 1) + ordinal + 1 AS layer_id,
     ordinal + 2 AS site_id, 0 AS depth, CAST(latency_us * 250 * (run_id + 2) AS BIGINT) AS self_ns,
     false AS is_open
-  FROM inference, layer WHERE run_id IN (2, 4);
+  FROM made_inference, made_layer WHERE run_id IN (2, 4);
 
 CREATE TEMP TABLE shape AS SELECT * FROM (VALUES
   (2, '[[N,3,8,8],[16,3,3,3]]', '[[N,16,8,8]]', '["float32","float32"]'),

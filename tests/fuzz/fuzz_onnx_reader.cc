@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "models/onnx/blocks.h"
 #include "models/onnx/provenance.h"
 #include "models/onnx/reader.h"
 #include "models/onnx/shapes.h"
@@ -47,6 +48,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(provenance.stands_for.size() == graph->nodes.size());
   for (const xsp::models::OriginalNode& original : provenance.originals) {
     for (const size_t executed : original.executed_as) require(executed < graph->nodes.size());
+  }
+  const xsp::models::Blocks blocks(*graph, &*graph, &provenance);
+  const std::vector<int64_t> weight =
+      graph->initializers.empty() ? std::vector<int64_t>() : graph->initializers[0].dimensions;
+  for (const xsp::models::Node& node : graph->nodes) {
+    const auto shape = blocks.weight_shape(node, 1, weight);
+    require(!shape || shape->size() == weight.size());
   }
   return 0;
 }

@@ -92,6 +92,28 @@ TEST_F(ProfileTest, TheEvaluationSaysWhatWasMeasuredOnWhat) {
     EXPECT_FALSE(facts[key].empty()) << key;
   }
   EXPECT_FALSE(facts["not_measured.application"].empty());
+  EXPECT_EQ(facts["input_values.x"], "random in (-1, 1), seed 7");
+  EXPECT_EQ(facts.count("not_measured.batch"), 0u);
+}
+
+TEST_F(ProfileTest, TheLoadOfOtherProgramsIsAShareOfTheUsableProcessors) {
+  ASSERT_EQ(run(profile("fake:layers=1,us=100", {"--width", "0"})).status, 0);
+  for (const char* key : {"other_load_pct", "other_load_max_pct", "stolen_pct"}) {
+    EXPECT_EQ(
+        scalar("out.xsp", std::string("SELECT count(*) FROM evaluation WHERE key = 'machine.") +
+                              key + "' AND CAST(value AS DOUBLE) BETWEEN 0 AND 100"),
+        1)
+        << key;
+  }
+}
+
+TEST_F(ProfileTest, WhatTheModelWasGivenIsSaid) {
+  const Finished finished = run(profile("fake:layers=1,us=100", {"--input", "x==0.5"}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.out.find("inputs: x float32[1,8] (0.5, as given)\n"), std::string::npos)
+      << finished.out;
+  EXPECT_EQ(scalar("out.xsp", "SELECT value FROM evaluation WHERE key = 'input_values.x'"),
+            "0.5, as given");
 }
 
 TEST_F(ProfileTest, PeaksOfTheMachineAreKept) {
@@ -312,6 +334,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"framework_option", {"fake:layers=1", "--option", "novalue"}, 2},
                     Bad{"input", {"fake:layers=1", "--input", "z=1x8"}, 2},
                     Bad{"shape", {"fake:layers=1", "--input", "x=1x9"}, 2},
+                    Bad{"value", {"fake:layers=1", "--input", "x==one"}, 2},
+                    Bad{"large_value", {"fake:layers=1", "--input", "x==1e39"}, 2},
                     Bad{"description", {"fake:layers=x"}, 1}, Bad{"missing_file", {"no.onnx"}, 1},
                     Bad{"empty_file", {"empty.onnx"}, 1}, Bad{"noise", {"noise.onnx"}, 1},
                     Bad{"framework", {"fake:layers=1", "--framework", "absent"}, 4},

@@ -16,7 +16,13 @@ int xsp_start(const xsp_options* options) {
   }
   return c::start(complete);
 }
-int xsp_stop(void) { return c::stop(); }
+int xsp_stop(void) {
+  if (c::session.watcher.load() == nullptr) return c::stop();
+  c::flush();
+  return 0;
+}
+int xsp_end_recording(void) { return c::stop(); }
+int xsp_is_watched(void) { return c::session.watcher.load() != nullptr; }
 void xsp_flush(void) { c::flush(); }
 int xsp_flush_within(uint32_t milliseconds) { return c::flush_within(milliseconds); }
 void xsp_set_levels(uint32_t levels) { c::set_levels(levels, 0); }

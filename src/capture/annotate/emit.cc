@@ -49,22 +49,61 @@ inline void push(LaneBlock* block, uint64_t live, uint64_t start, uint32_t site_
   trace::store(&block->accepted_and_depth, live + 1);
 }
 
+constexpr xsp_span kNoSpan = {0, 0, 0, 0};
+
+// A span that was never ended is not open any more once one around it has ended.
+bool is_in_model(const Lane& lane) {
+  if (lane.model_start == 0 || lane.is_step_alone != 0) return lane.model_start != 0;
+  const uint64_t depth = trace::load(lane.block->accepted_and_depth) & LaneBlock::kDepthMask;
+  uint64_t at = depth < trace::kOpenMax ? depth : trace::kOpenMax;
+  if (at < depth) return true;
+  while (at > 0 && lane.block->open[at - 1].start != lane.model_start) --at;
+  return at > 0;
+}
+
+// Nothing is recorded of the call of a model, but when the step ends has to be known.
+xsp_span step_alone(Lane* lane) {
+  lane->model_start = now_ticks();
+  lane->is_step_alone = 1;
+  return {lane->model_start, 0, kStepAlone, 0};
+}
+
 __attribute__((noinline)) xsp_span begin_long_way(xsp_site* site) {
   Lane* lane = joined_lane();
   // The first span of a child of fork makes its file, which may be for later.
-  if (lane == nullptr || !xsp_is_recorded(site->level)) return {0, 0, 0, 0};
+  if (lane == nullptr || !xsp_is_recorded(site->level)) return kNoSpan;
+  // Levels may be switched here.
+  const bool is_step = site->level == XSP_LEVEL_MODEL && !is_in_model(*lane) &&
+                       begin_step_of_span(lane->model_start != 0);
+  const uint32_t levels = session.levels.load(std::memory_order_relaxed);
+  if ((levels >> site->level & 1) == 0) return is_step ? step_alone(lane) : kNoSpan;
   uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
   if (id == 0) id = make_site(site);
   if (id == kNoSite) id = 0;
   const uint64_t live = trace::load(lane->block->accepted_and_depth);
   const uint64_t depth = live & LaneBlock::kDepthMask;
   const uint64_t start = now_ticks();
+  if (is_step) {
+    lane->model_start = start;
+    lane->is_step_alone = 0;
+  }
   if (depth < trace::kOpenMax) {
     push(lane->block, live, start, id);
   } else if (depth < LaneBlock::kDepthMask) {
     trace::store(&lane->block->accepted_and_depth, live + 1);
   }
-  return {start, 0, id, 0};
+  return {start, 0, is_step ? id | kStepBit : id, 0};
+}
+
+// A span with values, or around the call of a model that is a step.
+__attribute__((noinline)) void end_special(Lane* lane, const xsp_span* span, uint64_t end) {
+  if ((span->site_id & kStepBit) == 0) return end_with_values(lane, span, end);
+  xsp_span plain = *span;
+  plain.site_id &= ~kStepBit;
+  if (span->site_id != kStepAlone) end_with_values(lane, &plain, end);
+  if (lane->model_start != span->start) return;
+  lane->model_start = 0;
+  end_step_of_span();
 }
 
 __attribute__((noinline)) void end_long_way(const xsp_span* span) {
@@ -76,7 +115,7 @@ __attribute__((noinline)) void end_long_way(const xsp_span* span) {
     lane = joined_lane();
     if (lane == nullptr) return;
   }
-  end_with_values(lane, span, end);
+  end_special(lane, span, end);
 }
 
 }  // namespace
@@ -120,7 +159,8 @@ xsp_span xsp_begin_recorded(xsp_site* site) {
   if (!c::is_likely(lane != nullptr)) return c::begin_long_way(site);
   const uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
   const uint64_t live = t::load(lane->block->accepted_and_depth);
-  const bool is_plain = id - 1 < xsp::kSiteMax && (live & t::LaneBlock::kDepthMask) < t::kOpenMax;
+  const bool is_plain = id - 1 < xsp::kSiteMax && site->level != XSP_LEVEL_MODEL &&
+                        (live & t::LaneBlock::kDepthMask) < t::kOpenMax;
   if (!c::is_likely(is_plain)) return c::begin_long_way(site);
   const uint64_t start = xsp::read_tsc();
   c::push(lane->block, live, start, id);
@@ -132,8 +172,9 @@ void xsp_end_recorded(const xsp_span* span) {
   if (!c::is_likely(lane != nullptr)) return c::end_long_way(span);
   const uint64_t end = xsp::read_tsc();
   const uint64_t head = lane->head.load(std::memory_order_relaxed);
-  const bool is_plain = lane->pending_used == 0 && span->site_id != 0 && head < lane->limit;
-  if (!c::is_likely(is_plain)) return c::end_with_values(lane, span, end);
+  const bool is_plain =
+      lane->pending_used == 0 && span->site_id - 1 < xsp::kSiteMax && head < lane->limit;
+  if (!c::is_likely(is_plain)) return c::end_special(lane, span, end);
   c::fill(c::slot(lane, head), span, end, 0);
   lane->head.store(head + 1, std::memory_order_release);
   c::pop(lane, span->start, 1);

@@ -11,6 +11,12 @@ namespace xsp::capture {
 
 inline constexpr int kKeyKindShift = 16;  // in xsp_span::key: the kind of its value, above the key
 
+// In xsp_span::site_id, above the site: the call of a model that this span is around is a step.
+inline constexpr uint32_t kStepBit = uint32_t{1} << 31;
+static_assert(kSiteMax < kStepBit);
+// Nothing is recorded of such a call, but when its step ends is to be known.
+inline constexpr uint32_t kStepAlone = UINT32_MAX;
+
 inline bool is_likely(bool condition) { return __builtin_expect(condition, 1); }
 
 // The calling thread's lane, if it has joined this recording.

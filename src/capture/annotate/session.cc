@@ -27,6 +27,12 @@ using trace::LaneUse;
 constinit Session session;
 __thread Lane* thread_lane __attribute__((tls_model("initial-exec"))) = nullptr;
 
+void publish_levels(uint32_t levels) {
+  const bool is_watched = session.watcher.load(std::memory_order_relaxed) != nullptr;
+  const uint32_t always = is_watched ? XSP_LEVEL_BIT(XSP_LEVEL_MODEL) : 0;
+  __atomic_store_n(&xsp_recorded_levels, levels | always, __ATOMIC_RELAXED);
+}
+
 void lock_before_drainer(pthread_mutex_t* mutex) {
   session.waiting.fetch_add(1, std::memory_order_relaxed);
   pthread_mutex_lock(mutex);
@@ -91,7 +97,7 @@ void forget_parent() {
   // span makes the file, and then the levels are what they should be.
   const Watcher* watcher = session.watcher;
   if (session.state == State::kForked && watcher != nullptr) {
-    __atomic_store_n(&xsp_recorded_levels, watcher->levels, __ATOMIC_RELAXED);
+    publish_levels(watcher->levels);
     session.given_levels = watcher->levels;
   }
   thread_lane = nullptr;
@@ -199,15 +205,15 @@ int begin_recording(bool keeps_time_of_parent) {
   if (keeps_time_of_parent && session.has_switched) {
     write_levels(session.first_ticks, session.levels, 0);
   }
-  __atomic_store_n(&xsp_recorded_levels, session.levels, __ATOMIC_RELAXED);
-  session.given_levels = session.levels;
+  publish_levels(session.levels);
+  session.given_levels = session.levels.load();
   return 0;
 }
 
 bool is_power_of_two(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
 int start_locked(const xsp_options& options) {
-  if (session.state != State::kIdle) return EALREADY;
+  if (session.state != State::kIdle) return session.watcher.load() != nullptr ? 0 : EALREADY;
   if (is_disabled()) return 0;
   session.levels = levels_to_record(options.levels);
   if (session.levels == 0) return EINVAL;
@@ -283,6 +289,7 @@ void join_recording(Lane* lane) {
     give_block(lane);
   }
   lane->pending_used = 0;
+  lane->model_start = 0;
   lane->thread = static_cast<uint32_t>(gettid());
   lane->block->thread = lane->thread;
   lane->block->state = static_cast<uint32_t>(trace::LaneState::kLive);
@@ -359,7 +366,7 @@ void set_levels(uint32_t levels, uint32_t round) {
   session.levels = levels;
   session.round = round;
   if (session.state != State::kIdle) {
-    __atomic_store_n(&xsp_recorded_levels, levels, __ATOMIC_RELAXED);
+    publish_levels(levels);
     session.given_levels |= levels;
   }
 }

@@ -49,7 +49,9 @@ struct Session {
   std::atomic<int> waiting{0};  // threads in lock_before_drainer()
   State state = State::kIdle;
   int process_id = 0;
-  uint32_t levels = 0;  // asked for; xsp_recorded_levels is 0 while not recording
+  // Asked for. xsp_recorded_levels is 0 while not recording; where there is a watcher it has the
+  // level model besides, as calls of a model are steps whatever is recorded.
+  std::atomic<uint32_t> levels{0};
   // Those of this recording so far, switched off or not; 0 while not recording. What others
   // measured is handed over later than it happened.
   std::atomic<uint32_t> given_levels{0};
@@ -105,8 +107,15 @@ trace::Lane* attach_thread();
 // Brings the tables of sites and keys to the file, for a span about to begin: should the process
 // die in it, its name is known. Takes `lock`.
 void write_new_tables();
+// Gives xsp_recorded_levels its value.
+void publish_levels(uint32_t levels);
 // ---- steps.cc ----------------------------------------------------------------------------------
 
+// A call of a model is about to begin, or has ended, that a span stands for. Whether it is a step:
+// it is not where nobody asks, nor within a step that who watches a framework has told of, unless
+// the step under way is that of a span which was never ended (`is_after_another`).
+bool begin_step_of_span(bool is_after_another);
+void end_step_of_span();
 // In the child of a fork: its steps are its own.
 void forget_steps();
 

@@ -1,5 +1,9 @@
 // Steps: the iterations of the program's main loop, found by what tells of them.
 //
+// A call of a model is told of by who watches a framework (xsp_step_begin), or is a span of the
+// level model that the program begins itself: then, and only where somebody watches, the outermost
+// one of its thread is a step. Calls within it are not, whoever tells of them.
+//
 // One thread's steps of one kind are counted. A step is recorded when it has ended, as a span of
 // the level application, whatever the levels are: it costs two readings of the clock and one
 // record. It is never on the stack of open spans, so a process that ends in a step leaves none
@@ -79,6 +83,12 @@ void tell(uint32_t kind) {
   if (watcher != nullptr) watcher->on_step(kind, steps.number);
 }
 
+// Within the call of a model that a span stands for.
+bool is_in_call() {
+  const trace::Lane* lane = current_lane();
+  return lane != nullptr && lane->model_start != 0;
+}
+
 void begin(uint32_t kind) {
   if (kind != XSP_STEP_MODEL || !is_counted(kind)) return;
   tell(kind);
@@ -98,6 +108,17 @@ void end(uint32_t kind) {
 
 }  // namespace
 
+bool begin_step_of_span(bool is_after_another) {
+  if (session.watcher.load(std::memory_order_relaxed) == nullptr) return false;
+  const bool is_in_step = steps.kind.load(std::memory_order_relaxed) == XSP_STEP_MODEL &&
+                          steps.thread.load(std::memory_order_relaxed) == &self && steps.start != 0;
+  if (is_in_step && !is_after_another) return false;
+  begin(XSP_STEP_MODEL);
+  return true;
+}
+
+void end_step_of_span() { end(XSP_STEP_MODEL); }
+
 void forget_steps() {
   steps.kind = 0;
   steps.thread = nullptr;
@@ -111,11 +132,22 @@ namespace c = xsp::capture;
 extern "C" {
 
 void xsp_step(void) { c::end(XSP_STEP_MARK); }
-void xsp_step_begin(uint32_t kind) { c::begin(kind); }
-void xsp_step_end(uint32_t kind) { c::end(kind); }
+void xsp_step_begin(uint32_t kind) {
+  if (!c::is_in_call()) c::begin(kind);
+}
+void xsp_step_end(uint32_t kind) {
+  if (kind != XSP_STEP_MODEL || !c::is_in_call()) c::end(kind);
+}
 void xsp_switch_levels(uint32_t levels, uint32_t round) { c::set_levels(levels, round); }
 uint64_t xsp_file_bytes(void) { return c::file_bytes(); }
 void xsp_limit_file(uint64_t more_bytes) { c::limit_file(more_bytes); }
-void xsp_set_watcher(const c::Watcher* watcher) { c::session.watcher = watcher; }
+uint32_t xsp_levels(void) {
+  return c::is_idle() ? 0 : c::session.levels.load(std::memory_order_relaxed);
+}
+// Without a lock: a handler that ends the process may have interrupted who holds it.
+void xsp_set_watcher(const c::Watcher* watcher) {
+  c::session.watcher = watcher;
+  if (!c::is_idle()) c::publish_levels(xsp_levels());
+}
 
 }  // extern "C"

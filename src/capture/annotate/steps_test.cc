@@ -187,18 +187,138 @@ TEST(Watcher, SwitchesBetweenTwoSteps) {
   });
 }
 
+// The names and the levels of the spans that a watched program leaves, each with how many there
+// are.
+std::map<std::string, int> watched(void (*program)()) {
+  Scratch scratch;
+  EXPECT_EQ(start(scratch.path()), 0);
+  xsp_set_watcher(&kWatcher);
+  program();
+  xsp_set_watcher(nullptr);
+  EXPECT_EQ(xsp_stop(), 0);
+  std::map<std::string, int> names;
+  const Reader reader = open_trace(scratch.path());
+  EXPECT_TRUE(reader.open_spans().empty());
+  for (const ReadSpan& span : read_spans(reader)) {
+    ++names[span.name];
+    for (const ReadValue& value : span.values) ++names[span.name + "." + value.key];
+  }
+  return names;
+}
+
+using Names = std::map<std::string, int>;
+xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "model");
+xsp_site inner_site = XSP_SITE(XSP_LEVEL_MODEL, "inner");
+xsp_site layer_site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
+
+// Levels are switched on before the third: the first two are steps all the same, and none else.
+TEST(Watcher, OutermostSpansOfTheLevelModelAreSteps) {
+  in_child([] {
+    const Names names = watched([] {
+      const uint32_t key = xsp_intern_key("size");
+      xsp_switch_levels(0, 0);
+      for (int i = 0; i < 5; ++i) {
+        xsp_span model = xsp_begin(&model_site);
+        xsp_span_batch(&model, 4);
+        xsp_span_int(&model, key, 7);
+        xsp_span_text(&model, key, "seven");
+        xsp_span inner = xsp_begin(&inner_site);
+        xsp_span layer = xsp_begin(&layer_site);
+        // A framework that is watched, called within.
+        xsp_step_begin(XSP_STEP_MODEL);
+        xsp_step_end(XSP_STEP_MODEL);
+        xsp_end(&layer);
+        xsp_end(&inner);
+        xsp_end(&model);
+      }
+    });
+    EXPECT_EQ(last_step, 4u);
+    EXPECT_EQ(names, (Names{{"step", 5},
+                            {"step.step", 5},
+                            {"model", 3},
+                            {"model.batch", 3},
+                            {"model.size", 6},
+                            {"inner", 3},
+                            {"layer", 3}}));
+  });
+}
+
+TEST(Watcher, SpansWithinAStepThatAFrameworkTellsOfAreNone) {
+  in_child([] {
+    const Names names = watched([] {
+      for (int i = 0; i < 4; ++i) {
+        xsp_step_begin(XSP_STEP_MODEL);
+        for (int j = 0; j < 2; ++j) {
+          xsp_span span = xsp_begin(&inner_site);
+          xsp_end(&span);
+        }
+        xsp_step_end(XSP_STEP_MODEL);
+      }
+    });
+    EXPECT_EQ(last_step, 3u);
+    EXPECT_EQ(names.at("step"), 4);
+  });
+}
+
+// It is left open within a span of the application, which ends.
+TEST(Watcher, ACallThatNeverEndsIsTheLastStepUntilTheNext) {
+  in_child([] {
+    const Names names = watched([] {
+      static xsp_site request_site = XSP_SITE(XSP_LEVEL_APPLICATION, "request");
+      for (int i = 0; i < 8; ++i) {
+        xsp_span request = xsp_begin(&request_site);
+        xsp_span model = xsp_begin(&model_site);
+        if (i != 4) xsp_end(&model);
+        xsp_end(&request);
+      }
+    });
+    EXPECT_EQ(names.at("model"), 8 - 2 - 1) << "levels are off before the third";
+    EXPECT_EQ(names.at("step"), 7);
+  });
+}
+
+TEST(Watcher, WhereSomebodyWatchesAProgramStartsAndStopsNothing) {
+  in_child([] {
+    EXPECT_EQ(xsp_is_watched(), 0);
+    const Names names = watched([] {
+      EXPECT_EQ(xsp_is_watched(), 1);
+      xsp_switch_levels(XSP_LEVELS_ALL, 0);
+      EXPECT_EQ(xsp_start(nullptr), 0);
+      for (int i = 0; i < 2; ++i) {
+        xsp_span span = xsp_begin(&layer_site);
+        xsp_end(&span);
+        EXPECT_EQ(xsp_stop(), 0);
+      }
+    });
+    EXPECT_EQ(names, (Names{{"layer", 2}}));
+    EXPECT_EQ(xsp_is_watched(), 0);
+  });
+}
+
+// Nobody asks for steps of a program that records itself: its spans are all that is written.
+TEST(Steps, SpansOfTheLevelModelAreNoneWhereNobodyWatches) {
+  Scratch scratch;
+  ASSERT_EQ(start(scratch.path()), 0);
+  for (int i = 0; i < 3; ++i) {
+    xsp_span span = xsp_begin(&model_site);
+    xsp_end(&span);
+  }
+  ASSERT_EQ(xsp_stop(), 0);
+  EXPECT_EQ(read_spans(open_trace(scratch.path())).size(), 3u);
+}
+
 TEST(Watcher, AChildOfForkIsAskedBeforeItsFirstSpan) {
   if (!kForksWithThreads) GTEST_SKIP() << "ThreadSanitizer, or an emulator";
   Scratch scratch;
   xsp_set_watcher(&kWatcher);
   ASSERT_EQ(start(scratch.path()), 0);
-  static xsp_site site = XSP_SITE(XSP_LEVEL_MODEL, "model");
+  static xsp_site site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
   in_child([] {
     for (int i = 0; i < 3; ++i) {
       xsp_span span = xsp_begin(&site);
       xsp_end(&span);
     }
-    EXPECT_FALSE(xsp_is_recorded(XSP_LEVEL_MODEL));
+    EXPECT_FALSE(xsp_is_recorded(XSP_LEVEL_LAYER));
     xsp_set_watcher(nullptr);
     EXPECT_EQ(xsp_stop(), 0);
   });

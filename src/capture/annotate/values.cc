@@ -38,7 +38,7 @@ void take_pending(Lane* lane, uint64_t start, Visit visit) {
 // Keeps a value until its span ends. `text`: NULL, or extra.text_bytes bytes.
 void add_pending(const xsp_span* span, Extra extra, const char* text) {
   Lane* lane = current_lane();
-  if (lane == nullptr || span->start == 0) return;
+  if (lane == nullptr || span->start == 0 || span->site_id == kStepAlone) return;
   const uint32_t slots = text != nullptr ? trace::slots_of_text(extra.text_bytes) : 1;
   if (!is_key(extra.key) || lane->pending_used + 1 + slots > trace::kPendingSlots) {
     drop_value();
@@ -152,6 +152,15 @@ void xsp_span_text(xsp_span* span, uint32_t key, const char* value) {
   extra.kind = XSP_VALUE_TEXT;
   extra.text_bytes = c::text_size(value);
   c::add_pending(span, extra, value);
+}
+
+void xsp_span_batch(xsp_span* span, int64_t inputs) {
+  static uint32_t key = 0;
+  if (span->start == 0 || inputs <= 0) return;
+  if (__atomic_load_n(&key, __ATOMIC_RELAXED) == 0) {
+    __atomic_store_n(&key, xsp_intern_key("batch"), __ATOMIC_RELAXED);
+  }
+  xsp_span_int(span, key, inputs);
 }
 
 int xsp_span_traceparent(xsp_span* span, const char* traceparent) {

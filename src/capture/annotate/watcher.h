@@ -29,6 +29,11 @@ struct Watcher {
 extern "C" XSP_API void xsp_switch_levels(uint32_t levels,
                                           uint32_t round);  // see trace::LevelsMark
 extern "C" XSP_API void xsp_set_watcher(const xsp::capture::Watcher* watcher);
+// The levels that are being recorded; 0 while not recording. Those of xsp_recorded_levels, but that
+// this has the level model only if its spans are recorded.
+extern "C" XSP_API uint32_t xsp_levels(void);
+// As xsp_stop, which leaves alone what somebody watches.
+extern "C" XSP_API int xsp_end_recording(void);
 // The size of the file that is being written; 0: none is.
 extern "C" XSP_API uint64_t xsp_file_bytes(void);
 // The file grows by so many bytes at most, what comes later is counted and dropped; UINT64_MAX: by

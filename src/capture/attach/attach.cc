@@ -21,6 +21,7 @@
 
 #include "base/keep_errno.h"
 #include "base/log.h"
+#include "capture/annotate/watcher.h"
 #include "capture/attach/collectors.h"
 #include "capture/attach/control.h"
 #include "capture/attach/nvtx.h"
@@ -179,13 +180,13 @@ void end_process(bool is_exec) {
     record_process_span();
     emit_forked();
   }
-  xsp_stop();
+  xsp_end_recording();
 }
 
 void leave_run() {
   if (attached.process != getpid() || !attached.is_recording.exchange(false)) return;
   stop_collectors();
-  if (xsp_flush_within(kLockWaitMs) == 0) xsp_stop();
+  if (xsp_flush_within(kLockWaitMs) == 0) xsp_end_recording();
   end_control(false);  // last: whoever waits for it may read the trace
 }
 

@@ -319,7 +319,7 @@ void begin_control(const char* folder) {
 }
 
 uint32_t possible_levels() {
-  const uint32_t now = __atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED);
+  const uint32_t now = xsp_levels();
   return control.page != nullptr ? now | watcher.levels : now;
 }
 

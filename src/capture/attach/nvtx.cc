@@ -7,6 +7,7 @@
 
 #include "base/keep_errno.h"
 #include "capture/annotate/open_layer.h"
+#include "capture/annotate/watcher.h"
 #include "capture/attach/attach.h"
 #include "capture/attach/nvtx_names.h"
 #include "xsp/nvtx_abi.hpp"
@@ -141,7 +142,7 @@ void put_message(xsp_span* span, const char* name) {
 }
 
 // Nothing is looked up while nothing is recorded.
-bool is_recording() { return __atomic_load_n(&xsp_recorded_levels, __ATOMIC_RELAXED) != 0; }
+bool is_recording() { return xsp_levels() != 0; }
 
 uint32_t depth_of(const Domain* domain) {
   uint32_t depth = 0;

@@ -90,4 +90,5 @@ export interface Rows {
   rows: Cell[][];
   total_rows: number; // more than rows.length: the rest was left out
   not_measured?: string;
+  doubts?: string[]; // why the numbers are less certain than was wanted
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Cell } from '../data/types';
-import { fitted, splitEmpty, tableColumns } from './columns';
+import { fitted, sameIn, splitEmpty, tableColumns } from './columns';
 
 const columns = [
   { name: 'name', unit: 'text', description: 'What it is called.' },
@@ -41,4 +41,13 @@ it('columns that are empty throughout are apart', () => {
   ];
   expect(splitEmpty(some, [0, 1])).toEqual({ full: [0], empty: [1] });
   expect(splitEmpty([], [0, 1])).toEqual({ full: [0, 1], empty: [] });
+});
+
+it('a caption is what every row says', () => {
+  const some: Cell[][] = [
+    [1, null, 5, null],
+    [1, null, 6, 7],
+  ];
+  expect([0, 1, 2, 3].filter(sameIn(some))).toEqual([0]);
+  expect([0].filter(sameIn([]))).toEqual([]);
 });

@@ -98,3 +98,9 @@ export function splitEmpty(rows: Cell[][], shown: number[]): { full: number[]; e
   const empty = shown.filter(isEmpty);
   return { full: shown.filter((index) => !empty.includes(index)), empty };
 }
+
+// Whether a column says the same in every row: only then is it a caption of them all.
+export const sameIn = (rows: Cell[][]) => (index: number) => {
+  const first = rows[0]?.[index] ?? null;
+  return first !== null && rows.every((row) => row[index] === first);
+};

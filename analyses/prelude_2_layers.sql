@@ -1,123 +1,6 @@
--- What the analyses share: temporary macros, views and tables, loaded before each of them; nothing of it is
--- written to the file. The formulae and their units are defined here, once.
-
--- ---- Levels and runs ---------------------------------------------------------------------------------
-
-CREATE OR REPLACE TEMP MACRO level_number(level_name) AS
-  CASE level_name WHEN 'application' THEN 1 WHEN 'model' THEN 2 WHEN 'layer' THEN 3
-                  WHEN 'library' THEN 4 WHEN 'api' THEN 5 WHEN 'kernel' THEN 6 END;
-CREATE OR REPLACE TEMP MACRO level_name(number) AS
-  CASE number WHEN 1 THEN 'application' WHEN 2 THEN 'model' WHEN 3 THEN 'layer'
-              WHEN 4 THEN 'library' WHEN 5 THEN 'api' WHEN 6 THEN 'kernel' END;
--- 'model,layer' is 3: a profiler is exact for the deepest level that it records, and slows those above.
-CREATE OR REPLACE TEMP MACRO deepest_level(levels) AS
-  list_max(list_transform(string_split(levels, ','), lambda one: level_number(trim(one))));
-
-CREATE OR REPLACE TEMP MACRO has_counters(counters) AS coalesce(counters, 'none') NOT IN ('', 'none');
-
--- The run that a level's own numbers come from, for each batch size: the one in which that level was the
--- deepest; without counters rather than with; the longest, where there are several. Runs that count on the
--- device replay their kernels: no time is quoted from them. A model without a batch dimension has batch 1.
--- Iterations from end_iteration on are not whole: their process died in one of them. A table, as every analysis
--- asks it several times: a view would look through the spans each time, and be planned each time.
-CREATE OR REPLACE TEMP TABLE measured_run AS
-  SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, levels, iterations,
-    framework, framework_version, device, threads,
-    coalesce(open_iteration, 2147483647) AS end_iteration
-  FROM run LEFT JOIN (SELECT run_id, min(iteration) AS open_iteration FROM span
-                      WHERE level = 2 AND is_open GROUP BY run_id) USING (run_id)
-  WHERE status <> 'failed' AND iterations > 0
-    AND (deepest_level(levels) <= 3 OR NOT has_counters(counters))
-  QUALIFY row_number() OVER (PARTITION BY coalesce(batch, 1), deepest_level(levels)
-                             ORDER BY has_counters(counters), iterations DESC, run_id) = 1;
-CREATE OR REPLACE TEMP MACRO chosen_batch(wanted_level, wanted_batch) AS
-  coalesce(wanted_batch, (SELECT min(batch) FROM measured_run WHERE level = wanted_level));
-CREATE OR REPLACE TEMP MACRO chosen_run(wanted_level, wanted_batch) AS
-  (SELECT run_id FROM measured_run
-   WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
-CREATE OR REPLACE TEMP MACRO chosen_end(wanted_level, wanted_batch) AS
-  (SELECT end_iteration FROM measured_run
-   WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
-
--- The inputs of an inference, for what is said of one input; NULL where they are not known: programs that xsp did not
--- write may call their model with any number of them.
-CREATE OR REPLACE TEMP MACRO inputs_of(batch) AS
-  CASE WHEN NOT EXISTS (SELECT 1 FROM evaluation WHERE key = 'not_measured.batch') THEN batch END;
-
--- Where the layers of each batch size come from: the layer run. Where a CUDA graph is replayed no layer runs on the
--- host but in the warm-up, and that run has none: then from the kernel run, which knows when each layer's kernels
--- ran. Their time is that of the device, from the first kernel's start to the last one's end.
-CREATE OR REPLACE TEMP TABLE layer_run AS
-  SELECT batch, run_id, end_iteration, level = 6 AS on_device FROM measured_run r
-  WHERE level IN (3, 6) AND EXISTS (
-    SELECT 1 FROM span s WHERE s.run_id = r.run_id AND s.level = 3 AND s.iteration >= 0
-      AND (r.level = 3 OR s.device IS NOT NULL))
-  QUALIFY row_number() OVER (PARTITION BY batch ORDER BY level) = 1;
-CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
-  (SELECT run_id FROM layer_run WHERE batch = chosen_batch(3, wanted_batch));
-
-CREATE OR REPLACE TEMP MACRO is_cpu(device) AS NOT coalesce(device LIKE 'cuda%' OR device LIKE 'opencl%', false);
--- NULL if it was measured, else the reason in the form `what: why`.
-CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
-  WHEN EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id)
-               WHERE r.level = level_number(wanted) AND s.level = level_number(wanted) AND s.iteration >= 0)
-    THEN NULL
-  WHEN wanted = 'layer' AND EXISTS (FROM layer_run) THEN NULL
-  WHEN EXISTS (SELECT 1 FROM measured_run WHERE level = level_number(wanted))
-    THEN concat('level ', wanted, ': the framework recorded nothing at this level')
-  ELSE coalesce(
-    (SELECT CASE WHEN value LIKE 'no %' THEN value ELSE concat('level ', wanted, ': ', value) END
-     FROM evaluation WHERE key = concat('not_measured.', wanted)),
-    (SELECT concat('level ', wanted, ': ', reason) FROM run
-     WHERE deepest_level(levels) = level_number(wanted) AND reason <> '' ORDER BY run_id LIMIT 1),
-    CASE WHEN level_number(wanted) >= 5 AND NOT EXISTS (SELECT 1 FROM run WHERE NOT is_cpu(device))
-      THEN 'no GPU: the runs were on the CPU' END,
-    CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run')
-        AND NOT EXISTS (SELECT 1 FROM span WHERE level = 2) THEN
-      concat('level ', wanted, ': no call of a model was seen: xsp analyze hotspots needs none') END,
-    CASE WHEN EXISTS (SELECT 1 FROM evaluation WHERE key = 'recorded_by' AND value = 'xsp run') THEN
-      concat('level ', wanted, ': nothing was recorded without deeper levels, which slow it: record more steps, or ',
-             'use xsp run --leveled=runs') END,
-    concat('level ', wanted, ': profile with --levels ',
-           CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
--- Phases are recorded of programs that `xsp run` watches.
-CREATE OR REPLACE TEMP MACRO why_no_training() AS
-  CASE WHEN NOT EXISTS (
-      SELECT 1 FROM measured_run r JOIN span s USING (run_id) JOIN site_attribute a USING (run_id, site_id)
-      WHERE s.level = 1 AND s.type = 'phase' AND a.key = 'phase' AND a.value = 'optimizer')
-    THEN 'training: no step of an optimiser was recorded: watch a training with xsp run' END;
-CREATE OR REPLACE TEMP MACRO why_no_steps() AS
-  CASE WHEN NOT EXISTS (
-      SELECT 1 FROM span WHERE NOT is_open AND (level = 2 OR (level = 1 AND type = 'step')))
-    THEN 'steps: none were seen, no mark, no optimiser''s step, no call of a model: mark them with xsp_step' END;
-CREATE OR REPLACE TEMP MACRO why_no_peak() AS
-  CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
-
--- ---- Statistics --------------------------------------------------------------------------------------
-
--- Of a sorted, non-empty list. The latency that the analyses quote is the trimmed mean: a fifth of the
--- values, rounded down, is dropped at each end.
-CREATE OR REPLACE TEMP MACRO trim_count(n) AS CAST(n // 5 AS BIGINT);
-CREATE OR REPLACE TEMP MACRO trimmed_mean(sorted) AS
-  list_avg(list_slice(sorted, trim_count(len(sorted)) + 1, len(sorted) - trim_count(len(sorted))));
--- By linear interpolation, as quantile_cont.
-CREATE OR REPLACE TEMP MACRO quantile_of(sorted, q) AS
-  sorted[CAST(floor(q * (len(sorted) - 1)) AS BIGINT) + 1] + CAST(q * (len(sorted) - 1) % 1 AS DOUBLE) *
-  (sorted[CAST(ceil(q * (len(sorted) - 1)) AS BIGINT) + 1] -
-   sorted[CAST(floor(q * (len(sorted) - 1)) AS BIGINT) + 1]);
--- The 95 % interval of the median, free of any distribution: order statistics r and n + 1 - r, where r is
--- the largest rank with P(Binomial(n, 1/2) < r) <= 2.5 %. This closed form gives that rank exactly for
--- every n up to 3000; below 6 values there is none, and the interval is NULL.
-CREATE OR REPLACE TEMP MACRO interval_rank(n) AS
-  CASE WHEN n >= 6 THEN CAST(floor((n + 1 - 1.959963984540054 * sqrt(n - 0.45)) / 2) AS BIGINT) END;
-CREATE OR REPLACE TEMP MACRO interval_low(sorted) AS sorted[interval_rank(len(sorted))];
-CREATE OR REPLACE TEMP MACRO interval_high(sorted) AS
-  sorted[len(sorted) + 1 - interval_rank(len(sorted))];
-CREATE OR REPLACE TEMP MACRO pct(part, whole) AS 100.0 * part / nullif(whole, 0);
--- A time for people, where it stands in a sentence: "1.56 ms".
-CREATE OR REPLACE TEMP MACRO time_text(ns) AS CASE
-  WHEN ns >= 1e9 THEN printf('%.2f s', ns / 1e9) WHEN ns >= 1e6 THEN printf('%.2f ms', ns / 1e6)
-  WHEN ns >= 1e3 THEN printf('%.1f us', ns / 1e3) ELSE printf('%.0f ns', CAST(ns AS DOUBLE)) END;
+-- The analyses share temporary macros, views and tables, which are loaded before each of them, file by file in the
+-- order of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops and
+-- bytes.
 
 -- ---- The roofline ------------------------------------------------------------------------------------
 
@@ -140,63 +23,62 @@ CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, what, unit, threads) AS coal
 CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
   coalesce(type, 'kernel') NOT IN ('copy', 'memcpy', 'memset', 'synchronization');
 
--- ---- Model level -------------------------------------------------------------------------------------
-
--- The sorted latencies of the measured inferences of each model-only run.
-CREATE OR REPLACE TEMP VIEW model_latency AS
-  SELECT r.batch, r.run_id, list_sort(list(s.duration_ns)) AS sorted
-  FROM measured_run r JOIN span s USING (run_id)
-  WHERE r.level = 2 AND s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open
-  GROUP BY r.batch, r.run_id;
-
 -- ---- Layer level -------------------------------------------------------------------------------------
 
--- One row for each layer that was executed in the layer run of one batch size (NULL: the smallest), in the
--- order of execution. A layer that runs several times in an inference counts with all of them: its latency
--- is that of one execution times their number. self_ns leaves out the layers nested in it. time_of says whose time
--- it is: host, or device where the layers come from the kernel run.
---
--- Sites are aggregated before anything is joined: the file may hold ten million spans. The trimmed mean
--- comes from two passes, without sorting: the values between the 20 % and the 80 % quantile, and of those
--- equal to these two as many as are not among the dropped.
+-- One row for each layer that the typical inferences of the layer run of one batch size (NULL: the smallest) executed,
+-- in the order of execution. latency_ns is the mean over these of the layer's sum in an inference, so a layer that runs
+-- several times counts with all of them; self_ns leaves out the layers nested in it. time_of says whose time it is:
+-- host, or device where the layers come from the kernel run.
 CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
   WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
-  execution AS NOT MATERIALIZED (
-    SELECT * FROM span
-    WHERE run_id = (SELECT run_id FROM source) AND level = 3 AND iteration >= 0 AND NOT is_open
-      AND iteration < (SELECT end_iteration FROM source)
-      AND (device IS NOT NULL) = (SELECT on_device FROM source)),
   site AS (
-    SELECT site_id, count(*) AS executions, min(span_id) AS span_id, min(ordinal) AS ordinal,
-      quantile_disc(duration_ns, [0.2, 0.25, 0.5, 0.5000000001, 0.75, 0.8]) AS q,
-      min(duration_ns) AS min_ns, max(duration_ns) AS max_ns,
-      CASE WHEN (SELECT on_device FROM source) THEN 1
-           ELSE coalesce(sum(self_ns) / nullif(sum(duration_ns), 0), 1) END AS self_share
-    FROM execution GROUP BY site_id),
-  fence AS (SELECT site_id, executions, q[1] AS low, q[6] AS high FROM site),
-  inner_part AS (
-    SELECT site_id,
-      CASE WHEN any_value(low) = any_value(high) THEN any_value(low) ELSE
-        (coalesce(sum(duration_ns) FILTER (duration_ns > low AND duration_ns < high), 0)
-          + any_value(low) * (count(*) FILTER (duration_ns <= low) - trim_count(count(*)))
-          + any_value(high) * (count(*) FILTER (duration_ns >= high) - trim_count(count(*))))
-        / (count(*) - 2 * trim_count(count(*))) END AS trimmed_ns
-    FROM execution JOIN fence USING (site_id) GROUP BY site_id),
-  inference AS (
-    SELECT count(*) AS inferences FROM span
-    WHERE run_id = (SELECT run_id FROM source) AND level = 2 AND depth = 0 AND iteration >= 0
-      AND NOT is_open)
-  SELECT (SELECT run_id FROM source) AS run_id, chosen_batch(3, wanted_batch) AS batch, site.site_id, first.parent_id,
-    site.ordinal, first.depth, first.name, first.type, site.executions,
-    site.executions / inferences AS per_inference,
-    trimmed_ns * site.executions / inferences AS latency_ns,
-    trimmed_ns * site.executions / inferences * self_share AS self_ns,
-    (q[3] + q[4]) / 2 * site.executions / inferences AS median_ns,
-    min_ns, q[2] AS quartile1_ns, q[5] AS quartile3_ns, max_ns,
-    CASE WHEN (SELECT on_device FROM source) THEN 'device' ELSE 'host' END AS time_of
-  FROM site JOIN inner_part USING (site_id) CROSS JOIN inference
+    SELECT s.site_id, count(*) AS executions, min(s.span_id) AS span_id, min(s.ordinal) AS ordinal,
+      sum(s.duration_ns) AS total_ns, sum(s.self_ns) AS total_self_ns
+    FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+      AND i.process = coalesce(s.process, 0)
+    WHERE s.run_id = (SELECT run_id FROM source) AND s.level = 3 AND NOT s.is_open AND i.is_typical
+      AND (s.device IS NOT NULL) = (SELECT on_device FROM source)
+    GROUP BY s.site_id)
+  SELECT l.run_id, l.batch, site.site_id, first.parent_id, site.ordinal, first.depth, first.name, first.type,
+    site.executions, site.executions / l.typical AS per_inference, total_ns / l.typical AS latency_ns,
+    CASE WHEN source.on_device THEN total_ns ELSE total_self_ns END / l.typical AS self_ns,
+    CASE WHEN source.on_device THEN 'device' ELSE 'host' END AS time_of
+  FROM site CROSS JOIN source JOIN run_latency l ON l.run_id = source.run_id
     JOIN (SELECT span_id, parent_id, depth, name, type FROM span WHERE run_id = (SELECT run_id FROM source)) first
       USING (span_id);
+
+-- The 95 % interval of each layer's latency: half its width. What a layer takes hangs on the inference: where that is
+-- dropped, the layer counts as it does next to the same fence, in a tenth of the typical inferences.
+CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
+  WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
+  inference AS MATERIALIZED (SELECT * FROM measured_inference WHERE run_id = (SELECT run_id FROM source)),
+  whole AS (
+    SELECT count(*) AS n, count(*) FILTER (is_typical) AS typical, count(*) FILTER (is_near_low) AS near_low,
+      count(*) FILTER (is_near_high) AS near_high
+    FROM inference),
+  part AS (
+    SELECT block, count(*) AS n, count(*) FILTER (is_below) AS below, count(*) FILTER (is_above) AS above
+    FROM inference GROUP BY block),
+  executed AS (
+    SELECT s.site_id, i.block, sum(s.duration_ns) FILTER (is_typical) AS typical_ns,
+      sum(s.duration_ns) FILTER (is_near_low) AS near_low_ns, sum(s.duration_ns) FILTER (is_near_high) AS near_high_ns
+    FROM span s JOIN inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+      AND i.process = coalesce(s.process, 0)
+    WHERE s.run_id = (SELECT run_id FROM source) AND s.level = 3 AND NOT s.is_open AND i.is_typical
+      AND (s.device IS NOT NULL) = (SELECT on_device FROM source)
+    GROUP BY ALL),
+  site AS (
+    SELECT site_id, sum(near_low_ns) / any_value(near_low) AS low_ns,
+      sum(near_high_ns) / any_value(near_high) AS high_ns
+    FROM executed, whole GROUP BY site_id),
+  winsorised AS (
+    SELECT s.site_id, p.block, p.n, coalesce(e.typical_ns, 0) + p.below * coalesce(s.low_ns, 0)
+      + p.above * coalesce(s.high_ns, 0) AS sum_ns
+    FROM site s CROSS JOIN part p LEFT JOIN executed e ON e.site_id = s.site_id AND e.block = p.block)
+  SELECT site_id, half_width(list(residual_ns)) AS half_ns FROM (
+    SELECT site_id, (sum_ns - w.n * sum(sum_ns) OVER of_site / whole.n) / typical AS residual_ns
+    FROM winsorised w, whole WINDOW of_site AS (PARTITION BY site_id))
+  GROUP BY site_id;
 
 -- One row for each layer: its counters, whether they hold for the site or were counted span by span.
 CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
@@ -256,6 +138,16 @@ CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
 CREATE OR REPLACE TEMP MACRO is_convolution(type) AS
   coalesce(type ILIKE '%conv%' AND NOT regexp_matches(type, '(triton_(poi|red|per|for)|cpp)_fused'), false);
 
+-- The operator that a layer's type names: without its namespace; without the marks of a compiled package of PyTorch,
+-- whose operators are called by C functions (aoti_torch_cuda_addmm_out); without those by which TensorFlow names its
+-- fusions and what it gives to oneDNN where the processor suits that: _MklNativeFusedConv2D is FusedConv2D, and
+-- QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2D.
+CREATE OR REPLACE TEMP MACRO operator_of(type) AS
+  regexp_replace(regexp_replace(regexp_replace(regexp_extract(type, '[^.:]*$'),
+      '^aoti_torch_(cpu|cuda|xpu|mps)_(.*?)(_v[0-9]+)?(_out)?$', '\2'),
+    '^_(Mkl)?(Native|Eager)?(Fused|[A-Z])', '\3'),
+  '(PerChannel|WithBias|AndRelu|AndRequantize)[A-Za-z]*$', '');
+
 -- What an operator of ONNX, ONNX Runtime's fusions, PyTorch, OpenCV or TensorFlow computes. `rule` and `factor` give
 -- its flops: so many for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima
 -- and special functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
@@ -263,47 +155,49 @@ CREATE OR REPLACE TEMP MACRO is_convolution(type) AS
 -- what is picked, or nothing. An operator that is not here has unknown flops, never zero.
 CREATE OR REPLACE TEMP VIEW operator_cost AS
   SELECT unnest(string_split(operators, ' ')) AS operator, rule, factor, moves FROM (VALUES
-    ('Conv FusedConv NhwcConv NhwcFusedConv', 'conv', 2, 'all'),
-    ('ConvTranspose', 'conv_transpose', 2, 'all'),
-    ('MatMul FusedMatMul TransposeMatMul', 'matmul', 2, 'all'),
-    ('Gemm FusedGemm', 'gemm', 2, 'all'),
-    ('LSTM GRU RNN', 'recurrent', 2, 'all'),
-    ('Attention', 'attention', 2, 'all'),
+    ('Conv FusedConv NhwcConv NhwcFusedConv ConvInteger', 'conv', 2, 'all'),
+    ('MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulInteger16', 'matmul', 2, 'all'),
+    ('MatMulIntegerToFloat DynamicQuantizeMatMul', 'matmul', 2, 'all'), ('ConvTranspose', 'conv_transpose', 2, 'all'),
+    ('MatMulNBits MatMulBnb4 MatMulFpQ4', 'packed', 2, 'all'), ('GroupQueryAttention', 'cached_attention', 2, 'all'),
+    ('QLinearConv', 'quantised_conv', 2, 'all'), ('QLinearMatMul', 'quantised_matmul', 2, 'all'),
+    ('Gemm FusedGemm', 'gemm', 2, 'all'), ('QGemm', 'quantised_gemm', 2, 'all'),
+    ('LSTM GRU RNN DynamicQuantizeLSTM', 'recurrent', 2, 'all'), ('Attention QAttention', 'attention', 2, 'all'),
     ('MultiHeadAttention DecoderMaskedMultiHeadAttention', 'multi_head_attention', 2, 'all'),
-    ('GroupQueryAttention', 'cached_attention', 2, 'all'),
     -- One flop for each element that comes out, or as many as the formula of the operator has.
-    ('Add Sub Mul Div Mod', 'output', 1, 'all'),
+    ('Add Sub Mul Div Mod QLinearAdd QLinearMul QLinearLeakyRelu', 'output', 1, 'all'),
     ('PRelu LeakyRelu ThresholdedRelu Elu Selu Celu CumSum Reciprocal', 'output', 1, 'all'),
-    ('BatchNormalization HardSigmoid Sigmoid Softplus', 'output', 2, 'all'),
+    ('BatchNormalization HardSigmoid Sigmoid Softplus QLinearSigmoid', 'output', 2, 'all'),
     ('Swish QuickGelu Silu HardSwish RotaryEmbedding', 'output', 3, 'all'),
     ('Gelu', 'output', 4, 'all'), ('BiasGelu', 'output', 5, 'all'), ('FastGelu', 'output', 8, 'all'),
-    ('Softmax LogSoftmax BiasSoftmax', 'output', 3, 'all'),
+    ('Softmax LogSoftmax BiasSoftmax QLinearSoftmax', 'output', 3, 'all'),
     ('LayerNormalization InstanceNormalization GroupNormalization GroupNorm', 'output', 7, 'all'),
     ('SkipLayerNormalization', 'output', 8, 'all'),
-    ('EmbedLayerNormalization', 'output', 9, 'gather'),
+    ('EmbedLayerNormalization QEmbedLayerNormalization', 'output', 9, 'gather'),
     ('SimplifiedLayerNormalization RMSNormalization', 'output', 4, 'all'),
     ('SkipSimplifiedLayerNormalization', 'output', 5, 'all'),
     ('MeanVarianceNormalization', 'output', 6, 'all'), ('LpNormalization', 'output', 3, 'all'),
     ('Sum Mean', 'each_input', 1, 'all'),
     -- Reductions: an addition for each element that goes in. Windows that overlap add some more than once;
     -- the shapes do not tell, so the flops of AveragePool are a lower bound there.
-    ('GlobalAveragePool AveragePool ReduceSum ReduceMean ReduceL1', 'input', 1, 'all'),
+    ('GlobalAveragePool AveragePool ReduceSum ReduceMean ReduceL1 QLinearReduceMean', 'input', 1, 'all'),
+    ('QLinearGlobalAveragePool QLinearAveragePool', 'input', 1, 'all'),
     ('ReduceL2 ReduceSumSquare GlobalLpPool', 'input', 2, 'all'),
-    -- No arithmetic.
+    -- No arithmetic, nor is a conversion to 8 bits and back: a quantised model computes what its original does.
     ('Relu Clip Max Min Abs Neg Sign Floor Ceil Round Not And Or Xor Equal Greater Less', 'none', 0, 'all'),
     ('GreaterOrEqual LessOrEqual Where IsNaN IsInf MaxPool GlobalMaxPool ReduceMax ReduceMin', 'none', 0, 'all'),
     ('ArgMax ArgMin TopK NonZero Exp Log Sqrt Erf Tanh Sin Cos Pow Softsign', 'none', 0, 'all'),
     ('ReorderInput ReorderOutput Transpose Concat Split Cast Pad Tile Expand Range', 'none', 0, 'all'),
     ('ConstantOfShape OneHot Trilu DepthToSpace SpaceToDepth ScatterND ScatterElements', 'none', 0, 'all'),
-    ('Dropout MemcpyToHost MemcpyFromHost Compress Upsample', 'none', 0, 'all'),
-    ('Gather GatherElements GatherND Slice', 'none', 0, 'gather'),
+    ('Dropout MemcpyToHost MemcpyFromHost Compress Upsample QLinearConcat QLinearWhere', 'none', 0, 'all'),
+    ('QuantizeLinear DequantizeLinear DynamicQuantizeLinear', 'none', 0, 'all'),
+    ('Gather GatherElements GatherND Slice GatherBlockQuantized', 'none', 0, 'gather'),
     ('Reshape Squeeze Unsqueeze Flatten Identity Shape Size Constant', 'none', 0, 'view'),
     -- PyTorch's; the bias is the first input of addmm and its like.
     ('conv1d conv2d conv3d convolution _convolution cudnn_convolution cudnn_convolution_relu', 'conv', 2, 'all'),
     ('cudnn_convolution_add_relu thnn_conv2d _conv_depthwise2d conv_depthwise3d', 'conv', 2, 'all'),
     ('mkldnn_convolution', 'conv', 2, 'all'),
     ('conv_transpose1d conv_transpose2d conv_transpose3d', 'conv_transpose', 2, 'all'),
-    ('matmul mm bmm mv dot', 'matmul', 2, 'all'),
+    ('matmul mm bmm mv dot _int_mm', 'matmul', 2, 'all'),
     ('linear', 'linear', 2, 'all'),
     ('addmm addmm_ baddbmm baddbmm_ _addmm_activation addmv', 'addmm', 2, 'all'),
     ('lstm gru rnn_tanh rnn_relu', 'recurrent_list', 2, 'all'),
@@ -327,6 +221,7 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('masked_fill masked_fill_ max_pool1d max_pool2d max_pool3d max_pool2d_with_indices', 'none', 0, 'all'),
     ('adaptive_max_pool2d eq ne lt le gt ge logical_and logical_or logical_not bitwise_and', 'none', 0, 'all'),
     ('bitwise_or bitwise_not cat concat stack copy_ clone contiguous to _to_copy pad', 'none', 0, 'all'),
+    ('quantize_per_tensor quantize_per_channel dequantize', 'none', 0, 'all'),
     ('constant_pad_nd roll repeat flip tril triu channel_shuffle pixel_shuffle upsample_nearest2d', 'none', 0, 'all'),
     ('fill_ zero_ zeros ones full arange zeros_like ones_like full_like', 'none', 0, 'all'),
     ('embedding index index_select gather', 'none', 0, 'gather'),
@@ -343,22 +238,32 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('Permute', 'none', 0, 'all'),
     -- MXNet's, with oneDNN's fusions.
     ('_sg_mkldnn_conv', 'conv', 2, 'all'), ('FullyConnected _sg_mkldnn_fully_connected', 'linear', 2, 'all'),
-    ('elemwise_add broadcast_add _Plus', 'output', 1, 'all'), ('SoftmaxOutput', 'output', 3, 'all'),
+    ('elemwise_add broadcast_add Plus', 'output', 1, 'all'), ('SoftmaxOutput', 'output', 3, 'all'),
     -- ggml's.
     ('MUL_MAT', 'linear', 2, 'all'), ('ADD MUL', 'output', 1, 'all'), ('ROPE SILU SWIGLU', 'output', 3, 'all'),
     ('RMS_NORM', 'output', 4, 'all'), ('SOFT_MAX', 'output', 3, 'all'), ('CONT CPY DUP', 'none', 0, 'all'),
     ('SET_ROWS', 'none', 0, 'all'), ('GET_ROWS', 'none', 0, 'gather'),
-    -- TensorFlow's, whose images and weights have their channels last.
-    ('Conv2D _FusedConv2D _MklNativeConv2D _MklNativeFusedConv2D', 'conv_last', 2, 'all'),
-    ('_MklNativeConv2DWithBias _MklFusedConv2D _MklConv2D', 'conv_last', 2, 'all'),
-    ('DepthwiseConv2dNative _FusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
-    ('_MklNativeDepthwiseConv2dNative _MklNativeFusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
-    ('_FusedMatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _MklNativeMatMul', 'matmul', 2, 'all'),
-    ('_MklNativeFusedMatMul _MklNativeBatchMatMulV2 _MklNativeFusedBatchMatMulV2', 'matmul', 2, 'all'),
-    ('FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx', 'output', 2, 'all'),
-    ('SquaredDifference', 'output', 2, 'all'), ('BiasAdd AddV2 RealDiv', 'output', 1, 'all'),
-    ('AvgPool _MklNativeAvgPool', 'input', 1, 'all'), ('_MklNativeSoftmax', 'output', 3, 'all'),
-    ('Relu6 Rsqrt ConcatV2 Pack PadV2 _MklNativeMaxPool _MklNativeTranspose', 'none', 0, 'all'),
+    -- TensorFlow's, whose images and weights have their channels last, by their plain names (operator_of).
+    ('Conv2D Conv3D FusedConv2D FusedConv3D PadWithConv2D PadWithFusedConv2D', 'conv_last', 2, 'all'),
+    ('QuantizedConv2D FusedQuantizedConv2D', 'conv_last', 2, 'all'),
+    ('DepthwiseConv2dNative FusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
+    ('QuantizedDepthwiseConv2D FusedQuantizedDepthwiseConv2D', 'depthwise_last', 2, 'all'),
+    ('Conv2DBackpropInput Conv3DBackpropInput Conv3DBackpropInputV2', 'conv_last_input', 2, 'all'),
+    ('Conv2DBackpropFilter Conv3DBackpropFilter Conv3DBackpropFilterV2', 'conv_last_filter', 2, 'all'),
+    ('DepthwiseConv2dNativeBackpropInput', 'depthwise_last_input', 2, 'all'),
+    ('DepthwiseConv2dNativeBackpropFilter', 'depthwise_last_filter', 2, 'all'),
+    ('BatchMatMul BatchMatMulV2 BatchMatMulV3 FusedBatchMatMulV2 QuantizedMatMul', 'matmul', 2, 'all'),
+    ('FusedMatMulGrad', 'matmul', 2, 'all'),
+    ('FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormEx', 'output', 2, 'all'),
+    -- The sums of the gradient and of its products, then the gradient of the input from both.
+    ('FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormGradEx', 'output', 9, 'all'),
+    ('FusedInstanceNorm LayerNorm', 'output', 7, 'all'), ('TanhGrad', 'output', 3, 'all'),
+    ('SquaredDifference FusedMish EluGrad', 'output', 2, 'all'),
+    ('BiasAdd AddV2 RealDiv LeakyReluGrad AvgPoolGrad AvgPool3DGrad', 'output', 1, 'all'),
+    ('AvgPool AvgPool3D QuantizedAvgPool', 'input', 1, 'all'),
+    ('Relu6 Rsqrt ConcatV2 Pack PadV2 MaxPool3D ConjugateTranspose ReluGrad Relu6Grad', 'none', 0, 'all'),
+    ('Maximum Minimum InputConversion ToTf', 'none', 0, 'all'), ('AddN', 'each_input', 1, 'all'),
+    ('MaxPoolGrad MaxPool3DGrad QuantizedMaxPool QuantizedConcatV2 Dequantize QuantizeV2', 'none', 0, 'all'),
     ('GatherV2 StridedSlice ReadVariableOp', 'none', 0, 'gather'), ('ExpandDims IdentityN', 'none', 0, 'view')
   ) AS t(operators, rule, factor, moves);
 
@@ -373,14 +278,22 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   WHEN 'none' THEN 0
   WHEN 'output' THEN factor * elements(o[1])
   WHEN 'input' THEN factor * elements(i[1])
-  WHEN 'each_input' THEN factor * (len(i) - 1) * elements(o[1])
-  -- Weights [M, C / group, kernel...]: groups and depthwise need no attribute. The fourth input of a fused
-  -- convolution is added to its result.
-  WHEN 'conv' THEN 2 * elements(o[1]) * elements(i[2][2:])
-    + CASE WHEN len(i) >= 4 AND i[4] = o[1] THEN elements(o[1]) ELSE 0 END
+  -- TensorFlow's Sum and Mean are reductions, whose second input are the axes.
+  WHEN 'each_input' THEN CASE WHEN elements(o[1]) < elements(i[1]) THEN factor * elements(i[1])
+    ELSE factor * (len(i) - 1) * elements(o[1]) END
+  -- Weights [M, C / group, kernel...]: groups and depthwise need no attribute. The last input of a fused
+  -- convolution, the fourth if it has a bias, is added to its result.
+  WHEN 'conv' THEN 2 * elements(o[1]) * CASE WHEN len(i[2]) > 2 THEN elements(i[2][2:]) END
+    + CASE WHEN len(i) >= 3 AND i[-1] = o[1] THEN elements(o[1]) ELSE 0 END
   -- Weights [kernel..., C / group, M], and [kernel..., C, M / C] of a depthwise one.
   WHEN 'conv_last' THEN 2 * elements(o[1]) * elements(i[2][:-2])
   WHEN 'depthwise_last' THEN 2 * elements(o[1]) * elements(i[2][:-3])
+  -- Of their gradients: the sizes of the input, the weights, the gradient of the output; or the input, the sizes of
+  -- the weights, the gradient of the output, which gives that of the weights.
+  WHEN 'conv_last_input' THEN 2 * elements(i[3]) * elements(i[2][:-2])
+  WHEN 'conv_last_filter' THEN 2 * elements(i[3]) * elements(o[1][:-2])
+  WHEN 'depthwise_last_input' THEN 2 * elements(i[3]) * elements(i[2][:-3])
+  WHEN 'depthwise_last_filter' THEN 2 * elements(i[3]) * elements(o[1][:-3])
   WHEN 'conv_transpose' THEN 2 * elements(i[1]) * elements(i[2][2:])
   WHEN 'matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[2], o[1])
   WHEN 'linear' THEN 2 * elements(o[1]) * i[2][-1]
@@ -389,6 +302,12 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   WHEN 'scaled_attention' THEN CASE WHEN len(i) >= 3 AND len(i[1]) >= 2 THEN
     attention_flops(elements(i[1][:-3]), i[1][-2], i[2][-2], i[1][-1], i[3][-1]) END
   WHEN 'gemm' THEN 2 * elements(o[1]) * elements(i[2]) / nullif(o[1][-1], 0)
+  -- Behind each tensor stand its scale and its zero point.
+  WHEN 'quantised_conv' THEN 2 * elements(o[1]) * CASE WHEN len(i[4]) > 2 THEN elements(i[4][2:]) END
+  WHEN 'quantised_matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[4], o[1])
+  WHEN 'quantised_gemm' THEN 2 * elements(o[1]) * elements(i[4]) / nullif(o[1][-1], 0)
+  -- The weights' shape is that of their packing.
+  WHEN 'packed' THEN 2 * elements(o[1]) * i[1][-1]
   WHEN 'recurrent' THEN 2 * i[1][1] * i[1][2] * (elements(i[2]) + elements(i[3]))
   -- A batch of sequences, the states, which have three dimensions too, then all weights and biases.
   WHEN 'recurrent_list' THEN CASE WHEN len(i[1]) = 3 THEN 2 * i[1][1] * i[1][2] *
@@ -413,6 +332,13 @@ CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_typ
   WHEN 'gather' THEN 2 * tensor_bytes(o, output_types)
   ELSE tensor_bytes(i, input_types) + tensor_bytes(o, output_types) END;
 
+-- What a layer computes in, by its data: integers where some of them have 8 bits; 'unpacked' where it is not told.
+CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS CASE
+  WHEN regexp_matches(type, 'MatMul(NBits|Bnb4|FpQ4)$') THEN 'unpacked'
+  WHEN list_has_any(list_concat(input_types, output_types), ['int8', 'uint8']) THEN 'int8'
+  WHEN input_types[1] = 'float64' THEN 'fp64' WHEN input_types[1] = 'float16' THEN 'fp16'
+  WHEN input_types[1] = 'bfloat16' THEN 'bf16' ELSE 'fp32' END;
+
 -- layers() with what each computes and moves in one inference.
 --
 -- Where layers nest (operators in operators, in modules), each flop and each byte is counted once, in the outermost
@@ -432,13 +358,11 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
     SELECT l.* EXCLUDE (parent_id), outer_site FROM first l LEFT JOIN parent USING (parent_id)),
   around AS MATERIALIZED (SELECT DISTINCT outer_site AS site_id, true AS has_inner FROM executed),
   layer AS MATERIALIZED (
-    SELECT l.*, s.inputs, s.outputs, s.input_types, operator, moves,
+    SELECT l.*, s.inputs, s.outputs, s.input_types, s.output_types, operator, moves,
       per_inference * operator_flops(rule, factor, inputs, outputs) AS own_flops,
       per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS own_bytes
     FROM executed l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id) LEFT JOIN around USING (site_id)
-      -- Operators of a compiled package are called by C functions: aoti_torch_cuda_addmm_out.
-      LEFT JOIN operator_cost ON operator = regexp_replace(regexp_extract(l.type, '[^.:]*$'),
-        '^aoti_torch_(cpu|cuda|xpu|mps)_(.*?)(_v[0-9]+)?(_out)?$', '\2')
+      LEFT JOIN operator_cost ON operator = operator_of(l.type)
         -- A module of PyTorch's may have an operator's name, and is none.
         AND (inputs IS NOT NULL OR has_inner IS NULL)),
   -- From the outermost layers inwards: the layer around each that has its costs.

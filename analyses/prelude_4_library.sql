@@ -1,4 +1,5 @@
--- What a call of a library was asked for, out of the attributes of its site (a map of texts): loaded after prelude.sql.
+-- What a call of a library was asked for, out of the attributes of its site (a map of texts): loaded after
+-- prelude_2_layers.sql.
 
 CREATE OR REPLACE TEMP MACRO why_no_library_calls() AS CASE
   WHEN EXISTS (FROM span WHERE level = 4) THEN NULL

@@ -1,4 +1,4 @@
--- What the analyses of the device share, loaded after prelude.sql: kernels and their place in the layers, the
+-- What the analyses of the device share, loaded after prelude_2_layers.sql: kernels and their place in the layers, the
 -- counters that belong to them, the ceilings that they are held against.
 --
 -- Every number comes from the run at its own level: a layer's latency from the layer run, a kernel's duration from
@@ -31,6 +31,10 @@ CREATE OR REPLACE TEMP VIEW device_sample AS
     WHERE key = 'throttle_reasons' GROUP BY run_id, span_id)
   SELECT s.*, v.* EXCLUDE (run_id, span_id), throttle_reasons
   FROM sample s LEFT JOIN value v USING (run_id, span_id) LEFT JOIN reason USING (run_id, span_id);
+-- How the interval of an energy was found in so many samples, or why there is none.
+CREATE OR REPLACE TEMP MACRO uncertainty_note(samples) AS CASE
+  WHEN coalesce(samples, 0) >= 3 THEN printf('95 %%: Student''s t, %d degrees of freedom', CAST(samples - 1 AS BIGINT))
+  ELSE printf('no interval: %d of 3 samples', CAST(coalesce(samples, 0) AS BIGINT)) END;
 CREATE OR REPLACE TEMP MACRO device_number(device) AS
   CASE WHEN device LIKE 'cuda%' THEN coalesce(try_cast(string_split(device, ':')[2] AS INTEGER), 0) END;
 
@@ -79,7 +83,7 @@ CREATE OR REPLACE TEMP MACRO why_no_clocks() AS CASE
 -- The batch sizes at which it was measured.
 CREATE OR REPLACE TEMP MACRO measured_batches(need) AS TABLE
   SELECT DISTINCT batch FROM (
-    SELECT batch FROM measured_run WHERE level = level_number(CASE need WHEN 'memory' THEN 'kernel' ELSE need END)
+    SELECT batch FROM source_run WHERE level = level_number(CASE need WHEN 'memory' THEN 'kernel' ELSE need END)
     UNION ALL SELECT batch FROM counter_run WHERE need = 'counters'
     UNION ALL SELECT batch FROM energy_run WHERE need = 'energy'
     UNION ALL SELECT batch FROM energy_run JOIN repetition USING (run_id) WHERE need = 'layer_energy')
@@ -112,12 +116,13 @@ CREATE OR REPLACE TEMP MACRO ceilings(run_ids, wanted_source) AS TABLE
   GROUP BY run_id, name;
 -- The least time in which the ceilings allow it; NULL if one that is needed is not known.
 CREATE OR REPLACE TEMP MACRO least_ns(flops, bytes, peak_flops, peak_bytes) AS
-  CASE WHEN bytes IS NOT NULL AND (flops = 0 OR peak_flops IS NOT NULL)
+  CASE WHEN bytes IS NOT NULL AND (flops = 0 OR flops / peak_flops IS NOT NULL)
        THEN 1e9 * greatest(flops / peak_flops, bytes / peak_bytes) END;
--- Of several kernels, the ceiling is the rate at which each would run at its own: of flops and the least time in
--- which they can be done.
+-- The ceiling of several kernels is the rate at which each would run at its own: their flops over the least time in
+-- which they can be done. It is not known if that of any kernel with flops is not.
 CREATE OR REPLACE TEMP MACRO mixed_peak(flops, peak_flops) AS
-  coalesce(sum(flops) FILTER (flops > 0) / sum(flops / peak_flops) FILTER (flops > 0), max(peak_flops));
+  CASE WHEN count(*) FILTER (flops > 0 AND peak_flops IS NULL) = 0 THEN
+    coalesce(sum(flops) FILTER (flops > 0) / sum(flops / peak_flops) FILTER (flops > 0), max(peak_flops)) END;
 -- The mean weighted by time, over the kernels of which it is known.
 CREATE OR REPLACE TEMP MACRO weighted_mean(value, weight) AS
   sum(value * weight) / nullif(sum(weight) FILTER (value IS NOT NULL), 0);
@@ -133,16 +138,19 @@ CREATE OR REPLACE TEMP MACRO kernel_label(name) AS
 
 -- ---- Kernels -------------------------------------------------------------------------------------------
 
--- Each execution of a kernel in the runs given as a list: its layer's site (NULL: in no layer), and its position
--- among the layer's kernels in the order of their launches, from 0. Copies and memory sets are no kernels. The
--- window has one number as its key, the layer (or else the inference) and the run: it sorts twice as fast.
+-- Each execution of a kernel in the runs given as a list, and its place in the inference: its layer's site (NULL: in no
+-- layer), how often that layer had been executed before in this inference, and its position among the kernels of that
+-- execution in the order of their launches, each from 0. Copies and memory sets are no kernels. The window over kernels
+-- has one number as its key, the layer (or else the inference) and the run: it sorts twice as fast.
 CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids) AS TABLE
-  SELECT s.run_id, s.span_id, s.iteration, s.site_id, s.start_ns, s.duration_ns, l.layer_site,
+  SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.iteration, s.site_id, s.start_ns, s.duration_ns,
+    l.layer_site, coalesce(l.occurrence, 0) AS occurrence,
     row_number() OVER (PARTITION BY 65536 * coalesce(s.layer_id, -s.model_id) + s.run_id
                        ORDER BY s.correlation_id, s.start_ns) - 1 AS position
   FROM span s LEFT JOIN (
-      SELECT run_id, span_id AS layer_id, site_id AS layer_site FROM span
-      WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3) l USING (run_id, layer_id)
+      SELECT run_id, span_id AS layer_id, site_id AS layer_site,
+        row_number() OVER (PARTITION BY 65536 * model_id + run_id, site_id ORDER BY start_ns, span_id) - 1 AS occurrence
+      FROM span WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3) l USING (run_id, layer_id)
   WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND s.iteration >= 0
     AND NOT s.is_open;
 -- The names of the sites of the same runs at one level.
@@ -157,53 +165,40 @@ CREATE OR REPLACE TEMP MACRO kernel_batches() AS
   (SELECT coalesce(list(batch), []) FROM measured_run WHERE level = 6);
 
 -- One row for each kernel of an inference, in the kernel runs of the batch sizes given as a list. Kernels are told
--- apart by layer, position within it and site; a layer that runs several times in an inference counts with all of
--- them: the latency is that of one execution (trimmed mean) times their number.
+-- apart by their place (kernel_executions) and site. latency_ns is the mean over the typical inferences of the time
+-- that it takes in one, as everything of a run is.
 CREATE OR REPLACE TEMP MACRO kernels(batches) AS TABLE
-  WITH execution AS MATERIALIZED (
-    SELECT e.* FROM kernel_executions(kernel_run_ids(batches)) e JOIN measured_run r USING (run_id)
-    WHERE e.iteration < r.end_iteration),
-  place AS (
-    SELECT run_id, layer_site, position, site_id, count(*) AS executions, min(span_id) AS span_id,
-      quantile_disc(duration_ns, [0.2, 0.8]) AS q, min(duration_ns) AS min_ns, max(duration_ns) AS max_ns
-    FROM execution GROUP BY ALL),
-  inner_part AS (
-    SELECT e.run_id, p.span_id,
-      CASE WHEN any_value(q[1]) = any_value(q[2]) THEN any_value(q[1]) ELSE
-        (coalesce(sum(duration_ns) FILTER (duration_ns > q[1] AND duration_ns < q[2]), 0)
-          + any_value(q[1]) * (count(*) FILTER (duration_ns <= q[1]) - trim_count(count(*)))
-          + any_value(q[2]) * (count(*) FILTER (duration_ns >= q[2]) - trim_count(count(*))))
-        / (count(*) - 2 * trim_count(count(*))) END AS trimmed_ns
-    FROM execution e JOIN place p ON e.site_id = p.site_id AND e.position = p.position AND e.run_id = p.run_id
-      AND coalesce(e.layer_site, -1) = coalesce(p.layer_site, -1)
-    GROUP BY e.run_id, p.span_id),
-  inference AS (
-    SELECT run_id, batch, count(*) AS inferences FROM span JOIN measured_run r USING (run_id)
-    WHERE r.level = 6 AND span.level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open GROUP BY run_id, batch)
-  SELECT p.run_id, batch, k.ordinal, p.layer_site, l.name AS layer, p.position, p.site_id, k.name, k.type, k.stream,
-    p.executions, p.executions / inferences AS per_inference, trimmed_ns * p.executions / inferences AS latency_ns,
+  WITH place AS (
+    SELECT e.run_id, layer_site, occurrence, position, site_id, count(*) AS executions, min(span_id) AS span_id,
+      sum(e.duration_ns) AS total_ns, min(e.duration_ns) AS min_ns, max(e.duration_ns) AS max_ns
+    FROM kernel_executions(kernel_run_ids(batches)) e
+      JOIN measured_inference i ON i.run_id = e.run_id AND i.iteration = e.iteration AND i.process = e.process
+    WHERE i.is_typical GROUP BY ALL)
+  SELECT p.run_id, r.batch, k.ordinal, p.layer_site, l.name AS layer, p.occurrence, p.position, p.site_id, k.name,
+    k.type, k.stream, p.executions, p.executions / r.typical AS per_inference, total_ns / r.typical AS latency_ns,
     p.min_ns, p.max_ns
-  FROM place p JOIN inner_part USING (run_id, span_id) JOIN inference USING (run_id)
+  FROM place p JOIN run_latency r USING (run_id)
     JOIN (SELECT run_id, span_id, ordinal, name, type, stream FROM span
           WHERE run_id IN (SELECT unnest(kernel_run_ids(batches)))) k USING (run_id, span_id)
     LEFT JOIN site_names(kernel_run_ids(batches), 3) l ON l.run_id = p.run_id AND l.site_id = p.layer_site;
 
--- The counters of each kernel by batch size, layer, position and name: means over the executions that were counted.
+-- The counters of each kernel by batch size, place and name: means over the executions of which there is a value.
 CREATE OR REPLACE TEMP MACRO counted_kernels(batches) AS TABLE
-  SELECT r.batch, coalesce(l.name, '') AS layer, e.position, k.name, c.name AS counter, avg(c.value) AS value
+  SELECT r.batch, coalesce(l.name, '') AS layer, e.occurrence, e.position, k.name, c.name AS counter,
+    avg(c.value) AS value
   FROM kernel_executions(counter_run_ids(batches)) e JOIN counter_run r USING (run_id)
     JOIN site_names(counter_run_ids(batches), 6) k ON k.run_id = e.run_id AND k.site_id = e.site_id
     LEFT JOIN site_names(counter_run_ids(batches), 3) l ON l.run_id = e.run_id AND l.site_id = e.layer_site
     LEFT JOIN span_counter c ON c.run_id = e.run_id AND c.span_id = e.span_id
   GROUP BY ALL;
 
--- kernels() with what was counted for each, and the ceiling of its arithmetic: that of the pipe it uses most.
+-- kernels() with what was counted for each, and the ceiling of its arithmetic: that of the pipe that it uses most.
 -- `counted` says why the counters are empty, where they are.
 CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source) AS TABLE
   WITH counted AS MATERIALIZED (FROM counted_kernels(batches)),
   total AS (
-    SELECT batch, layer, position, name,
-      coalesce(max_by(pipe, value) FILTER (value > 0), 'fp32') AS pipe,
+    SELECT batch, layer, occurrence, position, name, count(value) > 0 AS has_values,
+      max_by(pipe, value) FILTER (value > 0) AS pipe,
       coalesce(max(value) FILTER (counter = 'flops'),
                sum(value) FILTER (pipe <> 'int8_tensor')) AS flops,
       max(value) FILTER (counter = 'dram_read_bytes') AS dram_read_bytes,
@@ -214,21 +209,24 @@ CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source) AS TABLE
       max(value) FILTER (counter = 'tensor_pipe_pct') AS tensor_pipe_pct,
       sum(value) FILTER (pipe LIKE '%tensor') AS tensor_flops
     FROM counted LEFT JOIN pipe_counter USING (counter) GROUP BY ALL),
-  other AS (SELECT batch, layer, position, min(name) AS name FROM counted GROUP BY ALL),
+  other AS (SELECT batch, layer, occurrence, position, min(name) AS name FROM counted GROUP BY ALL),
   ceiling AS MATERIALIZED (FROM ceilings(kernel_run_ids(batches), wanted_source)),
   named AS (
-    SELECT k.*, t.pipe, t.occupancy_pct, t.tensor_pipe_pct, t.flops * per_inference AS flops,
+    SELECT k.*, coalesce(t.pipe, CASE WHEN t.has_values THEN 'fp32' END) AS pipe, t.occupancy_pct,
+      t.tensor_pipe_pct, t.flops * per_inference AS flops,
       t.tensor_flops * per_inference AS tensor_flops,
       t.dram_read_bytes * per_inference AS dram_read_bytes, t.dram_write_bytes * per_inference AS dram_write_bytes,
       t.l2_read_bytes * per_inference AS l2_read_bytes, t.l2_write_bytes * per_inference AS l2_write_bytes,
-      CASE WHEN t.name IS NOT NULL THEN NULL
+      CASE WHEN t.has_values THEN NULL
            WHEN k.batch NOT IN (SELECT batch FROM counted) THEN 'not counted'
+           WHEN t.name IS NOT NULL THEN 'the counter run has no values of it'
            WHEN o.name IS NULL THEN 'not in the counter run'
            ELSE concat('the counter run has ', o.name, ' here') END AS counted
     FROM kernels(batches) k
-      LEFT JOIN total t ON t.batch = k.batch AND t.layer = coalesce(k.layer, '') AND t.position = k.position
-        AND t.name = k.name
-      LEFT JOIN other o ON o.batch = k.batch AND o.layer = coalesce(k.layer, '') AND o.position = k.position)
+      LEFT JOIN total t ON t.batch = k.batch AND t.layer = coalesce(k.layer, '') AND t.occurrence = k.occurrence
+        AND t.position = k.position AND t.name = k.name
+      LEFT JOIN other o ON o.batch = k.batch AND o.layer = coalesce(k.layer, '') AND o.occurrence = k.occurrence
+        AND o.position = k.position)
   SELECT named.*, dram_read_bytes + dram_write_bytes AS dram_bytes, l2_read_bytes + l2_write_bytes AS l2_bytes,
     coalesce(p.value, f.value) AS peak_flops, m.value AS peak_bytes, l2.value AS peak_l2_bytes,
     coalesce(p.name, f.name) AS peak_name, coalesce(p.source, f.source) AS peak_source
@@ -262,13 +260,13 @@ CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
 
 -- ---- The device as time passes -------------------------------------------------------------------------
 
--- Measured inferences of the kernel run of one batch size, at most so many, spread evenly: what follows single moments
+-- Typical inferences of the kernel run of one batch size, at most so many, spread evenly: what follows single moments
 -- need not look at all of them.
 CREATE OR REPLACE TEMP MACRO some_inferences(wanted_batch, how_many) AS TABLE
-  SELECT run_id, chosen_batch(6, wanted_batch) AS batch, iteration, start_ns, start_ns + duration_ns AS end_ns
-  FROM span
-  WHERE run_id = chosen_run(6, wanted_batch) AND level = 2 AND depth = 0 AND iteration >= 0 AND NOT is_open
-  QUALIFY (row_number() OVER (ORDER BY iteration) - 1) % greatest(1, ceil(count(*) OVER () / how_many)) = 0;
+  SELECT run_id, batch, process, iteration, start_ns, start_ns + duration_ns AS end_ns
+  FROM measured_inference
+  WHERE run_id = chosen_run(6, wanted_batch) AND is_typical
+  QUALIFY (row_number() OVER (ORDER BY iteration, process) - 1) % greatest(1, ceil(count(*) OVER () / how_many)) = 0;
 -- Calls and executions in them, cut to them.
 CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
   SELECT s.iteration, s.level, s.name, s.type, s.stream, s.correlation_id, s.span_id, s.layer_id,
@@ -276,8 +274,9 @@ CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
   FROM span s JOIN some_inferences(wanted_batch, how_many) i USING (run_id, iteration)
   WHERE s.level >= 5 AND s.start_ns < i.end_ns AND s.start_ns + s.duration_ns >= i.start_ns;
 
--- What the device did in an inference, or why it had no kernel: gpu_idle says how a moment gets its cause. The mean
--- over at most so many inferences, spread evenly; inference_ns is how long one took as it was recorded.
+-- What the device did in an inference, or why it had no kernel: gpu_idle says how a moment gets its cause. The shares
+-- are those of at most so many typical inferences, spread evenly; inference_ns is the latency of the run that recorded
+-- them, and the durations add up to it.
 CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch, how_many) AS TABLE
   WITH inference AS MATERIALIZED (FROM some_inferences(wanted_batch, how_many)),
   inside AS MATERIALIZED (FROM activity(wanted_batch, how_many)),
@@ -330,9 +329,9 @@ CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch, how_many) AS TABLE
         WHEN overheads > 0 THEN 'profiler' ELSE 'host' END AS cause,
       sum(duration_ns) / (SELECT count(*) FROM inference) AS duration_ns
     FROM segment WHERE duration_ns IS NOT NULL GROUP BY cause)
-  SELECT (SELECT any_value(batch) FROM inference) AS batch, (SELECT count(*) FROM inference) AS inferences,
-    (SELECT trimmed_mean(list_sort(list(end_ns - start_ns))) FROM inference) AS inference_ns, cause, duration_ns
-  FROM cause;
+  SELECT l.batch, (SELECT count(*) FROM inference) AS inferences, l.latency_ns AS inference_ns, cause,
+    duration_ns * (l.latency_ns / sum(duration_ns) OVER ()) AS duration_ns
+  FROM cause, run_latency l WHERE l.run_id = chosen_run(6, wanted_batch);
 
 -- ---- Memory --------------------------------------------------------------------------------------------
 

@@ -1,0 +1,108 @@
+-- The steps that a program repeats, and the phases of a training's step: loaded after prelude_1_runs.sql.
+
+-- One row for each step of each run that did not count. Steps are what the program marks (xsp_step), else the steps of
+-- its optimiser, else the outermost calls of its model. `part` is first: the first step of its process, which compiles,
+-- tries kernels out and allocates; warm-up: the further ones before the first measured iteration, or, where none is
+-- numbered, those at the beginning that take more than 1.5 times the median of the later half; steady: the others.
+-- is_typical: of its run, process and part, it is not among the fifth that is dropped at each end.
+CREATE OR REPLACE TEMP MACRO program_steps() AS TABLE
+  WITH kind_of AS (
+    SELECT run_id, site_id, any_value(value) FILTER (key = 'step_of') AS kind,
+      any_value(value) FILTER (key = 'phase') AS phase
+    FROM site_attribute WHERE key IN ('step_of', 'phase') GROUP BY ALL),
+  recorded AS (
+    SELECT run_id, deepest_level(levels) AS level FROM run
+    WHERE status <> 'failed' AND NOT has_counters(counters)),
+  told AS (
+    SELECT s.run_id, s.process, k.kind, try_cast(a.value AS BIGINT) AS number, s.start_ns,
+      s.start_ns + s.duration_ns AS end_ns
+    FROM span s JOIN kind_of k USING (run_id, site_id)
+      LEFT JOIN span_attribute a ON a.run_id = s.run_id AND a.span_id = s.span_id AND a.key = 'step'
+    WHERE s.level = 1 AND s.type = 'step' AND NOT s.is_open AND k.kind IS NOT NULL),
+  -- A step ends with the optimiser's. Where none is told around that, it begins where the one before ended.
+  phase AS (
+    SELECT s.run_id, s.process, s.start_ns, s.start_ns + s.duration_ns AS end_ns, k.phase
+    FROM span s JOIN kind_of k USING (run_id, site_id)
+    WHERE s.level = 1 AND s.type = 'phase' AND NOT s.is_open),
+  derived AS (
+    SELECT p.run_id, p.process, 'optimizer' AS kind, row_number() OVER (PARTITION BY p.process ORDER BY p.end_ns) - 1
+      AS number, coalesce(before_ns, f.start_ns) AS start_ns, p.end_ns
+    FROM (SELECT *, lag(end_ns) OVER (PARTITION BY run_id, process ORDER BY end_ns) AS before_ns
+          FROM phase WHERE phase = 'optimizer') p
+      JOIN (SELECT run_id, process, min(start_ns) AS start_ns FROM phase GROUP BY ALL) f USING (run_id, process)
+    WHERE NOT EXISTS (SELECT 1 FROM told t WHERE t.process = p.process AND t.kind IN ('optimizer', 'mark')
+                      AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
+  called AS (
+    SELECT run_id, process, 'model' AS kind, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS number,
+      start_ns, start_ns + duration_ns AS end_ns
+    FROM span WHERE level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
+      AND process NOT IN (SELECT process FROM told)),
+  found AS (
+    SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
+    FROM (FROM told UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
+  steady_from AS (
+    SELECT run_id, process, min(start_ns) FILTER (iteration >= 0) AS steady_ns
+    FROM span WHERE level = 2 AND depth = 0 AND iteration IS NOT NULL GROUP BY ALL),
+  step AS (
+    SELECT f.run_id, r.level, f.process, f.kind, f.number, f.start_ns, f.end_ns,
+      f.end_ns - f.start_ns AS duration_ns, w.run_id IS NOT NULL AS has_model, w.steady_ns,
+      row_number() OVER (PARTITION BY f.process ORDER BY f.start_ns) AS nth,
+      row_number() OVER of_run AS nth_of_run, count(*) OVER (PARTITION BY f.run_id, f.process) AS of_run
+    FROM found f JOIN recorded r USING (run_id) LEFT JOIN steady_from w USING (run_id, process)
+    WHERE f.strength = (SELECT max(strength) FROM found g WHERE g.process = f.process)
+    WINDOW of_run AS (PARTITION BY f.run_id, f.process ORDER BY f.start_ns)),
+  usual AS (
+    SELECT run_id, process, median(duration_ns) FILTER (2 * nth_of_run > of_run) AS usual_ns FROM step GROUP BY ALL),
+  slow_until AS (
+    SELECT s.run_id, s.process, coalesce(min(nth_of_run) FILTER (duration_ns <= 1.5 * usual_ns), 1) AS steady_nth
+    FROM step s JOIN usual USING (run_id, process) GROUP BY ALL),
+  placed AS (
+    SELECT s.*, CASE WHEN nth = 1 THEN 'first'
+        WHEN has_model AND coalesce(s.end_ns <= s.steady_ns, true) THEN 'warm-up'
+        WHEN NOT has_model AND nth_of_run < steady_nth AND 2 * nth_of_run <= of_run THEN 'warm-up'
+        ELSE 'steady' END AS part
+    FROM step s JOIN slow_until USING (run_id, process)),
+  ranked AS (
+    SELECT *, count(*) OVER (PARTITION BY run_id, process, part) AS n,
+      row_number() OVER (PARTITION BY run_id, process, part ORDER BY duration_ns, start_ns) - 1 AS rank
+    FROM placed)
+  SELECT run_id, level, process, kind, number, start_ns, end_ns, duration_ns, part,
+    rank >= n // 5 AND rank < n - n // 5 AS is_typical
+  FROM ranked;
+
+-- A training's steps: the steady ones of its optimiser, or marks around them, in the run that recorded least. Where
+-- none is steady yet, all but the first; where there is but that, it.
+CREATE OR REPLACE TEMP MACRO training_steps() AS TABLE
+  SELECT * FROM program_steps()
+  WHERE kind IN ('optimizer', 'mark')
+    AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')
+  QUALIFY level = min(level) OVER (PARTITION BY process)
+    AND part = first(part) OVER (
+      PARTITION BY process, level ORDER BY list_position(['steady', 'warm-up', 'first'], part));
+
+-- What a typical training step spends on the host in each phase; `other` is what it did in no phase, so that the phases
+-- add up to `step`. Means over the typical steps of all processes together.
+CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
+  WITH phase_of AS (
+    SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
+  -- Calls of a model within another phase, for an optimiser's loss, are that phase's.
+  stage AS (
+    SELECT s.run_id, s.process, s.start_ns, s.duration_ns,
+      CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
+    FROM span s LEFT JOIN phase_of p USING (run_id, site_id)
+    WHERE NOT s.is_open AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase'))
+      AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),
+  step AS MATERIALIZED (SELECT * FROM training_steps() WHERE is_typical),
+  spent AS (
+    SELECT s.phase, count(*) AS calls, sum(s.duration_ns) AS total_ns
+    FROM stage s ASOF JOIN step t ON s.run_id = t.run_id AND s.process = t.process AND s.start_ns >= t.start_ns
+    WHERE s.start_ns < t.end_ns GROUP BY s.phase),
+  whole AS (SELECT count(*) AS steps, sum(duration_ns) AS total_ns FROM step HAVING count(*) > 0),
+  line AS (
+    SELECT n.phase, coalesce(calls, 0) AS calls, coalesce(spent.total_ns, 0) AS total_ns
+    FROM (SELECT unnest(['data', 'forward', 'backward', 'optimizer']) AS phase) n LEFT JOIN spent USING (phase)
+    UNION ALL
+    SELECT 'other', w.steps, w.total_ns - coalesce((SELECT sum(total_ns) FROM spent), 0) FROM whole w
+    UNION ALL
+    SELECT 'step', steps, total_ns FROM whole)
+  SELECT phase, steps, calls / steps AS calls_per_step, line.total_ns / steps AS time_ns FROM line, whole;

@@ -1,0 +1,53 @@
+// Tensors that ONNX Runtime keeps in blocks of channels (its layout NCHWc).
+//
+// A block has as many channels as a register of the processor holds numbers, 8 or 16, and the last
+// block is padded: a tensor of 8 channels has 16 in the graph that runs on a processor with
+// AVX-512. The channels that the model gives it are told by the weights of the model's own layers,
+// by the nodes that lead out of the layout, and by the nodes that keep the channels as they are.
+#ifndef XSP_MODELS_ONNX_BLOCKS_H_
+#define XSP_MODELS_ONNX_BLOCKS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "models/onnx/graph.h"
+#include "models/onnx/provenance.h"
+
+namespace xsp::models {
+
+class Blocks {
+ public:
+  static constexpr int64_t kNotKnown = -1;
+  static constexpr int64_t kNotPadded = 0;  // as many as the graph that runs says
+
+  // `model` and `provenance` may be null, as in the bodies of branches and loops.
+  Blocks(const Graph& optimised, const Graph* model, const Provenance* provenance);
+
+  // The channels that the model gives to a tensor of the optimised graph, or one of the constants
+  // above; none: it is not kept in blocks.
+  std::optional<int64_t> channels(const std::string& tensor) const;
+  // The model's shape of input `index` of a node, which is a weight; none: not known.
+  std::optional<std::vector<int64_t>> weight_shape(const Node& node, size_t index,
+                                                   std::vector<int64_t> dimensions) const;
+
+ private:
+  bool learn(const std::string& tensor, int64_t channels);
+  bool spread(const Node& node, int64_t channels);
+  bool pass(const Node& node);
+  void learn_from_poolings(const Graph& optimised);
+  void learn_from_model(const Graph& optimised, const Graph& model, const Provenance& provenance);
+
+  std::unordered_map<std::string, int64_t> channels_;  // of all tensors in blocks
+};
+
+// The model's shape of a tensor in blocks that the runtime calls [N, C, H, W] or, now and then,
+// [N, C / block, H, W, block]; none: the channels are not known, or do not suit the shape.
+std::optional<std::vector<int64_t>> without_blocks(const std::vector<int64_t>& shape,
+                                                   int64_t channels);
+
+}  // namespace xsp::models
+
+#endif  // XSP_MODELS_ONNX_BLOCKS_H_

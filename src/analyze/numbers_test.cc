@@ -1,0 +1,455 @@
+// The contract of every figure, on every evaluation there is: the made-up fixtures, the recorded
+// one of an H200, and random ones.
+//
+//   1. An estimate lies inside its own printed interval.
+//   2. The same quantity is the same number in every analysis, and in the comparison.
+//   3. Parts and a named remainder add up to the whole.
+//   4. A difference is the difference of the two numbers that are shown.
+//   6. What is not settled is said wherever the number stands.
+//   7. A level that distorts says so.
+// The coverage of the intervals (5) is tested in statistics/typical_test.cc.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "analyze/catalogue.h"
+#include "analyze/compare.h"
+#include "analyze/made_evaluation.h"
+#include "analyze/run.h"
+#include "store/database.h"
+
+namespace xsp::analyze {
+namespace {
+
+namespace fs = std::filesystem;
+using store::Database;
+using store::Table;
+using store::Value;
+
+double number(const Value& value) {
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
+  return std::nan("");
+}
+
+std::string text(const Value& value) {
+  if (const auto* one = std::get_if<std::string>(&value)) return *one;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return std::isnan(number(value)) ? "" : std::to_string(static_cast<int64_t>(number(value)));
+}
+
+// The rows of one analysis at one batch size.
+class Rows {
+ public:
+  Rows(Table table, int64_t batch) : table_(std::move(table)), batch_(std::to_string(batch)) {}
+
+  std::optional<size_t> column(const std::string& name) const {
+    for (size_t i = 0; i < table_.columns.size(); ++i) {
+      if (table_.columns[i].name == name) return i;
+    }
+    return std::nullopt;
+  }
+  // The rows of the batch size, where there is such a column.
+  void each(const std::function<void(const std::vector<Value>&)>& see) const {
+    const auto batch = column("batch");
+    for (const auto& row : table_.rows) {
+      if (!batch || text(row[*batch]) == batch_) see(row);
+    }
+  }
+  std::string at(const std::vector<Value>& row, const std::string& name) const {
+    const auto found = column(name);
+    return found ? text(row[*found]) : "";
+  }
+  double value(const std::vector<Value>& row, const std::string& name) const {
+    const auto found = column(name);
+    return found ? number(row[*found]) : std::nan("");
+  }
+
+ private:
+  Table table_;
+  std::string batch_;
+};
+
+// Where one quantity stands: the sum of a column over the rows that a filter takes.
+struct Place {
+  const char* analysis;
+  const char* filter_column;            // empty: every row
+  std::vector<const char*> filter_any;  // one of these texts
+  const char* column;
+};
+struct Quantity {
+  const char* name;
+  std::vector<Place> places;
+};
+
+const std::vector<Quantity>& quantities() {
+  static const std::vector<Quantity> all = {
+      {"latency of the model",
+       {{"model_information", "", {}, "latency_ns"},
+        {"model_summary", "item", {"latency", "forward pass"}, "value"},
+        {"cost", "", {}, "latency_ns"},
+        {"kernels_in_model", "", {}, "model_latency_ns"},
+        {"time_by_level", "level", {"model"}, "latency_ns"}}},
+      {"layers together",
+       {{"layer_information", "", {}, "self_ns"},
+        {"latency_by_layer_type", "", {}, "latency_ns"},
+        {"model_summary", "item", {"layers together"}, "value"}}},
+      {"latencies of the layers",
+       {{"layer_information", "", {}, "latency_ns"}, {"layer_latency", "", {}, "latency_ns"}}},
+      {"time of the kernels",
+       {{"kernel_information", "", {}, "latency_ns"},
+        {"kernels_by_name", "", {}, "latency_ns"},
+        {"kernels_by_layer", "", {}, "kernel_latency_ns"},
+        {"kernels_in_model", "", {}, "kernel_latency_ns"},
+        {"time_by_level", "level", {"kernel"}, "latency_ns"}}},
+      {"flops that were counted",
+       {{"kernel_information", "", {}, "flops"},
+        {"kernels_by_name", "", {}, "flops"},
+        {"counters_by_layer", "", {}, "flops"},
+        {"kernels_in_model", "", {}, "flops"}}},
+      {"flops by the shapes",
+       {{"layer_flops", "", {}, "flops"}, {"dominant_third", "", {}, "flops"}}},
+      {"what recording the layers adds",
+       {{"model_summary", "item", {"slower when recorded"}, "value"},
+        {"overhead_by_level", "added_and_event", {"layer model"}, "overhead_ns"}}},
+  };
+  return all;
+}
+
+// One evaluation, and what is asked of it.
+class Numbers {
+ public:
+  Numbers(Database database, std::string name)
+      : database_(std::move(database)), name_(std::move(name)) {
+    EXPECT_TRUE(load_prelude(database_).ok());
+    for (const auto& row : query("SELECT DISTINCT CAST(batch AS BIGINT) FROM source_run "
+                                 "WHERE level = 2 ORDER BY 1")
+                               .rows) {
+      batches_.push_back(std::get<int64_t>(row[0]));
+    }
+  }
+
+  void check() {
+    EXPECT_FALSE(batches_.empty()) << name_;
+    for (const int64_t batch : batches_) {
+      SCOPED_TRACE(name_ + ", batch " + std::to_string(batch));
+      estimates_lie_inside_their_intervals(batch);
+      quantities_are_the_same_everywhere(batch);
+      summary_adds_up(batch);
+      levels_add_up(batch);
+      device_adds_up(batch);
+      phases_add_up(batch);
+      differences_are_of_what_is_shown(batch);
+      doubts_are_said(batch);
+      comparison_has_the_same(batch);
+    }
+  }
+
+ private:
+  Table query(const std::string& sql) {
+    Result<Table> table = database_.query(sql);
+    EXPECT_TRUE(table.ok()) << name_ << ": " << (table.ok() ? "" : table.error().text);
+    return table.ok() ? std::move(table).value() : Table();
+  }
+
+  // Nothing: not measured.
+  const std::optional<Rows>& rows(const std::string& name, int64_t batch) {
+    auto& known = answers_[{name, batch}];
+    if (known) return *known;
+    known.emplace();
+    const Result<const Analysis*> analysis = find(name);
+    EXPECT_TRUE(analysis.ok()) << name;
+    if (!analysis.ok()) return *known;
+    Parameters parameters;
+    for (const Param& param : (*analysis)->params) {
+      if (param.name == "batch") parameters["batch"] = std::to_string(batch);
+    }
+    Result<Table> table = run(database_, **analysis, parameters);
+    if (table.ok()) {
+      known->emplace(std::move(table).value(), batch);
+    } else {
+      EXPECT_EQ(table.error().code, Code::kNotAvailable) << name << ": " << table.error().text;
+    }
+    return *known;
+  }
+
+  static double close(double value) { return 1e-9 * std::abs(value) + 1e-3; }
+
+  std::optional<double> sum(const Place& place, int64_t batch) {
+    const auto& found = rows(place.analysis, batch);
+    if (!found) return std::nullopt;
+    std::optional<double> total;
+    found->each([&](const auto& row) {
+      const std::string key =
+          std::string(place.filter_column) == "added_and_event"
+              ? found->at(row, "added_level") + " " + found->at(row, "event_level")
+              : found->at(row, place.filter_column);
+      bool fits = place.filter_any.empty();
+      for (const char* one : place.filter_any) fits = fits || key == one;
+      const double value = found->value(row, place.column);
+      if (fits && !std::isnan(value)) total = total.value_or(0) + value;
+    });
+    return total;
+  }
+
+  void estimates_lie_inside_their_intervals(int64_t batch) {
+    for (const Analysis& analysis : *catalogue()) {
+      std::set<std::string> columns;
+      for (const Column& one : analysis.columns) columns.insert(one.name);
+      if (columns.count("low_ns") == 0) continue;
+      const char* estimate = columns.count("overhead_ns") != 0 ? "overhead_ns"
+                             : columns.count("step_ns") != 0   ? "step_ns"
+                                                               : "latency_ns";
+      ASSERT_EQ(columns.count(estimate), 1u) << analysis.name << ": whose interval is it?";
+      const auto& found = rows(analysis.name, batch);
+      if (!found) continue;
+      found->each([&](const auto& row) {
+        const double low = found->value(row, "low_ns");
+        if (std::isnan(low)) return;
+        const double value = found->value(row, estimate);
+        EXPECT_LE(low, value + close(value)) << analysis.name;
+        EXPECT_GE(found->value(row, "high_ns"), value - close(value)) << analysis.name;
+      });
+    }
+  }
+
+  void quantities_are_the_same_everywhere(int64_t batch) {
+    const Table device =
+        query("SELECT on_device FROM layer_run WHERE batch = " + std::to_string(batch));
+    const bool on_device = !device.rows.empty() && text(device.rows[0][0]) == "true";
+    for (const Quantity& quantity : quantities()) {
+      // Layers that a device ran come from the kernel run, whose recording is another matter.
+      if (on_device && std::string(quantity.name) == "what recording the layers adds") continue;
+      std::optional<double> first;
+      std::string who;
+      for (const Place& place : quantity.places) {
+        const auto value = sum(place, batch);
+        if (!value) continue;
+        if (!first) {
+          first = value;
+          who = place.analysis;
+        }
+        EXPECT_NEAR(*value, *first, close(*first))
+            << quantity.name << ": " << who << " and " << place.analysis;
+      }
+    }
+  }
+
+  void summary_adds_up(int64_t batch) {
+    const auto& found = rows("model_summary", batch);
+    ASSERT_TRUE(found);
+    double types = 0;
+    std::map<std::string, double> items;
+    found->each([&](const auto& row) {
+      const std::string item = found->at(row, "item");
+      const double value = found->value(row, "value");
+      items[item] = value;
+      const bool is_type = found->at(row, "section") == "where" && found->at(row, "unit") == "ns";
+      if (is_type && item != "convolution" && item != "resolution") types += value;
+    });
+    if (items.count("layers together") == 0) return;
+    const double latency = items.count("latency") != 0 ? items["latency"] : items["forward pass"];
+    EXPECT_NEAR(types, items["layers together"], close(types));
+    EXPECT_NEAR(items["layers together"] + items["between layers"] - items["slower when recorded"],
+                latency, close(latency));
+  }
+
+  // Of time_by_level: types to the model, layers to their type, kernels to their layer, causes to
+  // the idle time.
+  void levels_add_up(int64_t batch) {
+    const auto& found = rows("time_by_level", batch);
+    ASSERT_TRUE(found);
+    using Key = std::pair<std::string, std::string>;  // level, name
+    std::map<Key, double> own, parts;
+    double shares = 0;
+    std::string model;
+    found->each([&](const auto& row) {
+      const std::string level = found->at(row, "level");
+      const double value = found->value(row, "latency_ns");
+      if (std::isnan(value)) return;
+      own[{level, found->at(row, "name")}] += value;
+      if (level == "model") model = found->at(row, "name");
+      parts[{level, found->at(row, "parent")}] += value;
+      const double share = found->value(row, "share_pct");
+      if (level == "layer type" && !std::isnan(share)) shares += share;
+    });
+    const double latency = own[{"model", model}];
+    if (parts.count({"layer type", model}) != 0) {
+      EXPECT_NEAR((parts[{"layer type", model}]), latency, close(latency));
+      EXPECT_NEAR(shares, 100, 1e-6);
+    }
+    for (const auto& [key, value] : parts) {
+      const auto& [level, parent] = key;
+      if (level == "layer") {
+        EXPECT_NEAR(value, (own[{"layer type", parent}]), close(value)) << parent;
+      }
+      if (level == "kernel") {
+        EXPECT_NEAR(value, (own[{"layer", parent}]), close(value)) << parent;
+      }
+      if (level == "idle") {
+        EXPECT_NEAR(value, (own[{"layer type", parent}]), close(value));
+      }
+    }
+  }
+
+  void device_adds_up(int64_t batch) {
+    const auto& found = rows("gpu_idle", batch);
+    if (!found) return;
+    double causes = 0, slower = 0;
+    found->each([&](const auto& row) {
+      const double value = found->value(row, "duration_ns");
+      (found->at(row, "cause") == "slower when recorded" ? slower : causes) += value;
+    });
+    const auto latency = sum(quantities()[0].places[0], batch);
+    EXPECT_NEAR(causes - slower, latency.value_or(0), close(causes));
+  }
+
+  void phases_add_up(int64_t batch) {
+    const auto& found = rows("training_phases", batch);
+    if (!found) return;
+    double phases = 0, step = 0;
+    found->each([&](const auto& row) {
+      (found->at(row, "phase") == "step" ? step : phases) += found->value(row, "time_ns");
+    });
+    EXPECT_NEAR(phases, step, close(step));
+  }
+
+  void differences_are_of_what_is_shown(int64_t batch) {
+    const auto& found = rows("overhead_by_level", batch);
+    if (!found) return;
+    found->each([&](const auto& row) {
+      const double without = found->value(row, "without_ns");
+      EXPECT_NEAR(found->value(row, "overhead_ns"), found->value(row, "with_ns") - without,
+                  close(without));
+    });
+  }
+
+  void doubts_are_said(int64_t batch) {
+    const Table doubted =
+        query("SELECT level_name(level), doubt, kind FROM level_doubt WHERE batch = " +
+              std::to_string(batch));
+    for (const auto& row : doubted.rows) {
+      const std::string level = text(row[0]), doubt = text(row[1]), kind = text(row[2]);
+      for (const Analysis& analysis : *catalogue()) {
+        if (std::find(analysis.needs.begin(), analysis.needs.end(), level) ==
+            analysis.needs.end()) {
+          continue;
+        }
+        if (!rows(analysis.name, batch)) continue;
+        EXPECT_TRUE(says(analysis, batch, doubt)) << analysis.name << ": " << doubt;
+      }
+      const char* check = kind == "unsettled"  ? "latencies settled"
+                          : kind == "combined" ? "levels with runs of their own"
+                                               : "levels undistorted";
+      const auto& audit = rows("audit", batch);
+      audit->each([&](const auto& line) {
+        if (audit->at(line, "audit") == check) {
+          EXPECT_EQ(audit->at(line, "status"), "not ok");
+        }
+      });
+    }
+  }
+
+  // In a cell, or in the lines above the table.
+  bool says(const Analysis& analysis, int64_t batch, const std::string& doubt) {
+    Parameters parameters;
+    for (const Param& param : analysis.params) {
+      if (param.name == "batch") parameters["batch"] = std::to_string(batch);
+    }
+    const Result<Table> table = run(database_, analysis, parameters);
+    if (!table.ok()) return false;
+    const auto lines = doubts(database_, analysis, parameters, *table);
+    EXPECT_TRUE(lines.ok());
+    for (const std::string& line : *lines) {
+      if (line.find(doubt) != std::string::npos) return true;
+    }
+    for (const auto& row : table->rows) {
+      for (const Value& cell : row) {
+        if (text(cell).find(doubt) != std::string::npos) return true;
+      }
+    }
+    return false;
+  }
+
+  void comparison_has_the_same(int64_t batch) {
+    Database* const both[] = {&database_, &database_};
+    CompareOptions options;
+    options.batch = batch;
+    const auto latency = sum(quantities()[0].places[0], batch);
+    if (const auto model = compare("model", both, options); model.ok()) {
+      const Rows found(model->table, batch);
+      found.each([&](const auto& row) {
+        EXPECT_NEAR(found.value(row, "latency_a_ns"), *latency, close(*latency));
+        EXPECT_NEAR(found.value(row, "latency_b_ns"), *latency, close(*latency));
+        const double ratio = found.value(row, "ratio_b");
+        if (!std::isnan(ratio)) {
+          EXPECT_NEAR(ratio, 1, 1e-12);
+        }
+      });
+    }
+    const auto layers = compare("layers", both, options);
+    if (!layers.ok()) return;
+    const auto kernels = sum(quantities()[3].places[0], batch);
+    const auto together = kernels ? kernels : sum(quantities()[1].places[0], batch);
+    double total = 0;
+    const Rows found(layers->table, batch);
+    found.each([&](const auto& row) {
+      const double value = found.value(row, "latency_a_ns");
+      if (!std::isnan(value)) total += value;
+    });
+    EXPECT_NEAR(total, together.value_or(0), close(total));
+  }
+
+  Database database_;
+  std::string name_;
+  std::vector<int64_t> batches_;
+  std::map<std::pair<std::string, int64_t>, std::optional<std::optional<Rows>>> answers_;
+};
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  EXPECT_TRUE(file.good()) << path;
+  return content.str();
+}
+
+Database filled(const std::string& sql) {
+  Result<Database> database = Database::in_memory();
+  EXPECT_TRUE(database.ok());
+  const Status status = database->execute(sql);
+  EXPECT_TRUE(status.ok()) << status.error().text;
+  return std::move(database).value();
+}
+
+class FixtureNumbers : public ::testing::TestWithParam<const char*> {};
+TEST_P(FixtureNumbers, KeepTheContract) {
+  const fs::path data = fs::path(XSP_SOURCE_DIR) / "tests/data";
+  Numbers(filled(read_file(data / (std::string(GetParam()) + ".sql"))), GetParam()).check();
+}
+INSTANTIATE_TEST_SUITE_P(MadeUp, FixtureNumbers, ::testing::Values("small", "gpu"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(RecordedNumbers, KeepTheContract) {
+  Result<Database> database =
+      Database::open(fs::path(XSP_BIN_DIR) / "../tests/data/h200_resnet50.xsp");
+  ASSERT_TRUE(database.ok()) << database.error().text;
+  Numbers(std::move(database).value(), "h200_resnet50").check();
+}
+
+class RandomNumbers : public ::testing::TestWithParam<unsigned> {};
+TEST_P(RandomNumbers, KeepTheContract) {
+  const std::string name = "random " + std::to_string(GetParam());
+  Numbers(filled(made_evaluation(GetParam())), name).check();
+}
+INSTANTIATE_TEST_SUITE_P(Random, RandomNumbers, ::testing::Range(1u, 13u));
+
+}  // namespace
+}  // namespace xsp::analyze

@@ -11,13 +11,13 @@ It measures, beside --load busy processes:
           is what xsp diff allows for where two files have one process each (process_spread of
           src/analyze/compare.h).
   same    xsp diff --run of the model against itself, --runs times: each that trips is a false alarm.
-  slower  xsp diff --run of the model against one that is made --slowdown percent slower: each that trips is found.
-          An ONNX model is slowed down by one more convolution of its input, as wide as it takes: that is
-          calibrated beforehand, by the fastest twentieth of the inferences, which no load disturbs.
+  slower  xsp diff --run of the model against one that is made --slowdown percent slower: each that trips is
+          found. An ONNX model is slowed down by one more convolution of its input, as wide as it takes: that
+          is calibrated beforehand, by the fastest twentieth of the inferences, which no load disturbs.
   found   every file of `files` is gated against --profiles files of the slower model.
 
-Of every share, the 95 % interval is printed (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). Pairs of files
-share files, so they are not independent, and the interval of `files` and `found` is too narrow.
+Of every share, the 95 % interval is printed (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). Pairs of
+files share files, so they are not independent, and the interval of `files` and `found` is too narrow.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def field(number, value):
 
 
 def with_convolution(model, input_name, channels):
-    """The ONNX model with one more convolution of its input, of 3 to so many channels, as an output of its own."""
+    """The ONNX model with one more convolution of its input, of 3 to so many channels, and its output."""
     weights = struct.pack("<f", 0.01) * (channels * 3 * 3 * 3)
     shape = b"".join(field(1, d) for d in (channels, 3, 3, 3))
     tensor = shape + field(2, 1) + field(8, "slower_weights") + field(9, weights)
@@ -112,15 +112,16 @@ class Bench:
         self.folder = folder
 
     def xsp(self, *words, accept=(0,)):
-        done = subprocess.run([self.arguments.xsp, *map(str, words)], capture_output=True, text=True, check=False)
+        command = [self.arguments.xsp, *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode not in accept:
-            sys.exit(f"xsp {' '.join(map(str, words))}: exit {done.returncode}: {done.stderr}")
+            sys.exit(f"{' '.join(command)}: exit {done.returncode}: {done.stderr}")
         return done
 
     def profile(self, model, name):
         path = os.path.join(self.folder, name + ".xsp")
-        self.xsp("profile", model, "--levels", "model", "--no-peaks", "--quiet", "--max-time", self.arguments.time,
-                 "-o", path)
+        self.xsp("profile", model, "--levels", "model", "--no-peaks", "--quiet", "--max-time",
+                 self.arguments.time, "-o", path)
         return path
 
     def row(self, done):
@@ -133,14 +134,14 @@ class Bench:
         return done.returncode == 3, self.row(done)
 
     def gated_run(self, a, b, seed):
-        return self.gated("--run", a, b, "--quiet", "--pairs", self.arguments.pairs, *self.run_time(),
-                          "--seed", seed)
+        return self.gated("--run", a, b, "--quiet", "--pairs", self.arguments.pairs, "--seed", seed,
+                          *self.run_time())
 
     def run_time(self):
         return ["--max-time", self.arguments.run_time] if self.arguments.run_time else []
 
     def fastest_ns(self, file):
-        """What an inference takes that nothing disturbs: nearly the least, whatever else the machine does."""
+        """What an inference takes that nothing disturbs: nearly the least of all."""
         done = self.xsp("query", file, "SELECT quantile_cont(duration_ns, 0.05) FROM span WHERE level = 2"
                         " AND iteration >= 0", "--format", "csv")
         return float(done.stdout.split("\n")[1])
@@ -186,12 +187,15 @@ class Bench:
             half = (one["high_a_ns"] - one["low_a_ns"]) / 2 / one["latency_a_ns"]
             within.append((half / 1.96) ** 2)
         spread = math.sqrt(max(0.0, statistics.variance(logs) - statistics.mean(within)))
-        loads = [float(self.xsp("query", f, "SELECT max(value) FROM evaluation WHERE key = 'machine.other_load_pct'",
-                                "--format", "csv").stdout.split("\n")[1] or "nan") for f in files]
+        query = "SELECT max(value) FROM evaluation WHERE key = 'machine.other_load_pct'"
+        said = [self.xsp("query", f, query, "--format", "csv").stdout.split("\n")[1] for f in files]
+        loads = [float(one or "nan") for one in said]
         print(told("files, false alarms", sum(tripped for tripped, _ in results), len(results)))
-        print(f"  latency {statistics.mean(one['latency_a_ns'] for one in latencies) / 1e6:.3f} ms;"
-              f" sd between profiles {100 * statistics.stdev(logs):.2f} %, of which within them"
-              f" {100 * math.sqrt(statistics.mean(within)):.2f} %: between processes {100 * spread:.2f} %;"
+        mean_ns = statistics.mean(one["latency_a_ns"] for one in latencies)
+        print(f"  latency {mean_ns / 1e6:.3f} ms;"
+              f" sd between profiles {100 * statistics.stdev(logs):.2f} %,"
+              f" of which within them {100 * math.sqrt(statistics.mean(within)):.2f} %:"
+              f" between processes {100 * spread:.2f} %;"
               f" others used {statistics.mean(loads):.0f} % of the processors", flush=True)
         return files
 
@@ -205,14 +209,15 @@ class Bench:
         for seed in range(1, self.arguments.runs + 1):
             results.append(self.gated_run(a, b, seed))
             tripped, row = results[-1]
-            print(f"  {what} {seed}: {row['ratio_b']:.4f} [{row['ratio_low_b']:.4f}, {row['ratio_high_b']:.4f}]"
-                  f" by {row['blocks_a']} pairs{' tripped' if tripped else ''}, load {os.getloadavg()[0]:.1f}",
-                  flush=True)
+            ends = f"[{row['ratio_low_b']:.4f}, {row['ratio_high_b']:.4f}]"
+            print(f"  {what} {seed}: {row['ratio_b']:.4f} {ends} by {row['blocks_a']} pairs"
+                  f"{' tripped' if tripped else ''}, load {os.getloadavg()[0]:.1f}", flush=True)
         rows = [row for _, row in results]
         halves = [math.log(row["ratio_high_b"] / row["ratio_low_b"]) / 2 for row in rows]
         mean = math.exp(statistics.mean(math.log(row["ratio_b"]) for row in rows))
         print(told(what, sum(tripped for tripped, _ in results), len(results)))
-        print(f"  ratio on average {mean:.4f}, interval on average +-{100 * statistics.mean(halves):.2f} %")
+        half = 100 * statistics.mean(halves)
+        print(f"  ratio on average {mean:.4f}, interval on average +-{half:.2f} %")
         covered = sum(row["ratio_low_b"] <= mean <= row["ratio_high_b"] for row in rows)
         print(told("  intervals that hold this average", covered, len(rows)), flush=True)
 
@@ -229,7 +234,7 @@ def main():
     parser.add_argument("--runs", type=int)
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--time", type=float, help="--max-time of a profile")
-    parser.add_argument("--run-time", type=float, help="--max-time of xsp diff --run; else its own")
+    parser.add_argument("--run-time", type=float, help="--max-time of xsp diff --run; else its default")
     parser.add_argument("--limit", type=float, default=5, help="of the gate, percent")
     parser.add_argument("--slowdown", type=float, default=10, help="percent")
     arguments = parser.parse_args()

@@ -283,7 +283,7 @@ statistics::Estimate latency_of(const Series& series) {
 bool is_settled(const Series& series, const Limits& limits) {
   if (static_cast<int>(series.blocks.size()) < limits.rounds_min) return false;
   const auto width = series.latency_ns.relative_half_width();
-  return width && *width <= limits.width;
+  return width && limits.width > 0 && *width <= limits.width;
 }
 
 statistics::Difference difference(const Series& a, const Series& b) {

@@ -451,7 +451,7 @@ Plan plan_of_pairs(const Plan& plan) {
 
 bool is_settled(const Estimate& a, const Estimate& b, double width) {
   const auto ratio = statistics::paired_ratio(a, b);
-  if (!ratio || !ratio->interval) return false;
+  if (!ratio || !ratio->interval || width <= 0) return false;
   return std::log(ratio->interval->high / ratio->interval->low) / 2 <= width;
 }
 

@@ -40,7 +40,7 @@ struct PairsRequest {
   int pairs = kPairs;  // at least
 };
 
-// Is the ratio of two runs known well enough?
+// Is the ratio of two runs known well enough? 0: never.
 bool is_settled(const statistics::Estimate& a, const statistics::Estimate& b, double width);
 // The runs of a plan that pairs can measure: those of the level model alone.
 Plan plan_of_pairs(const Plan& plan);

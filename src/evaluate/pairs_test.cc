@@ -101,6 +101,8 @@ TEST(IsSettled, AsksForTheRatiosInterval) {
   EXPECT_FALSE(narrow(5, 0));  // too few for any interval
   EXPECT_FALSE(narrow(8, 0.1));
   EXPECT_TRUE(narrow(400, 0.1));
+  const auto a = simulated(8, 1e6, 0, 1);
+  EXPECT_FALSE(is_settled(a, a, 0));
 }
 
 TEST(Pairs, TheIntervalHoldsTheSpreadBetweenProcesses) {

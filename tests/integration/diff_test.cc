@@ -11,7 +11,7 @@ namespace {
 class DiffTest : public XspTest {
  protected:
   // Three layers that sleep for so long, in runs of many blocks.
-  void profile(const std::string& file, int us, const std::string& max_time = "3") {
+  void profile(const std::string& file, int us, const std::string& max_time = "6") {
     const Finished finished =
         run({"profile", "fake:layers=3,us=" + std::to_string(us) + ",wait=sleep", "--max-time",
              max_time, "--no-peaks", "-o", file});
@@ -19,9 +19,10 @@ class DiffTest : public XspTest {
   }
 };
 
+// A factor of four: what is allowed for the spread between processes may be much on a busy machine.
 TEST_F(DiffTest, ARegressionTripsTheGateAndAnImprovementDoesNot) {
   profile("a.xsp", 1000);
-  profile("b.xsp", 2000);
+  profile("b.xsp", 4000);
   const Finished slower = run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "20"});
   EXPECT_EQ(slower.status, 3) << slower.out << slower.err;
   EXPECT_NE(slower.out.find("regression by more than 20 %: batch 1: B takes at least"),
@@ -37,7 +38,7 @@ TEST_F(DiffTest, ARegressionTripsTheGateAndAnImprovementDoesNot) {
 
 TEST_F(DiffTest, EveryFormatHasTheSameNumbers) {
   profile("a.xsp", 1000);
-  profile("b.xsp", 2000);
+  profile("b.xsp", 4000);
   const Finished finished =
       run({"diff", "a.xsp", "b.xsp", "--format", "json", "--fail-on-regression", "20"});
   EXPECT_EQ(finished.status, 3);
@@ -46,8 +47,8 @@ TEST_F(DiffTest, EveryFormatHasTheSameNumbers) {
   EXPECT_EQ(json["evaluations"], nlohmann::json({"a.xsp", "b.xsp"}));
   ASSERT_EQ(json["model"].size(), 1u);
   const double ratio = json["model"][0]["ratio_b"];
-  EXPECT_GT(ratio, 1.5);
-  EXPECT_LT(ratio, 2.5);
+  EXPECT_GT(ratio, 3);
+  EXPECT_LT(ratio, 5);
   EXPECT_EQ(json["model"][0]["verdict_b"], "slower");
   ASSERT_EQ(json["layers"].size(), 3u);
   double differences = 0;

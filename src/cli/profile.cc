@@ -238,7 +238,7 @@ void add_profile(CLI::App& app, int& exit_status) {
                    "counters of kernels are not of it; else 30 for each batch size")
       ->check(CLI::PositiveNumber);
   verb->add_option("--width", options->width_percent,
-                   "Stop when the median is known to within this many percent")
+                   "Stop when the 95 % interval of the latency is +- this many percent")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   verb->add_option("--block-time", options->block_time_s,
@@ -266,12 +266,11 @@ void add_profile(CLI::App& app, int& exit_status) {
   verb->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_output_options(*verb, options->format, false);
   verb->footer(
-      "Every level is measured by a run of its own, in turns with the others, until the 95 % "
-      "interval\n"
-      "of the median is narrow enough. Ctrl-C keeps what was measured. Exit status: 0 all of it "
-      "was\n"
-      "measured, 1 a run failed or was interrupted (the file holds the others), 2 usage, 4 not\n"
-      "available here.\n"
+      "Every level is measured by a run of its own, in turns with the others, until the 95 %\n"
+      "interval of the latency is narrow enough (--width) or the time is over (--max-time). What\n"
+      "did not get there is called not settled, wherever its number stands. Ctrl-C keeps what was\n"
+      "measured. Exit status: 0 all of it was measured, 1 a run failed or was interrupted (the\n"
+      "file holds the others), 2 usage, 4 not available here.\n"
       "\n"
       "On a GPU the levels api (calls of CUDA) and kernel are measured as well, and its energy, "
       "for a\n"

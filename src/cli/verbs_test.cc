@@ -152,6 +152,19 @@ TEST_F(Verbs, QueryPrintsRowsAndKnowsTheMacros) {
   EXPECT_EQ(outcome.out, "name,latency_ns\nclassify,150000\n");
 }
 
+// The obvious query is right: no warm-up, the run of the level, its typical inferences.
+TEST_F(Verbs, QueryHasViewsOfWhatTheAnalysesCount) {
+  const auto csv = [&](const std::string& sql) {
+    return run_verb({"query", file(), sql, "--format", "csv"}).out;
+  };
+  EXPECT_EQ(csv("SELECT batch, avg(duration_ns) AS ns FROM inference GROUP BY ALL ORDER BY 1"),
+            "batch,ns\n1,1025000\n2,1625000\n");
+  EXPECT_EQ(csv("SELECT batch, name, avg(duration_ns) AS ns FROM layer WHERE type = 'Gemm' "
+                "GROUP BY ALL ORDER BY 1"),
+            "batch,name,ns\n1,classify,150000\n2,classify,225000\n");
+  EXPECT_EQ(csv("SELECT count(*) AS kernels FROM kernel"), "kernels\n0\n");
+}
+
 TEST_F(Verbs, QueryLeavesTheFileAsItIs) {
   EXPECT_NE(run_verb({"query", file(), "DELETE FROM span"}).exit_status, 0);
   EXPECT_EQ(run_verb({"query", file(), "SELECT count(*) AS n FROM span", "--format", "csv"}).out,

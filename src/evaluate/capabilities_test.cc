@@ -148,9 +148,11 @@ TEST(Judge, WhatTookNoTurnsHasNoOverhead) {
     for (int round = 0; round < 6; ++round) {
       MeasuredBlock block;
       block.round = round;
-      block.median_ns = 100.0 + static_cast<double>(i);
+      block.iterations = 1;
       runs[i].series.blocks.push_back(block);
+      runs[i].series.latencies_ns.push_back(100.0 + static_cast<double>(i));
     }
+    runs[i].series.latency_ns = latency_of(runs[i].series);
   }
   runs[2].planned.counters = {"energy"};
   runs[2].planned.pace = Pace::kStretch;

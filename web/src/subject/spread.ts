@@ -6,7 +6,7 @@ export interface Execution {
   batch: number;
   label: string;
   least: number;
-  middle: number; // trimmed mean
+  middle: number; // mean over the typical inferences
   most: number;
   half: [number, number] | null; // the middle half
 }

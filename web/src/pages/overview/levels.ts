@@ -60,5 +60,5 @@ export const modelOf = (rows: Row[]) => rows.find((row) => row['level'] === 'mod
 export const nsOf = (row: Row | undefined) => number(row?.['share_ns']) ?? 0;
 
 // The name of the part that is what the others leave; empty where they leave nothing.
-export const restOf = (parts: { name: string; isRest: boolean }[]) =>
-  parts.find((part) => part.isRest)?.name ?? '';
+export const restOf = (parts: { name: string; value: number; isRest: boolean }[]) =>
+  parts.find((part) => part.isRest && part.value > 0)?.name ?? '';

@@ -7,8 +7,8 @@
 
 It measures, beside --load busy processes:
   files   the model is profiled --profiles times; every ordered pair of the files is gated. All are of one
-          model, so each pair that trips is a false alarm. The spread between the processes is printed, too: it
-          is what xsp diff allows for where two files have one process each (process_spread of
+          model, so each pair that trips is a false alarm. The spread between the processes is printed, too:
+          it is what xsp diff allows for where two files have one process each (process_spread of
           src/analyze/compare.h).
   same    xsp diff --run of the model against itself, --runs times: each that trips is a false alarm.
   slower  xsp diff --run of the model against one that is made --slowdown percent slower: each that trips is
@@ -223,7 +223,8 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser.add_argument("--xsp", default=os.path.join(root, "build/release/bin/xsp"))
     parser.add_argument("--model", help="a model of xsp models, or an ONNX file; else mobilenet_v2")

@@ -4,7 +4,9 @@
 //
 // Tables:
 //   model    a row for each batch size that any of them measured: latencies with their intervals,
-//            throughput, the ratio of latencies with its interval (compare_statistics.h)
+//            throughput, the ratio of latencies with its interval. The ratio is that of the two
+//            latencies beside it. Files of one experiment (`xsp diff --run`) are compared round by
+//            round; others by their blocks, with an allowance for the spread between processes
 //   layers   a row for each layer, or group of layers, that belong together (compare_align.h),
 //            greatest difference first. The differences add up to the difference of the sums.
 //   kernels  a row for each kernel and what runs in its place, greatest difference first; likewise
@@ -32,6 +34,17 @@ namespace xsp::analyze {
 
 inline constexpr size_t kComparedMin = 2;
 inline constexpr size_t kComparedMax = 6;
+
+// The standard deviation by which the latency of one process differs from that of the next process
+// of the same model, relative to the latency. One process cannot show it: it comes from where
+// memory happens to lie, and far more from what other programs leave to a process. So it grows with
+// the share of the processors that others used, which files say (machine.other_load_pct).
+// `bench/gate.py` measures it.
+inline constexpr double kQuietSpread = 0.02;  // nobody else used the processors
+inline constexpr double kLoadSpread = 0.16;   // is added in proportion, if others used all of them
+constexpr double process_spread(double other_load) {
+  return kQuietSpread + kLoadSpread * other_load;
+}
 
 // Whose time a layer's latency is. On a GPU the host's is that of launching the layer's work, and
 // the work's own is that of its kernels.

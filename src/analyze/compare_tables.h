@@ -16,6 +16,12 @@ namespace xsp::analyze {
 
 using Databases = std::span<store::Database* const>;
 
+// The states of an evaluation at a batch size, in the columns state_a, state_b, ...
+inline constexpr const char* kMeasured = "measured";
+inline constexpr const char* kFailed = "failed";
+inline constexpr const char* kInterrupted = "interrupted";
+inline constexpr const char* kNotTried = "not tried";
+
 // The greatest difference of a row to the reference, then its greatest latency.
 using Rank = std::pair<double, double>;
 

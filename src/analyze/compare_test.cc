@@ -9,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+#include "statistics/typical.h"
+
 namespace xsp::analyze {
 namespace {
 
@@ -169,6 +171,21 @@ TEST(Compare, AnEvaluationDoesNotDifferFromItself) {
   for (size_t row = 0; row < facts.size(); ++row) EXPECT_NE(text(facts.at(row, "differs")), "true");
 }
 
+// The inferences of the model-only run in their order, and their blocks.
+statistics::Estimate estimate_of(Database& database, int block_inferences) {
+  std::vector<double> values;
+  const auto table = database.query(
+      "SELECT CAST(duration_ns AS DOUBLE) FROM span WHERE run_id = 1 AND level = 2 "
+      "ORDER BY iteration");
+  EXPECT_TRUE(table.ok());
+  for (const auto& row : table->rows) values.push_back(std::get<double>(row[0]));
+  std::vector<statistics::Block> blocks;
+  for (size_t i = 0; i * static_cast<size_t>(block_inferences) < values.size(); ++i) {
+    blocks.push_back({static_cast<int>(i), static_cast<size_t>(block_inferences)});
+  }
+  return statistics::estimate(values, blocks);
+}
+
 TEST(Compare, AKnownFactorIsFoundAndSigned) {
   Database a = make({});
   Made made;
@@ -177,7 +194,6 @@ TEST(Compare, AKnownFactorIsFoundAndSigned) {
   const Compared slower("model", {&a, &b});
   EXPECT_NEAR(slower.number(0, "ratio_b"), 1.25, 1e-6);
   EXPECT_LT(slower.number(0, "ratio_low_b"), 1.25);
-  EXPECT_GT(slower.number(0, "ratio_low_b"), 1.2);
   EXPECT_GT(slower.number(0, "ratio_high_b"), 1.25);
   EXPECT_EQ(text(slower.at(0, "verdict_b")), "slower");
   EXPECT_EQ(text(slower.at(0, "blocks_b")), "8");
@@ -186,20 +202,136 @@ TEST(Compare, AKnownFactorIsFoundAndSigned) {
   EXPECT_EQ(text(faster.at(0, "verdict_b")), "faster");
 }
 
-TEST(Compare, FewInferencesAreNoEvidence) {
+TEST(Compare, TheRatioIsThatOfTheLatenciesShownAndSaysWhatItAllowsFor) {
+  Database a = make({});
+  Made made;
+  made.factor = 1.07;
+  Database b = make(made);
+  const auto of_a = estimate_of(a, made.block_inferences);
+  const auto of_b = estimate_of(b, made.block_inferences);
+  const Compared model("model", {&a, &b});
+  EXPECT_NEAR(model.number(0, "latency_a_ns"), of_a.mean, 1e-6);
+  EXPECT_NEAR(model.number(0, "low_a_ns"), of_a.interval->low, 1e-3);
+  EXPECT_NEAR(model.number(0, "high_b_ns"), of_b.interval->high, 1e-3);
+  EXPECT_EQ(model.number(0, "ratio_b"),
+            model.number(0, "latency_b_ns") / model.number(0, "latency_a_ns"));
+  const auto ratio = statistics::unpaired_ratio(of_a, of_b, kQuietSpread);
+  EXPECT_NEAR(model.number(0, "ratio_low_b"), ratio->interval->low, 1e-9);
+  EXPECT_NEAR(model.number(0, "ratio_high_b"), ratio->interval->high, 1e-9);
+  ASSERT_EQ(model.all().warnings.size(), 1u);
+  EXPECT_NE(model.all().warnings[0].find("A and B were recorded separately, by one process each"),
+            std::string::npos);
+}
+
+TEST(Compare, TheAllowanceGrowsWithWhatOthersUsed) {
+  Database a = make({});
+  Database b = make({});
+  must(b, "INSERT INTO evaluation VALUES ('machine.other_load_pct', '50')");
+  const Compared model("model", {&a, &b});
+  const double spread = std::sqrt((0.02 * 0.02 + 0.1 * 0.1) / 2);
+  const auto ratio = statistics::unpaired_ratio(estimate_of(a, 3), estimate_of(b, 3), spread);
+  EXPECT_NEAR(model.number(0, "ratio_low_b"), ratio->interval->low, 1e-9);
+  EXPECT_NEAR(model.number(0, "ratio_high_b"), ratio->interval->high, 1e-9);
+  ASSERT_EQ(model.all().warnings.size(), 1u);
+  EXPECT_NE(model.all().warnings[0].find("a standard deviation of 2.0 % of A and 10.0 % of B"),
+            std::string::npos)
+      << model.all().warnings[0];
+}
+
+TEST(Compare, WhereEachBlockIsAProcessNothingIsAllowedFor) {
+  Database a = make({});
+  Database b = make({});
+  for (Database* one : {&a, &b}) must(*one, "UPDATE span SET process = 7 + iteration // 3");
+  const Compared model("model", {&a, &b});
+  const auto ratio = statistics::unpaired_ratio(estimate_of(a, 3), estimate_of(b, 3));
+  EXPECT_NEAR(model.number(0, "ratio_low_b"), ratio->interval->low, 1e-9);
+  EXPECT_TRUE(model.all().warnings.empty());
+  // As many processes as blocks, and yet a block has two of them.
+  for (Database* one : {&a, &b}) must(*one, "UPDATE span SET process = 7 + iteration % 8");
+  EXPECT_LT(Compared("model", {&a, &b}).number(0, "ratio_low_b"), ratio->interval->low);
+}
+
+TEST(Compare, FilesOfOneExperimentAreComparedRoundByRound) {
+  Database a = make({});
+  Made made;
+  made.factor = 1.1;
+  Database b = make(made);
+  for (Database* one : {&a, &b}) {
+    must(*one, "INSERT INTO evaluation VALUES ('experiment.id', 'abc')");
+    // The machine is slower and slower, for both alike.
+    must(*one, "UPDATE span SET duration_ns = duration_ns * (1 + 0.05 * (iteration // 3))");
+  }
+  const Compared paired("model", {&a, &b});
+  const auto ratio = statistics::paired_ratio(estimate_of(a, 3), estimate_of(b, 3));
+  EXPECT_NEAR(paired.number(0, "ratio_low_b"), ratio->interval->low, 1e-9);
+  EXPECT_GT(paired.number(0, "ratio_low_b"), 1.09);
+  EXPECT_TRUE(paired.all().warnings.empty());
+  for (Database* one : {&a, &b}) {
+    must(*one, "INSERT INTO evaluation VALUES ('experiment.width_pct', '0.00001')");
+    must(*one, "UPDATE run SET stopped_by = 'time'");
+  }
+  const Compared wide("model", {&a, &b});
+  ASSERT_EQ(wide.all().warnings.size(), 1u);
+  EXPECT_EQ(wide.all().warnings[0].substr(0, 58),
+            "B, batch 1: not settled: the ratio to A is known to within");
+  must(b, "UPDATE evaluation SET value = 'abd' WHERE key = 'experiment.id'");
+  EXPECT_LT(Compared("model", {&a, &b}).number(0, "ratio_low_b"), 1);
+}
+
+TEST(Compare, FewBlocksAreNoEvidence) {
   Database a = make({});
   Made made;
   made.factor = 2;
-  made.blocks = 1;
-  made.block_inferences = 19;
+  made.blocks = 5;
+  made.block_inferences = 20;
   Database b = make(made);
   const Compared few("model", {&a, &b});
+  EXPECT_EQ(few.number(0, "ratio_b"),
+            few.number(0, "latency_b_ns") / few.number(0, "latency_a_ns"));
+  EXPECT_EQ(text(few.at(0, "ratio_low_b")), "-");
   EXPECT_EQ(text(few.at(0, "significant_b")), "-");
   EXPECT_EQ(text(few.at(0, "verdict_b")),
-            "too few: B has 19 inferences in 1 block: it takes 4 blocks, or 20 inferences");
-  made.block_inferences = 20;  // cut into four parts
-  Database c = make(made);
-  EXPECT_EQ(text(Compared("model", {&a, &c}).at(0, "verdict_b")), "slower");
+            "too few blocks: B has 100 inferences in 5 blocks: an interval needs 6");
+  // Inferences that were not measured in blocks are cut into parts.
+  must(b, "DELETE FROM block");
+  EXPECT_EQ(text(Compared("model", {&a, &b}).at(0, "verdict_b")), "slower");
+}
+
+TEST(Compare, WhatFailedIsToldFromWhatWasNotTried) {
+  Database a = make({});
+  Made made;
+  made.batch = 2;
+  Database b = make(made);
+  const auto state = [&] {
+    return Compared("model", {&a, &b}).rows({"batch", "state_a", "state_b", "verdict_b"});
+  };
+  EXPECT_EQ(state(),
+            "1,measured,not tried,not measured: not tried at this batch size; "
+            "2,not tried,measured,no reference: A: not measured: not tried at this batch size");
+  // A run that failed has numbers of before, which do not count.
+  must(b,
+       "INSERT INTO run BY NAME SELECT 7 AS run_id, 'model' AS levels, 1 AS batch, "
+       "9 AS iterations, 'failed' AS status, 'out of memory' AS reason");
+  EXPECT_EQ(state().substr(0, 43), "1,measured,failed,failed: out of memory; 2,");
+  must(b, "UPDATE run SET status = 'interrupted', iterations = 0 WHERE run_id = 7");
+  EXPECT_EQ(state().substr(0, 58), "1,measured,interrupted,not measured: out of memory; 2,not ");
+  // One that failed before it was known which batch size the model has.
+  must(b, "UPDATE run SET status = 'failed', batch = NULL WHERE run_id = 7");
+  EXPECT_EQ(state().substr(0, 43), "1,measured,failed,failed: out of memory; 2,");
+  // Runs of other levels and of counters say nothing of the model's latency.
+  must(b, "UPDATE run SET batch = 1, counters = 'instructions' WHERE run_id = 7");
+  EXPECT_EQ(state().substr(0, 22), "1,measured,not tried,n");
+}
+
+TEST(Compare, ALatencyThatIsNotSettledIsCalledSo) {
+  Database a = make({});
+  must(a, "UPDATE run SET stopped_by = 'time' WHERE run_id = 1");
+  const Compared model("model", {&a, &a, &a});
+  ASSERT_EQ(model.all().warnings.size(), 4u);
+  EXPECT_EQ(model.all().warnings[0].substr(0, 46),
+            "A, batch 1: not settled: stopped by time at +-");
+  must(a, "UPDATE run SET stopped_by = 'interval' WHERE run_id = 1");
+  EXPECT_EQ(Compared("model", {&a, &a}).all().warnings.size(), 1u);
 }
 
 TEST(Compare, EveryBatchSizeHasARowAndSaysWhoLacksIt) {
@@ -209,8 +341,8 @@ TEST(Compare, EveryBatchSizeHasARowAndSaysWhoLacksIt) {
   Database b = make(made);
   const Compared model("model", {&a, &b});
   EXPECT_EQ(model.rows({"batch", "iterations_a", "iterations_b", "verdict_b"}),
-            "1,24,-,not measured: not at this batch size; "
-            "2,-,24,not measured: A: not at this batch size");
+            "1,24,-,not measured: not tried at this batch size; "
+            "2,-,24,no reference: A: not measured: not tried at this batch size");
   const Result<Comparison> layers = compare("layers", std::vector<Database*>{&a, &b});
   ASSERT_FALSE(layers.ok());
   EXPECT_EQ(layers.error().code, Code::kNotAvailable);
@@ -272,7 +404,7 @@ TEST(Compare, OtherModelsAreWarnedOf) {
   made.model = "other";
   Database b = make(made);
   const Compared model("model", {&a, &b});
-  ASSERT_EQ(model.all().warnings.size(), 1u);
+  ASSERT_EQ(model.all().warnings.size(), 2u);
   EXPECT_EQ(model.all().warnings[0],
             "the models differ: A has made, B other: their layers are matched as far as they go");
   const Compared facts("facts", {&a, &b});
@@ -289,7 +421,7 @@ TEST(Compare, WhatTheProfileWarnedOfIsPassedOn) {
   Database b = make({});
   must(b, "INSERT INTO evaluation VALUES ('warning.1', 'others were busy'), ('warning.2', 'hot')");
   const Compared model("model", {&a, &b});
-  ASSERT_EQ(model.all().warnings.size(), 1u);
+  ASSERT_EQ(model.all().warnings.size(), 2u);
   EXPECT_EQ(model.all().warnings[0],
             "B was measured with a warning: others were busy (and 1 more, in the facts)");
 }

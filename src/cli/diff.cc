@@ -1,4 +1,4 @@
-// xsp diff: two .xsp files beside each other, and a gate against regressions.
+// xsp diff: two evaluations beside each other, and a gate against regressions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,20 +9,61 @@
 #include <optional>
 
 #include "analyze/compare.h"
+#include "analyze/gate.h"
+#include "cli/diff_run.h"
 #include "cli/output.h"
 #include "cli/units.h"
 #include "cli/verbs.h"
+#include "evaluate/plan.h"
 
 namespace xsp::cli {
 namespace {
 
 using analyze::Comparison;
+using analyze::Gate;
 
 constexpr int kRegressed = 3;
 
+constexpr const char* kHelp =
+    "A ratio is the latency of B divided by that of A, as both are printed: each is the mean of "
+    "the\n"
+    "typical inferences. The 95 % interval of the ratio comes from blocks of inferences.\n"
+    "\n"
+    "Two files that were recorded separately hold one process each. One process cannot show how "
+    "much\n"
+    "the next one differs, so their interval is wider by an allowance, and the output says by how\n"
+    "much. With --run, xsp measures A and B itself: it opens pair after pair of fresh processes, "
+    "one\n"
+    "of each, which take turns, until the ratio is known to within --width or the time is over. "
+    "Each\n"
+    "process is one block. So the interval holds the spread between processes and needs no\n"
+    "allowance, and what disturbs the machine for longer than a turn meets A and B alike. On a\n"
+    "machine that is busy otherwise more time helps. --run records the level model alone.\n"
+    "\n"
+    "The gate, --fail-on-regression PCT, ends with one of these exit statuses:\n"
+    "  0  no regression by more than PCT is certain at any batch size of A\n"
+    "  1  something could not be measured, or the user interrupted\n"
+    "  3  the near edge of the interval is beyond PCT, or B failed at a batch size that A "
+    "measured\n"
+    "  4  it cannot be judged: B was not tried at a batch size of A, or there are fewer than 6 "
+    "blocks\n"
+    "\n"
+    "Layers belong together by name, by what they stand for, else by order and type. Layers that "
+    "one\n"
+    "runtime fused are a group.\n"
+    "\n"
+    "Examples:\n"
+    "  xsp diff before.xsp after.xsp\n"
+    "  xsp diff --run before.onnx after.onnx --fail-on-regression 5    # for CI\n"
+    "  xsp diff --run net.onnx net.onnx --option-b graph_optimization=basic -o both/\n"
+    "  xsp diff ort.xsp torch.xsp --table layers --all --batch 4\n"
+    "  xsp diff a.xsp b.xsp --format json | jq .layers";
+
 struct Options {
-  std::vector<std::string> files;
-  std::optional<int64_t> batch;
+  std::vector<std::string> given;  // files, or models with --run
+  bool is_run = false;
+  PairOptions pairs;
+  std::string batch;
   std::string table;
   std::string time = "work";
   std::optional<double> fail_on_regression_pct;
@@ -80,62 +121,14 @@ Sheet sheet_of(const Named& one) {
   return sheet;
 }
 
-// A table's column by name, of one row.
-const store::Value& cell(const Comparison& comparison, size_t row, std::string_view column) {
-  const auto found = std::find_if(comparison.columns.begin(), comparison.columns.end(),
-                                  [&](const analyze::Column& one) { return one.name == column; });
-  return comparison.table.rows[row][static_cast<size_t>(found - comparison.columns.begin())];
-}
-
-struct Gate {
-  bool has_tripped = false;
-  std::string text;  // one line for a person
-};
-
-// The gate trips where B's latency is certainly worse by more than the limit: the near edge of the
-// ratio's interval is beyond it, at any batch size that both have. What cannot be judged is an
-// error: a gate must not pass for want of evidence.
-Result<Gate> judge(const Comparison& model, double limit_pct) {
-  Gate gate;
-  size_t judged = 0;
-  for (size_t row = 0; row < model.table.rows.size(); ++row) {
-    double low = 0;
-    double batch = 0;
-    as_number(cell(model, row, "batch"), &batch);
-    const auto* verdict = std::get_if<std::string>(&cell(model, row, "verdict_b"));
-    if (!as_number(cell(model, row, "ratio_low_b"), &low)) {
-      if (verdict != nullptr && verdict->rfind("not measured", 0) == 0) continue;
-      return not_available(fmt::format(
-          "--fail-on-regression: batch {}: {}: profile for longer, or other batch sizes", batch,
-          verdict == nullptr ? "" : *verdict));
-    }
-    ++judged;
-    const double near_pct = 100 * (low - 1);
-    if (near_pct <= limit_pct) continue;
-    gate.text += fmt::format("{}batch {}: B takes at least {:.2f} % longer than A",
-                             gate.has_tripped ? "; " : "", batch, near_pct);
-    gate.has_tripped = true;
-  }
-  if (judged == 0) {
-    return not_available(
-        "--fail-on-regression: no batch size was measured in both: nothing to judge");
-  }
-  if (!gate.has_tripped) {
-    gate.text = fmt::format("no regression by more than {} % is certain", limit_pct);
-  } else {
-    gate.text = fmt::format("regression by more than {} %: {}", limit_pct, gate.text);
-  }
-  return gate;
-}
-
 // {"evaluations": [...], "warnings": [...], "model": [...], ..., "not_measured": {...}}
-std::string json_of(const Options& options, const std::vector<Named>& tables,
-                    const std::optional<Gate>& gate) {
+std::string json_of(const Options& options, const std::vector<std::string>& names,
+                    const std::vector<Named>& tables, const std::optional<Gate>& gate) {
   const auto quoted = [](const auto& value) {
     return nlohmann::ordered_json(value).dump(-1, ' ', false,
                                               nlohmann::ordered_json::error_handler_t::replace);
   };
-  std::string text = "{\"evaluations\": " + quoted(options.files);
+  std::string text = "{\"evaluations\": " + quoted(names);
   nlohmann::ordered_json not_measured = nlohmann::ordered_json::object();
   std::vector<std::string> warnings;
   for (const Named& one : tables) {
@@ -155,22 +148,25 @@ std::string json_of(const Options& options, const std::vector<Named>& tables,
   text += ",\n\"warnings\": " + quoted(warnings) + ",\n\"not_measured\": " + quoted(not_measured);
   if (gate) {
     text += ",\n\"regression\": {\"limit_pct\": " + quoted(*options.fail_on_regression_pct) +
-            ", \"tripped\": " + quoted(gate->has_tripped) + ", \"why\": " + quoted(gate->text) +
-            "}";
+            ", \"tripped\": " + quoted(gate->state == Gate::State::kTripped) +
+            ", \"judged\": " + quoted(gate->state != Gate::State::kUnjudged) +
+            ", \"why\": " + quoted(gate->text) + "}";
   }
   return text + "}\n";
 }
 
-Status print(const Options& options, const std::vector<Named>& tables,
-             const std::optional<Gate>& gate) {
-  if (options.output.format == Format::kJson) return write_stdout(json_of(options, tables, gate));
+Status print(const Options& options, const std::vector<std::string>& names,
+             const std::vector<Named>& tables, const std::optional<Gate>& gate) {
+  if (options.output.format == Format::kJson) {
+    return write_stdout(json_of(options, names, tables, gate));
+  }
   const Terminal terminal = terminal_of(1);
   if (options.output.format == Format::kCsv) {
     return write_stdout(render_csv(tables[0].comparison->table));
   }
   std::string text;
-  for (size_t e = 0; e < options.files.size(); ++e) {
-    text += analyze::letter_of(e) + "  " + options.files[e] + "\n";
+  for (size_t e = 0; e < names.size(); ++e) {
+    text += analyze::letter_of(e) + "  " + names[e] + "\n";
   }
   std::vector<std::string> warned;
   for (const Named& one : tables) {
@@ -189,29 +185,18 @@ Status print(const Options& options, const std::vector<Named>& tables,
                 ? "Nothing differs in what was measured with.\n"
                 : render(sheet, options.output, terminal);
   }
-  if (gate) text += "\n" + gate->text + "\n";
+  // Why there is no judgement is the error.
+  if (gate && gate->state != Gate::State::kUnjudged) text += "\n" + gate->text + "\n";
   return write_stdout(text);
 }
 
-Result<int> diff(const Options& options) {
-  if (options.fail_on_regression_pct &&
-      (!std::isfinite(*options.fail_on_regression_pct) || *options.fail_on_regression_pct < 0)) {
-    return usage("--fail-on-regression: not a share of 0 % or more: give one, such as 5");
-  }
-  analyze::CompareOptions how;
-  how.batch = options.batch;
-  how.time = options.time == "host" ? analyze::LayerTime::kHost : analyze::LayerTime::kWork;
-  std::vector<store::Database> databases;
-  std::vector<store::Database*> compared;
-  for (const std::string& file : options.files) {
-    XSP_TRY(store::Database database, store::Database::open(file));
-    databases.push_back(std::move(database));
-  }
-  for (store::Database& one : databases) compared.push_back(&one);
-
+Result<std::vector<Named>> compare_all(const Options& options,
+                                       const std::vector<store::Database*>& compared,
+                                       const analyze::CompareOptions& how) {
   std::vector<std::string> names = {options.table};
   const bool is_one = !options.table.empty() || options.output.format == Format::kCsv;
   if (options.table.empty()) names = {"model", "layers", "kernels", "facts"};
+  if (options.table.empty() && options.is_run) names = {"model", "facts"};
   if (options.table.empty() && options.output.format == Format::kCsv) names = {"model"};
   std::vector<Named> tables;
   for (const std::string& name : names) {
@@ -224,26 +209,89 @@ Result<int> diff(const Options& options) {
       tables.push_back({name, std::nullopt, comparison.error().text});
     }
   }
+  return tables;
+}
+
+// Compares and prints the files, which are called so; tells what the gate says.
+Result<std::optional<Gate>> compare_files(const Options& options,
+                                          const std::vector<std::string>& files,
+                                          const std::vector<std::string>& names,
+                                          const analyze::CompareOptions& how) {
+  std::vector<store::Database> databases;
+  std::vector<store::Database*> compared;
+  for (const std::string& file : files) {
+    XSP_TRY(store::Database database, store::Database::open(file));
+    databases.push_back(std::move(database));
+  }
+  for (store::Database& one : databases) compared.push_back(&one);
+  XSP_TRY(const std::vector<Named> tables, compare_all(options, compared, how));
   std::optional<Gate> gate;
   if (options.fail_on_regression_pct) {
     XSP_TRY(const Comparison model, analyze::compare("model", compared, how));
-    XSP_TRY(gate, judge(model, *options.fail_on_regression_pct));
+    gate = analyze::judge(model, *options.fail_on_regression_pct);
   }
-  XSP_CHECK_OK(print(options, tables, gate));
-  return gate && gate->has_tripped ? kRegressed : 0;
+  XSP_CHECK_OK(print(options, names, tables, gate));
+  return gate;
+}
+
+// The exit status that the gate asks for.
+Result<int> status_of(const std::optional<Gate>& gate) {
+  if (!gate || gate->state == Gate::State::kPassed) return 0;
+  if (gate->state == Gate::State::kTripped) return kRegressed;
+  return not_available("--fail-on-regression: " + gate->text +
+                       ": profile for longer, or the batch sizes that both have");
+}
+
+Result<int> diff_files(const Options& options, const analyze::CompareOptions& how) {
+  XSP_TRY(const std::optional<Gate> gate,
+          compare_files(options, options.given, options.given, how));
+  return status_of(gate);
+}
+
+Result<int> diff_run(const Options& options, const analyze::CompareOptions& how) {
+  PairOptions pairs = options.pairs;
+  pairs.both.batch = options.batch;
+  XSP_TRY(const PairFiles files, run_pairs(pairs, options.given, command_line()));
+  XSP_TRY(const std::optional<Gate> gate, compare_files(options, files.files, files.names, how));
+  if (files.problem && (files.is_interrupted || !gate)) return *files.problem;
+  XSP_TRY(const int status, status_of(gate));
+  if (files.problem && status == 0) return *files.problem;
+  return status;
+}
+
+Result<int> diff(const Options& options) {
+  if (options.fail_on_regression_pct &&
+      (!std::isfinite(*options.fail_on_regression_pct) || *options.fail_on_regression_pct < 0)) {
+    return usage("--fail-on-regression: not a share of 0 % or more: give one, such as 5");
+  }
+  analyze::CompareOptions how;
+  how.time = options.time == "host" ? analyze::LayerTime::kHost : analyze::LayerTime::kWork;
+  if (options.is_run) return diff_run(options, how);
+  if (!options.batch.empty()) {
+    XSP_TRY(const std::vector<int> batches, evaluate::parse_batches(options.batch));
+    if (batches.size() > 1) {
+      return usage("--batch: '" + options.batch +
+                   "': files are compared at one batch size, or at "
+                   "all: give one, or leave it out");
+    }
+    how.batch = batches[0];
+  }
+  return diff_files(options, how);
 }
 
 }  // namespace
 
 void add_diff(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("diff", "Compare two .xsp files: model, layers, kernels");
-  verb->add_option("FILES", options->files, "The reference, and what is compared with it")
+  CLI::App* verb = app.add_subcommand("diff", "Compare two evaluations: model, layers, kernels");
+  verb->add_option("A_AND_B", options->given, "The reference, and what is compared with it")
       ->required()
       ->expected(2)
-      ->type_name("A.xsp B.xsp");
+      ->type_name("A B");
+  CLI::Option* run = verb->add_flag("--run", options->is_run,
+                                    "A and B are models, which are measured now, in turns");
   verb->add_option("--batch", options->batch,
-                   "Only this batch size; of layers and kernels, by default the smallest of both")
+                   "Only this batch size; with --run, the batch sizes that are measured: 1,2,4")
       ->type_name("N");
   verb->add_option("--table", options->table, "One table alone: model, layers, kernels, facts")
       ->check(CLI::IsMember(analyze::comparison_tables()))
@@ -256,21 +304,9 @@ void add_diff(CLI::App& app, int& exit_status) {
   verb->add_option("--fail-on-regression", options->fail_on_regression_pct,
                    "Exit with 3 if B's latency is certainly more than this much longer")
       ->type_name("PCT");
+  add_pair_options(*verb, *run, options->pairs);
   add_output_options(*verb, options->output);
-  verb->footer(
-      "The ratio of two latencies is the median over all pairs of their blocks of inferences; its\n"
-      "95 % interval is that of the rank-sum test. The gate looks at the interval's near edge: it\n"
-      "trips where even that is beyond PCT, at any batch size that both have. What has too few\n"
-      "blocks to tell ends with exit status 4, not with 0.\n"
-      "\n"
-      "Layers belong together by name, by what they stand for, else by order and type; what one\n"
-      "runtime fused is a group.\n"
-      "\n"
-      "Examples:\n"
-      "  xsp diff before.xsp after.xsp\n"
-      "  xsp diff before.xsp after.xsp --fail-on-regression 5   # for CI: 0 ok, 3 regressed\n"
-      "  xsp diff ort.xsp torch.xsp --table layers --all --batch 4\n"
-      "  xsp diff a.xsp b.xsp --format json | jq .layers");
+  verb->footer(kHelp);
   verb->callback([options, &exit_status] {
     const Result<int> status = diff(*options);
     exit_status = status.ok() ? *status : report(status.error());

@@ -7,138 +7,21 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "cli/profile_model.h"
 #include "cli/progress.h"
+#include "cli/request.h"
 #include "cli/verbs.h"
-#include "evaluate/capabilities.h"
 #include "evaluate/experiment.h"
 #include "evaluate/frameworks.h"
-#include "evaluate/gpu.h"
 #include "evaluate/interrupt.h"
 #include "evaluate/plan.h"
 
 namespace xsp::cli {
 namespace {
 
-constexpr double kSecondsPerBatch = 30;
-
-struct Options {
-  std::string model;
-  std::string framework;
-  std::string device;  // empty: the best that there is
-  std::string batch;
-  std::string levels;    // empty: all that the device has
-  std::string counters;  // empty: those that cost little
-  std::string output;
-  double max_time_s = 0;  // 0: kSecondsPerBatch for each batch size
-  double width_percent = 1;
-  double block_time_s = evaluate::Limits{}.block_s;
-  double timeout_s = 300;
-  uint32_t threads = 0;
-  uint64_t seed = 1;
-  std::vector<std::string> inputs;
-  std::vector<std::string> framework_options;
-  bool cuda_graph = false;
-  std::string replay = "auto";
-  bool reuse = false;
-  double price = 0;  // of an hour of the GPU, in whatever currency; 0: not said
-  bool no_peaks = false;
+struct Options : RequestOptions {
   bool quiet = false;
   OutputOptions format;
 };
-
-std::string number_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.10g", value);
-  return text;
-}
-
-Result<std::vector<std::pair<std::string, std::string>>> parse_framework_options(
-    const std::vector<std::string>& texts) {
-  std::vector<std::pair<std::string, std::string>> options;
-  for (const std::string& text : texts) {
-    const size_t equal = text.find('=');
-    if (equal == std::string::npos || equal == 0) {
-      return usage("--option '" + text + "': not key=value: give one, e.g. " +
-                   "graph_optimization=basic");
-    }
-    options.emplace_back(text.substr(0, equal), text.substr(equal + 1));
-  }
-  return options;
-}
-
-Result<evaluate::Wanted> parse_wanted(const Options& options) {
-  evaluate::Wanted wanted;
-  if (!options.levels.empty()) {
-    XSP_TRY(wanted.levels, evaluate::parse_levels(options.levels));
-  }
-  if (!options.batch.empty()) {
-    XSP_TRY(wanted.batches, evaluate::parse_batches(options.batch));
-  }
-  if (!options.counters.empty()) {
-    XSP_TRY(wanted.counters, evaluate::parse_counters(options.counters));
-  }
-  return wanted;
-}
-
-// Chooses the device, and plans what to measure on it.
-Status plan_request(const Options& options, const evaluate::Probe& framework,
-                    const evaluate::Wanted& wanted, const evaluate::Installation& installation,
-                    const std::atomic<int>& stop, evaluate::Request* request) {
-  const evaluate::Gpu gpu = evaluate::find_gpu();
-  std::string& device = request->worker.device;
-  if (options.device.empty())
-    device = evaluate::default_device(framework, gpu, request->worker.options);
-  XSP_CHECK_OK(evaluate::check_device(device, gpu));
-  const auto collectors = evaluate::probe_collectors(installation, device, stop);
-  evaluate::Capabilities capabilities = evaluate::capabilities_of(collectors, device, gpu);
-  if (wanted.counters) {
-    XSP_CHECK_OK(evaluate::add_counter_names(installation, *wanted.counters, &capabilities, stop));
-  }
-  XSP_TRY(request->plan, evaluate::make_plan(wanted, capabilities));
-  request->monitors = evaluate::monitors_of(collectors);
-  return Ok{};
-}
-
-Result<evaluate::Request> make_request(const Options& options,
-                                       const evaluate::Installation& installation,
-                                       const std::atomic<int>& stop) {
-  evaluate::Request request;
-  // What can be refused without any work is refused first.
-  XSP_TRY(const evaluate::Wanted wanted, parse_wanted(options));
-  XSP_TRY(request.worker.options, parse_framework_options(options.framework_options));
-  if (options.cuda_graph) request.worker.options.emplace_back("cuda_graph", "1");
-  if (!options.device.empty()) {
-    XSP_TRY(request.worker.device, evaluate::parse_device(options.device));
-  }
-  XSP_TRY(const Model model, resolve_model(options.model, installation));
-  XSP_TRY(const evaluate::Framework framework,
-          evaluate::choose_framework(installation, options.framework, model.path, stop));
-  XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
-  request.worker.program = installation.worker;
-  request.worker.adapter = framework.adapter;
-  request.worker.model = model.path;
-  request.worker.threads = options.threads;
-  request.worker.seed = options.seed;
-  request.worker.inputs = options.inputs;
-  request.worker.replay = options.replay;
-  request.worker.reuse = options.reuse;
-  request.worker_limits.answer_s = options.timeout_s;
-  request.limits.width = options.width_percent / 100;
-  request.limits.block_s = options.block_time_s;
-  const double batch_count = static_cast<double>(std::max<size_t>(1, wanted.batches.size()));
-  request.limits.time_s =
-      options.max_time_s > 0 ? options.max_time_s : kSecondsPerBatch * batch_count;
-  request.measure_peaks = !options.no_peaks;
-  request.output = options.output.empty() ? model.name + ".xsp" : options.output;
-  request.model_layers = layers_of(model);
-  request.facts["model"] = model.name;
-  request.facts["model_path"] = model.path;
-  if (model.bytes > 0) request.facts["model_bytes"] = std::to_string(model.bytes);
-  request.facts["xsp_version"] = XSP_VERSION;
-  if (options.price > 0) request.facts["gpu.price_per_hour"] = number_text(options.price);
-  return request;
-}
 
 std::string counters_text(const std::vector<std::string>& names) {
   std::string text;
@@ -310,18 +193,6 @@ Status profile(const Options& options, const std::string& command) {
   // That a run failed matters more than that its summary cannot be shown.
   XSP_CHECK_OK(verdict(*outcome));
   return shown;
-}
-
-std::string command_line() {
-  std::string text;
-  if (std::FILE* file = std::fopen("/proc/self/cmdline", "rb"); file != nullptr) {
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
-      text += c == '\0' ? ' ' : static_cast<char>(c);
-    }
-    std::fclose(file);
-  }
-  if (!text.empty()) text.pop_back();
-  return text;
 }
 
 // What is measured: the model, on what, how deep.

@@ -339,16 +339,7 @@ class Experiment {
   }
 
   void keep_state(const std::string& when) {
-    const MachineState state = environment_.machine_state();
-    const auto put = [&](const char* name, const std::optional<double>& value) {
-      if (value) facts_["machine." + (name + ("_" + when))] = std::to_string(*value);
-    };
-    put("cpu_mhz", state.cpu_mhz);
-    put("temperature_c", state.temperature_c);
-    put("load_1min", state.load_1min);
-    put("gpu_sm_clock_mhz", state.device.sm_clock_mhz);
-    put("gpu_temperature_c", state.device.temperature_c);
-    put("gpu_power_w", state.device.power_w);
+    facts_.merge(facts_of_state(environment_.machine_state(), when));
   }
 
   void gather_facts() {
@@ -396,16 +387,7 @@ class Experiment {
     gather_facts();
     record.facts = facts_;
     listener_.step("writing " + request_.output.string());
-    outcome.file = request_.output;
-    Status status = write_record(record, database);
-    if (!status.ok()) {
-      // What was measured is worth more than where it was wanted.
-      outcome.misplaced =
-          failed(request_.output.string() + ": cannot be written: " + status.error().text);
-      auto elsewhere = write_elsewhere(record, request_.output.filename());
-      if (!elsewhere.ok()) return *outcome.misplaced;
-      outcome.file = std::move(elsewhere).value();
-    }
+    XSP_CHECK_OK(write_outcome(record, std::move(database), &outcome));
     outcome.overheads = overheads_of(runs_);
     outcome.runs = std::move(runs_);
     return outcome;

@@ -41,13 +41,21 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> model_layers;
 };
 
+// A process of a run that has several, one after another.
+struct ProcessPart {
+  std::filesystem::path trace;
+  int warmup_iterations = 0;
+  int iterations = 0;  // measured
+};
+
 struct Run {
   PlannedRun planned;
   bool started = false;  // its worker was asked to open the model
   std::optional<Ready> ready;
   Series series;
   std::filesystem::path trace;
-  std::vector<std::string> notes;  // of its worker
+  std::vector<ProcessPart> processes;  // instead of `trace`, in order; each is a block
+  std::vector<std::string> notes;      // of its worker
 
   std::string status() const;  // as in the table `run`
   std::string reason() const;  // one line, unless the status is 'ok'

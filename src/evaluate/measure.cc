@@ -151,9 +151,20 @@ class Loop {
     if (subjects_.size() > 1) subjects_[i]->settle();
   }
 
+  // Where there is little time, blocks are shorter, so that there are enough for an interval: they
+  // fill half of the time, as what lies between them takes some, too.
+  double block_s() const {
+    const double blocks = limits_.rounds_min * static_cast<double>(subjects_.size());
+    return std::min(limits_.block_s, limits_.time_s * (1 - limits_.warmup_share) / 2 / blocks);
+  }
+
   void choose_block(size_t i) {
-    block_iterations_[i] = std::clamp(room(i) / limits_.rounds_min, 1,
-                                      iterations_for(limits_.block_s, expected_ns_[i]));
+    if (infos_[i].block_iterations > 0) {
+      block_iterations_[i] = infos_[i].block_iterations;
+      return;
+    }
+    block_iterations_[i] =
+        std::clamp(room(i) / limits_.rounds_min, 1, iterations_for(block_s(), expected_ns_[i]));
   }
 
   void round() {
@@ -272,7 +283,7 @@ statistics::Estimate latency_of(const Series& series) {
 bool is_settled(const Series& series, const Limits& limits) {
   if (static_cast<int>(series.blocks.size()) < limits.rounds_min) return false;
   const auto width = series.latency_ns.relative_half_width();
-  return width && *width <= limits.width;
+  return width && limits.width > 0 && *width <= limits.width;
 }
 
 statistics::Difference difference(const Series& a, const Series& b) {

@@ -70,6 +70,7 @@ struct SubjectInfo {
   std::optional<int> batch;
   int iterations_before = 0;  // that it has run already; they count as warm-up
   int iterations_max = 0;     // that it can run in all; 0: any number
+  int block_iterations = 0;   // of each block; 0: as many as fill the limits' time
 };
 
 // One series for each subject, in their order.

@@ -123,6 +123,36 @@ TEST_F(Measure, TheTimeBoundHoldsAndAtLeastOneRoundIsMeasured) {
   EXPECT_GE(one.warmup_iterations, 1);
 }
 
+TEST_F(Measure, InLittleTimeBlocksAreShorterSoThatThereAreEnough) {
+  Limits limits;
+  limits.time_s = 1.5;
+  limits.width = 0;
+  Simulated a(world, 'a', noisy(1e6, 0.05)), b(world, 'b', noisy(2e6, 0.05));
+  for (Simulated* one : {&a, &b}) {
+    one->after_block = [this] { world.now_ns += 40'000'000; };  // what lies between blocks
+  }
+  const auto series = run({&a, &b}, limits);
+  for (const Series& one : series) {
+    EXPECT_GE(one.blocks.size(), static_cast<size_t>(limits.rounds_min));
+    EXPECT_TRUE(one.latency_ns.interval);
+  }
+}
+
+TEST_F(Measure, BlocksOfAGivenLengthKeepIt) {
+  Limits limits;
+  limits.time_s = 2;
+  limits.width = 0;
+  Simulated a(world, 'a', noisy(1e6, 0.3));
+  SubjectInfo info;
+  info.levels = "model";
+  info.block_iterations = 7;
+  Subject* subject = &a;
+  const auto series =
+      measure({&subject, 1}, {&info, 1}, limits, 1, world.environment(), listener, stop);
+  ASSERT_GT(series[0].blocks.size(), 10u);
+  for (const MeasuredBlock& block : series[0].blocks) EXPECT_EQ(block.iterations, 7);
+}
+
 TEST_F(Measure, TheIterationBoundHolds) {
   Simulated a(world, 'a', noisy(1e5, 0.5));
   Limits limits;

@@ -10,13 +10,6 @@
 namespace xsp::evaluate {
 namespace {
 
-// As few digits as tell it: "1", "0.5".
-std::string short_number(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", number);
-  return text;
-}
-
 store::RunInfo info_of(const Run& run, const Request& request) {
   store::RunInfo info;
   info.run_id = run.planned.run_id;
@@ -49,11 +42,30 @@ store::RunInfo info_of(const Run& run, const Request& request) {
   return info;
 }
 
+// The traces of a run of several processes.
+std::vector<store::RunTrace> traces_of(const Run& run) {
+  std::vector<store::RunTrace> traces;
+  int iterations = 0, warmup = 0;
+  for (const ProcessPart& process : run.processes) {
+    store::RunTrace trace;
+    trace.path = process.trace;
+    trace.warmup_iterations = process.warmup_iterations;
+    trace.iterations_before = iterations;
+    trace.warmup_before = warmup;
+    iterations += process.iterations;
+    warmup += process.warmup_iterations;
+    traces.push_back(std::move(trace));
+  }
+  return traces;
+}
+
 Status write_runs(const Record& record, store::Database& database) {
   for (const Run& run : *record.runs) {
     const store::RunInfo info = info_of(run, *record.request);
     std::error_code error;
-    if (std::filesystem::exists(run.trace, error)) {
+    if (!run.processes.empty()) {
+      XSP_CHECK_OK(store::ingest(database, info, traces_of(run)));
+    } else if (std::filesystem::exists(run.trace, error)) {
       XSP_CHECK_OK(store::ingest(database, info, run.trace));
     } else {
       XSP_CHECK_OK(store::record_run(database, info));
@@ -63,6 +75,12 @@ Status write_runs(const Record& record, store::Database& database) {
 }
 
 }  // namespace
+
+std::string short_number(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
 
 std::map<std::string, std::string> facts_of(const Request& request, const std::vector<Run>& runs) {
   std::map<std::string, std::string> facts;
@@ -90,6 +108,21 @@ std::map<std::string, std::string> facts_of(const Request& request, const std::v
     }
     break;
   }
+  return facts;
+}
+
+std::map<std::string, std::string> facts_of_state(const MachineState& state,
+                                                  const std::string& when) {
+  std::map<std::string, std::string> facts;
+  const auto put = [&](const char* name, const std::optional<double>& value) {
+    if (value) facts["machine." + (name + ("_" + when))] = std::to_string(*value);
+  };
+  put("cpu_mhz", state.cpu_mhz);
+  put("temperature_c", state.temperature_c);
+  put("load_1min", state.load_1min);
+  put("gpu_sm_clock_mhz", state.device.sm_clock_mhz);
+  put("gpu_temperature_c", state.device.temperature_c);
+  put("gpu_power_w", state.device.power_w);
   return facts;
 }
 
@@ -139,6 +172,19 @@ Result<std::filesystem::path> write_elsewhere(const Record& record,
   if (status.ok()) return path;
   fs::remove_all(folder, error);
   return status.error();
+}
+
+Status write_outcome(const Record& record, store::Database database, Outcome* outcome) {
+  const std::filesystem::path& output = record.request->output;
+  outcome->file = output;
+  const Status status = write_record(record, database);
+  if (status.ok()) return Ok{};
+  // What was measured is worth more than where it was wanted.
+  outcome->misplaced = failed(output.string() + ": cannot be written: " + status.error().text);
+  auto elsewhere = write_elsewhere(record, output.filename());
+  if (!elsewhere.ok()) return *outcome->misplaced;
+  outcome->file = std::move(elsewhere).value();
+  return Ok{};
 }
 
 }  // namespace xsp::evaluate

@@ -21,8 +21,13 @@ struct Record {
   std::vector<Peak> peaks;
 };
 
+// As few digits as tell it: "1", "0.5".
+std::string short_number(double number);
 // What the runs and what was asked for add to the facts: device, framework, inputs, outputs, ...
 std::map<std::string, std::string> facts_of(const Request& request, const std::vector<Run>& runs);
+// The machine's clocks, temperatures and load, of the moment `when`: "before", "after".
+std::map<std::string, std::string> facts_of_state(const MachineState& state,
+                                                  const std::string& when);
 // Notes about the device, then those of each run under its name.
 std::vector<std::string> notes_of(const std::vector<std::string>& of_device,
                                   const std::vector<Run>& runs);
@@ -34,6 +39,10 @@ Status write_record(const Record& record, store::Database& database);
 // temporary files, which stays if there is something in it. The file's path.
 Result<std::filesystem::path> write_elsewhere(const Record& record,
                                               const std::filesystem::path& name);
+
+// Writes to the request's output, or else elsewhere; sets the outcome's file, and why it is
+// another.
+Status write_outcome(const Record& record, store::Database database, Outcome* outcome);
 
 }  // namespace xsp::evaluate
 

@@ -142,10 +142,11 @@ std::optional<Ratio> unpaired_ratio(const Estimate& a, const Estimate& b, double
   const double below_a = static_cast<double>(a.residuals.size() - 1);
   const double below_b = static_cast<double>(b.residuals.size() - 1);
   const double bottom = of_a * of_a / below_a + of_b * of_b / below_b;
+  // The spread is known, and has no degrees of freedom of its own to be short of.
+  const double variance = of_a + of_b + 2 * spread * spread;
   const double degrees =
-      bottom > 0 ? (of_a + of_b) * (of_a + of_b) / bottom : std::min(below_a, below_b);
-  const double half =
-      student_t(static_cast<size_t>(degrees)) * std::sqrt(of_a + of_b + 2 * spread * spread);
+      bottom > 0 ? std::min(variance * variance / bottom, 1e6) : std::min(below_a, below_b);
+  const double half = student_t(static_cast<size_t>(degrees)) * std::sqrt(variance);
   ratio.interval = exponential(ratio.value, half);
   return ratio;
 }

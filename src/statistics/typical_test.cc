@@ -198,6 +198,12 @@ TEST(Typical, ProcessesThatDifferWidenTheRatio) {
   const auto ratio = unpaired_ratio(one, one, 0.02);
   EXPECT_NEAR(std::log(ratio->interval->high), student_t(5) * std::sqrt(2.0) * 0.02, 1e-12);
   EXPECT_FALSE(unpaired_ratio(estimate(std::vector<double>(6, 0.0), {}), one));
+  // A spread that outweighs what few blocks tell is not multiplied by their factor of Student's t.
+  std::vector<double> uneven = values;
+  for (size_t i = 0; i < 60; ++i) uneven[i] = 2.002;
+  const Estimate other = estimate(uneven, equal_blocks(6, 20));
+  EXPECT_NEAR(std::log(unpaired_ratio(other, other, 0.1)->interval->high), 1.96 * std::sqrt(0.02),
+              1e-3);
 }
 
 // The estimate is in its interval, and parts add up, whatever the values are.

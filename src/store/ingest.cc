@@ -221,6 +221,8 @@ Status insert_in_parallel(Database& database) {
 Status insert_spans(Database& database, const RunInfo& run, const trace::Reader& reader,
                     const RunTrace& trace, correlate::Correlation* correlation, Part* next) {
   next->warmup_iterations = trace.warmup_iterations;
+  next->iterations_before = trace.iterations_before;
+  next->warmup_before = trace.warmup_before;
   SpanSource source(run, reader, *next, correlation);
   XSP_CHECK_OK(SpanSource::attach(&database.state(), &source));
   const Status status = insert_in_parallel(database);
@@ -320,7 +322,10 @@ Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::vector<std::filesystem::path>& traces) {
   std::vector<RunTrace> whole;
   for (const std::filesystem::path& path : traces) {
-    whole.push_back({path, {}, ~0u, run.warmup_iterations, true, nullptr});
+    RunTrace trace;
+    trace.path = path;
+    trace.warmup_iterations = run.warmup_iterations;
+    whole.push_back(std::move(trace));
   }
   return ingest(database, run, whole);
 }

@@ -57,7 +57,11 @@ struct RunTrace {
   std::vector<correlate::TimeWindow> windows;
   uint32_t levels = ~0u;      // bits: spans of others are left out
   int warmup_iterations = 0;  // of this process: iterations are counted from there
-  bool has_losses = true;     // false: they are counted with another run
+  // Of the processes before it, which ran the same one after another: its iterations follow theirs,
+  // and its warm-up goes before theirs.
+  int iterations_before = 0;
+  int warmup_before = 0;
+  bool has_losses = true;  // false: they are counted with another run
   // The iterations of the calls of models; null: the spans say them.
   std::shared_ptr<const correlate::CallNumbers> calls;
 };

@@ -378,5 +378,26 @@ TEST_F(IngestTest, TheTracesOfARunsProcessesShareItsNumbersAndFindTheirParents) 
             Value(int64_t{12}));
 }
 
+TEST_F(IngestTest, ProcessesThatRanOneAfterAnotherCountOnWhereTheLastEnded) {
+  record([] { infer(); }, "a.xtrace");
+  record([] { infer(); }, "b.xtrace");
+  RunInfo run = sample_run();
+  run.warmup_iterations = 3;
+  RunTrace first, second;
+  first.path = path("a.xtrace");
+  first.warmup_iterations = 1;
+  second.path = path("b.xtrace");
+  second.warmup_iterations = 2;
+  second.iterations_before = 5;
+  second.warmup_before = 1;
+  ASSERT_TRUE(ingest(*database_, run, std::vector<RunTrace>{first, second}).ok());
+  // Of six each: one and five, two and four; warm-up is negative, and none is there twice.
+  EXPECT_EQ(one("SELECT string_agg(iteration, ' ' ORDER BY start_ns) FROM span WHERE level = 2"),
+            Value(std::string("-1 0 1 2 3 4 -3 -2 5 6 7 8")));
+  EXPECT_EQ(one("SELECT count(*) FROM span s JOIN span p ON p.span_id = s.model_id "
+                "WHERE s.level = 3 AND s.iteration = p.iteration"),
+            one("SELECT count(*) FROM span WHERE level = 3"));
+}
+
 }  // namespace
 }  // namespace xsp::store

@@ -275,7 +275,7 @@ void SpanSource::write_order(Spans spans, duckdb_data_chunk chunk) const {
     level.set(i, static_cast<int8_t>(span.level));
     depth.set(i, static_cast<int16_t>(std::min<uint32_t>(span.depth, 32767)));
     const bool outside = span.iteration == correlate::kNoIteration;
-    iteration.set(i, outside ? 0 : to_int32(span.iteration - part_.warmup_iterations), outside);
+    iteration.set(i, outside ? 0 : to_int32(part_.iteration_of(span.iteration)), outside);
     ordinal.set(i, span.ordinal, span.ordinal < 0);
     is_open.set(i, span.is_open);
   }

@@ -29,6 +29,14 @@ struct Part {
   int32_t first_site = 0;
   int64_t first_correlation = 0;
   int warmup_iterations = 0;  // of this trace
+  int iterations_before = 0;  // of the traces before, measured and of their warm-up
+  int warmup_before = 0;
+
+  // As span.iteration counts them, of one that the trace counts from its first.
+  int64_t iteration_of(int64_t counted) const {
+    const int64_t one = counted - warmup_iterations;
+    return one < 0 ? one - warmup_before : one + iterations_before;
+  }
 };
 
 // Writes the attributes and counters of spans.

@@ -1,0 +1,71 @@
+#include "analyze/gate.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "analyze/compare_tables.h"
+
+namespace xsp::analyze {
+namespace {
+
+std::string number_text(const char* format, double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& one : texts) all += (all.empty() ? "" : "; ") + one;
+  return all;
+}
+
+// A table's column by name, of one row; NULL if there is no such column.
+store::Value cell_of(const Comparison& comparison, size_t row, std::string_view column) {
+  const auto found = std::find_if(comparison.columns.begin(), comparison.columns.end(),
+                                  [&](const Column& one) { return one.name == column; });
+  if (found == comparison.columns.end()) return std::monostate{};
+  return comparison.table.rows[row][static_cast<size_t>(found - comparison.columns.begin())];
+}
+
+}  // namespace
+
+Gate judge(const Comparison& model, double limit_pct) {
+  std::vector<std::string> tripped, unjudged;
+  size_t judged = 0;
+  for (size_t row = 0; row < model.table.rows.size(); ++row) {
+    const std::string at =
+        "batch " + number_text("%.0f", number_of(cell_of(model, row, "batch")).value_or(0)) + ": ";
+    const std::string state_a = text_of(cell_of(model, row, "state_a"));
+    const std::string state_b = text_of(cell_of(model, row, "state_b"));
+    const std::string verdict = text_of(cell_of(model, row, "verdict_b"));
+    // Without a reference there is nothing that B could be worse than.
+    if (state_a != kMeasured) continue;
+    const auto low = number_of(cell_of(model, row, "ratio_low_b"));
+    if (state_b == kFailed) {
+      tripped.push_back(at + "B " + verdict);
+    } else if (!low) {
+      unjudged.push_back(at + verdict);
+    } else if (++judged; 100 * (*low - 1) > limit_pct) {
+      tripped.push_back(at + "B takes at least " + number_text("%.2f", 100 * (*low - 1)) +
+                        " % longer than A");
+    }
+  }
+  const std::string limit = number_text("%.6g", limit_pct) + " %";
+  if (!tripped.empty()) {
+    return {Gate::State::kTripped, "regression by more than " + limit + ": " + joined(tripped)};
+  }
+  if (!unjudged.empty()) {
+    return {Gate::State::kUnjudged,
+            "no regression by more than " + limit +
+                " was seen, and it cannot be ruled out: " + joined(unjudged)};
+  }
+  if (judged == 0) {
+    return {Gate::State::kUnjudged,
+            "no batch size was measured in both: there is nothing to judge"};
+  }
+  return {Gate::State::kPassed, "no regression by more than " + limit + " is certain"};
+}
+
+}  // namespace xsp::analyze

@@ -1,0 +1,85 @@
+// The gate, over comparisons whose cells are made up.
+#include "analyze/gate.h"
+
+#include <gtest/gtest.h>
+
+namespace xsp::analyze {
+namespace {
+
+using State = Gate::State;
+
+struct Row {
+  int64_t batch = 1;
+  std::string state_a = "measured";
+  std::string state_b = "measured";
+  std::optional<double> low;
+  std::string verdict;
+};
+
+Comparison comparison_of(const std::vector<Row>& rows) {
+  Comparison comparison;
+  for (const char* name : {"batch", "state_a", "state_b", "ratio_low_b", "verdict_b"}) {
+    comparison.columns.push_back({name, "text", ""});
+  }
+  for (const Row& row : rows) {
+    comparison.table.rows.push_back(
+        {row.batch, row.state_a, row.state_b,
+         row.low ? store::Value(*row.low) : store::Value(std::monostate{}), row.verdict});
+  }
+  return comparison;
+}
+
+Gate judged(const std::vector<Row>& rows) { return judge(comparison_of(rows), 5); }
+
+const Row kFine = {1, "measured", "measured", 1.01, "slower"};
+const Row kSlow = {2, "measured", "measured", 1.0501, "slower"};
+const Row kFailing = {4, "measured", "failed", {}, "failed: out of memory"};
+const Row kFew = {8, "measured", "measured", {}, "too few blocks: B has 9 inferences in 3 blocks"};
+const Row kUntried = {16, "measured", "not tried", {}, "not measured: not tried"};
+const Row kNew = {32, "not tried", "measured", {}, "no reference: A: not measured: not tried"};
+
+TEST(Gate, TheNearEdgeOfTheIntervalDecides) {
+  EXPECT_EQ(judged({kFine}).state, State::kPassed);
+  EXPECT_EQ(judged({kFine}).text, "no regression by more than 5 % is certain");
+  const Gate slow = judged({kFine, kSlow});
+  EXPECT_EQ(slow.state, State::kTripped);
+  EXPECT_EQ(slow.text,
+            "regression by more than 5 %: batch 2: B takes at least 5.01 % longer than A");
+  EXPECT_EQ(judge(comparison_of({kSlow}), 5.02).state, State::kPassed);
+  EXPECT_EQ(judge(comparison_of({{1, "measured", "measured", 1.0, ""}}), 0).state, State::kPassed);
+}
+
+TEST(Gate, WhatFailedInBIsARegression) {
+  const Gate gate = judged({kFine, kFailing});
+  EXPECT_EQ(gate.state, State::kTripped);
+  EXPECT_EQ(gate.text, "regression by more than 5 %: batch 4: B failed: out of memory");
+  // Where A failed as well, B is no worse.
+  Row both = kFailing;
+  both.state_a = "failed";
+  EXPECT_EQ(judged({kFine, both}).state, State::kPassed);
+}
+
+TEST(Gate, ItDoesNotPassForWantOfEvidence) {
+  const Gate few = judged({kFine, kFew});
+  EXPECT_EQ(few.state, State::kUnjudged);
+  EXPECT_NE(few.text.find("batch 8: too few blocks"), std::string::npos) << few.text;
+  EXPECT_EQ(judged({kFine, kUntried}).state, State::kUnjudged);
+  Row interrupted = kUntried;
+  interrupted.state_b = "interrupted";
+  EXPECT_EQ(judged({kFine, interrupted}).state, State::kUnjudged);
+  EXPECT_EQ(judged({}).state, State::kUnjudged);
+  EXPECT_EQ(judged({kNew}).state, State::kUnjudged);
+}
+
+TEST(Gate, WhatOnlyBHasIsNotJudged) { EXPECT_EQ(judged({kFine, kNew}).state, State::kPassed); }
+
+TEST(Gate, ACertainRegressionCountsWhateverElseIsUnknown) {
+  const Gate gate = judged({kFew, kSlow, kUntried, kFailing});
+  EXPECT_EQ(gate.state, State::kTripped);
+  EXPECT_EQ(gate.text,
+            "regression by more than 5 %: batch 2: B takes at least 5.01 % longer than A; batch 4: "
+            "B failed: out of memory");
+}
+
+}  // namespace
+}  // namespace xsp::analyze

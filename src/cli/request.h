@@ -1,0 +1,53 @@
+// Request: the words of a user who wants a model measured, as a request to measure it.
+//
+// Thread rule: one thread.
+#ifndef XSP_CLI_REQUEST_H_
+#define XSP_CLI_REQUEST_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "evaluate/experiment.h"
+#include "evaluate/frameworks.h"
+
+namespace xsp::cli {
+
+// The options of xsp profile, by their names there.
+struct RequestOptions {
+  std::string model;
+  std::string framework;
+  std::string device;  // empty: the best that there is
+  std::string batch;
+  std::string levels;    // empty: all that the device has
+  std::string counters;  // empty: those that cost little
+  std::string output;
+  double max_time_s = 0;  // 0: seconds_per_batch for each batch size
+  double seconds_per_batch = 30;
+  double width_percent = 1;
+  double block_time_s = evaluate::Limits{}.block_s;
+  double timeout_s = 300;
+  uint32_t threads = 0;
+  uint64_t seed = 1;
+  std::vector<std::string> inputs;
+  std::vector<std::string> framework_options;
+  bool cuda_graph = false;
+  std::string replay = "auto";
+  bool reuse = false;
+  double price = 0;  // of an hour of the GPU, in whatever currency; 0: not said
+  bool no_peaks = false;
+};
+
+// Finds the model, the framework and the device, and plans what to measure.
+Result<evaluate::Request> make_request(const RequestOptions& options,
+                                       const evaluate::Installation& installation,
+                                       const std::atomic<int>& stop);
+
+// The command that the user gave, for the record.
+std::string command_line();
+
+}  // namespace xsp::cli
+
+#endif  // XSP_CLI_REQUEST_H_

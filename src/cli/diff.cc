@@ -60,7 +60,7 @@ constexpr const char* kHelp =
     "  xsp diff a.xsp b.xsp --format json | jq .layers";
 
 struct Options {
-  std::vector<std::string> given;  // files, or models with --run
+  std::vector<std::string> given = std::vector<std::string>(2);  // files, or models with --run
   bool is_run = false;
   PairOptions pairs;
   std::string batch;
@@ -284,10 +284,10 @@ Result<int> diff(const Options& options) {
 void add_diff(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("diff", "Compare two evaluations: model, layers, kernels");
-  verb->add_option("A_AND_B", options->given, "The reference, and what is compared with it")
+  verb->add_option("A", options->given[0], "The reference: an .xsp file, or a model with --run")
       ->required()
-      ->expected(2)
-      ->type_name("A B");
+      ->type_name("");
+  verb->add_option("B", options->given[1], "What is compared with it")->required()->type_name("");
   CLI::Option* run = verb->add_flag("--run", options->is_run,
                                     "A and B are models, which are measured now, in turns");
   verb->add_option("--batch", options->batch,

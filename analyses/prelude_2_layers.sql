@@ -1,5 +1,5 @@
--- The analyses share temporary macros, views and tables, which are loaded before each of them, file by file in the order
--- of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops and bytes.
+-- The analyses share temporary macros, views and tables, which are loaded before each of them, file by file in the
+-- order of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops, bytes.
 
 -- ---- The roofline ------------------------------------------------------------------------------------
 
@@ -17,11 +17,11 @@ CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, what, unit, threads) AS coal
   (SELECT max(value) FROM peak
    WHERE device = wanted_device AND name = concat(what, '_1_thread_', unit) AND threads = 1),
   (SELECT max(value) FROM peak WHERE device = wanted_device AND name = concat(what, '_', unit)));
--- The ceiling of the arithmetic of a CPU: its value, source, and the pipe that it is of. Where that of a type of floating
--- point is not known, fp32's stands for it; of integers none does.
+-- The ceiling of the arithmetic of a CPU: its value, source, and the pipe that it is of. Where that of a type of
+-- floating point is not known, fp32's stands for it; of integers none does.
 CREATE OR REPLACE TEMP MACRO host_ceiling(wanted_device, arithmetic, run_threads) AS (
   SELECT {'value': p.value, 'source': p.source, 'pipe': w.pipe}
-  FROM (VALUES (arithmetic, CASE arithmetic WHEN 'int8' THEN 'int8_operations' ELSE concat(arithmetic, '_flops') END, 1),
+  FROM (VALUES (arithmetic, concat(arithmetic, CASE arithmetic WHEN 'int8' THEN '_operations' ELSE '_flops' END), 1),
                (CASE WHEN arithmetic NOT IN ('int8', 'unpacked') THEN 'fp32' END, 'fp32_flops', 2)) w(pipe, what, rank)
     JOIN peak p ON p.device = wanted_device AND pipe IS NOT NULL
       AND (p.name = concat(what, '_per_s')
@@ -36,8 +36,8 @@ CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
 
 -- One row for each layer that the typical inferences of the layer run of one batch size (NULL: the smallest) executed,
 -- in the order of execution. latency_ns is the mean over these of the layer's sum in an inference, so a layer that runs
--- several times counts with all of them; self_ns leaves out the layers nested in it. time_of says whose time it is: host,
--- or device where the layers come from the kernel run.
+-- several times counts with all of them; self_ns leaves out the layers nested in it. time_of says whose time it is:
+-- host, or device where the layers come from the kernel run.
 CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
   WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
   site AS (
@@ -77,7 +77,8 @@ CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
       AND (s.device IS NOT NULL) = (SELECT on_device FROM source)
     GROUP BY ALL),
   site AS (
-    SELECT site_id, sum(near_low_ns) / any_value(near_low) AS low_ns, sum(near_high_ns) / any_value(near_high) AS high_ns
+    SELECT site_id, sum(near_low_ns) / any_value(near_low) AS low_ns,
+      sum(near_high_ns) / any_value(near_high) AS high_ns
     FROM executed, whole GROUP BY site_id),
   winsorised AS (
     SELECT s.site_id, p.block, p.n, coalesce(e.typical_ns, 0) + p.below * coalesce(s.low_ns, 0)

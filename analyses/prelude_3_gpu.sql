@@ -149,7 +149,8 @@ CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids) AS TABLE
                        ORDER BY s.correlation_id, s.start_ns) - 1 AS position
   FROM span s LEFT JOIN (
       SELECT run_id, span_id AS layer_id, site_id AS layer_site,
-        row_number() OVER (PARTITION BY 65536 * model_id + run_id, site_id ORDER BY start_ns, span_id) - 1 AS occurrence
+        row_number() OVER (PARTITION BY 65536 * model_id + run_id, site_id ORDER BY start_ns, span_id) - 1
+          AS occurrence
       FROM span WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3) l USING (run_id, layer_id)
   WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND s.iteration >= 0
     AND NOT s.is_open;
@@ -165,8 +166,8 @@ CREATE OR REPLACE TEMP MACRO kernel_batches() AS
   (SELECT coalesce(list(batch), []) FROM measured_run WHERE level = 6);
 
 -- One row for each kernel of an inference, in the kernel runs of the batch sizes given as a list. Kernels are told
--- apart by their place (kernel_executions) and site. latency_ns is the mean over the typical inferences of the time that
--- it takes in one, as everything of a run is.
+-- apart by their place (kernel_executions) and site. latency_ns is the mean over the typical inferences of the time
+-- that it takes in one, as everything of a run is.
 CREATE OR REPLACE TEMP MACRO kernels(batches) AS TABLE
   WITH place AS (
     SELECT e.run_id, layer_site, occurrence, position, site_id, count(*) AS executions, min(span_id) AS span_id,
@@ -174,8 +175,8 @@ CREATE OR REPLACE TEMP MACRO kernels(batches) AS TABLE
     FROM kernel_executions(kernel_run_ids(batches)) e
       JOIN measured_inference i ON i.run_id = e.run_id AND i.iteration = e.iteration AND i.process = e.process
     WHERE i.is_typical GROUP BY ALL)
-  SELECT p.run_id, r.batch, k.ordinal, p.layer_site, l.name AS layer, p.occurrence, p.position, p.site_id, k.name, k.type,
-    k.stream, p.executions, p.executions / r.typical AS per_inference, total_ns / r.typical AS latency_ns,
+  SELECT p.run_id, r.batch, k.ordinal, p.layer_site, l.name AS layer, p.occurrence, p.position, p.site_id, k.name,
+    k.type, k.stream, p.executions, p.executions / r.typical AS per_inference, total_ns / r.typical AS latency_ns,
     p.min_ns, p.max_ns
   FROM place p JOIN run_latency r USING (run_id)
     JOIN (SELECT run_id, span_id, ordinal, name, type, stream FROM span
@@ -212,7 +213,8 @@ CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source) AS TABLE
   other AS (SELECT batch, layer, occurrence, position, min(name) AS name FROM counted GROUP BY ALL),
   ceiling AS MATERIALIZED (FROM ceilings(kernel_run_ids(batches), wanted_source)),
   named AS (
-    SELECT k.*, coalesce(t.pipe, CASE WHEN t.has_values THEN 'fp32' END) AS pipe, t.occupancy_pct, t.tensor_pipe_pct, t.flops * per_inference AS flops,
+    SELECT k.*, coalesce(t.pipe, CASE WHEN t.has_values THEN 'fp32' END) AS pipe, t.occupancy_pct,
+      t.tensor_pipe_pct, t.flops * per_inference AS flops,
       t.tensor_flops * per_inference AS tensor_flops,
       t.dram_read_bytes * per_inference AS dram_read_bytes, t.dram_write_bytes * per_inference AS dram_write_bytes,
       t.l2_read_bytes * per_inference AS l2_read_bytes, t.l2_write_bytes * per_inference AS l2_write_bytes,

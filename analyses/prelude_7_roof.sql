@@ -8,8 +8,9 @@
 CREATE OR REPLACE TEMP MACRO multiplies_matrices(name, label) AS CASE
   WHEN regexp_matches(label, 'nchwtonhwc|nhwctonchw|nchw2nhwc|split_?k_?reduc|offsets?_?kernel|gemm_?pointers|im2col|'
       'col2im|vol2col|wino\w*(tile|data|filter|output)|flash\w*(combine|dot_do|convert)|nccl|memset|memcpy') THEN false
-  WHEN regexp_matches(name, 'gemm|gemv|xmma|tensorop|wgmma|gmma|[ihdq]mma|nvjet|flash_|fmha|fprop|dgrad|wgrad|[sh]cudnn|'
-      'convolve|wino|sdpa|[shdi](884|1688|8816|16816|16832|16864|161616)|conv[123]d|conv_depthwise|dot_kernel|'
+  WHEN regexp_matches(name, 'gemm|gemv|xmma|tensorop|wgmma|gmma|[ihdq]mma|nvjet|flash_|fmha|fprop|dgrad|wgrad|'
+      '[sh]cudnn|convolve|wino|sdpa|'
+      '[shdi](884|1688|8816|16816|16832|16864|161616)|conv[123]d|conv_depthwise|dot_kernel|'
       'triton_tem') THEN true
   WHEN regexp_matches(label, '^at::native|triton_(poi|per|red|for)|elementwise|reduc|_?norm|bn_[fb]w|softmax|pool|copy|'
       'transpose|permute|concat|gather|scatter|embedding|dropout|fill|upsample|sort|scan|foreach|multi_tensor|'
@@ -18,8 +19,8 @@ CREATE OR REPLACE TEMP MACRO multiplies_matrices(name, label) AS CASE
 
 -- Kernels that compute on no tensor core, whatever their types.
 CREATE OR REPLACE TEMP MACRO is_plain_kernel(name) AS
-  regexp_matches(name, 'ffma|hfma|dfma|simt|[^a-z0-9]sgemm|^sgemm|convolve_sgemm|hgemm|scudnn|hcudnn|gemv|gemmsn|gemmk1|'
-    'wino|fft|depthwise|dot_kernel|grouped_direct|alg\d_engine|dgrad_engine|c1_k1|int8x4|dp4a');
+  regexp_matches(name, 'ffma|hfma|dfma|simt|[^a-z0-9]sgemm|^sgemm|convolve_sgemm|hgemm|scudnn|hcudnn|gemv|gemmsn|'
+    'gemmk1|wino|fft|depthwise|dot_kernel|grouped_direct|alg\d_engine|dgrad_engine|c1_k1|int8x4|dp4a');
 CREATE OR REPLACE TEMP MACRO is_tensor_kernel(name) AS
   regexp_matches(name, 'tensor|xmma|gmma|_mma|[ihdq]mma|nvjet|flash|fmha|sdpa|cudnn|'
     '[shdi](884|1688|8816|16816|16832|16864|161616)');
@@ -38,7 +39,7 @@ CREATE OR REPLACE TEMP MACRO pipe_in_name(name, arithmetic) AS CASE
   WHEN regexp_matches(name, 'bf16|bfloat16|nvjet_(sm\d+_)?t') THEN 'bf16_tensor'
   WHEN regexp_matches(name, 'tf32') THEN 'tf32_tensor'
   WHEN regexp_matches(name, 'fp16|f16|half|h(884|1688|16816|161616)|nvjet_(sm\d+_)?h') THEN 'fp16_tensor'
-  WHEN regexp_matches(name, 's884') OR regexp_matches(name, '(volta|turing|sm7\d|cutlass_7\d).*s1688') THEN 'fp16_tensor'
+  WHEN regexp_matches(name, 's884|(volta|turing|sm7\d|cutlass_7\d).*s1688') THEN 'fp16_tensor'
   WHEN regexp_matches(name, 's1688|nvjet_(sm\d+_)?s|xmma\w*f32f32\w*tensor16x8x8') THEN 'tf32_tensor'
   WHEN regexp_matches(name, 's16816|s161616|flash') OR arithmetic IN ('fp16', 'bf16') THEN
     CASE arithmetic WHEN 'bf16' THEN 'bf16_tensor' ELSE 'fp16_tensor' END
@@ -170,7 +171,8 @@ CREATE OR REPLACE TEMP MACRO layer_roofs(wanted_batch) AS TABLE
       threads FROM layer WHERE NOT is_gpu))
   SELECT l.* EXCLUDE (device, threads), kernel_ns, CASE WHEN is_gpu THEN peak_flops ELSE found.value END AS peak_flops,
     CASE WHEN is_gpu THEN peak_low_flops ELSE found.value END AS peak_low_flops,
-    CASE WHEN is_gpu THEN pipe ELSE found.pipe END AS pipe, CASE WHEN is_gpu THEN low_pipe ELSE found.pipe END AS low_pipe,
+    CASE WHEN is_gpu THEN pipe ELSE found.pipe END AS pipe,
+    CASE WHEN is_gpu THEN low_pipe ELSE found.pipe END AS low_pipe,
     CASE WHEN is_gpu THEN peak_source ELSE found.source END AS peak_source,
     m.bytes AS peak_bytes,
     CASE WHEN is_gpu AND l.bytes <= l2_size * per_inference THEN greatest(m.bytes, m.l2) ELSE m.bytes END
@@ -178,15 +180,16 @@ CREATE OR REPLACE TEMP MACRO layer_roofs(wanted_batch) AS TABLE
   FROM layer l CROSS JOIN memory m LEFT JOIN kernel_time k ON k.layer = l.name LEFT JOIN roof r ON r.layer = l.name
     LEFT JOIN on_host USING (arithmetic);
 
--- What bounds work whose ceilings each lie between two: `memory or compute` where these disagree.
-CREATE OR REPLACE TEMP MACRO bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS CASE
+-- What bounds work whose ceiling of arithmetic lies between two, and whose bytes need not reach the memory if they fit
+-- into the cache (peak_high_bytes): `memory or compute` where the ends disagree.
+CREATE OR REPLACE TEMP MACRO bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS
+  CASE
   WHEN flops = 0 THEN CASE WHEN bytes > 0 THEN 'memory' END
   WHEN bound_by(flops, bytes, peak_flops, peak_bytes) = 'compute' THEN 'compute'
-  WHEN bound_by(flops, bytes, peak_low_flops, peak_high_bytes) = 'memory' THEN 'memory'
-  WHEN bound_by(flops, bytes, peak_flops, peak_bytes) = 'memory'
-    AND bound_by(flops, bytes, peak_low_flops, peak_high_bytes) = 'compute' THEN 'memory or compute' END;
--- The least time at the lowest ceilings that may apply. What took less had higher ones: it is no more than the time that
--- it took, unless the highest ceilings want more. NULL if it is not known.
+  WHEN peak_high_bytes <= peak_bytes AND bound_by(flops, bytes, peak_low_flops, peak_bytes) = 'memory' THEN 'memory'
+  WHEN bound_by(flops, bytes, peak_flops, peak_bytes) = 'memory' THEN 'memory or compute' END;
+-- The least time at the lowest ceilings that may apply. What took less had higher ones: it is no more than the time
+-- that it took, unless the highest ceilings want more. NULL if it is not known.
 CREATE OR REPLACE TEMP MACRO high_least_ns(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes, ns) AS
   CASE WHEN least_ns(flops, bytes, peak_low_flops, peak_bytes) IS NOT NULL THEN
     greatest(least_ns(flops, bytes, peak_flops, peak_high_bytes),

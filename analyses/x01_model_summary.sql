@@ -140,10 +140,12 @@ line AS (
   SELECT 61, 'work', 'rate', 1e9 * flops / latency_ns, 'flops_per_s', pct(1e9 * flops / latency_ns, peak_flops),
     CASE WHEN peak_flops IS NULL THEN 'flops / latency'
          WHEN pipe = low_pipe THEN concat('of the ceiling of ', pipe, ', ', source)
-         WHEN peak_low_flops IS NULL THEN concat('of the ceiling of ', pipe, ', ', source, '; if on ', low_pipe, ', more')
+         WHEN peak_low_flops IS NULL THEN
+           concat('of the ceiling of ', pipe, ', ', source, '; if on ', low_pipe, ', more')
          ELSE concat(range_text(pct(1e9 * flops / latency_ns, peak_flops),
              greatest(pct(1e9 * flops / latency_ns, peak_flops),
-                      least(100, pct(1e9 * flops / latency_ns, peak_low_flops)))), ' %: of the ceiling of ', pipe, ', ', source, ', or of ', low_pipe) END
+                      least(100, pct(1e9 * flops / latency_ns, peak_low_flops)))),
+           ' %: of the ceiling of ', pipe, ', ', source, ', or of ', low_pipe) END
   FROM whole CROSS JOIN model LEFT JOIN ceiling ON true WHERE flops IS NOT NULL AND is_mostly_known
   UNION ALL
   SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL, 'read by the layers' FROM whole

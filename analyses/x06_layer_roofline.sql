@@ -2,18 +2,18 @@
 -- @name layer_roofline
 -- @title Analytic layer roofline
 -- @question How close is each layer to the machine's limits, and what bounds it?
--- Analytic flops and bytes (see layer_flops) over the layer's own latency, against the ceilings of the device
--- that the layers ran on. The roof of a layer is the lesser of peak flops and its intensity times the memory
--- bandwidth; roof_pct is the least time that the ceilings allow over the time it took, so that it holds for layers
--- without flops, too. Bytes are those of inputs and outputs: on a CPU a layer whose data stays in the caches can exceed
--- 100 %. On a GPU the latency is that of the layer's own kernels, from the kernel run, as the host's is that of
--- launching them: a layer that has none there has no roof. Where layers nest, the latency is that of what the flops
--- stand for: with the layers inside it, where the flops are counted in the outermost that is known (those inside have no
--- row). On a GPU the ceiling of arithmetic is that of the pipe on which the layer's kernels multiply its matrices: by
--- the counters, else by their names, else it lies between two (float32 may be computed in fp32 or TF32). What fits into
--- the L2 cache may come from there, or from the memory. roof_pct holds it against the highest roof, roof_high_pct
--- against the lowest. Other layers are held against the pipes without tensor cores. Where a ceiling that is needed is
--- not known, neither is the roof; on a CPU that of fp32 stands for other types of floating point.
+-- Analytic flops and bytes (see layer_flops) over the layer's own latency, against the ceilings of the device that the
+-- layers ran on. The roof of a layer is the lesser of peak flops and its intensity times the memory bandwidth;
+-- roof_pct is the least time that the ceilings allow over the time it took, so that it holds for layers without flops,
+-- too. Bytes are those of inputs and outputs: on a CPU a layer whose data stays in the caches can exceed 100 %. On a
+-- GPU the latency is that of the layer's own kernels, from the kernel run, as the host's is that of launching them: a
+-- layer that has none there has no roof. Where layers nest, the latency is that of what the flops stand for: with the
+-- layers inside it, where the flops are counted in the outermost that is known (those inside have no row). On a GPU
+-- the ceiling of arithmetic is that of the pipe on which the layer's kernels multiply its matrices: by the counters,
+-- else by their names, else it lies between two (float32 may be computed in fp32 or TF32). What fits into the L2 cache
+-- may come from there, or from the memory, which then need not bound it. roof_pct holds it against the highest roof,
+-- roof_high_pct against the lowest. Other layers are held against the pipes without tensor cores. Where a ceiling that
+-- is needed is not known, neither is the roof; on a CPU that of fp32 stands for other types of floating point.
 -- @needs layer,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view roofline title=layers_by_shapes x=intensity_flops_per_byte y=attained_flops_per_s label=label
@@ -35,7 +35,7 @@
 -- @column attained_flops_per_s flops_per_s Flops / latency.
 -- @column roof_flops_per_s flops_per_s What the highest ceilings allow at this intensity.
 -- @column roof_pct pct Of the highest roof that may apply, how much is attained: at least so much is.
--- @column roof_high_pct pct Of the lowest roof that may apply, and no more than all: at most so much is; empty: unknown.
+-- @column roof_high_pct pct Of the lowest roof that may apply, and no more than all: at most so much; empty: unknown.
 -- @column bound text memory or compute, or both where it is not known; empty: flops or ceiling are not known.
 -- @column pipe text Where its arithmetic is done: two where the truth lies between.
 -- @column peak_flops_per_s flops_per_s Ceiling of its arithmetic, on the fastest of the pipes.

@@ -65,13 +65,12 @@ part AS MATERIALIZED (
          ELSE least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) END AS least_ns, least_ns AS high_least_ns,
     coalesce(max_by(bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes), f.latency_ns) FILTER (work = 2)
       OVER (PARTITION BY f.layer), bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes)) AS bound,
-    false AS may_be_cached, 'layer_counted_roofline' AS evidence
+    'layer_counted_roofline' AS evidence
   FROM (SELECT *, kernel_work(name, pipe) AS work FROM fact) f JOIN cost c ON c.name = f.layer WHERE is_counted
   UNION ALL
   SELECT name, type, precision, ns, least_ns(flops, bytes, peak_flops, peak_high_bytes),
     high_least_ns(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes, ns),
-    bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes),
-    peak_high_bytes > peak_bytes, 'layer_roofline'
+    bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes), 'layer_roofline'
   FROM cost WHERE ns > 0 AND is_counted IS NOT true),
 known AS MATERIALIZED (
   SELECT part.* FROM part, place, usable
@@ -102,7 +101,7 @@ elementwise AS (
     AND NOT regexp_matches(lower(operator), 'softmax|layer_?norm|instance|group|skip|rms|simplified|rotary|cumsum')),
 memory_bound AS (
   SELECT sum(ns) FILTER (bound LIKE 'memory%' AND precision = 'fp32') AS ns, sum(ns) AS all_ns,
-    coalesce(sum(ns) FILTER (bound = 'memory' AND NOT may_be_cached AND precision = 'fp32'), 0) AS certain_ns,
+    coalesce(sum(ns) FILTER (bound = 'memory' AND precision = 'fp32'), 0) AS certain_ns,
     max_by(evidence, ns) AS evidence FROM known),
 geometry AS (
   SELECT site_id, max(value) AS limiter FROM site_attribute
@@ -208,7 +207,7 @@ line AS (
   UNION ALL
   SELECT 1, printf('Memory bounds %s%s of the layers'' time, in 32-bit data.',
       CASE WHEN certain_ns = 0 THEN 'up to ' ELSE '' END,
-      allowed_text(CASE WHEN certain_ns = 0 THEN ns ELSE certain_ns END, ns, all_ns)), 'layer', 0.5 * ns,
+      allowed_text(coalesce(nullif(certain_ns, 0), ns), ns, all_ns)), 'layer', 0.5 * ns,
     'Halve the bytes: fp16 or bf16, or 8 bits; fuse layers, so that data stay in the caches.', evidence, NULL
   FROM memory_bound
   UNION ALL
@@ -234,7 +233,8 @@ line AS (
   FROM model WHERE n >= 20 AND quantile_of(sorted, 0.99) > 1.2 * quantile_of(sorted, 0.5)
   UNION ALL
   SELECT 1, concat(printf('The GPU''s clock was held down in %.0f %% of the measurement (%s): %.0f MHz', held_pct,
-      reasons, mhz), coalesce(printf(' of %.0f.', max_mhz), '; the clock that it may have is not known.')), '', latency_ns * (1 - mhz / max_mhz),
+      reasons, mhz), coalesce(printf(' of %.0f.', max_mhz), '; the clock that it may have is not known.')),
+    '', latency_ns * (1 - mhz / max_mhz),
     'Cool it, raise its power limit, or lock its clocks for measuring.', 'device_state', NULL
   FROM clock, model WHERE held_pct > 0
   UNION ALL

@@ -8,8 +8,8 @@
 -- run it is what bounds them: the memory or arithmetic, by the counters, else by the roof of their layer; or they
 -- communicate (NCCL). The time without kernels is the model's latency less that of the kernels, shared out as in the
 -- run that recorded them. On a CPU: what bounds the layers (layer_roofline), and the runtime between them, in the run
--- that recorded the layers. What bounds the kernels, or the layers, alone is a detail: where the GPU waits for the host,
--- faster kernels gain nothing.
+-- that recorded the layers. What bounds the kernels, or the layers, alone is a detail: where the GPU waits for the
+-- host, faster kernels gain nothing.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table columns=batch,bottleneck,share_pct,finding,work_bound,work_bound_pct
@@ -18,7 +18,7 @@
 -- @column share_pct pct Its share of the latency.
 -- @column finding text The same as a sentence.
 -- @column work text What works on the inference: kernels, or layers on a CPU.
--- @column work_bound text What bounds most of their time: memory, compute or communication; empty: not known.
+-- @column work_bound text What bounds most of their time: memory, compute, communication, or unknown; empty: no work.
 -- @column work_bound_pct pct Share of that in the time of the kernels, or layers.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
 -- @column host_pct pct The GPU waits for the host's own code.
@@ -31,7 +31,8 @@
 -- @column unknown_pct pct What is left: work whose bound is not known, or nothing was recorded of it.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
-  SELECT m.batch, m.latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu FROM model_latency m JOIN run r USING (run_id)
+  SELECT m.batch, m.latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu
+  FROM model_latency m JOIN run r USING (run_id)
   WHERE m.batch = (SELECT batch FROM wanted)),
 layer AS MATERIALIZED (
   SELECT *, bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS bound
@@ -56,7 +57,8 @@ host_whole AS (
   WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted)) AND EXISTS (FROM host_layer)),
 -- Shares of the latency: of what, and whether it is work.
 part AS MATERIALIZED (
-  SELECT CASE WHEN bound IN ('memory', 'compute', 'communication') THEN bound ELSE 'unknown' END AS what, true AS is_work,
+  SELECT CASE WHEN bound IN ('memory', 'compute', 'communication') THEN bound ELSE 'unknown' END AS what,
+    true AS is_work,
     pct(sum(ns) / (SELECT sum(ns) FROM kernel) * (SELECT ns FROM busy), (SELECT latency_ns FROM model)) AS share_pct
   FROM kernel GROUP BY what
   UNION ALL
@@ -78,7 +80,8 @@ whole AS MATERIALIZED (
 headline AS (
   SELECT what, sum(share_pct) AS share_pct FROM whole GROUP BY what
   ORDER BY sum(share_pct) DESC,
-    list_position(['host', 'launch', 'memory', 'compute', 'communication', 'copy', 'runtime', 'unknown'], what) LIMIT 1),
+    list_position(['host', 'launch', 'memory', 'compute', 'communication', 'copy', 'runtime', 'unknown'], what)
+  LIMIT 1),
 total AS (
   SELECT coalesce(sum(share_pct) FILTER (is_work), 0) AS work_pct,
     coalesce(sum(share_pct) FILTER (what = 'host'), 0) AS host_pct,
@@ -91,13 +94,15 @@ total AS (
     coalesce(sum(share_pct) FILTER (what = 'unknown'), 0) AS unknown_pct
   FROM whole),
 work AS (
-  SELECT what, share_pct FROM whole WHERE is_work AND what <> 'unknown' ORDER BY share_pct DESC, what DESC LIMIT 1)
-SELECT m.batch, h.what AS bottleneck, h.share_pct, concat(printf('For %.0f %% of an inference ', h.share_pct), CASE h.what
+  SELECT what, share_pct FROM whole WHERE is_work ORDER BY share_pct DESC, what LIMIT 1)
+SELECT m.batch, h.what AS bottleneck, h.share_pct, concat(printf('For %.0f %% of an inference ', h.share_pct),
+  CASE h.what
     WHEN 'host' THEN 'the GPU waits for the host''s own code'
     WHEN 'launch' THEN 'the GPU waits for the next kernel to be launched or to start'
     WHEN 'memory' THEN concat('the memory holds back the ', worker, ' that run')
     WHEN 'compute' THEN concat('arithmetic holds back the ', worker, ' that run')
-    WHEN 'communication' THEN 'kernels exchange data with other devices' WHEN 'copy' THEN 'data are copied and no kernel runs'
+    WHEN 'communication' THEN 'kernels exchange data with other devices'
+    WHEN 'copy' THEN 'data are copied and no kernel runs'
     WHEN 'runtime' THEN 'the runtime is busy between layers'
     ELSE CASE WHEN work_pct > 0 THEN concat(worker, ' run of which it is not known what bounds them')
               WHEN is_gpu THEN 'it is not known what the GPU does: its kernels were not recorded'

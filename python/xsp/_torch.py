@@ -37,6 +37,27 @@ def _forget(address):
     return forget
 
 
+def _settings(torch):
+    """May 32-bit convolutions and products run in TF32 on a GPU? Left out: it cannot be told."""
+    found = {}
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    for key, owner in (("cudnn_tf32", getattr(cudnn, "conv", cudnn)), ("matmul_tf32", matmul)):
+        try:
+            # Releases that have the newer setting warn of whoever reads the old one.
+            precision = getattr(owner, "fp32_precision", None)
+            if precision is None:
+                found[key] = str(bool(owner.allow_tf32)).lower()
+            elif precision in ("tf32", "ieee"):
+                found[key] = str(precision == "tf32").lower()
+        except Exception:
+            continue
+    if getattr(matmul, "fp32_precision", None) is None:
+        precision = getattr(torch, "get_float32_matmul_precision", None)
+        if precision is not None:
+            found["float32_matmul_precision"] = precision()
+    return found
+
+
 def _namer(torch):
     version = str(torch.__version__)
     # What compares a model's result with the one that it should have is no model.
@@ -44,6 +65,7 @@ def _namer(torch):
 
     def name_all(root):
         """Names the modules of a module that nobody has named yet."""
+        settings = None
         for path, module in root.named_modules():
             if _native.is_known(module):
                 continue
@@ -60,6 +82,9 @@ def _namer(torch):
                 continue
             _native.site_attribute(model, "framework", "torch")
             _native.site_attribute(model, "framework_version", version)
+            settings = _settings(torch) if settings is None else settings
+            for key, value in settings.items():
+                _native.site_attribute(model, f"setting.{key}", value)
 
     return name_all
 

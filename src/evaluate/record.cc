@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "evaluate/attach_facts.h"
 #include "store/ingest.h"
 
 namespace xsp::evaluate {
@@ -106,6 +107,7 @@ Status write_record(const Record& record, store::Database& database) {
     XSP_CHECK_OK(database.query("INSERT INTO model_layer VALUES ($ordinal, $name, $type)",
                                 {{"ordinal", ordinal++}, {"name", name}, {"type", type}}));
   }
+  XSP_CHECK_OK(write_settings(database));
   return database.finish();
 }
 

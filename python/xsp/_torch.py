@@ -37,24 +37,29 @@ def _forget(address):
     return forget
 
 
+def _told(owner, name):
+    """An attribute of torch's settings; None: there is none, or it tells nothing (any exception)."""
+    try:
+        return getattr(owner, name)
+    except Exception:
+        return None
+
+
 def _settings(torch):
     """May 32-bit convolutions and products run in TF32 on a GPU? Left out: it cannot be told."""
     found = {}
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    for key, owner in (("cudnn_tf32", getattr(cudnn, "conv", cudnn)), ("matmul_tf32", matmul)):
-        try:
-            # Releases that have the newer setting warn of whoever reads the old one.
-            precision = getattr(owner, "fp32_precision", None)
-            if precision is None:
-                found[key] = str(bool(owner.allow_tf32)).lower()
-            elif precision in ("tf32", "ieee"):
-                found[key] = str(precision == "tf32").lower()
-        except Exception:
-            continue
-    if getattr(matmul, "fp32_precision", None) is None:
-        precision = getattr(torch, "get_float32_matmul_precision", None)
-        if precision is not None:
-            found["float32_matmul_precision"] = precision()
+    for key, owner in (("cudnn_tf32", _told(cudnn, "conv") or cudnn), ("matmul_tf32", matmul)):
+        # Releases that have the newer setting warn of whoever reads the old one.
+        precision = _told(owner, "fp32_precision")
+        allowed = _told(owner, "allow_tf32") if precision is None else None
+        if precision in ("tf32", "ieee"):
+            found[key] = str(precision == "tf32").lower()
+        elif allowed is not None:
+            found[key] = str(bool(allowed)).lower()
+    precision = _told(torch, "get_float32_matmul_precision")
+    if precision is not None and _told(matmul, "fp32_precision") is None:
+        found["float32_matmul_precision"] = precision()
     return found
 
 

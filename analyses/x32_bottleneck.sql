@@ -12,7 +12,7 @@
 -- host, faster kernels gain nothing.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view table columns=batch,bottleneck,share_pct,finding,work_bound,work_bound_pct
+-- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
 -- @column batch count Inputs per inference.
 -- @column bottleneck text host, launch, memory, compute, communication, copy, runtime, or unknown.
 -- @column share_pct pct Its share of the latency.
@@ -98,13 +98,13 @@ work AS (
 SELECT m.batch, h.what AS bottleneck, h.share_pct, concat(printf('For %.0f %% of an inference ', h.share_pct),
   CASE h.what
     WHEN 'host' THEN 'the GPU waits for the host''s own code'
-    WHEN 'launch' THEN 'the GPU waits for the next kernel to be launched or to start'
+    WHEN 'launch' THEN 'the GPU waits for the next launch'
     WHEN 'memory' THEN concat('the memory holds back the ', worker, ' that run')
     WHEN 'compute' THEN concat('arithmetic holds back the ', worker, ' that run')
     WHEN 'communication' THEN 'kernels exchange data with other devices'
     WHEN 'copy' THEN 'data are copied and no kernel runs'
     WHEN 'runtime' THEN 'the runtime is busy between layers'
-    ELSE CASE WHEN work_pct > 0 THEN concat(worker, ' run of which it is not known what bounds them')
+    ELSE CASE WHEN work_pct > 0 THEN concat(worker, ' run whose bound is not known')
               WHEN is_gpu THEN 'it is not known what the GPU does: its kernels were not recorded'
               ELSE 'it is not known what is done: its layers were not recorded' END END, '.') AS finding,
   worker AS work, w.what AS work_bound, pct(w.share_pct, work_pct) AS work_bound_pct, t.*

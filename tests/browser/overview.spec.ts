@@ -20,7 +20,7 @@ for (const place of [live, report]) {
     await expect(course).toHaveAccessibleName(/at batch 1, .* at batch 4/);
     await expect(page.getByRole('main')).toContainText('on cuda:0 · NVIDIA H200 · Intel');
     const bottleneck = page.getByRole('region', { name: 'Bottleneck' });
-    await expect(bottleneck).toContainText('the GPU waits for the next kernel');
+    await expect(bottleneck).toContainText('the GPU waits for the next launch');
     await expect(bottleneck).toContainText('kernels run 20.3 % of the latency');
     await expect(page.getByRole('region', { name: 'Latency' })).toContainText(/within .* \(95 %\)/);
     await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');

@@ -1,6 +1,7 @@
 // The adapter `torch`: TorchScript files and AOTInductor packages, on CPU and CUDA. Files in
 // torch/: program (a file, opened), signature (its inputs), layers (its operators as they are
-// called), memory (what they allocate), device and device_graph (where it runs). The signature
+// called), memory (what they allocate), device and device_graph (where it runs), settings (how it
+// computes). The signature
 // comes from the file, as tools/export_torch.py writes it, or from the option `signature`.
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
@@ -19,6 +20,7 @@
 #include "adapters/torch/layers.h"
 #include "adapters/torch/program.h"
 #include "adapters/torch/repeat.h"
+#include "adapters/torch/settings.h"
 #include "xsp/plugin.hpp"
 
 using xsp::fail;
@@ -217,6 +219,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     }
     if (options.model_site != 0) {
       xsp_site_attribute(options.model_site, "provider", model->device.str().c_str());
+      adapter::describe_settings(options.model_site);
     }
     *result = model.release();
     return XSP_OK;

@@ -1,6 +1,5 @@
 -- The analyses share temporary macros, views and tables, which are loaded before each of them, file by file in the
--- order of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops and
--- bytes.
+-- order of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops, bytes.
 
 -- ---- The roofline ------------------------------------------------------------------------------------
 
@@ -18,6 +17,16 @@ CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, what, unit, threads) AS coal
   (SELECT max(value) FROM peak
    WHERE device = wanted_device AND name = concat(what, '_1_thread_', unit) AND threads = 1),
   (SELECT max(value) FROM peak WHERE device = wanted_device AND name = concat(what, '_', unit)));
+-- The ceiling of the arithmetic of a CPU: its value, source, and the pipe that it is of. Where that of a type of
+-- floating point is not known, fp32's stands for it; of integers none does.
+CREATE OR REPLACE TEMP MACRO host_ceiling(wanted_device, arithmetic, run_threads) AS (
+  SELECT {'value': p.value, 'source': p.source, 'pipe': w.pipe}
+  FROM (VALUES (arithmetic, concat(arithmetic, CASE arithmetic WHEN 'int8' THEN '_operations' ELSE '_flops' END), 1),
+               (CASE WHEN arithmetic NOT IN ('int8', 'unpacked') THEN 'fp32' END, 'fp32_flops', 2)) w(pipe, what, rank)
+    JOIN peak p ON p.device = wanted_device AND pipe IS NOT NULL
+      AND (p.name = concat(what, '_per_s')
+           OR (run_threads = 1 AND p.name = concat(w.pipe, '_1_thread_', substr(what, len(w.pipe) + 2), '_per_s')))
+  ORDER BY rank, contains(p.name, '_1_thread_') DESC, p.value DESC LIMIT 1);
 
 -- Of what a device executed: copies and memory sets are no kernels.
 CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
@@ -347,7 +356,8 @@ CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS C
 -- of a module, or of an operator without a formula that consists of others which compute. NULL: nowhere, and `unknown`
 -- says what is missing: the operator's formula, its shapes, or its element types (flops are known then). cost_ns is the
 -- time of what is counted here: nested layers included, where they are counted here; else the layer's own. A layer
--- stands where it was first executed.
+-- stands where it was first executed. is_matrix says whether it consists of matrix products (NULL: not known), and
+-- is_of_cudnn whether cuDNN's settings are those that hold for it on a GPU.
 CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
   WITH RECURSIVE first AS MATERIALIZED (FROM layers(wanted_batch)),
   -- Few of many spans: what is sought is the side to look up in.
@@ -359,6 +369,9 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
   around AS MATERIALIZED (SELECT DISTINCT outer_site AS site_id, true AS has_inner FROM executed),
   layer AS MATERIALIZED (
     SELECT l.*, s.inputs, s.outputs, s.input_types, s.output_types, operator, moves,
+      rule NOT IN ('none', 'output', 'input', 'each_input') AS is_matrix,
+      coalesce(rule LIKE '%conv%' OR rule LIKE 'depthwise%' OR rule LIKE 'recurrent%', is_convolution(l.type))
+        AS is_of_cudnn,
       per_inference * operator_flops(rule, factor, inputs, outputs) AS own_flops,
       per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS own_bytes
     FROM executed l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id) LEFT JOIN around USING (site_id)
@@ -393,6 +406,6 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
     CASE WHEN p.flops_in IN ('outer', 'inner') THEN NULL
          WHEN p.operator IS NULL THEN 'operator' WHEN p.inputs IS NULL OR p.outputs IS NULL THEN 'shapes'
          WHEN p.own_flops IS NULL THEN 'shapes' WHEN p.own_bytes IS NULL THEN 'types' END AS unknown,
-    coalesce(a.name, p.name) AS cost_layer,
+    coalesce(a.name, p.name) AS cost_layer, coalesce(a.site_id, p.site_id) AS cost_site,
     CASE WHEN p.flops_in = 'itself' AND p.moves <> 'view' THEN p.latency_ns ELSE p.self_ns END AS cost_ns
   FROM placed p LEFT JOIN layer a ON a.site_id = p.around;

@@ -149,7 +149,8 @@ CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids) AS TABLE
                        ORDER BY s.correlation_id, s.start_ns) - 1 AS position
   FROM span s LEFT JOIN (
       SELECT run_id, span_id AS layer_id, site_id AS layer_site,
-        row_number() OVER (PARTITION BY 65536 * model_id + run_id, site_id ORDER BY start_ns, span_id) - 1 AS occurrence
+        row_number() OVER (PARTITION BY 65536 * model_id + run_id, site_id ORDER BY start_ns, span_id) - 1
+          AS occurrence
       FROM span WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3) l USING (run_id, layer_id)
   WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND s.iteration >= 0
     AND NOT s.is_open;

@@ -30,7 +30,7 @@ step AS MATERIALIZED (
     FROM training_steps() HAVING count(*) > 0)),
 layer AS MATERIALIZED (
   SELECT c.*, n.output_bytes, n.allocated_bytes, n.parameter_bytes
-  FROM layer_costs((SELECT batch FROM wanted)) c
+  FROM layer_roofs((SELECT batch FROM wanted)) c
     LEFT JOIN layer_counters((SELECT batch FROM wanted)) n USING (site_id)),
 whole AS MATERIALIZED (
   SELECT count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns, sum(flops) AS flops,
@@ -48,17 +48,11 @@ by_type AS (
     count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns,
     CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
   FROM layer GROUP BY coalesce(type, 'unknown')),
--- The ceiling of the pipe that most flops are of, by the layers' types: on a GPU the tensor cores' for 16-bit types.
-pipe AS (
-  SELECT CASE max_by(input_types[1], flops) WHEN 'float16' THEN 'fp16_tensor' WHEN 'bfloat16' THEN 'bf16_tensor'
-    WHEN 'float64' THEN 'fp64' ELSE 'fp32' END AS pipe FROM layer),
+-- The ceiling, or the two, under which most flops are done.
 ceiling AS (
-  SELECT CASE WHEN device LIKE 'cuda%' THEN c.value ELSE peak_of(device, 'fp32', 'flops_per_s', threads) END
-    AS peak_flops
-  FROM measured_run r CROSS JOIN pipe
-    LEFT JOIN ceilings((SELECT list(run_id) FROM model), 'measured') c
-      ON c.run_id = r.run_id AND c.name = peak_name_of(pipe)
-  WHERE r.run_id = (SELECT run_id FROM model)),
+  SELECT pipe, low_pipe, max(peak_flops) AS peak_flops, min(peak_low_flops) AS peak_low_flops,
+    any_value(peak_source) AS source
+  FROM layer WHERE flops > 0 GROUP BY pipe, low_pipe ORDER BY sum(flops) DESC, pipe LIMIT 1),
 line AS (
   SELECT 10 AS line, 'what' AS section, 'model' AS item, NULL::DOUBLE AS value, NULL AS unit,
     NULL::DOUBLE AS share_pct, concat(model, ', batch ', (SELECT batch FROM wanted)) AS detail FROM fact
@@ -90,7 +84,7 @@ line AS (
       WHEN 'other' THEN 'in no phase' WHEN 'forward' THEN 'the outermost calls of the model' END
   FROM phase WHERE phase <> 'step'
   UNION ALL
-  SELECT 20, 'how long', CASE WHEN EXISTS (FROM step) THEN 'forward pass' ELSE 'latency' END, latency_ns, 'ns', NULL,
+  SELECT 20, 'how long', CASE WHEN EXISTS (FROM step) THEN 'call of the model' ELSE 'latency' END, latency_ns, 'ns', NULL,
     concat(inferences, CASE inferences WHEN 1 THEN ' inference' ELSE ' inferences' END,
       CASE WHEN high_ns IS NOT NULL THEN concat(', +-', share_text((high_ns - latency_ns) / latency_ns), ' at 95 %')
            ELSE concat(', no interval: ', blocks, ' of the 6 blocks that it takes') END)
@@ -149,8 +143,15 @@ line AS (
   FROM whole WHERE flops IS NOT NULL
   UNION ALL
   SELECT 61, 'work', 'rate', 1e9 * flops / latency_ns, 'flops_per_s', pct(1e9 * flops / latency_ns, peak_flops),
-    CASE WHEN peak_flops IS NULL THEN 'flops / latency' ELSE 'of the measured peak' END
-  FROM whole, model, ceiling WHERE flops IS NOT NULL AND is_mostly_known
+    CASE WHEN peak_flops IS NULL THEN 'flops / latency'
+         WHEN pipe = low_pipe THEN concat('of the ceiling of ', pipe, ', ', source)
+         WHEN peak_low_flops IS NULL THEN
+           concat('of the ceiling of ', pipe, ', ', source, '; if on ', low_pipe, ', more')
+         ELSE concat(range_text(pct(1e9 * flops / latency_ns, peak_flops),
+             greatest(pct(1e9 * flops / latency_ns, peak_flops),
+                      least(100, pct(1e9 * flops / latency_ns, peak_low_flops)))),
+           ' %: of the ceiling of ', pipe, ', ', source, ', or of ', low_pipe) END
+  FROM whole CROSS JOIN model LEFT JOIN ceiling ON true WHERE flops IS NOT NULL AND is_mostly_known
   UNION ALL
   SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL, 'read by the layers' FROM whole
   WHERE parameter_bytes > 0

@@ -26,10 +26,11 @@
 -- @column compute_pct pct The least time that the pipe allows / latency.
 -- @column l2_pct pct The least time that the L2 cache allows / latency; empty: its ceiling is not known.
 -- @column dram_pct pct The least time that the memory allows / latency.
--- @column bound text The longest of these: compute, l2 or memory.
+-- @column bound text The longest of these: compute, l2 or memory; empty: the pipe's ceiling is not known.
 WITH total AS (
   SELECT batch, name, sum(latency_ns) AS latency_ns, sum(flops) AS flops, sum(dram_bytes) AS dram_bytes,
-    sum(l2_bytes) AS l2_bytes, sum(flops / peak_flops) AS compute_s, max(peak_bytes) AS peak_bytes,
+    sum(l2_bytes) AS l2_bytes, CASE WHEN count(*) FILTER (flops > 0 AND peak_flops IS NULL) = 0
+      THEN coalesce(sum(flops / peak_flops), 0) END AS compute_s, max(peak_bytes) AS peak_bytes,
     max(peak_l2_bytes) AS peak_l2_bytes
   FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks) WHERE counted IS NULL GROUP BY batch, name),
 share AS (
@@ -40,7 +41,7 @@ SELECT batch, name, kernel_label(name) AS label, latency_ns, flops, dram_bytes, 
   pct(dram_bytes, l2_bytes) AS l2_to_dram_pct, 1e9 * flops / latency_ns AS arithmetic_flops_per_s,
   intensity(flops, dram_bytes) AS dram_flops_per_byte, intensity(flops, l2_bytes) AS l2_flops_per_byte,
   compute_pct, l2_pct, dram_pct,
-  CASE greatest(compute_pct, l2_pct, dram_pct) WHEN compute_pct THEN 'compute' WHEN dram_pct THEN 'memory'
-       WHEN l2_pct THEN 'l2' END AS bound
+  CASE WHEN compute_pct IS NULL THEN NULL WHEN compute_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'compute'
+       WHEN dram_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'memory' ELSE 'l2' END AS bound
 FROM share
 ORDER BY latency_ns DESC, name

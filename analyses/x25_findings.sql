@@ -9,8 +9,9 @@
 -- layer that is farthest above what the ceilings allow; elementwise layers that could be fused into others; 32-bit data
 -- where memory bounds; kernels that fill few of the multiprocessors; another batch size; inferences that vary; clocks
 -- held down; time between layers; layers that the host takes longer for than the device. On a GPU whose kernels were
--- counted the least time follows from the counters, else from the layers' shapes. Findings below 1 % of the latency are
--- left out. First comes what puts the measurement in doubt, last what could not be asked, and why.
+-- counted the least time follows from the counters, else from the layers' shapes; where the ceilings that apply lie
+-- between two (see layer_roofline) so does the share, and the bound is that of the highest. Findings below 1 % of the
+-- latency are left out. First comes what puts the measurement in doubt, last what could not be asked, and why.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=rank,finding,gain_pct,gain_ns,advice,evidence bar=gain_pct top=20
@@ -27,8 +28,8 @@ WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 every AS MATERIALIZED (SELECT batch, run_id, sorted, inferences AS n, latency_ns FROM model_latency),
 model AS MATERIALIZED (FROM every WHERE batch = (SELECT batch FROM wanted)),
 layer AS MATERIALIZED (
-  SELECT c.*, operator_of(type) AS operator, arithmetic_of(type, input_types, output_types) AS precision
-  FROM layer_costs((SELECT batch FROM wanted)) c),
+  SELECT c.*, operator_of(type) AS operator, arithmetic AS precision
+  FROM layer_roofs((SELECT batch FROM wanted)) c),
 fact AS MATERIALIZED (FROM kernel_facts([(SELECT batch FROM wanted)], 'measured')),
 cause AS MATERIALIZED (FROM device_causes((SELECT batch FROM wanted), 200) WHERE EXISTS (FROM fact)),
 -- Nothing is concluded from times that measuring distorted or something else disturbed. The durations of kernels are
@@ -45,54 +46,51 @@ idle AS (
 place AS (
   SELECT run_id, device, threads, device LIKE 'cuda%' AS is_gpu FROM measured_run
   WHERE run_id = chosen_layer_run((SELECT batch FROM wanted))),
-ceiling AS MATERIALIZED (FROM ceilings([chosen_layer_run((SELECT batch FROM wanted))], 'measured')),
--- What each layer takes where it runs: its kernels on a GPU, else its own time.
+ceiling AS MATERIALIZED (FROM pipe_ceilings([chosen_layer_run((SELECT batch FROM wanted))])),
+-- How long each layer takes where it runs: its kernels on a GPU, else its own time.
 cost AS MATERIALIZED (
-  SELECT l.*, is_gpu, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
-    kernel_ns, tensor_flops, counted_flops, counted_bytes, coalesce(
-      CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE ceiling.name = peak_name_of(concat(precision,
-        CASE WHEN precision IN ('fp16', 'bf16', 'int8') THEN '_tensor' ELSE '' END))) END,
-      peak_of(device, precision, 'flops_per_s', threads),
-      -- Where the ceiling of integers is not known, no other stands for it.
-      CASE WHEN precision = 'int8' THEN peak_of(device, 'int8', 'operations_per_s', threads)
-           WHEN precision <> 'unpacked' THEN peak_of(device, 'fp32', 'flops_per_s', threads) END) AS peak_flops,
-    coalesce(CASE WHEN is_gpu THEN (SELECT any_value(value) FROM ceiling WHERE name = 'memory_bytes_per_s') END,
-             peak_of(device, 'memory', 'bytes_per_s', threads)) AS peak_bytes
-  FROM layer l CROSS JOIN place LEFT JOIN (
-    SELECT coalesce(cost_layer, layer) AS name, sum(fact.latency_ns) AS kernel_ns, sum(fact.flops) AS counted_flops,
-      coalesce(sum(tensor_flops), 0) AS tensor_flops, sum(dram_bytes) AS counted_bytes
+  SELECT l.*, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
+    counted_flops, counted_bytes, is_counted
+  FROM layer l LEFT JOIN (
+    SELECT coalesce(cost_layer, layer) AS name, sum(fact.flops) AS counted_flops, sum(dram_bytes) AS counted_bytes,
+      bool_and(counted IS NULL) AS is_counted
     FROM fact LEFT JOIN layer outer_layer ON outer_layer.name = fact.layer
     WHERE layer IS NOT NULL GROUP BY 1) USING (name)),
--- The least time in which the ceilings allow it: of each kernel that was counted, else of each layer by its shapes.
+-- The least time in which the ceilings allow it, at the highest that may apply and at the lowest: of each kernel of a
+-- layer whose kernels were all counted, else of the layer by its shapes. Kernels that only serve those which multiply
+-- matrices (changes of layout, sums of parts) need not be: another layout or algorithm goes without them.
 part AS MATERIALIZED (
   SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,
-    least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) AS least_ns,
-    bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) AS bound, 'layer_counted_roofline' AS evidence
-  FROM fact f JOIN cost c ON c.name = f.layer WHERE counted IS NULL
+    CASE WHEN work = 0 AND max(work) OVER (PARTITION BY f.layer) = 2 THEN 0
+         ELSE least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) END AS least_ns, least_ns AS high_least_ns,
+    coalesce(max_by(bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes), f.latency_ns) FILTER (work = 2)
+      OVER (PARTITION BY f.layer), bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes)) AS bound,
+    'layer_counted_roofline' AS evidence
+  FROM (SELECT *, kernel_work(name, pipe) AS work FROM fact) f JOIN cost c ON c.name = f.layer WHERE is_counted
   UNION ALL
-  SELECT name, type, precision, ns, least_ns(flops, bytes, peak_flops, peak_bytes),
-    CASE WHEN flops > 0 THEN bound_by(flops, bytes, peak_flops, peak_bytes)
-      WHEN flops = 0 AND bytes > 0 THEN 'memory' END,
-    'layer_roofline'
-  FROM cost WHERE ns > 0 AND NOT EXISTS (FROM fact WHERE counted IS NULL)),
+  SELECT name, type, precision, ns, least_ns(flops, bytes, peak_flops, peak_high_bytes),
+    high_least_ns(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes, ns),
+    bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes), 'layer_roofline'
+  FROM cost WHERE ns > 0 AND is_counted IS NOT true),
 known AS MATERIALIZED (
   SELECT part.* FROM part, place, usable
   WHERE least_ns IS NOT NULL AND CASE WHEN is_gpu THEN usable.kernels_hold ELSE usable.layers_hold END),
 by_type AS (
-  SELECT type, count(DISTINCT layer) AS layers, sum(ns) AS ns, sum(least_ns) AS least_ns,
-    sum(greatest(0, ns - least_ns)) AS gain_ns, any_value(evidence) AS evidence
+  SELECT type, count(DISTINCT layer) AS layers, sum(ns) AS ns, allowed_text(sum(least_ns), sum(high_least_ns), sum(ns))
+      AS allowed, sum(greatest(0, ns - least_ns)) AS gain_ns, max_by(evidence, ns) AS evidence
   FROM known GROUP BY type ORDER BY sum(ns) DESC, type LIMIT 1),
 by_layer AS (
-  SELECT layer, any_value(type) AS type, sum(ns) AS ns, sum(least_ns) AS least_ns,
-    sum(greatest(0, ns - least_ns)) AS gain_ns, any_value(evidence) AS evidence
+  SELECT layer, any_value(type) AS type, sum(ns) AS ns, allowed_text(sum(least_ns), sum(high_least_ns), sum(ns))
+      AS allowed, sum(greatest(0, ns - least_ns)) AS gain_ns, max_by(evidence, ns) AS evidence
   FROM known GROUP BY layer ORDER BY sum(greatest(0, ns - least_ns)) DESC, layer LIMIT 1),
+-- Only where the pipes are known on which it runs: the fastest that it may have used is no tensor core.
 missed AS (
-  SELECT count(*) AS layers, sum(kernel_ns) AS ns, any_value(precision) AS precision,
-    sum(kernel_ns - least(kernel_ns, least_ns(counted_flops, counted_bytes, t.value, peak_bytes))) AS gain_ns
-  FROM cost JOIN ceiling t ON t.name = peak_name_of(concat(CASE precision WHEN 'fp32' THEN 'tf32'
-      ELSE precision END, '_tensor'))
-  WHERE counted_flops > 0 AND tensor_flops = 0 AND precision <> 'fp64'
-    AND regexp_matches(lower(type), 'conv|linear|gemm|matmul|mm$|attention')),
+  SELECT count(*) AS layers, sum(ns) AS ns, any_value(precision) AS precision,
+    sum(ns - least(ns, CASE WHEN is_counted THEN least_ns(counted_flops, counted_bytes, t.value, peak_bytes)
+                            ELSE least_ns(flops, bytes, t.value, peak_high_bytes) END)) AS gain_ns
+  FROM cost JOIN ceiling t ON t.pipe = CASE precision WHEN 'fp32' THEN 'tf32_tensor' ELSE precision || '_tensor' END
+  WHERE is_gpu AND ns > 0 AND cost.pipe NOT LIKE '%tensor' AND precision <> 'fp64' AND is_matrix
+    AND coalesce(counted_flops, flops) > 0),
 elementwise AS (
   SELECT count(*) AS layers, sum(ns) AS ns,
     -- The commonest type; of several, the first by name (mode() takes any).
@@ -102,8 +100,9 @@ elementwise AS (
   WHERE ns > 0 AND (rule = 'output' OR regexp_matches(lower(operator), '^(relu6?|clip|hardtanh|clamp)_?$'))
     AND NOT regexp_matches(lower(operator), 'softmax|layer_?norm|instance|group|skip|rms|simplified|rotary|cumsum')),
 memory_bound AS (
-  SELECT sum(ns) FILTER (bound = 'memory' AND precision = 'fp32') AS ns, sum(ns) AS all_ns,
-    any_value(evidence) AS evidence FROM known),
+  SELECT sum(ns) FILTER (bound LIKE 'memory%' AND precision = 'fp32') AS ns, sum(ns) AS all_ns,
+    coalesce(sum(ns) FILTER (bound = 'memory' AND precision = 'fp32'), 0) AS certain_ns,
+    max_by(evidence, ns) AS evidence FROM known),
 geometry AS (
   SELECT site_id, max(value) AS limiter FROM site_attribute
   WHERE run_id = chosen_run(6, (SELECT batch FROM wanted)) AND key = 'occupancy_limiter' GROUP BY site_id),
@@ -122,15 +121,17 @@ best_batch AS (
   SELECT e.batch, e.latency_ns / e.batch AS input_ns, m.latency_ns / m.batch AS now_ns, m.latency_ns
   FROM every e, model m ORDER BY e.latency_ns / e.batch LIMIT 1),
 clock AS (
-  SELECT avg(gpu_sm_clock_mhz) AS mhz, coalesce(
-      (SELECT try_cast(value AS DOUBLE) FROM evaluation, place
-       WHERE key = concat('gpu.', device_number(device), '.application_sm_clock_mhz')),
-      (SELECT try_cast(value AS DOUBLE) FROM evaluation, place
-       WHERE key = concat('gpu.', device_number(device), '.max_sm_clock_mhz')),
-      (SELECT max(gpu_sm_clock_mhz) FROM block)) AS max_mhz,
+  SELECT avg(gpu_sm_clock_mhz) AS mhz, coalesce(any_value(set_mhz), any_value(most_mhz),
+      -- What it reached when nothing held it down.
+      (SELECT max(gpu_sm_clock_mhz) FROM block WHERE gpu_throttle_reasons = '')) AS max_mhz,
     pct(count(*) FILTER (gpu_throttle_reasons <> ''), count(*)) AS held_pct,
     string_agg(DISTINCT gpu_throttle_reasons, ', ') FILTER (gpu_throttle_reasons <> '') AS reasons
-  FROM block WHERE run_id = (SELECT run_id FROM model) AND gpu_throttle_reasons IS NOT NULL),
+  FROM block CROSS JOIN (
+    SELECT max(try_cast(e.value AS DOUBLE)) FILTER (e.key LIKE '%.application_sm_clock_mhz') AS set_mhz,
+      max(try_cast(e.value AS DOUBLE)) FILTER (e.key LIKE '%.max_sm_clock_mhz') AS most_mhz
+    FROM evaluation e, run r
+    WHERE r.run_id = (SELECT run_id FROM model) AND starts_with(e.key, concat('gpu.', device_number(r.device), '.')))
+  WHERE run_id = (SELECT run_id FROM model) AND gpu_throttle_reasons IS NOT NULL),
 between AS (
   SELECT latency_ns - (SELECT sum(self_ns) FROM layer) AS ns
   FROM run_latency, place, usable
@@ -186,14 +187,14 @@ line AS (
     'tensor_core_use', NULL
   FROM missed, usable WHERE missed.layers > 0 AND usable.kernels_hold
   UNION ALL
-  SELECT 1, printf('%s takes %.1f %% of the layers'' time (%d %s) and runs at %.3g %% of what the ceilings allow.',
+  SELECT 1, printf('%s takes %.1f %% of the layers'' time (%d %s) and runs at %s of what the ceilings allow.',
       type, pct(ns, (SELECT sum(ns) FROM part)), layers, CASE layers WHEN 1 THEN 'layer' ELSE 'layers' END,
-      pct(least_ns, ns)), 'layer', gain_ns,
+      allowed), 'layer', gain_ns,
     'Look at those farthest from the roof: another algorithm, layout or library.', evidence, NULL
   FROM by_type
   UNION ALL
-  SELECT 1, printf('%s (%s) takes %s and runs at %.3g %% of what the ceilings allow.', layer, type, time_text(ns),
-      pct(least_ns, ns)), 'layer', gain_ns, 'Look at this layer first: its shape, its layout, its kernels.', evidence,
+  SELECT 1, printf('%s (%s) takes %s and runs at %s of what the ceilings allow.', layer, type, time_text(ns),
+      allowed), 'layer', gain_ns, 'Look at this layer first: its shape, its layout, its kernels.', evidence,
     layer
   FROM by_layer WHERE NOT EXISTS (FROM by_type WHERE by_type.type = by_layer.type AND layers = 1)
   UNION ALL
@@ -204,7 +205,9 @@ line AS (
   FROM elementwise, place, usable
   WHERE elementwise.layers > 0 AND CASE WHEN is_gpu THEN usable.kernels_hold ELSE usable.layers_hold END
   UNION ALL
-  SELECT 1, printf('Memory bounds %.0f %% of the layers'' time, in 32-bit data.', pct(ns, all_ns)), 'layer', 0.5 * ns,
+  SELECT 1, printf('Memory bounds %s%s of the layers'' time, in 32-bit data.',
+      CASE WHEN certain_ns = 0 THEN 'up to ' ELSE '' END,
+      allowed_text(coalesce(nullif(certain_ns, 0), ns), ns, all_ns)), 'layer', 0.5 * ns,
     'Halve the bytes: fp16 or bf16, or 8 bits; fuse layers, so that data stay in the caches.', evidence, NULL
   FROM memory_bound
   UNION ALL
@@ -229,8 +232,9 @@ line AS (
     'Look for other load on the machine, changing clocks, memory that is allocated anew.', 'model_information', NULL
   FROM model WHERE n >= 20 AND quantile_of(sorted, 0.99) > 1.2 * quantile_of(sorted, 0.5)
   UNION ALL
-  SELECT 1, printf('The GPU''s clock was held down in %.0f %% of the measurement (%s): %.0f MHz of %.0f.', held_pct,
-      reasons, mhz, max_mhz), '', latency_ns * (1 - mhz / max_mhz),
+  SELECT 1, concat(printf('The GPU''s clock was held down in %.0f %% of the measurement (%s): %.0f MHz', held_pct,
+      reasons, mhz), coalesce(printf(' of %.0f.', max_mhz), '; the clock that it may have is not known.')),
+    '', latency_ns * (1 - mhz / max_mhz),
     'Cool it, raise its power limit, or lock its clocks for measuring.', 'device_state', NULL
   FROM clock, model WHERE held_pct > 0
   UNION ALL
@@ -249,5 +253,5 @@ line AS (
 SELECT batch, row_number() OVER (ORDER BY section, bound_ns DESC, finding) AS rank, finding, level,
   pct(bound_ns, latency_ns) AS gain_pct, bound_ns AS gain_ns, advice, evidence, layer
 FROM (SELECT *, CASE WHEN gain_ns IS NOT NULL THEN least(gain_ns, latency_ns) END AS bound_ns FROM line, model)
-WHERE section <> 1 OR bound_ns >= 0.01 * latency_ns
+WHERE section <> 1 OR bound_ns >= 0.01 * latency_ns OR (evidence = 'device_state' AND bound_ns IS NULL)
 ORDER BY rank

@@ -197,6 +197,9 @@ typedef struct xsp_adapter {
  *               removed_layers       likewise: those that it left out, as their results are not
  *                                    used or are their inputs
  *               provider             what runs the model, e.g. "CPUExecutionProvider"
+ *               setting.NAME         how the framework is set to compute: a fact of the evaluation.
+ *                                    Known are setting.cudnn_tf32 and setting.matmul_tf32: "true"
+ *                                    if 32-bit convolutions, or other products, may run in TF32
  *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
 
 /* ---- Layers that are repeated ------------------------------------------------------------------

@@ -37,6 +37,32 @@ def _forget(address):
     return forget
 
 
+def _told(owner, name):
+    """An attribute of torch's settings; None: there is none, or it tells nothing (any exception)."""
+    try:
+        return getattr(owner, name)
+    except Exception:
+        return None
+
+
+def _settings(torch):
+    """May 32-bit convolutions and products run in TF32 on a GPU? Left out: it cannot be told."""
+    found = {}
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    for key, owner in (("cudnn_tf32", _told(cudnn, "conv") or cudnn), ("matmul_tf32", matmul)):
+        # Releases that have the newer setting warn of whoever reads the old one.
+        precision = _told(owner, "fp32_precision")
+        allowed = _told(owner, "allow_tf32") if precision is None else None
+        if precision in ("tf32", "ieee"):
+            found[key] = str(precision == "tf32").lower()
+        elif allowed is not None:
+            found[key] = str(bool(allowed)).lower()
+    precision = _told(torch, "get_float32_matmul_precision")
+    if precision is not None and _told(matmul, "fp32_precision") is None:
+        found["float32_matmul_precision"] = precision()
+    return found
+
+
 def _namer(torch):
     version = str(torch.__version__)
     # What compares a model's result with the one that it should have is no model.
@@ -44,6 +70,7 @@ def _namer(torch):
 
     def name_all(root):
         """Names the modules of a module that nobody has named yet."""
+        settings = None
         for path, module in root.named_modules():
             if _native.is_known(module):
                 continue
@@ -60,6 +87,9 @@ def _namer(torch):
                 continue
             _native.site_attribute(model, "framework", "torch")
             _native.site_attribute(model, "framework_version", version)
+            settings = _settings(torch) if settings is None else settings
+            for key, value in settings.items():
+                _native.site_attribute(model, f"setting.{key}", value)
 
     return name_all
 

@@ -93,7 +93,7 @@ const std::vector<Quantity>& quantities() {
   static const std::vector<Quantity> all = {
       {"latency of the model",
        {{"model_information", "", {}, "latency_ns"},
-        {"model_summary", "item", {"latency", "forward pass"}, "value"},
+        {"model_summary", "item", {"latency", "call of the model"}, "value"},
         {"cost", "", {}, "latency_ns"},
         {"kernels_in_model", "", {}, "model_latency_ns"},
         {"time_by_level", "level", {"model"}, "latency_ns"}}},
@@ -255,7 +255,7 @@ class Numbers {
       if (is_type && item != "convolution" && item != "resolution") types += value;
     });
     if (items.count("layers together") == 0) return;
-    const double latency = items.count("latency") != 0 ? items["latency"] : items["forward pass"];
+    const double latency = items.count("latency") != 0 ? items["latency"] : items["call of the model"];
     EXPECT_NEAR(types, items["layers together"], close(types));
     EXPECT_NEAR(items["layers together"] + items["between layers"] - items["slower when recorded"],
                 latency, close(latency));

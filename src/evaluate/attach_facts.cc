@@ -11,7 +11,7 @@ Status write_facts(store::Database& database, const std::map<std::string, std::s
 }
 
 Status complete_runs(store::Database& database) {
-  return database.execute(
+  XSP_CHECK_OK(database.execute(
       "UPDATE run SET iterations = (SELECT count(DISTINCT iteration) FROM span "
       "  WHERE span.run_id = run.run_id AND level = 2 AND iteration >= 0), "
       "framework = (SELECT max(value) FROM site_attribute WHERE key = 'framework'), "
@@ -30,7 +30,15 @@ Status complete_runs(store::Database& database) {
       "    THEN printf('the program''s batches have from %d to %d inputs', least, most) "
       "    ELSE 'how many inputs an inference has is not known' END) "
       "  FROM batch_of JOIN run USING (run_id) WHERE run.batch IS NULL HAVING count(*) > 0; "
-      "DROP TABLE batch_of");
+      "DROP TABLE batch_of"));
+  return write_settings(database);
+}
+
+Status write_settings(store::Database& database) {
+  return database.execute(
+      "INSERT INTO evaluation SELECT key, CASE WHEN min(value) = max(value) THEN max(value) "
+      "    ELSE 'several' END "
+      "  FROM site_attribute WHERE key LIKE 'setting.%' GROUP BY key");
 }
 
 }  // namespace xsp::evaluate

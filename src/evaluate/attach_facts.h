@@ -12,6 +12,9 @@ namespace xsp::evaluate {
 
 // What the spans tell of their runs: iterations, batch, framework.
 Status complete_runs(store::Database& database);
+// How the frameworks were set, which the sites of their models tell (plugin.h): facts of the
+// evaluation.
+Status write_settings(store::Database& database);
 // Rows of `evaluation`.
 Status write_facts(store::Database& database, const std::map<std::string, std::string>& facts);
 

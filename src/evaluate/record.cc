@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "evaluate/attach_facts.h"
 #include "store/ingest.h"
 
 namespace xsp::evaluate {
@@ -153,6 +154,7 @@ Status write_record(const Record& record, store::Database& database) {
     XSP_CHECK_OK(database.query("INSERT INTO model_layer VALUES ($ordinal, $name, $type)",
                                 {{"ordinal", ordinal++}, {"name", name}, {"type", type}}));
   }
+  XSP_CHECK_OK(write_settings(database));
   return database.finish();
 }
 

@@ -19,10 +19,14 @@ for (const place of [live, report]) {
     const course = page.getByRole('region', { name: 'Latency' }).getByRole('img');
     await expect(course).toHaveAccessibleName(/at batch 1, .* at batch 4/);
     await expect(page.getByRole('main')).toContainText('on cuda:0 · NVIDIA H200 · Intel');
-    await expect(page.getByRole('region', { name: 'GPU' })).toContainText('waits');
-    await expect(page.getByRole('region', { name: 'Bound by' })).toContainText('memory');
+    const bottleneck = page.getByRole('region', { name: 'Bottleneck' });
+    await expect(bottleneck).toContainText('the GPU waits for the next launch');
+    await expect(bottleneck).toContainText('kernels run 20.3 % of the latency');
+    await expect(page.getByRole('region', { name: 'Latency' })).toContainText(/within .* \(95 %\)/);
     await expect(page.getByRole('region', { name: 'Audit' })).toContainText('all adds up');
-    await expect(page.getByRole('region', { name: 'What measuring cost' })).toContainText('adds');
+    await expect(page.getByRole('region', { name: 'What measuring cost' })).toContainText(
+      /adds -?[\d.]+ % \((-?[\d.]+ to -?[\d.]+|too few blocks for an interval)\)/,
+    );
   });
 
   test(`the bar descends from the model to kernels, ${place.name}`, async ({ page }) => {
@@ -38,10 +42,11 @@ for (const place of [live, report]) {
   });
 }
 
-test('a CPU says what it has no GPU for', async ({ page }) => {
+test('a CPU has a bottleneck, too', async ({ page }) => {
   await page.goto(live.open(`#/overview${query(live.ids.cpu)}`));
-  await expect(page.getByRole('region', { name: 'GPU' })).toContainText('not measured: no GPU');
-  await expect(page.getByRole('region', { name: 'Bound by' })).toContainText('%');
+  const bottleneck = page.getByRole('region', { name: 'Bottleneck' });
+  await expect(bottleneck).toContainText(/For \d+ % of an inference/);
+  await expect(bottleneck).toContainText(/layers run .* of the latency/);
 });
 
 test('the batch size goes along', async ({ page }) => {

@@ -53,6 +53,28 @@ constexpr const char* kTraining =
     "        loss.backward()\n"
     "        optimizer.step()\n";
 
+// How torch was set when the model was first called; 32-bit convolutions may run in TF32 by
+// default.
+TEST_F(RunTorchTest, SettingsOfTorchAreFacts) {
+  const std::string model =
+      "net = torch.nn.Linear(4, 8)\n"
+      "for _ in range(5): net(torch.ones(3, 4))\n";
+  const auto setting = [&](const char* name) {
+    return scalar("t.xsp",
+                  "SELECT value FROM evaluation WHERE key = 'setting." + std::string(name) + "'");
+  };
+  watch("import torch\n" + model);
+  EXPECT_EQ(setting("cudnn_tf32"), "true");
+  EXPECT_EQ(setting("matmul_tf32"), "false");
+  watch(
+      "import torch\n"
+      "torch.backends.cudnn.allow_tf32 = False\n"
+      "torch.backends.cuda.matmul.allow_tf32 = True\n" +
+      model);
+  EXPECT_EQ(setting("cudnn_tf32"), "false");
+  EXPECT_EQ(setting("matmul_tf32"), "true");
+}
+
 TEST_F(RunTorchTest, OperatorsAreLayersInsideTheirModule) {
   watch(
       "import torch\n"

@@ -120,8 +120,9 @@ export function layerFigures(known: readonly Known[], batch: number): KeyFigure[
       : workOf('layer_flops', number(shapes?.['flops']), number(shapes?.['bytes']), 'by shapes')),
   );
   const from = device ? 'layer_counted_roofline' : 'layer_roofline';
-  const roof = number(at(from)?.['roof_pct']);
-  figures.push(...boundOf(from, at(from), roof === null ? [] : [roof]));
+  // By the shapes the roof may lie between two.
+  const roofs = ['roof_pct', 'roof_high_pct'].flatMap((name) => number(at(from)?.[name]) ?? []);
+  figures.push(...boundOf(from, at(from), roofs));
   return figures;
 }
 

@@ -1,0 +1,112 @@
+-- @id x32
+-- @name bottleneck
+-- @title Bottleneck
+-- @question Which one thing holds an inference back most?
+-- The latency of the model, in parts that add up to it, and the largest of them; of equal ones the first in the order
+-- of the columns. On a GPU: while no kernel runs it is what the GPU waits for, as gpu_idle tells it (host: the host's
+-- own code, waiting, allocating; launch: launching, or a start on the device; copy: data are copied). While kernels
+-- run it is what bounds them: the memory or arithmetic, by the counters, else by the roof of their layer; or they
+-- communicate (NCCL). The time without kernels is the model's latency less that of the kernels, shared out as in the
+-- run that recorded them. On a CPU: what bounds the layers (layer_roofline), and the runtime between them, in the run
+-- that recorded the layers. What bounds the kernels, or the layers, alone is a detail: where the GPU waits for the
+-- host, faster kernels gain nothing.
+-- @needs model
+-- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
+-- @column batch count Inputs per inference.
+-- @column bottleneck text host, launch, memory, compute, communication, copy, runtime, or unknown.
+-- @column share_pct pct Its share of the latency.
+-- @column finding text The same as a sentence.
+-- @column work text What works on the inference: kernels, or layers on a CPU.
+-- @column work_bound text What bounds most of their time: memory, compute, communication, or unknown; empty: no work.
+-- @column work_bound_pct pct Share of that in the time of the kernels, or layers.
+-- @column work_pct pct Share of the kernels, or layers, in the latency.
+-- @column host_pct pct The GPU waits for the host's own code.
+-- @column launch_pct pct It waits for the next kernel to be launched, or to start.
+-- @column memory_pct pct The memory bounds what runs.
+-- @column compute_pct pct Arithmetic bounds it.
+-- @column communication_pct pct Kernels exchange data between devices.
+-- @column copy_pct pct Data are copied, and no kernel runs.
+-- @column runtime_pct pct On a CPU: between layers.
+-- @column unknown_pct pct What is left: work whose bound is not known, or nothing was recorded of it.
+WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
+model AS MATERIALIZED (
+  SELECT m.batch, m.latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu
+  FROM model_latency m JOIN run r USING (run_id)
+  WHERE m.batch = (SELECT batch FROM wanted)),
+layer AS MATERIALIZED (
+  SELECT *, bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS bound
+  FROM layer_roofs((SELECT batch FROM wanted))),
+-- On a GPU: its time with and without kernels.
+cause AS MATERIALIZED (
+  FROM device_causes((SELECT batch FROM wanted), 200) WHERE cause <> 'profiler' AND (SELECT is_gpu FROM model)),
+busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FROM cause WHERE cause = 'busy'),
+kernel AS (
+  SELECT f.latency_ns AS ns, CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
+      WHEN counted IS NULL THEN bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) ELSE c.bound END AS bound
+  FROM kernel_facts([(SELECT batch FROM wanted)], 'measured') f
+    LEFT JOIN (SELECT DISTINCT ON (name) name, cost_layer FROM layer) own ON own.name = f.layer
+    LEFT JOIN (SELECT DISTINCT ON (name) name, bound FROM layer) c ON c.name = own.cost_layer
+  WHERE (SELECT is_gpu FROM model)),
+-- On a CPU: the layers, in the run that recorded them.
+host_layer AS (
+  SELECT c.bound, l.self_ns AS ns FROM layer l LEFT JOIN layer c ON c.site_id = l.cost_site
+  WHERE NOT (SELECT is_gpu FROM model)),
+host_whole AS (
+  SELECT greatest(r.latency_ns, (SELECT sum(ns) FROM host_layer)) AS ns FROM run_latency r
+  WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted)) AND EXISTS (FROM host_layer)),
+-- Shares of the latency: of what, and whether it is work.
+part AS MATERIALIZED (
+  SELECT CASE WHEN bound IN ('memory', 'compute', 'communication') THEN bound ELSE 'unknown' END AS what,
+    true AS is_work,
+    pct(sum(ns) / (SELECT sum(ns) FROM kernel) * (SELECT ns FROM busy), (SELECT latency_ns FROM model)) AS share_pct
+  FROM kernel GROUP BY what
+  UNION ALL
+  SELECT CASE cause WHEN 'copies' THEN 'copy' WHEN 'launch' THEN 'launch' WHEN 'device' THEN 'launch' ELSE 'host' END,
+    false, pct(sum(duration_ns) / (SELECT sum(duration_ns) FROM cause WHERE cause <> 'busy') *
+               ((SELECT latency_ns FROM model) - (SELECT ns FROM busy)), (SELECT latency_ns FROM model))
+  FROM cause WHERE cause <> 'busy' GROUP BY 1
+  UNION ALL
+  SELECT CASE WHEN bound IN ('memory', 'compute') THEN bound ELSE 'unknown' END, true,
+    pct(sum(ns), (SELECT ns FROM host_whole))
+  FROM host_layer GROUP BY 1
+  UNION ALL
+  SELECT 'runtime', false, pct(ns - (SELECT sum(ns) FROM host_layer), ns) FROM host_whole),
+-- Whatever has no part: nothing was recorded of it.
+whole AS MATERIALIZED (
+  SELECT what, is_work, share_pct FROM part WHERE share_pct > 0
+  UNION ALL
+  SELECT 'unknown', false, 100 - coalesce(sum(share_pct), 0) FROM part HAVING coalesce(sum(share_pct), 0) < 99.999),
+headline AS (
+  SELECT what, sum(share_pct) AS share_pct FROM whole GROUP BY what
+  ORDER BY sum(share_pct) DESC,
+    list_position(['host', 'launch', 'memory', 'compute', 'communication', 'copy', 'runtime', 'unknown'], what)
+  LIMIT 1),
+total AS (
+  SELECT coalesce(sum(share_pct) FILTER (is_work), 0) AS work_pct,
+    coalesce(sum(share_pct) FILTER (what = 'host'), 0) AS host_pct,
+    coalesce(sum(share_pct) FILTER (what = 'launch'), 0) AS launch_pct,
+    coalesce(sum(share_pct) FILTER (what = 'memory'), 0) AS memory_pct,
+    coalesce(sum(share_pct) FILTER (what = 'compute'), 0) AS compute_pct,
+    coalesce(sum(share_pct) FILTER (what = 'communication'), 0) AS communication_pct,
+    coalesce(sum(share_pct) FILTER (what = 'copy'), 0) AS copy_pct,
+    coalesce(sum(share_pct) FILTER (what = 'runtime'), 0) AS runtime_pct,
+    coalesce(sum(share_pct) FILTER (what = 'unknown'), 0) AS unknown_pct
+  FROM whole),
+work AS (
+  SELECT what, share_pct FROM whole WHERE is_work ORDER BY share_pct DESC, what LIMIT 1)
+SELECT m.batch, h.what AS bottleneck, h.share_pct, concat(printf('For %.0f %% of an inference ', h.share_pct),
+  CASE h.what
+    WHEN 'host' THEN 'the GPU waits for the host''s own code'
+    WHEN 'launch' THEN 'the GPU waits for the next launch'
+    WHEN 'memory' THEN concat('the memory holds back the ', worker, ' that run')
+    WHEN 'compute' THEN concat('arithmetic holds back the ', worker, ' that run')
+    WHEN 'communication' THEN 'kernels exchange data with other devices'
+    WHEN 'copy' THEN 'data are copied and no kernel runs'
+    WHEN 'runtime' THEN 'the runtime is busy between layers'
+    ELSE CASE WHEN work_pct > 0 THEN concat(worker, ' run whose bound is not known')
+              WHEN is_gpu THEN 'it is not known what the GPU does: its kernels were not recorded'
+              ELSE 'it is not known what is done: its layers were not recorded' END END, '.') AS finding,
+  worker AS work, w.what AS work_bound, pct(w.share_pct, work_pct) AS work_bound_pct, t.*
+FROM model m CROSS JOIN headline h CROSS JOIN total t LEFT JOIN work w ON true
+  CROSS JOIN (SELECT CASE WHEN is_gpu THEN 'kernels' ELSE 'layers' END AS worker FROM model)

@@ -84,7 +84,8 @@ line AS (
       WHEN 'other' THEN 'in no phase' WHEN 'forward' THEN 'the outermost calls of the model' END
   FROM phase WHERE phase <> 'step'
   UNION ALL
-  SELECT 20, 'how long', CASE WHEN EXISTS (FROM step) THEN 'call of the model' ELSE 'latency' END, latency_ns, 'ns', NULL,
+  SELECT 20, 'how long', CASE WHEN EXISTS (FROM step) THEN 'call of the model' ELSE 'latency' END, latency_ns, 'ns',
+    NULL,
     concat(inferences, CASE inferences WHEN 1 THEN ' inference' ELSE ' inferences' END,
       CASE WHEN high_ns IS NOT NULL THEN concat(', +-', share_text((high_ns - latency_ns) / latency_ns), ' at 95 %')
            ELSE concat(', no interval: ', blocks, ' of the 6 blocks that it takes') END)

@@ -255,7 +255,8 @@ class Numbers {
       if (is_type && item != "convolution" && item != "resolution") types += value;
     });
     if (items.count("layers together") == 0) return;
-    const double latency = items.count("latency") != 0 ? items["latency"] : items["call of the model"];
+    const double latency =
+        items.count("latency") != 0 ? items["latency"] : items["call of the model"];
     EXPECT_NEAR(types, items["layers together"], close(types));
     EXPECT_NEAR(items["layers together"] + items["between layers"] - items["slower when recorded"],
                 latency, close(latency));

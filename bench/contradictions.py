@@ -127,7 +127,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--xsp", default="build/release/bin/xsp")
     parser.add_argument("--models", default="mobilenet_v2,bert_base",
-                        help="names of the zoo, files, fake:...")
+                        help="names of the zoo, files, or as in 'fake:layers=4 us=200'")
     parser.add_argument("--profiles", type=int, default=20, help="of each model")
     parser.add_argument("--load", default="2,4,8", help="busy processes beside a profile, in turn")
     parser.add_argument("--max-time", default="6", help="seconds that a profile measures at most")

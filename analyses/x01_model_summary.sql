@@ -163,4 +163,4 @@ line AS (
   SELECT 80, 'lost', 'records', sum(count), 'count', NULL, 'see xsp analyze audit' FROM loss HAVING sum(count) > 0)
 SELECT section, item, value, unit, share_pct, detail
 FROM line
-ORDER BY line, item
+ORDER BY line, item, detail

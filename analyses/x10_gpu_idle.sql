@@ -31,4 +31,4 @@ line AS (
   FROM model_latency m JOIN (SELECT DISTINCT batch, inferences, inference_ns FROM cause) c ON c.batch = m.batch)
 SELECT batch, inferences, cause, duration_ns, share_pct, idle_share_pct
 FROM line
-ORDER BY is_busy DESC NULLS LAST, duration_ns DESC
+ORDER BY is_busy DESC NULLS LAST, duration_ns DESC, cause

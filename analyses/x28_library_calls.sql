@@ -82,4 +82,4 @@ SELECT batch, library, function, problem, dtype, h.calls, host_ns, host_total_ns
        ELSE 1e9 * flops / nullif(w.gpu_total_ns / d.calls, 0) END AS flops_per_s
 FROM host h LEFT JOIN device d USING (batch, library, function, problem, dtype)
   LEFT JOIN work w USING (batch, library, function, problem, dtype) LEFT JOIN whole USING (batch)
-ORDER BY batch, w.gpu_total_ns DESC NULLS LAST, host_total_ns DESC, function, problem
+ORDER BY batch, w.gpu_total_ns DESC NULLS LAST, host_total_ns DESC, library, function, problem, dtype

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/run.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/request.h"
@@ -32,37 +33,64 @@ std::string counters_text(const std::vector<std::string>& names) {
 // A row of results by its columns' names; those left out are NULL.
 using Row = std::map<std::string, store::Value>;
 
-Row row_of(const evaluate::Run& run, const std::vector<evaluate::Overhead>& overheads) {
-  const statistics::Estimate& latency = run.series.latency_ns;
+// Times are those that every other face gives, of the file's spans: the workers' own, by which the
+// measuring is steered, leave out what recording the inference itself takes.
+constexpr const char* kLatencySql =
+    "SELECT latency_ns, low_ns, high_ns FROM run_latency WHERE run_id = $run";
+// By the residuals of both runs' blocks, as in the analysis overhead_by_level.
+constexpr const char* kOverheadSql = R"(
+  WITH residual AS (
+    SELECT block, count(*) AS sides,
+      sum(CASE run_id WHEN $run THEN residual_ns ELSE -residual_ns END) AS residual_ns
+    FROM latency_residual WHERE run_id IN ($run, $without) GROUP BY block),
+  width AS (
+    SELECT CASE WHEN count(*) FILTER (sides = 2) >= 6 THEN half_width(list(residual_ns)) END
+      AS half_ns
+    FROM residual)
+  SELECT w.latency_ns - o.latency_ns AS added_ns, added_ns - half_ns, added_ns + half_ns
+  FROM run_latency w, run_latency o, width WHERE w.run_id = $run AND o.run_id = $without)";
+
+// An estimate with its interval into the columns NAME_ns, NAME_low_ns and NAME_high_ns.
+Status add_estimate(store::Database& database, const char* sql,
+                    const std::map<std::string, store::Value>& parameters, const std::string& name,
+                    Row* row) {
+  XSP_TRY(const store::Table table, database.query(sql, parameters));
+  if (table.rows.empty()) return Ok{};
+  (*row)[name + "_ns"] = table.rows[0][0];
+  (*row)[name + "_low_ns"] = table.rows[0][1];
+  (*row)[name + "_high_ns"] = table.rows[0][2];
+  return Ok{};
+}
+
+Result<Row> row_of(store::Database& database, const evaluate::Run& run,
+                   const std::vector<evaluate::Overhead>& overheads) {
   Row row = {{"levels", evaluate::levels_text(run.planned.levels)},
              {"counters", counters_text(run.planned.counters)},
              {"status", run.status()},
              {"reason", run.reason()},
              {"stopped_by", run.series.stopped_by},
-             {"iterations", static_cast<int64_t>(latency.count)}};
+             {"iterations", static_cast<int64_t>(run.series.latency_ns.count)}};
   const auto batch = run.planned.batch ? run.planned.batch
                      : run.ready       ? run.ready->batch
                                        : std::nullopt;
   if (batch) row["batch"] = int64_t{*batch};
   // Where single spans were counted, times are not those of the model.
   if (run.planned.pace == evaluate::Pace::kFew) return row;
-  if (latency.count > 0) row["latency_ns"] = latency.mean;
-  if (latency.interval) {
-    row["latency_low_ns"] = latency.interval->low;
-    row["latency_high_ns"] = latency.interval->high;
-  }
+  const int64_t run_id = run.planned.run_id;
+  XSP_CHECK_OK(add_estimate(database, kLatencySql, {{"run", run_id}}, "latency", &row));
   for (const evaluate::Overhead& overhead : overheads) {
     if (overhead.run_id != run.planned.run_id) continue;
-    row["overhead_ns"] = overhead.latency_ns.value;
-    if (!overhead.latency_ns.interval) continue;
-    row["overhead_low_ns"] = overhead.latency_ns.interval->low;
-    row["overhead_high_ns"] = overhead.latency_ns.interval->high;
+    const int64_t without = overhead.without_run_id;
+    XSP_CHECK_OK(add_estimate(database, kOverheadSql, {{"run", run_id}, {"without", without}},
+                              "overhead", &row));
   }
   return row;
 }
 
 // What was measured, one row for each run, and one for each level or counter that was not.
-Sheet results_sheet(const evaluate::Request& request, const evaluate::Outcome& outcome) {
+Result<Sheet> results_sheet(const evaluate::Request& request, const evaluate::Outcome& outcome) {
+  XSP_TRY(store::Database database, store::Database::open(outcome.file));
+  XSP_CHECK_OK(analyze::load_prelude(database));
   Sheet sheet;
   for (const char* name : {"levels", "counters", "batch", "status", "reason", "stopped_by",
                            "iterations", "latency_ns", "latency_low_ns", "latency_high_ns",
@@ -78,7 +106,10 @@ Sheet results_sheet(const evaluate::Request& request, const evaluate::Outcome& o
     for (const auto& column : sheet.columns) cells.push_back(std::move(row[column.name]));
     sheet.table.rows.push_back(std::move(cells));
   };
-  for (const evaluate::Run& run : outcome.runs) add(row_of(run, outcome.overheads));
+  for (const evaluate::Run& run : outcome.runs) {
+    XSP_TRY(Row row, row_of(database, run, outcome.overheads));
+    add(std::move(row));
+  }
   for (const auto& [what, reason] : request.plan.not_measured) {
     add({{"levels", what}, {"status", std::string("not measured")}, {"reason", reason}});
   }
@@ -148,8 +179,10 @@ Status show(const Options& options, const evaluate::Request& request,
   Status status = Ok{};
   if (options.format.format == Format::kTable) {
     status = print_summary(request, outcome);
+  } else if (Result<Sheet> sheet = results_sheet(request, outcome); sheet.ok()) {
+    status = write_stdout(render(*sheet, options.format, terminal_of(1)));
   } else {
-    status = write_stdout(render(results_sheet(request, outcome), options.format, terminal_of(1)));
+    status = sheet.error();
   }
   if (!options.quiet) say_where(outcome);
   return status;

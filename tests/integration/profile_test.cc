@@ -138,6 +138,33 @@ TEST_F(ProfileTest, ResultsAreJsonForPrograms) {
   EXPECT_TRUE(rows[1]["overhead_ns"].is_number());
 }
 
+TEST_F(ProfileTest, ResultsAreThoseOfTheAnalyses) {
+  const Finished finished =
+      run({"profile", "fake:layers=2,us=300,wait=sleep", "--max-time", "2", "--width", "0",
+           "--block-time", "0.02", "--no-peaks", "--quiet", "--format", "json", "-o", "out.xsp"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto rows = nlohmann::json::parse(finished.out, nullptr, false);
+  ASSERT_EQ(rows.size(), 2u);
+  const auto told = [this](const std::string& analysis) {
+    return nlohmann::json::parse(run({"analyze", analysis, "out.xsp", "--format", "json"}).out,
+                                 nullptr, false)[0];
+  };
+  const auto model = told("model_information");
+  const auto overhead = told("overhead_by_level");
+  ASSERT_TRUE(model["low_ns"].is_number()) << model;
+  ASSERT_TRUE(overhead["low_ns"].is_number()) << overhead;
+  const auto expect_same = [](const nlohmann::json& row, const std::string& name,
+                              const nlohmann::json& analysis, const std::string& estimate) {
+    EXPECT_DOUBLE_EQ(row[name + "_ns"], analysis[estimate]) << row << analysis;
+    EXPECT_DOUBLE_EQ(row[name + "_low_ns"], analysis["low_ns"]) << row << analysis;
+    EXPECT_DOUBLE_EQ(row[name + "_high_ns"], analysis["high_ns"]) << row << analysis;
+  };
+  expect_same(rows[0], "latency", model, "latency_ns");
+  expect_same(rows[1], "overhead", overhead, "overhead_ns");
+  EXPECT_EQ(rows[1]["latency_ns"], overhead["with_ns"]);
+  EXPECT_EQ(rows[0]["iterations"], model["iterations"]);
+}
+
 TEST_F(ProfileTest, ACrashCostsItsRunAlone) {
   const Finished finished =
       run(profile("fake:layers=2,us=300,fault=crash@30,when=layer,wait=sleep"));

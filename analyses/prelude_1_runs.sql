@@ -264,7 +264,8 @@ CREATE OR REPLACE TEMP MACRO share_text(share) AS
   printf('%.*f %%', CASE WHEN share < 0.1 THEN 1 ELSE 0 END, 100 * share);
 -- How a run that did not reach the interval that was wanted ended; NULL: it did, or none was wanted.
 CREATE OR REPLACE TEMP MACRO unsettled_text(stopped_by, latency_ns, high_ns, blocks) AS
-  CASE WHEN stopped_by IN ('time', 'iterations', 'interrupt', 'failure') THEN concat('not settled: stopped by ',
+  CASE WHEN EXISTS (FROM evaluation WHERE key = 'limits.width_pct' AND try_cast(value AS DOUBLE) = 0) THEN NULL
+    WHEN stopped_by IN ('time', 'iterations', 'interrupt', 'failure') THEN concat('not settled: stopped by ',
     CASE stopped_by WHEN 'time' THEN 'time' WHEN 'iterations' THEN 'the number of inferences'
       WHEN 'interrupt' THEN 'an interrupt' ELSE 'a failure' END,
     CASE WHEN high_ns IS NULL THEN concat(' with ', blocks, ' of the 6 blocks that an interval takes')

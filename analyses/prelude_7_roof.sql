@@ -37,7 +37,8 @@ CREATE OR REPLACE TEMP MACRO pipe_in_name(name, arithmetic) AS CASE
   WHEN regexp_matches(name, 'dmma|d(884|1688|16816)|nvjet_(sm\d+_)?d|f64\w*tensor\d') THEN 'fp64_tensor'
   WHEN NOT is_tensor_kernel(name) THEN NULL
   WHEN regexp_matches(name, 'bf16|bfloat16|nvjet_(sm\d+_)?t') THEN 'bf16_tensor'
-  WHEN regexp_matches(name, 'tf32') THEN 'tf32_tensor'
+  -- PyTorch's attention in float32 multiplies in TF32, three times for each product, whatever is allowed elsewhere.
+  WHEN regexp_matches(name, 'tf32|fmha_cutlass[fb]_f32\w*_sm[89]') THEN 'tf32_tensor'
   WHEN regexp_matches(name, 'fp16|f16|half|h(884|1688|16816|161616)|nvjet_(sm\d+_)?h') THEN 'fp16_tensor'
   WHEN regexp_matches(name, 's884|(volta|turing|sm7\d|cutlass_7\d).*s1688') THEN 'fp16_tensor'
   WHEN regexp_matches(name, 's1688|nvjet_(sm\d+_)?s|xmma\w*f32f32\w*tensor16x8x8') THEN 'tf32_tensor'

@@ -144,7 +144,9 @@ doubt AS (
   SELECT concat(count(*), ' of ', (SELECT count(*) FROM run), ' runs did not end well') AS what FROM run
   WHERE status <> 'ok' HAVING count(*) > 0
   UNION ALL
-  SELECT doubt FROM level_doubt WHERE batch = (SELECT batch FROM wanted)
+  SELECT CASE kind WHEN 'unsettled' THEN concat('level ', string_agg(level_name(level), ', ' ORDER BY level), ': ',
+      doubt) ELSE doubt END
+  FROM level_doubt WHERE batch = (SELECT batch FROM wanted) GROUP BY kind, doubt
   UNION ALL
   SELECT concat(sum(count), ' records were lost') FROM loss HAVING sum(count) > 0
   UNION ALL
@@ -224,13 +226,14 @@ line AS (
       time_text(input_ns), time_text(now_ns), now_ns / input_ns), 'model', latency_ns * (1 - input_ns / now_ns),
     'Infer more inputs at once, where the latency of the batch is acceptable; the bound is on the time of an input.',
     'model_information', NULL
-  FROM best_batch
+  FROM best_batch, usable WHERE usable.model_holds
   UNION ALL
   SELECT 1, printf('One inference in a hundred takes %.2f times the median or longer.',
       quantile_of(sorted, 0.99) / quantile_of(sorted, 0.5)), 'model',
     greatest(0, list_avg(sorted) - latency_ns),
     'Look for other load on the machine, changing clocks, memory that is allocated anew.', 'model_information', NULL
-  FROM model WHERE n >= 20 AND quantile_of(sorted, 0.99) > 1.2 * quantile_of(sorted, 0.5)
+  FROM model, usable
+  WHERE usable.model_holds AND n >= 20 AND quantile_of(sorted, 0.99) > 1.2 * quantile_of(sorted, 0.5)
   UNION ALL
   SELECT 1, concat(printf('The GPU''s clock was held down in %.0f %% of the measurement (%s): %.0f MHz', held_pct,
       reasons, mhz), coalesce(printf(' of %.0f.', max_mhz), '; the clock that it may have is not known.')),

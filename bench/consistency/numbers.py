@@ -99,7 +99,7 @@ def latencies(ledger, one, batch):
         ("the timeline of that run", timeline(one, batch, "model,layer", "latency_ns")),
         ("layers together + between layers", plus(summary(one, batch, item="layers together"),
                                                   summary(one, batch, item="between layers"))
-         if overhead(one, batch, "with_ns") is not None else None)])
+         if overhead(one, batch, "with_ns") is not None and not on_device(one, batch) else None)])
     ledger.equal("latency in profile's JSON", one, batch,
                  ("overhead_by_level, with layers", overhead(one, batch, "with_ns")),
                  ("profile's JSON", profiled(one, batch, "model,layer", "latency_ns")))
@@ -252,6 +252,11 @@ def tree(ledger, one, batch):
                          ("the row itself", own.get((above[level], parent))))
 
 
+def on_device(one, batch):
+    """Layers that a CUDA graph replays come from the kernel run, whose cost is another matter."""
+    return any(row["time_of"] == "device" for row in one.rows("layer_information", batch))
+
+
 def differences(ledger, one, batch):
     for row in one.rows("overhead_by_level", batch):
         what = f"overhead_by_level, {row['added_level']} on {row['event_level']}"
@@ -263,7 +268,8 @@ def differences(ledger, one, batch):
     negative = one.total("time_by_level", batch, "latency_ns", name="slower when recorded")
     ledger.same("what recording layers adds", one, batch, [
         ("overhead_by_level", added),
-        ("model_summary", summary(one, batch, item="slower when recorded") if added is not None else None),
+        ("model_summary", summary(one, batch, item="slower when recorded")
+         if added is not None and not on_device(one, batch) else None),
         ("time_by_level", None if negative is None or one.rows("kernel_information", batch) else -negative)])
     for column in ("overhead_ns", "overhead_low_ns", "overhead_high_ns"):
         own = column if column == "overhead_ns" else column.replace("overhead_", "")

@@ -91,7 +91,7 @@ constexpr Named kInMatrixProducts[] = {
      "fp16", "[fp16_tensor, fp16_tensor]"},
     {"fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float>::"
      "Params)",
-     "fp32", "[fp32, tf32_tensor]"},
+     "fp32", "[tf32_tensor, tf32_tensor]"},
     {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128_4x1x1_kernel0_"
      "0",
      "fp16", "[fp16_tensor, fp16_tensor]"},

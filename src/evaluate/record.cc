@@ -90,9 +90,7 @@ std::map<std::string, std::string> facts_of(const Request& request, const std::v
   }
   facts["device"] = request.worker.device;
   facts["seed"] = std::to_string(request.worker.seed);
-  if (request.limits.width > 0) {
-    facts["limits.width_pct"] = short_number(100 * request.limits.width);
-  }
+  facts["limits.width_pct"] = short_number(100 * request.limits.width);
   facts["limits.time_s"] = short_number(request.limits.time_s);
   for (const Run& run : runs) {
     if (!run.ready) continue;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { below, modelOf, nsOf, restOf, segmentsOf } from './levels';
+import { below, modelOf, nsOf, restOf, segmentsOf, unmeasured } from './levels';
 
 const parts = (...values: number[]) => values.map((value, at) => ({ name: `p${at}`, value }));
 
@@ -55,5 +55,13 @@ describe('below', () => {
       ['Conv', 'part', 7],
       ['between layers', 'rest', 3],
     ]);
+  });
+  it('tells what was not measured from what takes something off the sum', () => {
+    const off = { level: 'layer type', parent: 'small', name: 'slower when recorded' };
+    const slower = { ...off, latency_ns: -1, share_pct: null, share_ns: null, is_rest: true };
+    expect(unmeasured([...rows, slower])).toBe(undefined);
+    expect(restOf(below([slower, ...rows], 'layer type', 'small'))).toBe('between layers');
+    const missing = { ...off, name: 'layers', latency_ns: null, share_pct: null };
+    expect(unmeasured([...rows, missing])?.['name']).toBe('layers');
   });
 });

@@ -56,6 +56,10 @@ export function below(rows: Row[], level: string, parent: string): (Part & { isR
     }));
 }
 
+// The row that says why there are no layers. What takes something off a sum has a time and no share.
+export const unmeasured = (rows: Row[]) =>
+  rows.find((row) => row['share_pct'] === null && row['latency_ns'] === null);
+
 export const modelOf = (rows: Row[]) => rows.find((row) => row['level'] === 'model');
 export const nsOf = (row: Row | undefined) => number(row?.['share_ns']) ?? 0;
 

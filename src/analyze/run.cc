@@ -155,14 +155,18 @@ Result<std::vector<std::string>> doubts(Database& database, const Analysis& anal
   if (levels.empty()) return lines;
   XSP_TRY(auto bound, bind(analysis, parameters));
   const bool has_batch = bound.count("batch") != 0;
-  XSP_TRY(const Table found,
-          database.query(
-              "SELECT DISTINCT doubt, CAST(batch AS BIGINT) AS batch, min(level) AS first, "
-              "(SELECT count(DISTINCT batch) > 1 FROM source_run) FROM level_doubt "
-              "WHERE level IN (" + levels + ") AND ($all OR batch = coalesce($batch, "
-              "(SELECT min(batch) FROM source_run WHERE level IN (" + levels + ")))) "
-              "GROUP BY doubt, batch ORDER BY batch, first, doubt",
-              {{"all", !has_batch}, {"batch", has_batch ? bound["batch"] : Value()}}));
+  XSP_TRY(
+      const Table found,
+      database.query("SELECT DISTINCT doubt, CAST(batch AS BIGINT) AS batch, min(level) AS first, "
+                     "(SELECT count(DISTINCT batch) > 1 FROM source_run) FROM level_doubt "
+                     "WHERE level IN (" +
+                         levels +
+                         ") AND ($all OR batch = coalesce($batch, "
+                         "(SELECT min(batch) FROM source_run WHERE level IN (" +
+                         levels +
+                         ")))) "
+                         "GROUP BY doubt, batch ORDER BY batch, first, doubt",
+                     {{"all", !has_batch}, {"batch", has_batch ? bound["batch"] : Value()}}));
   for (const auto& row : found.rows) {
     const std::string doubt = text_of(row[0]);
     if (says(table, doubt)) continue;

@@ -109,10 +109,10 @@ class Maker {
     *sql +=
         "INSERT INTO span(run_id, span_id, level, name, iteration, ordinal, start_ns, "
         "duration_ns, process, site_id, depth, self_ns, is_open) VALUES (" +
-        std::to_string(made.run_id) + "," + std::to_string(span_id_) + "," +
-        std::to_string(level) + ",'" + name + "'," + std::to_string(iteration) + "," +
-        std::to_string(site) + "," + std::to_string(span_id_) + "," + duration + ",7," +
-        std::to_string(site) + "," + std::to_string(depth) + "," + duration + ",false);";
+        std::to_string(made.run_id) + "," + std::to_string(span_id_) + "," + std::to_string(level) +
+        ",'" + name + "'," + std::to_string(iteration) + "," + std::to_string(site) + "," +
+        std::to_string(span_id_) + "," + duration + ",7," + std::to_string(site) + "," +
+        std::to_string(depth) + "," + duration + ",false);";
   }
 
   static constexpr int kLayers = 3;

@@ -142,18 +142,22 @@ CREATE OR REPLACE TEMP MACRO kernel_label(name) AS
 -- layer), how often that layer had been executed before in this inference, and its position among the kernels of that
 -- execution in the order of their launches, each from 0. Copies and memory sets are no kernels. The window over kernels
 -- has one number as its key, the layer (or else the inference) and the run: it sorts twice as fast.
-CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids) AS TABLE
+CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids, typical_only) AS TABLE
   SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.iteration, s.site_id, s.start_ns, s.duration_ns,
     l.layer_site, coalesce(l.occurrence, 0) AS occurrence,
     row_number() OVER (PARTITION BY 65536 * coalesce(s.layer_id, -s.model_id) + s.run_id
                        ORDER BY s.correlation_id, s.start_ns) - 1 AS position
   FROM span s LEFT JOIN (
       SELECT run_id, span_id AS layer_id, site_id AS layer_site,
-        row_number() OVER (PARTITION BY 65536 * model_id + run_id, site_id ORDER BY start_ns, span_id) - 1
+        row_number() OVER (PARTITION BY 65536 * model_id + run_id, site_id ORDER BY span.start_ns, span_id) - 1
           AS occurrence
-      FROM span WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3) l USING (run_id, layer_id)
-  WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND s.iteration >= 0
-    AND NOT s.is_open;
+      FROM span JOIN measured_inference i USING (run_id, iteration)
+      WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3 AND i.process = coalesce(span.process, 0)
+        AND (i.is_typical OR NOT typical_only)) l USING (run_id, layer_id)
+    JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+      AND i.process = coalesce(s.process, 0)
+  WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND NOT s.is_open
+    AND (i.is_typical OR NOT typical_only);
 -- The names of the sites of the same runs at one level.
 CREATE OR REPLACE TEMP MACRO site_names(run_ids, wanted_level) AS TABLE
   SELECT run_id, site_id, any_value(name) AS name FROM span
@@ -172,9 +176,7 @@ CREATE OR REPLACE TEMP MACRO kernels(batches) AS TABLE
   WITH place AS (
     SELECT e.run_id, layer_site, occurrence, position, site_id, count(*) AS executions, min(span_id) AS span_id,
       sum(e.duration_ns) AS total_ns, min(e.duration_ns) AS min_ns, max(e.duration_ns) AS max_ns
-    FROM kernel_executions(kernel_run_ids(batches)) e
-      JOIN measured_inference i ON i.run_id = e.run_id AND i.iteration = e.iteration AND i.process = e.process
-    WHERE i.is_typical GROUP BY ALL)
+    FROM kernel_executions(kernel_run_ids(batches), true) e GROUP BY ALL)
   SELECT p.run_id, r.batch, k.ordinal, p.layer_site, l.name AS layer, p.occurrence, p.position, p.site_id, k.name,
     k.type, k.stream, p.executions, p.executions / r.typical AS per_inference, total_ns / r.typical AS latency_ns,
     p.min_ns, p.max_ns
@@ -187,7 +189,7 @@ CREATE OR REPLACE TEMP MACRO kernels(batches) AS TABLE
 CREATE OR REPLACE TEMP MACRO counted_kernels(batches) AS TABLE
   SELECT r.batch, coalesce(l.name, '') AS layer, e.occurrence, e.position, k.name, c.name AS counter,
     avg(c.value) AS value
-  FROM kernel_executions(counter_run_ids(batches)) e JOIN counter_run r USING (run_id)
+  FROM kernel_executions(counter_run_ids(batches), false) e JOIN counter_run r USING (run_id)
     JOIN site_names(counter_run_ids(batches), 6) k ON k.run_id = e.run_id AND k.site_id = e.site_id
     LEFT JOIN site_names(counter_run_ids(batches), 3) l ON l.run_id = e.run_id AND l.site_id = e.layer_site
     LEFT JOIN span_counter c ON c.run_id = e.run_id AND c.span_id = e.span_id

@@ -48,7 +48,8 @@ def _told(owner, name):
 def _settings(torch):
     """May 32-bit convolutions and products run in TF32 on a GPU? Left out: it cannot be told."""
     found = {}
-    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    backends = _told(torch, "backends")
+    matmul, cudnn = _told(_told(backends, "cuda"), "matmul"), _told(backends, "cudnn")
     for key, owner in (("cudnn_tf32", _told(cudnn, "conv") or cudnn), ("matmul_tf32", matmul)):
         # Releases that have the newer setting warn of whoever reads the old one.
         precision = _told(owner, "fp32_precision")
@@ -58,7 +59,7 @@ def _settings(torch):
         elif allowed is not None:
             found[key] = str(bool(allowed)).lower()
     precision = _told(torch, "get_float32_matmul_precision")
-    if precision is not None and _told(matmul, "fp32_precision") is None:
+    if precision is not None and matmul is not None and _told(matmul, "fp32_precision") is None:
         found["float32_matmul_precision"] = precision()
     return found
 

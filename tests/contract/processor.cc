@@ -9,6 +9,16 @@ namespace xsp::contract {
 namespace {
 
 constexpr const char* kEmulator = "XSP_TEST_EMULATOR";
+#if defined(__x86_64__)
+constexpr bool kIsX86 = true;
+#else
+constexpr bool kIsX86 = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
 
 bool is_installed(const std::string& program) {
   const char* path = std::getenv("PATH");
@@ -48,14 +58,10 @@ std::vector<Processor> onednn_limits() {
 
 std::string why_no_worker_on(const Processor& processor) {
   if (processor.emulator.empty()) return "";
-#if !defined(__x86_64__)
-  return "the emulated processors are those of x86-64";
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return "sanitizers do not run under the emulator: the release's tests do";
-#else
+  if (!kIsX86) return "the emulated processors are those of x86-64";
+  if (kIsSanitized) return "sanitizers do not run under the emulator: the release's tests do";
   if (is_installed(processor.emulator[0])) return "";
   return processor.emulator[0] + " is not installed: tools/deps.sh installs it";
-#endif
 }
 
 OnProcessor::OnProcessor(const Processor& processor) {

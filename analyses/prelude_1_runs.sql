@@ -25,13 +25,18 @@ CREATE OR REPLACE TEMP MACRO deepest_level(levels) AS
 
 CREATE OR REPLACE TEMP MACRO has_counters(counters) AS coalesce(counters, 'none') NOT IN ('', 'none');
 
+-- The device of each run. A program that was watched shows its device where the level kernel is recorded, and computes
+-- on it in the other runs as well.
+CREATE OR REPLACE TEMP VIEW run_device AS
+  SELECT run_id, coalesce(device, (SELECT min(device) FROM run)) AS device FROM run;
+
 -- The run that a level's own numbers come from, for each batch size: the one in which that level was the deepest;
 -- without counters rather than with; the longest, where there are several. Runs that count on the device replay their
 -- kernels: no time is quoted from them. A model without a batch dimension has batch 1.
 CREATE OR REPLACE TEMP TABLE measured_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, levels, iterations,
-    framework, framework_version, device, threads, stopped_by
-  FROM run
+    framework, framework_version, run_device.device, threads, stopped_by
+  FROM run JOIN run_device USING (run_id)
   WHERE status <> 'failed' AND iterations > 0
     AND (deepest_level(levels) <= 3 OR NOT has_counters(counters))
   QUALIFY row_number() OVER (PARTITION BY coalesce(batch, 1), deepest_level(levels)
@@ -240,8 +245,8 @@ CREATE OR REPLACE TEMP TABLE model_latency AS
   FROM source_run s JOIN run_latency l USING (run_id) JOIN measured_inference i USING (run_id)
   WHERE s.level = 2 GROUP BY ALL;
 
--- What recording deeper levels does to the model's latency: the difference of the two latencies that are shown, and its
--- interval, from the residuals of the blocks that were measured in turns.
+-- Recording deeper levels changes the model's latency: here is the difference of the two latencies that are shown, with
+-- its interval from the residuals of the blocks that were measured in turns.
 CREATE OR REPLACE TEMP TABLE recording_effect AS
   WITH pair AS (
     SELECT r.batch, r.level, r.run_id, m.run_id AS model_run_id

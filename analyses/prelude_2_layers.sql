@@ -297,7 +297,7 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   -- Weights [kernel..., C / group, M], and [kernel..., C, M / C] of a depthwise one.
   WHEN 'conv_last' THEN 2 * elements(o[1]) * elements(i[2][:-2])
   WHEN 'depthwise_last' THEN 2 * elements(o[1]) * elements(i[2][:-3])
-  -- Of their gradients: the sizes of the input, the weights, the gradient of the output; or the input, the sizes of
+  -- Their gradients take the sizes of the input, the weights, the gradient of the output; or the input, the sizes of
   -- the weights, the gradient of the output, which gives that of the weights.
   WHEN 'conv_last_input' THEN 2 * elements(i[3]) * elements(i[2][:-2])
   WHEN 'conv_last_filter' THEN 2 * elements(i[3]) * elements(o[1][:-2])
@@ -341,7 +341,7 @@ CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_typ
   WHEN 'gather' THEN 2 * tensor_bytes(o, output_types)
   ELSE tensor_bytes(i, input_types) + tensor_bytes(o, output_types) END;
 
--- What a layer computes in, by its data: integers where some of them have 8 bits; 'unpacked' where it is not told.
+-- A layer's data tell what it computes in: integers where some of them have 8 bits; 'unpacked' where it is not told.
 CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS CASE
   WHEN regexp_matches(type, 'MatMul(NBits|Bnb4|FpQ4)$') THEN 'unpacked'
   WHEN list_has_any(list_concat(input_types, output_types), ['int8', 'uint8']) THEN 'int8'

@@ -1,4 +1,4 @@
--- What the analyses of the device share, loaded after prelude_2_layers.sql: kernels and their place in the layers, the
+-- The analyses of the device share these, loaded after prelude_2_layers.sql: kernels and their place in the layers, the
 -- counters that belong to them, the ceilings that they are held against.
 --
 -- Every number comes from the run at its own level: a layer's latency from the layer run, a kernel's duration from
@@ -112,7 +112,7 @@ CREATE OR REPLACE TEMP MACRO ceilings(run_ids, wanted_source) AS TABLE
   SELECT run_id, name, max_by(p.value, rank) AS value, max_by(source, rank) AS source
   FROM (SELECT *, 2 * CAST(source = wanted_source AS INTEGER) + CAST(source = 'measured' AS INTEGER) AS rank
         FROM peak) p
-    JOIN run r ON r.device = p.device AND list_contains(run_ids, r.run_id)
+    JOIN run_device r ON r.device = p.device AND list_contains(run_ids, r.run_id)
   GROUP BY run_id, name;
 -- The least time in which the ceilings allow it; NULL if one that is needed is not known.
 CREATE OR REPLACE TEMP MACRO least_ns(flops, bytes, peak_flops, peak_bytes) AS
@@ -277,9 +277,9 @@ CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
   FROM span s JOIN some_inferences(wanted_batch, how_many) i USING (run_id, iteration)
   WHERE s.level >= 5 AND s.start_ns < i.end_ns AND s.start_ns + s.duration_ns >= i.start_ns;
 
--- What the device did in an inference, or why it had no kernel: gpu_idle says how a moment gets its cause. The shares
--- are those of at most so many typical inferences, spread evenly; inference_ns is the latency of the run that recorded
--- them, and the durations add up to it.
+-- The device runs a kernel at a moment of an inference, or has none for a cause: gpu_idle says how a moment gets its
+-- cause. The shares are those of at most so many typical inferences, spread evenly; inference_ns is the latency of the
+-- run that recorded them, and the durations add up to it.
 CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch, how_many) AS TABLE
   WITH inference AS MATERIALIZED (FROM some_inferences(wanted_batch, how_many)),
   inside AS MATERIALIZED (FROM activity(wanted_batch, how_many)),

@@ -1,4 +1,4 @@
--- What a call of a library was asked for, out of the attributes of its site (a map of texts): loaded after
+-- The attributes of a library call's site, a map of texts, say what the call was asked for: loaded after
 -- prelude_2_layers.sql.
 
 CREATE OR REPLACE TEMP MACRO why_no_library_calls() AS CASE

@@ -25,16 +25,18 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     FROM span s JOIN kind_of k USING (run_id, site_id)
     WHERE s.level = 1 AND s.type = 'phase' AND NOT s.is_open),
   derived AS (
-    SELECT p.run_id, p.process, 'optimizer' AS kind, row_number() OVER (PARTITION BY p.process ORDER BY p.end_ns) - 1
-      AS number, coalesce(before_ns, f.start_ns) AS start_ns, p.end_ns
+    SELECT p.run_id, p.process, 'optimizer' AS kind,
+      row_number() OVER (PARTITION BY p.process ORDER BY p.end_ns, p.run_id) - 1 AS number,
+      coalesce(before_ns, f.start_ns) AS start_ns, p.end_ns
     FROM (SELECT *, lag(end_ns) OVER (PARTITION BY run_id, process ORDER BY end_ns) AS before_ns
           FROM phase WHERE phase = 'optimizer') p
       JOIN (SELECT run_id, process, min(start_ns) AS start_ns FROM phase GROUP BY ALL) f USING (run_id, process)
     WHERE NOT EXISTS (SELECT 1 FROM told t WHERE t.process = p.process AND t.kind IN ('optimizer', 'mark')
                       AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
   called AS (
-    SELECT run_id, process, 'model' AS kind, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS number,
-      start_ns, start_ns + duration_ns AS end_ns
+    SELECT run_id, process, 'model' AS kind,
+      row_number() OVER (PARTITION BY process ORDER BY start_ns, run_id) - 1 AS number, start_ns,
+      start_ns + duration_ns AS end_ns
     FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
       AND process NOT IN (SELECT process FROM told)),
   found AS (
@@ -46,7 +48,7 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
   step AS (
     SELECT f.run_id, r.level, f.process, f.kind, f.number, f.start_ns, f.end_ns,
       f.end_ns - f.start_ns AS duration_ns, w.run_id IS NOT NULL AS has_model, w.steady_ns,
-      row_number() OVER (PARTITION BY f.process ORDER BY f.start_ns) AS nth,
+      row_number() OVER (PARTITION BY f.process ORDER BY f.start_ns, f.run_id) AS nth,
       row_number() OVER of_run AS nth_of_run, count(*) OVER (PARTITION BY f.run_id, f.process) AS of_run
     FROM found f JOIN recorded r USING (run_id) LEFT JOIN steady_from w USING (run_id, process)
     WHERE f.strength = (SELECT max(strength) FROM found g WHERE g.process = f.process)
@@ -77,10 +79,10 @@ CREATE OR REPLACE TEMP MACRO training_steps() AS TABLE
   WHERE kind IN ('optimizer', 'mark')
     AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')
   QUALIFY level = min(level) OVER (PARTITION BY process)
-    AND part = first(part) OVER (
-      PARTITION BY process, level ORDER BY list_position(['steady', 'warm-up', 'first'], part));
+    AND list_position(['steady', 'warm-up', 'first'], part)
+      = min(list_position(['steady', 'warm-up', 'first'], part)) OVER (PARTITION BY process, level);
 
--- What a typical training step spends on the host in each phase; `other` is what it did in no phase, so that the phases
+-- A typical training step spends this on the host in each phase; `other` is what it did in no phase, so that the phases
 -- add up to `step`. Means over the typical steps of all processes together.
 CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
   WITH phase_of AS (

@@ -57,7 +57,7 @@ CREATE OR REPLACE TEMP MACRO matrix_pipes(arithmetic, tf32) AS CASE
   WHEN arithmetic = 'fp32' THEN ['fp32', CASE WHEN tf32 IS NOT DISTINCT FROM false THEN 'fp32' ELSE 'tf32_tensor' END]
   WHEN arithmetic IN ('int8', 'fp64') THEN [arithmetic, arithmetic || '_tensor']
   ELSE [arithmetic, arithmetic] END;
--- Of a kernel, by its name and by the layer that launched it: what it computes in, and whether it consists of matrix
+-- A kernel's name and the layer that launched it tell what it computes in, and whether it consists of matrix
 -- products (NULL: not known).
 CREATE OR REPLACE TEMP MACRO kernel_pipes(name, arithmetic, is_matrix, tf32) AS CASE
   WHEN NOT coalesce(multiplies_matrices(lower(name), lower(kernel_label(name))), is_matrix, true)
@@ -181,7 +181,7 @@ CREATE OR REPLACE TEMP MACRO layer_roofs(wanted_batch) AS TABLE
   FROM layer l CROSS JOIN memory m LEFT JOIN kernel_time k ON k.layer = l.name LEFT JOIN roof r ON r.layer = l.name
     LEFT JOIN on_host USING (arithmetic);
 
--- What bounds work whose ceiling of arithmetic lies between two, and whose bytes need not reach the memory if they fit
+-- This bounds work whose ceiling of arithmetic lies between two, and whose bytes need not reach the memory if they fit
 -- into the cache (peak_high_bytes): `memory or compute` where the ends disagree.
 CREATE OR REPLACE TEMP MACRO bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS
   CASE

@@ -58,8 +58,8 @@ line AS (
     NULL::DOUBLE AS share_pct, concat(model, ', batch ', (SELECT batch FROM wanted)) AS detail FROM fact
   UNION ALL
   SELECT 11, 'what', 'framework', NULL, NULL, NULL,
-    concat_ws(', ', concat_ws(' ', framework, framework_version), device, threads || ' threads')
-  FROM run WHERE run_id = (SELECT run_id FROM model)
+    concat_ws(', ', concat_ws(' ', framework, framework_version), run_device.device, threads || ' threads')
+  FROM run JOIN run_device USING (run_id) WHERE run_id = (SELECT run_id FROM model)
   UNION ALL
   SELECT 12, 'what', 'machine', NULL, NULL, NULL, cpu FROM fact WHERE cpu IS NOT NULL
   UNION ALL
@@ -130,7 +130,7 @@ line AS (
   UNION ALL
   SELECT 51, 'sum', 'between layers', with_ns - self_ns, 'ns', pct(with_ns - self_ns, latency_ns),
     CASE WHEN with_ns < self_ns THEN 'they overlap'
-         WHEN (SELECT device FROM run WHERE run_id = model.run_id) LIKE 'cuda%' THEN 'the runtime and the device'
+         WHEN (SELECT device FROM run_device WHERE run_id = model.run_id) LIKE 'cuda%' THEN 'the runtime and the device'
          ELSE 'the runtime itself' END
   FROM recorded, whole, model
   UNION ALL

@@ -15,7 +15,7 @@
 -- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
 -- @column batch count Inputs per inference.
 -- @column bottleneck text host, launch, memory, compute, communication, copy, runtime, or unknown.
--- @column share_pct pct Its share of the latency.
+-- @column share_pct pct Its share of the latency; empty: the measurement is in doubt.
 -- @column finding text The same as a sentence.
 -- @column work text What works on the inference: kernels, or layers on a CPU.
 -- @column work_bound text What bounds most of their time: memory, compute, communication, or unknown; empty: no work.
@@ -32,8 +32,14 @@
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
   SELECT m.batch, m.latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu
-  FROM model_latency m JOIN run r USING (run_id)
+  FROM model_latency m JOIN run_device r USING (run_id)
   WHERE m.batch = (SELECT batch FROM wanted)),
+-- Nothing is concluded from times that measuring distorted or something else disturbed; the durations of kernels are by
+-- the device's own clock, which recording does not slow.
+bad AS (
+  SELECT string_agg(DISTINCT doubt, '; ') AS doubt FROM level_doubt d, model m
+  WHERE d.batch = m.batch AND CASE WHEN is_gpu THEN level = 6 AND kind = 'disturbed'
+                                   ELSE level = 3 AND kind IN ('distorted', 'disturbed') END),
 layer AS MATERIALIZED (
   SELECT *, bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS bound
   FROM layer_roofs((SELECT batch FROM wanted))),
@@ -95,7 +101,10 @@ total AS (
   FROM whole),
 work AS (
   SELECT what, share_pct FROM whole WHERE is_work ORDER BY share_pct DESC, what LIMIT 1)
-SELECT m.batch, h.what AS bottleneck, h.share_pct, concat(printf('For %.0f %% of an inference ', h.share_pct),
+SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bottleneck,
+  CASE WHEN bad.doubt IS NULL THEN h.share_pct END AS share_pct,
+  CASE WHEN bad.doubt IS NOT NULL THEN concat('The measurement is in doubt: ', bad.doubt, '.')
+  ELSE concat(printf('For %.0f %% of an inference ', h.share_pct),
   CASE h.what
     WHEN 'host' THEN 'the GPU waits for the host''s own code'
     WHEN 'launch' THEN 'the GPU waits for the next launch'
@@ -106,7 +115,7 @@ SELECT m.batch, h.what AS bottleneck, h.share_pct, concat(printf('For %.0f %% of
     WHEN 'runtime' THEN 'the runtime is busy between layers'
     ELSE CASE WHEN work_pct > 0 THEN concat(worker, ' run whose bound is not known')
               WHEN is_gpu THEN 'it is not known what the GPU does: its kernels were not recorded'
-              ELSE 'it is not known what is done: its layers were not recorded' END END, '.') AS finding,
+              ELSE 'it is not known what is done: its layers were not recorded' END END, '.') END AS finding,
   worker AS work, w.what AS work_bound, pct(w.share_pct, work_pct) AS work_bound_pct, t.*
-FROM model m CROSS JOIN headline h CROSS JOIN total t LEFT JOIN work w ON true
+FROM model m CROSS JOIN bad CROSS JOIN headline h CROSS JOIN total t LEFT JOIN work w ON true
   CROSS JOIN (SELECT CASE WHEN is_gpu THEN 'kernels' ELSE 'layers' END AS worker FROM model)

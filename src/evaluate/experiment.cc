@@ -25,15 +25,6 @@ constexpr double kStretchShare = 0.1;
 constexpr double kStretchMin = 2;
 constexpr double kStretchMax = 10;
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 double seconds_since(TimePoint start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
 }

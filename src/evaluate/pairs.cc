@@ -30,15 +30,6 @@ constexpr double kPairSeconds = 2;
 // changes within tenths of a second, and the shorter the turns, the more of it both sides share.
 constexpr double kTurnSeconds = 0.1;
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 double seconds_since(TimePoint start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
 }

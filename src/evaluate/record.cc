@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 
 #include "evaluate/attach_facts.h"
@@ -76,6 +77,15 @@ Status write_runs(const Record& record, store::Database& database) {
 }
 
 }  // namespace
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
 
 std::string short_number(double number) {
   char text[32];

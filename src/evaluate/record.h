@@ -14,6 +14,9 @@
 
 namespace xsp::evaluate {
 
+// This moment as ISO 8601 in UTC, to the second: "2026-11-22T08:00:00Z".
+std::string utc_now();
+
 struct Record {
   const Request* request = nullptr;
   const std::vector<Run>* runs = nullptr;

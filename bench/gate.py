@@ -25,6 +25,7 @@ import itertools
 import json
 import math
 import os
+import shutil
 import signal
 import statistics
 import struct
@@ -238,6 +239,8 @@ def main():
     parser.add_argument("--run-time", type=float, help="--max-time of xsp diff --run; else its default")
     parser.add_argument("--limit", type=float, default=5, help="of the gate, percent")
     parser.add_argument("--slowdown", type=float, default=10, help="percent")
+    parser.add_argument("--slower", help="the slower model, kept from a run before: it is not calibrated again")
+    parser.add_argument("--keep", help="where the slower model is kept")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # which ends the load, too
     quick = arguments.quick
@@ -255,8 +258,12 @@ def main():
         bench = Bench(arguments, folder)
         slower = None
         if {"slower", "found"} & set(parts):
-            slower, ratio = bench.slower_model(model)
-            print(f"the slower model: ratio {ratio:.4f} of the fastest inferences", flush=True)
+            slower = arguments.slower
+            if not slower:
+                slower, ratio = bench.slower_model(model)
+                print(f"the slower model: ratio {ratio:.4f} of the fastest inferences", flush=True)
+            if arguments.keep:
+                shutil.copy(slower, arguments.keep)
         with Load(arguments.load):
             files = bench.files(model) if {"files", "found"} & set(parts) else []
             if "same" in parts:

@@ -42,14 +42,16 @@ Gate judge(const Comparison& model, double limit_pct) {
     const std::string verdict = text_of(cell_of(model, row, "verdict_b"));
     // Without a reference there is nothing that B could be worse than.
     if (state_a != kMeasured) continue;
+    const auto ratio = number_of(cell_of(model, row, "ratio_b"));
     const auto low = number_of(cell_of(model, row, "ratio_low_b"));
     if (state_b == kFailed) {
       tripped.push_back(at + "B " + verdict);
-    } else if (!low) {
+    } else if (!ratio || !low) {
       unjudged.push_back(at + verdict);
-    } else if (++judged; 100 * (*low - 1) > limit_pct) {
-      tripped.push_back(at + "B takes at least " + number_text("%.2f", 100 * (*low - 1)) +
-                        " % longer than A");
+    } else if (++judged; *low > 1 && 100 * (*ratio - 1) > limit_pct) {
+      tripped.push_back(at + "B takes " + number_text("%.2f", 100 * (*ratio - 1)) +
+                        " % longer than A, certainly " + number_text("%.2f", 100 * (*low - 1)) +
+                        " %");
     }
   }
   const std::string limit = number_text("%.6g", limit_pct) + " %";
@@ -65,7 +67,7 @@ Gate judge(const Comparison& model, double limit_pct) {
     return {Gate::State::kUnjudged,
             "no batch size was measured in both: there is nothing to judge"};
   }
-  return {Gate::State::kPassed, "no regression by more than " + limit + " is certain"};
+  return {Gate::State::kPassed, "no certain regression by more than " + limit};
 }
 
 }  // namespace xsp::analyze

@@ -41,10 +41,10 @@ constexpr const char* kHelp =
     "machine that is busy otherwise more time helps. --run records the level model alone.\n"
     "\n"
     "The gate, --fail-on-regression PCT, ends with one of these exit statuses:\n"
-    "  0  no regression by more than PCT is certain at any batch size of A\n"
+    "  0  there is no certain regression by more than PCT at any batch size of A\n"
     "  1  something could not be measured, or the user interrupted\n"
-    "  3  the near edge of the interval is beyond PCT, or B failed at a batch size that A "
-    "measured\n"
+    "  3  B takes more than PCT longer and its interval lies above A, or B failed at a batch size "
+    "that A measured\n"
     "  4  it cannot be judged: B was not tried at a batch size of A, or there are fewer than 6 "
     "blocks\n"
     "\n"
@@ -302,7 +302,7 @@ void add_diff(CLI::App& app, int& exit_status) {
       ->type_name("WHOSE")
       ->capture_default_str();
   verb->add_option("--fail-on-regression", options->fail_on_regression_pct,
-                   "Exit with 3 if B's latency is certainly more than this much longer")
+                   "Exit with 3 if B's latency is certainly longer, and by more than this")
       ->type_name("PCT");
   add_pair_options(*verb, *run, options->pairs);
   add_output_options(*verb, options->output);

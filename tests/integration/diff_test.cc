@@ -25,8 +25,7 @@ TEST_F(DiffTest, ARegressionTripsTheGateAndAnImprovementDoesNot) {
   profile("b.xsp", 4000);
   const Finished slower = run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "20"});
   EXPECT_EQ(slower.status, 3) << slower.out << slower.err;
-  EXPECT_NE(slower.out.find("regression by more than 20 %: batch 1: B takes at least"),
-            std::string::npos)
+  EXPECT_NE(slower.out.find("regression by more than 20 %: batch 1: B takes "), std::string::npos)
       << slower.out;
   EXPECT_NE(slower.out.find("slower"), std::string::npos);
   EXPECT_EQ(run({"diff", "b.xsp", "a.xsp", "--fail-on-regression", "20"}).status, 0);

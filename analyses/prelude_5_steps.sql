@@ -49,9 +49,37 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
   called AS (
     SELECT run_id, process, thread, 'model' AS kind, number, start_ns, coalesce(next_ns, end_ns) AS end_ns
     FROM followed QUALIFY next_ns IS NOT NULL OR count(next_ns) OVER (PARTITION BY process) = 0),
-  found AS (
+  known AS (
     SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
     FROM (FROM told UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
+  -- A loop that calls no model, as where a CUDA graph is replayed: in a process whose device works for more than twice
+  -- as long as from its first step to its last one, a step goes from one launch of the same work to the next. A
+  -- work is a call with the name of what it executes first; those that are launched equally often make the loop, and
+  -- the loop is the one on which the device works longest.
+  without AS (
+    SELECT w.process FROM (
+      SELECT process, max(start_ns + duration_ns) - min(start_ns) AS works_ns FROM span
+      WHERE with_calls AND level = 6 AND device IS NOT NULL GROUP BY process) w
+      LEFT JOIN (SELECT process, max(end_ns) - min(start_ns) AS steps_ns FROM known GROUP BY process) USING (process)
+    WHERE coalesce(2 * steps_ns < works_ns, true)),
+  launched AS (
+    SELECT run_id, process, thread, start_ns, concat(call, ' ', executed) AS work, works_ns FROM (
+      SELECT c.run_id, c.process, c.thread, c.start_ns, c.name AS call, min_by(o.name, o.start_ns) AS executed,
+        sum(o.duration_ns) AS works_ns
+      FROM span c JOIN span o USING (run_id, process, correlation_id)
+      WHERE c.level = 5 AND o.level = 6 AND o.device IS NOT NULL AND c.process IN (FROM without) GROUP BY ALL)),
+  often AS (
+    SELECT *, sum(works_ns) OVER (PARTITION BY process, times) AS alike_ns FROM (
+      SELECT process, work, count(*) AS times, min(start_ns) AS first_ns, sum(works_ns) AS works_ns
+      FROM launched GROUP BY process, work)
+    WHERE times >= 5),
+  looped AS (
+    SELECT run_id, process, thread, 'launch' AS kind, row_number() OVER in_order - 1 AS number, start_ns,
+      CASE WHEN lead(run_id) OVER in_order = run_id THEN lead(start_ns) OVER in_order END AS end_ns, 4 AS strength
+    FROM launched WHERE (process, work) IN (
+      SELECT (process, arg_max(work, (alike_ns, -times, -first_ns))) FROM often GROUP BY process)
+    WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, run_id)),
+  found AS (FROM known UNION ALL BY NAME FROM looped WHERE end_ns IS NOT NULL),
   steady_from AS (
     SELECT run_id, process, min(start_ns) FILTER (iteration >= 0) AS steady_ns
     FROM span WHERE level = 2 AND depth = 0 AND iteration IS NOT NULL GROUP BY ALL),

@@ -11,9 +11,9 @@ namespace xsp::analyze {
 namespace {
 
 // What can be needed besides a level.
-const std::vector<std::string> kFacts = {"peak",     "counters",     "memory",
-                                         "energy",   "layer_energy", "clocks",
-                                         "training", "steps",        "library_calls"};
+const std::vector<std::string> kFacts = {"peak",          "counters", "memory",   "energy",
+                                         "layer_energy",  "clocks",   "training", "steps",
+                                         "library_calls", "samples"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -118,7 +118,7 @@ class HeaderParser {
       if (!contains(kFacts, need) && !contains(level_names(), need)) {
         return "'" + need +
                "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
-               "clocks, training, steps, library_calls";
+               "clocks, training, steps, library_calls, samples";
       }
       analysis_.needs.push_back(std::move(need));
     }

@@ -12,7 +12,7 @@
 //                                          (ceilings), `counters` (of kernels), `memory`
 //                                          (allocations), `energy`,
 //                                          `clocks` (of the device), `training`,
-//                                          `library_calls`
+//                                          `library_calls`, `samples`
 //     -- @param batch integer - Which batch size; by default the smallest that was measured.
 //     -- @column latency_ns ns Trimmed mean of the latency.
 //     -- @view table top=20 by=latency_ns bar=latency_ns
@@ -67,7 +67,8 @@ struct Analysis {
   std::string question;
   std::string description;         // the prose of the header, one paragraph
   std::vector<std::string> needs;  // levels by name, "peak", "counters", "memory", "energy",
-                                   // "layer_energy", "clocks", "training", "library_calls"
+                                   // "layer_energy", "clocks", "training", "library_calls",
+                                   // "samples"
   std::vector<Param> params;
   std::vector<Column> columns;
   std::vector<View> views;

@@ -63,7 +63,7 @@ std::vector<std::string> names() {
   std::vector<std::string> names;
   if (!catalogue().ok()) return names;
   // What a program alone has that `xsp run` watches.
-  const std::set<std::string> watched = {"training", "library_calls"};
+  const std::set<std::string> watched = {"training", "library_calls", "samples"};
   for (const Analysis& analysis : *catalogue()) {
     const bool is_watched = std::any_of(analysis.needs.begin(), analysis.needs.end(),
                                         [&](const auto& need) { return watched.count(need) != 0; });

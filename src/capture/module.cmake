@@ -28,7 +28,12 @@ file(GLOB attach CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/attach/*.cc"
 set(attach_tests ${attach})
 list(FILTER attach_tests INCLUDE REGEX "_test\\.cc$")
 list(FILTER attach EXCLUDE REGEX "_test\\.cc$")
-add_library(xsp_attach SHARED ${attach} "${CMAKE_SOURCE_DIR}/src/base/log.cc")
+# With it comes the sampler of stacks.
+file(GLOB sample CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/sample/*.cc")
+set(sample_tests ${sample})
+list(FILTER sample_tests INCLUDE REGEX "_test\\.cc$")
+list(FILTER sample EXCLUDE REGEX "_test\\.cc$")
+add_library(xsp_attach SHARED ${attach} ${sample} "${CMAKE_SOURCE_DIR}/src/base/log.cc")
 target_compile_options(xsp_attach PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 target_link_libraries(xsp_attach PRIVATE xsp_flags xsp_annotate Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(xsp_attach PRIVATE "${CMAKE_SOURCE_DIR}/src")

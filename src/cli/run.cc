@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr int kCannotRunStatus = 127;
 // Of files; what was given as less than nothing is above it.
 constexpr uint64_t kBytesMax = INT64_MAX;
+constexpr uint32_t kStacksHzMax = 1000;
 
 struct Options {
   // All but the level library, which wraps functions of the program's libraries.
@@ -37,6 +38,8 @@ struct Options {
   double duration_s = 0;
   std::string steps;       // N:M
   uint64_t bytes_max = 0;  // of the traces; 0: the usual
+  uint32_t stacks_hz = 200;
+  bool has_stacks = true;
   bool quiet = false;
   bool progress = false;
   std::vector<std::string> command;
@@ -92,6 +95,7 @@ Result<evaluate::Schedule> schedule_of(const Options& options) {
   evaluate::Schedule schedule;
   schedule.delay_s = options.delay_s;
   schedule.duration_s = options.duration_s;
+  schedule.sample_hz = options.has_stacks ? options.stacks_hz : 0;
   if (options.steps.empty() || read_steps(options.steps, &schedule)) return schedule;
   return usage("--steps " + options.steps +
                ": not a range of steps: write N:M, N: or :M, counted from 0, M left out");
@@ -170,6 +174,42 @@ Result<int> run(const Options& options) {
   return WEXITSTATUS(wait_status);
 }
 
+constexpr const char* kFooter =
+    "The command keeps the terminal, its standard streams, its signals and its exit status. It\n"
+    "and every process that it starts are recorded; in Python programs each call of a PyTorch\n"
+    "module is a layer, and the outermost call the model. Spans of your own: see xsp/xsp.h, and\n"
+    "the Python package xsp, which is there in every Python that is run so.\n"
+    "\n"
+    "Deep levels slow those above them. So, once the program is warm and shows steps (calls of "
+    "a\n"
+    "model, an optimiser's steps, xsp_step), levels take turns: some steps with the model "
+    "alone,\n"
+    "some with its layers, and so on. Of a program with too few steps all are recorded at once;\n"
+    "--leveled runs the command once for each level.\n"
+    "\n"
+    "Where its threads are is seen from outside, many times a second: no signal is sent to them "
+    "and\n"
+    "Python's lock is not taken; where a look costs more than half a per cent of a processor's "
+    "time,\n"
+    "it is done less often. 'xsp analyze flame_graph' shows the functions and lines.\n"
+    "\n"
+    "With --delay, --duration and --steps a part of it is recorded, in every process counted "
+    "from "
+    "its\n"
+    "own start; 'xsp ctl' switches recording while the command runs.\n"
+    "\n"
+    "Programs that are linked statically, or set-user-id, run unrecorded. Exit status: that of\n"
+    "the command; 127 if it cannot be run, 2 for a mistake in xsp's own options.\n"
+    "\n"
+    "Examples:\n"
+    "  xsp run -- python infer.py --batch 8\n"
+    "  xsp run --leveled -o infer.xsp -- python infer.py\n"
+    "  xsp run --leveled=no --levels model -- python train.py\n"
+    "  xsp run --steps 10:20 -- python train.py\n"
+    "  xsp run --delay 30 --duration 10 -- ./server --port 8080\n"
+    "  xsp run --stacks 500 -- python prepare.py\n"
+    "  xsp run --max-size 500MB -- python train.py";
+
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_status) {
@@ -200,6 +240,13 @@ void add_run(CLI::App& app, int& exit_status) {
                    "Near it, kernels and calls are given up, then layers, then models")
       ->transform(CLI::AsSizeValue(true))
       ->type_name("SIZE");
+  verb->add_option("--stacks", options->stacks_hz,
+                   "Look at where every thread is so many times a second, and who waits for what")
+      ->check(CLI::Range(1u, kStacksHzMax))
+      ->capture_default_str()
+      ->type_name("HZ");
+  verb->add_flag_callback(
+      "--no-stacks", [options] { options->has_stacks = false; }, "Do not");
   verb->add_flag("--progress", options->progress,
                  "On a terminal: a line with time, steps and the size of the traces, every second");
   verb->add_flag("--quiet", options->quiet, "Say nothing");
@@ -207,34 +254,7 @@ void add_run(CLI::App& app, int& exit_status) {
       ->required()
       ->type_name("");
   verb->positionals_at_end();
-  verb->footer(
-      "The command keeps the terminal, its standard streams, its signals and its exit status. It\n"
-      "and every process that it starts are recorded; in Python programs each call of a PyTorch\n"
-      "module is a layer, and the outermost call the model. Spans of your own: see xsp/xsp.h, and\n"
-      "the Python package xsp, which is there in every Python that is run so.\n"
-      "\n"
-      "Deep levels slow those above them. So, once the program is warm and shows steps (calls of "
-      "a\n"
-      "model, an optimiser's steps, xsp_step), levels take turns: some steps with the model "
-      "alone,\n"
-      "some with its layers, and so on. Of a program with too few steps all are recorded at once;\n"
-      "--leveled runs the command once for each level.\n"
-      "\n"
-      "With --delay, --duration and --steps a part of it is recorded, in every process counted "
-      "from "
-      "its\n"
-      "own start; 'xsp ctl' switches recording while the command runs.\n"
-      "\n"
-      "Programs that are linked statically, or set-user-id, run unrecorded. Exit status: that of\n"
-      "the command; 127 if it cannot be run, 2 for a mistake in xsp's own options.\n"
-      "\n"
-      "Examples:\n"
-      "  xsp run -- python infer.py --batch 8\n"
-      "  xsp run --leveled -o infer.xsp -- python infer.py\n"
-      "  xsp run --leveled=no --levels model -- python train.py\n"
-      "  xsp run --steps 10:20 -- python train.py\n"
-      "  xsp run --delay 30 --duration 10 -- ./server --port 8080\n"
-      "  xsp run --max-size 500MB -- python train.py");
+  verb->footer(kFooter);
   verb->callback([options, &exit_status] {
     const Result<int> status = run(*options);
     exit_status = status.ok() ? *status : report(status.error());

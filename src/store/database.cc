@@ -116,8 +116,22 @@ Status write_schema(Database& database) {
   // At once: each statement on its own would wait for the disk.
   XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
   XSP_CHECK_OK(database.execute(kSchemaSql));
+  XSP_CHECK_OK(database.execute(kSamplesSql));
   XSP_CHECK_OK(database.execute("INSERT INTO evaluation VALUES ('xsp_format', '1')"));
   return database.execute("COMMIT");
+}
+
+// A file from before there were samples is as one without any: whoever asks for them need not know.
+Status complete_schema(Database& database) {
+  XSP_TRY(const Table found, database.query("SELECT table_name FROM information_schema.tables "
+                                            "WHERE table_name = 'sample'"));
+  if (!found.rows.empty()) return Ok{};
+  constexpr std::string_view kCreate = "CREATE TABLE";
+  std::string sql(kSamplesSql);
+  for (size_t at = sql.find(kCreate); at != std::string::npos; at = sql.find(kCreate, at + 1)) {
+    sql.replace(at, kCreate.size(), "CREATE TEMP TABLE");
+  }
+  return database.execute(sql);
 }
 
 Status check_schema(Database& database, const std::string& name) {
@@ -299,6 +313,7 @@ Result<Database> Database::open(const fs::path& path, const ReadLimits& limits) 
   XSP_CHECK_OK(connect(state.get(), fs::absolute(path).string(), settings));
   Database database(std::move(state));
   XSP_CHECK_OK(check_schema(database, path.string()));
+  XSP_CHECK_OK(complete_schema(database));
   return database;
 }
 

@@ -14,8 +14,9 @@
 
 namespace xsp::store {
 
-extern const std::string_view kSchemaSql;  // schema.sql
-extern const std::string_view kSpansSql;   // spans.sql
+extern const std::string_view kSchemaSql;   // schema.sql
+extern const std::string_view kSpansSql;    // spans.sql
+extern const std::string_view kSamplesSql;  // samples.sql
 
 // Owns one handle of DuckDB's and destroys it.
 template <typename T, auto Destroy>

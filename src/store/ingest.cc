@@ -7,6 +7,7 @@
 #include "correlate/correlate.h"
 #include "store/appender.h"
 #include "store/duck.h"
+#include "store/samples.h"
 #include "store/span_source.h"
 #include "trace/reader.h"
 
@@ -141,6 +142,7 @@ struct Whole {
   Part next;  // where the numbers of the next trace begin
   Losses losses;
   correlate::Facts facts;
+  StackTree stacks;
   bool is_complete = true;
 
   void add(const trace::Reader& reader, const RunTrace& trace, const correlate::Facts& of_trace);
@@ -254,6 +256,7 @@ Status ingest_trace(Database& database, duckdb_connection values, const RunInfo&
           correlate::Correlation::begin(source, options, &writer));
   XSP_CHECK_OK(insert_spans(database, run, reader, trace, &correlation, &whole->next));
   XSP_CHECK_OK(writer.close());
+  XSP_CHECK_OK(insert_samples(database, run.run_id, reader, trace, &whole->stacks));
   whole->add(reader, trace, correlation.facts());
   return Ok{};
 }
@@ -277,6 +280,7 @@ Result<IngestReport> ingest_traces(Database& database, duckdb_connection values,
   for (const RunTrace& trace : traces) {
     XSP_CHECK_OK(ingest_trace(database, values, run, trace, &whole));
   }
+  XSP_CHECK_OK(whole.stacks.insert(database, run.run_id));
   XSP_CHECK_OK(insert_losses(database, run.run_id, whole.losses));
   XSP_CHECK_OK(insert_facts(database, run.run_id, whole));
   IngestReport report;

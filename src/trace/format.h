@@ -47,6 +47,7 @@ struct SessionBlock {
   uint64_t clock_jumps;
   uint64_t chunk_count;  // in the file
   uint64_t drained;      // spans taken off the rings, whether they could be written or not
+  uint64_t samples;      // of threads taken, whether they are written or not
 };
 inline constexpr uint32_t kSessionBlockOffset = 64;
 static_assert(kSessionBlockOffset + sizeof(SessionBlock) <= kHeaderCopyOffset);
@@ -58,13 +59,15 @@ inline constexpr uint32_t kChunkMagic = 0x6b506358;  // "XcPk"
 inline constexpr uint32_t kChunkAlignment = 8;
 
 enum class ChunkType : uint16_t {
-  kTable = 1,   // sites, keys, facts of sites
-  kSpans = 2,   // spans of one thread
-  kAnchor = 3,  // Anchor: the clocks at one moment
-  kLane = 4,    // padding, then a LaneBlock at a page's edge, live: not covered by payload_crc
-  kOpen = 5,    // OpenHeader, OpenEntry...: spans that a thread left open
-  kLoss = 6,    // losses that collectors reported, cumulative
-  kLevels = 7,  // LevelsMark: from then on these levels are recorded
+  kTable = 1,    // sites, keys, facts of sites
+  kSpans = 2,    // spans of one thread
+  kAnchor = 3,   // Anchor: the clocks at one moment
+  kLane = 4,     // padding, then a LaneBlock at a page's edge, live: not covered by payload_crc
+  kOpen = 5,     // OpenHeader, OpenEntry...: spans that a thread left open
+  kLoss = 6,     // losses that collectors reported, cumulative
+  kLevels = 7,   // LevelsMark: from then on these levels are recorded
+  kStacks = 8,   // what samples point to: texts, code, the tree of stacks
+  kSamples = 9,  // SamplesHeader, then looks at the process's threads
 };
 
 struct ChunkHeader {
@@ -176,6 +179,38 @@ enum class TableEntry : uint8_t {
   kSiteAttribute = 3,  // varint site id, text key, text value
   kSiteCounter = 4,    // varint site id, text key, 8 bytes of a double
 };
+
+// ---- Samples
+// -------------------------------------------------------------------------------------
+
+// What a thread does at a look.
+enum class ThreadDoes : uint8_t { kEnded = 0, kRuns = 1, kQueues = 2, kWaits = 3 };
+// Of the lock of its interpreter, where it is a thread of one.
+enum class LockState : uint8_t { kNone = 0, kHeld = 1, kWanted = 2 };
+inline constexpr int kLockShift = 2;  // in the byte of both, above ThreadDoes
+
+// An entry of a chunk kStacks: varint(length of the rest), byte(StackEntry), and what is said here.
+// Ids count from 1 and may be given anew: what follows then means the new one.
+enum class StackEntry : uint8_t {
+  kText = 1,        // varint id, text
+  kPythonCode = 2,  // varint id, varint LinesForm, varint first line, text function, text file,
+                    // text table of lines
+  kPythonNode = 3,  // varint id, varint parent (0: a root), varint code, zigzag varint instruction
+                    // (-1: not known)
+};
+// The table that has the lines of instructions, by version of CPython.
+enum class LinesForm : uint8_t { kNone = 0, kBefore310 = 1, k310 = 2, kFrom311 = 3 };
+
+// Looks follow: varint(ns since the look before), varint(ns that it stands for), varint(threads of
+// which there is news), and for each: varint thread, byte ThreadDoes | LockState << kLockShift,
+// varint node (0: none), varint text of what it waits in (0: none). Without news a thread is as it
+// was; in each chunk there is news of all at first.
+struct SamplesHeader {
+  int64_t first_ns;  // UNIX time, from which the first look is counted
+  uint32_t look_count;
+  uint32_t unused;
+};
+static_assert(sizeof(SamplesHeader) == 16);
 
 }  // namespace xsp::trace
 

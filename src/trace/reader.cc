@@ -106,6 +106,9 @@ struct Reader::State {
   uint64_t open_unknown = 0;
   std::vector<std::pair<LevelsMark, size_t>> level_marks;  // with their epochs
   std::vector<LevelsFrom> levels;
+  Stacks stacks;
+  std::vector<ChunkPlace> sample_places;
+  uint64_t samples_found = 0;
   std::vector<Loss> reported;
   std::vector<Loss> losses;
   uint64_t senseless = 0;  // chunks with a right checksum that make no sense
@@ -177,6 +180,18 @@ void Reader::State::take_chunk(const Chunk& chunk, std::vector<OpenStack>* open)
       if (!makes_sense) break;
       std::memcpy(&mark, chunk.payload.data(), sizeof mark);
       level_marks.push_back({mark, timeline->epoch()});
+      break;
+    }
+    case ChunkType::kStacks:
+      makes_sense = stacks.add(chunk.payload);
+      break;
+    case ChunkType::kSamples: {
+      std::vector<Sample> samples;
+      makes_sense = parse_samples(chunk.payload, &samples);
+      if (!makes_sense) break;
+      samples_found += samples.size();
+      sample_places.push_back(
+          {chunk.payload_offset, chunk.header.payload_bytes, chunk.header.payload_crc, 0});
       break;
     }
   }
@@ -260,6 +275,8 @@ void Reader::State::count_losses(const FileWalk& walk) {
   add_loss("value of a span", session.dropped_value);
   add_loss("site, key or fact of a site", session.dropped_fact);
   add_loss("clock jump", session.clock_jumps);
+  add_loss(is_complete ? "sample not written" : "sample of a process that ended before writing",
+           session.samples - std::min(session.samples, samples_found));
   losses.insert(losses.end(), reported.begin(), reported.end());
 }
 
@@ -383,6 +400,16 @@ Status Reader::scan(size_t stream, size_t chunk, size_t block_spans,
   const ChunkPlace& place = state_->places[stream][chunk];
   XSP_TRY(const std::vector<uint8_t> payload, state_->read_payload(place));
   return decode_block_times(payload, *state_->timeline, place.epoch, block_spans, blocks);
+}
+
+const Stacks& Reader::stacks() const { return state_->stacks; }
+size_t Reader::sample_chunk_count() const { return state_->sample_places.size(); }
+
+Status Reader::read_samples(size_t chunk, std::vector<Sample>* samples) const {
+  samples->clear();
+  XSP_TRY(const std::vector<uint8_t> payload, state_->read_payload(state_->sample_places[chunk]));
+  if (!parse_samples(payload, samples)) return corrupt("a chunk of samples makes no sense");
+  return Ok{};
 }
 
 }  // namespace xsp::trace

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "trace/stacks.h"
 
 namespace xsp::trace {
 
@@ -128,6 +129,12 @@ class Reader {
   // among them.
   Status scan(size_t stream, size_t chunk, size_t block_spans,
               std::vector<BlockTimes>* blocks) const;
+
+  // What samples point to, of the whole file.
+  const Stacks& stacks() const;
+  size_t sample_chunk_count() const;
+  // The samples of one chunk, in the order of time; `samples` is cleared first.
+  Status read_samples(size_t chunk, std::vector<Sample>* samples) const;
 
  private:
   struct State;

@@ -3,6 +3,7 @@
 #ifndef XSP_CAPTURE_ANNOTATE_WATCHER_H_
 #define XSP_CAPTURE_ANNOTATE_WATCHER_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "xsp/xsp.h"
@@ -39,5 +40,13 @@ extern "C" XSP_API uint64_t xsp_file_bytes(void);
 // The file grows by so many bytes at most, what comes later is counted and dropped; UINT64_MAX: by
 // what it was started with.
 extern "C" XSP_API void xsp_limit_file(uint64_t more_bytes);
+// Appends a chunk to the file; `buffer` as trace::Writer::append has it. 0, or an errno value.
+extern "C" XSP_API int xsp_append_chunk(uint32_t type, uint8_t* buffer, size_t payload_bytes);
+// So many samples of threads were taken, and are written later: should the process die before, they
+// are counted.
+extern "C" XSP_API void xsp_count_samples(uint64_t count);
+// The calling thread joins the recording though it has no span yet: in the child of a fork this
+// makes its file.
+extern "C" XSP_API void xsp_join(void);
 
 #endif  // XSP_CAPTURE_ANNOTATE_WATCHER_H_

@@ -26,6 +26,7 @@
 #include "capture/attach/control.h"
 #include "capture/attach/nvtx.h"
 #include "capture/attach/run_folder.h"
+#include "capture/sample/sampler.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {
@@ -88,6 +89,7 @@ void begin_process() {
 
 // Only this thread lives on. Nothing is emitted: a child that goes on to exec leaves no file.
 void after_fork_in_child() {
+  forget_sampling();
   forget_collectors();
   forget_ranges();
   attached.uses_cuda = false;  // what the parent has of it is of no use here
@@ -172,6 +174,7 @@ void end_process(bool is_exec) {
   end_control(is_exec);
   // A signal's handler that ends the process may have interrupted a thread that holds our lock.
   if (xsp_flush_within(kLockWaitMs) != 0) return;
+  end_sampling();
   end_limit();
   if (attached.span.start != 0) {
     xsp_end(&attached.span);
@@ -186,7 +189,10 @@ void end_process(bool is_exec) {
 void leave_run() {
   if (attached.process != getpid() || !attached.is_recording.exchange(false)) return;
   stop_collectors();
-  if (xsp_flush_within(kLockWaitMs) == 0) xsp_end_recording();
+  if (xsp_flush_within(kLockWaitMs) == 0) {
+    end_sampling();
+    xsp_end_recording();
+  }
   end_control(false);  // last: whoever waits for it may read the trace
 }
 

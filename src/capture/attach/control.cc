@@ -19,6 +19,7 @@
 #include "capture/attach/collectors.h"
 #include "capture/attach/control_page.h"
 #include "capture/attach/room.h"
+#include "capture/sample/sampler.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {
@@ -228,6 +229,7 @@ void on_pass() {
   if (!control.is_on) return;
   KeepErrno keep_errno;
   if (load(control.page->is_over) != 0) return begin_leaving();
+  keep_sampling();
   const Busy busy;
   keep_limit();
   const uint32_t wanted = wanted_levels();
@@ -314,6 +316,7 @@ void begin_control(const char* folder) {
   count_bytes();
   limit_file();
   switch_to(wanted_levels());
+  prepare_sampling(load(control.page->sample_hz));
   control.is_on = true;
   xsp_set_watcher(&watcher);
 }

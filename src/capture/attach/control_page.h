@@ -65,8 +65,10 @@ struct ControlPage {
   int64_t given_up_ns[kLevelNumbers];  // when, of each level, on CLOCK_MONOTONIC
   uint32_t is_over;                    // the command has ended: who still runs leaves the run
   uint32_t left_out;                   // processes that were not recorded, as there was no room
-  Command command;                     // to all processes, also those that start later
-  char output[kOutputBytesMax];        // the .xsp file, by its whole path
+  uint32_t sample_hz;                  // looks at the threads' stacks in a second; 0: none
+  uint32_t unused;
+  Command command;               // to all processes, also those that start later
+  char output[kOutputBytesMax];  // the .xsp file, by its whole path
   ProcessSlot slots[kSlotMax];
 };
 

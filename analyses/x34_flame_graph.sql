@@ -1,0 +1,142 @@
+-- @id x34
+-- @name flame_graph
+-- @title Stacks of the threads
+-- @question Which functions and lines are the program's threads in, and what do they wait for?
+-- The tree of stacks, as samples have it that were taken many times a second from outside: below each process its
+-- threads, below them the functions that call one another. A sample stands for the time since the look before. A
+-- function that calls itself is nested; calls of one function from several lines of another are one row. place is
+-- where the function spends its own time most, or else calls from. Frames of Python's imports stand for those around
+-- them. All runs of the program count, whatever was recorded of spans; in what runs with deep levels, their cost is in
+-- the times. Eight or more threads that all but never ran, such as those of a pool without work, are one row. Rows
+-- below the least share are left out; their time is in the rows above them.
+-- @needs samples
+-- @param process integer - One process alone.
+-- @param thread integer - One thread alone.
+-- @param state text - Only what threads did while running, runnable or waiting.
+-- @param least_pct double 1 The share of its thread's time from which on a row is shown.
+-- @view table columns=tree,place,total_ns,self_ns,share_pct,state,waits_in bar=share_pct top=200
+-- @column process count The process.
+-- @column thread count The thread; that of the process itself is the main one.
+-- @column depth count Nesting: 0 is a process, 1 a thread, from 2 on functions.
+-- @column tree text The function, indented by its depth.
+-- @column function text The function; in Python with its class, from 3.11 on.
+-- @column place text The file's own name, and the line.
+-- @column file text The file with its folder.
+-- @column kind text Of the frame: python, native, kernel.
+-- @column samples count Samples in it and what it called.
+-- @column total_ns ns The time that they stand for.
+-- @column self_ns ns Of it, in the function itself.
+-- @column share_pct pct Share of total_ns in the time of its thread; of a thread, in that of its process.
+-- @column state text What the threads did most of that time.
+-- @column waits_in text The system call that they waited in longest.
+-- @column running_ns ns Time on a processor.
+-- @column runnable_ns ns Time in the queue for one.
+-- @column waiting_ns ns Time asleep in a system call.
+-- @column lock_ns ns Of it, for the lock of Python's interpreter.
+WITH RECURSIVE frame AS (
+  SELECT *, coalesce(file LIKE '<frozen importlib%' OR file LIKE '%/xsp/python/xsp/%', false) AS is_hidden FROM stack),
+taken AS MATERIALIZED (
+  SELECT run_id, process, thread, stack_id, state, waits_in, count(*) AS samples, sum(duration_ns) AS ns,
+    coalesce(sum(duration_ns) FILTER (gil = 'waited'), 0) AS lock_ns
+  FROM sample JOIN run USING (run_id)
+  WHERE NOT has_counters(counters) AND ($process IS NULL OR process = $process)
+    AND ($thread IS NULL OR thread = $thread) AND ($state IS NULL OR state = $state)
+  GROUP BY ALL),
+-- Frames that are of no interest stand for those around them: the machinery of imports, and what watches.
+visible AS (
+  SELECT run_id, stack_id, function, file, kind, is_hidden, CASE WHEN NOT is_hidden THEN stack_id END AS shown_id,
+    NULL::INTEGER AS caller_id
+  FROM frame WHERE parent_id IS NULL
+  UNION ALL
+  SELECT f.run_id, f.stack_id, f.function, f.file, f.kind, f.is_hidden,
+    CASE WHEN f.is_hidden THEN v.shown_id ELSE f.stack_id END, v.shown_id
+  FROM frame f JOIN visible v ON v.run_id = f.run_id AND v.stack_id = f.parent_id),
+-- Stacks with the lines left out: one key for each path of functions.
+path AS (
+  SELECT run_id, stack_id, 2 AS depth, hash(concat_ws(chr(0), function, file, kind)) AS key,
+    1::UBIGINT AS parent_key
+  FROM visible WHERE NOT is_hidden AND caller_id IS NULL
+  UNION ALL
+  SELECT s.run_id, s.stack_id, p.depth + 1, hash(concat_ws(chr(0), p.key, s.function, s.file, s.kind)), p.key
+  FROM visible s JOIN path p ON p.run_id = s.run_id AND p.stack_id = s.caller_id WHERE NOT s.is_hidden),
+-- Many threads that never work are told as one.
+worker AS (
+  SELECT process, thread, CASE WHEN is_idle AND count(*) FILTER (is_idle) OVER (PARTITION BY process) >= 8 THEN -1
+    ELSE thread END AS shown
+  FROM (SELECT process, thread, thread <> process AND $thread IS NULL AND $state IS NULL
+          AND 100 * coalesce(sum(ns) FILTER (state <> 'waiting'), 0) < $least_pct * sum(ns) AS is_idle
+        FROM taken GROUP BY process, thread)),
+-- Each stack's own time and, up the tree, that of who called it.
+spent AS (
+  SELECT t.process, w.shown, t.run_id, v.shown_id AS stack_id, true AS is_own, t.state, t.waits_in, t.samples, t.ns,
+    t.lock_ns
+  FROM taken t JOIN worker w USING (process, thread) JOIN visible v USING (run_id, stack_id)
+  WHERE v.shown_id IS NOT NULL
+  UNION ALL
+  SELECT c.process, c.shown, c.run_id, v.caller_id, false, c.state, c.waits_in, c.samples, c.ns, c.lock_ns
+  FROM spent c JOIN visible v USING (run_id, stack_id) WHERE v.caller_id IS NOT NULL),
+part AS (
+  SELECT c.process, c.shown, p.depth, p.key, p.parent_key, s.function, s.file, s.line, s.kind,
+    c.is_own, c.state, c.waits_in, c.samples, c.ns, c.lock_ns
+  FROM spent c JOIN path p USING (run_id, stack_id) JOIN stack s USING (run_id, stack_id)
+  UNION ALL
+  SELECT t.process, w.shown, 1, 1::UBIGINT, 0::UBIGINT, CASE WHEN w.shown = -1 THEN NULL
+      ELSE concat('thread ', w.shown, CASE WHEN w.shown = t.process THEN ' (main)' ELSE '' END) END, NULL, NULL, NULL,
+    t.stack_id IS NULL, t.state, t.waits_in, t.samples, t.ns, t.lock_ns
+  FROM taken t JOIN worker w USING (process, thread)
+  UNION ALL
+  SELECT process, NULL, 0, 0::UBIGINT, NULL, NULL, NULL, NULL, NULL, false, state, waits_in, samples, ns, lock_ns
+  FROM taken),
+place AS (
+  SELECT process, shown, key, arg_max(concat(parse_filename(file), ':' || line), (own_ns, ns)) AS place,
+    arg_max(file, (own_ns, ns)) AS file
+  FROM (SELECT process, shown, key, file, line, coalesce(sum(ns) FILTER (is_own), 0) AS own_ns, sum(ns) AS ns
+        FROM part WHERE depth >= 2 GROUP BY ALL) GROUP BY ALL),
+most AS (
+  SELECT process, shown, key, arg_max(waits_in, ns) AS waits_in
+  FROM (SELECT process, shown, key, waits_in, sum(ns) AS ns FROM part WHERE waits_in IS NOT NULL GROUP BY ALL)
+  GROUP BY ALL),
+node AS (
+  SELECT process, shown, depth, key, parent_key, any_value(function) AS function, any_value(kind) AS kind,
+    sum(samples)::BIGINT AS samples, sum(ns)::BIGINT AS total_ns,
+    coalesce(sum(ns) FILTER (is_own), 0)::BIGINT AS self_ns,
+    coalesce(sum(ns) FILTER (state = 'running'), 0)::BIGINT AS running_ns,
+    coalesce(sum(ns) FILTER (state = 'runnable'), 0)::BIGINT AS runnable_ns,
+    coalesce(sum(ns) FILTER (state = 'waiting'), 0)::BIGINT AS waiting_ns, sum(lock_ns)::BIGINT AS lock_ns
+  FROM part GROUP BY process, shown, depth, key, parent_key),
+program AS (
+  SELECT process, any_value(name) AS name FROM span WHERE level = 1 AND type = 'process' GROUP BY process),
+named AS (
+  SELECT n.*, CASE depth
+      WHEN 0 THEN concat('process ', n.process, ' ' || program.name)
+      WHEN 1 THEN coalesce(function, concat(
+        (SELECT count(*) FROM worker w WHERE w.process = n.process AND w.shown = -1),
+        ' more threads, which all but never ran'))
+      ELSE function END AS label
+  FROM node n LEFT JOIN program USING (process)),
+ranked AS (
+  SELECT *, row_number() OVER (PARTITION BY process, shown, parent_key, depth ORDER BY
+      total_ns DESC, label, key) AS rank
+  FROM named),
+ordered AS (
+  SELECT *, [process::BIGINT, 0, 0] AS position FROM ranked WHERE depth = 0
+  UNION ALL
+  -- The main thread, then those that worked most, then those told as one.
+  SELECT r.*, CASE WHEN r.depth = 1
+      THEN [r.process::BIGINT, CASE r.shown WHEN r.process THEN 1 WHEN -1 THEN 3 ELSE 2 END,
+            r.waiting_ns - r.total_ns, r.shown]
+      ELSE list_append(o.position, r.rank) END
+  FROM ranked r JOIN ordered o ON o.process = r.process AND o.key = r.parent_key AND o.depth = r.depth - 1
+    AND (r.depth = 1 OR o.shown = r.shown))
+SELECT process, nullif(shown, -1) AS thread, depth, concat(repeat('  ', depth), label) AS tree,
+  CASE WHEN depth >= 2 THEN label END AS function, place.place,
+  place.file, kind, samples, total_ns, self_ns,
+  pct(total_ns, CASE WHEN depth < 2 THEN sum(total_ns) FILTER (depth = 0) OVER (PARTITION BY process)
+                ELSE sum(total_ns) FILTER (depth = 1) OVER (PARTITION BY process, shown) END) AS share_pct,
+  CASE greatest(running_ns, runnable_ns, waiting_ns) WHEN running_ns THEN 'running' WHEN waiting_ns THEN 'waiting'
+    ELSE 'runnable' END AS state,
+  most.waits_in, running_ns, runnable_ns, waiting_ns, lock_ns
+FROM ordered o LEFT JOIN place USING (process, shown, key)
+  LEFT JOIN most ON most.process = o.process AND most.shown IS NOT DISTINCT FROM o.shown AND most.key = o.key
+QUALIFY share_pct >= $least_pct OR depth < 2
+ORDER BY position

@@ -1,0 +1,45 @@
+// Memory of this process as another process would read it: an address that nobody may read is an
+// error and no signal. What is read may change meanwhile, so every value is checked before use.
+#ifndef XSP_CAPTURE_SAMPLE_MEMORY_H_
+#define XSP_CAPTURE_SAMPLE_MEMORY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace xsp::capture {
+
+struct Piece {
+  uint64_t address;
+  void* out;
+  size_t bytes;
+};
+inline constexpr size_t kPiecesMax = 64;  // of one read
+
+class OwnMemory {
+ public:
+  // Of the calling process; false where the system lets nobody read so.
+  bool begin();
+  // Whether all bytes could be read.
+  bool read(uint64_t address, void* out, size_t bytes) const;
+  // How many of the pieces, from the first on, were read whole; kPiecesMax of them at most.
+  size_t read_pieces(const Piece* pieces, size_t count) const;
+
+  template <typename T>
+  bool read(uint64_t address, T* out) const {
+    return read(address, out, sizeof *out);
+  }
+
+ private:
+  int process_ = 0;
+};
+
+template <typename T>
+T field_of(const void* bytes, size_t offset) {
+  T value;
+  __builtin_memcpy(&value, static_cast<const uint8_t*>(bytes) + offset, sizeof value);
+  return value;
+}
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_SAMPLE_MEMORY_H_

@@ -1,0 +1,244 @@
+#include "capture/sample/python_walk.h"
+
+#include <dlfcn.h>
+
+namespace xsp::capture {
+namespace {
+
+constexpr size_t kInterpretersMax = 16;
+constexpr size_t kTextCharactersMax = kPythonNameBytesMax - 8;
+// Bits of a text's state: characters of 1, 2 or 4 bytes, which follow the head; all are ASCII.
+constexpr uint32_t kKindShift = 2;
+constexpr uint32_t kKindMask = 7;
+constexpr uint32_t kCompactBit = 1u << 5;
+constexpr uint32_t kAsciiBit = 1u << 6;
+constexpr size_t kObjectSize = 16;  // where an object of variable size has its size
+constexpr uint64_t kTagMask = 3;    // of references that carry a mark
+
+uint64_t address_of(const char* symbol) {
+  return reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, symbol));
+}
+
+// Before Py_Version, each version is known by a function that came with it.
+uint32_t find_version() {
+  const void* number = dlsym(RTLD_DEFAULT, "Py_Version");
+  if (number != nullptr) {
+    return static_cast<uint32_t>(*static_cast<const unsigned long*>(number) >> 16);
+  }
+  if (address_of("PyIter_Send") != 0) return 0x030a;
+  if (address_of("PyFrame_GetBack") != 0) return 0x0309;
+  return address_of("PyCode_NewWithPosOnlyArgs") != 0 ? 0x0308 : 0;
+}
+
+char* put_utf8(char* out, uint32_t c) {
+  if (c < 0x80) {
+    *out++ = static_cast<char>(c);
+    return out;
+  }
+  const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  constexpr uint8_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
+  *out++ = static_cast<char>(kLead[more] | (c >> (6 * more)));
+  for (int i = more - 1; i >= 0; --i) {
+    *out++ = static_cast<char>(0x80 | ((c >> (6 * i)) & 0x3f));
+  }
+  return out;
+}
+
+uint32_t character_at(const uint8_t* data, size_t index, uint32_t kind) {
+  if (kind == 1) return data[index];
+  if (kind == 2) return field_of<uint16_t>(data, 2 * index);
+  const uint32_t c = field_of<uint32_t>(data, 4 * index);
+  return c < 0x110000 ? c : '?';
+}
+
+}  // namespace
+
+PythonSymbols find_python() {
+  PythonSymbols symbols;
+  symbols.runtime = address_of("_PyRuntime");
+  symbols.code_type = address_of("PyCode_Type");
+  symbols.version = symbols.runtime != 0 ? find_version() : 0;
+  return symbols;
+}
+
+bool PythonWalk::begin(const OwnMemory* memory, const PythonSymbols& symbols) {
+  memory_ = memory;
+  symbols_ = symbols;
+  thread_count_ = 0;
+  layout_ = nullptr;
+  if (symbols.runtime == 0 || symbols.code_type == 0) return false;
+  layout_ = find_python_layout(*memory, symbols.runtime, symbols.version, &own_layout_);
+  return layout_ != nullptr;
+}
+
+void PythonWalk::read_guessed(const uint64_t* addresses, size_t count, size_t bytes) {
+  if (count > kPythonThreadsMax) count = kPythonThreadsMax;
+  guess_.count = guess_.next = 0;
+  while (guess_.count < count) {
+    Piece pieces[kPiecesMax];
+    const size_t wanted = count - guess_.count < kPiecesMax ? count - guess_.count : kPiecesMax;
+    for (size_t i = 0; i < wanted; ++i) {
+      guess_.address[guess_.count + i] = addresses[guess_.count + i];
+      pieces[i] = {addresses[guess_.count + i], guess_.bytes[guess_.count + i], bytes};
+    }
+    const size_t got = memory_->read_pieces(pieces, wanted);
+    guess_.count += got;
+    if (got < wanted) break;
+  }
+}
+
+// What was read in advance is in the order of the chain, of which parts may have gone.
+const uint8_t* PythonWalk::block_at(uint64_t address, size_t bytes, uint8_t* scratch) {
+  for (size_t i = guess_.next; i < guess_.count; ++i) {
+    if (guess_.address[i] != address) continue;
+    guess_.next = i + 1;
+    return guess_.bytes[i];
+  }
+  return memory_->read(address, scratch, bytes) ? scratch : nullptr;
+}
+
+void PythonWalk::look_at(uint64_t interpreter) {
+  const PythonLayout& layout = *layout_;
+  uint64_t lock = symbols_.runtime + static_cast<uint64_t>(layout.gil.in_runtime);
+  if (layout.gil.of_interpreter != 0 &&
+      !memory_->read(interpreter + static_cast<uint64_t>(layout.gil.of_interpreter), &lock)) {
+    return;
+  }
+  int locked = 0;
+  uint64_t holder = 0;
+  uint64_t address = 0;
+  const Piece pieces[] = {{interpreter + layout.interpreter.threads, &address, sizeof address},
+                          {lock + layout.gil.locked, &locked, sizeof locked},
+                          {lock + layout.gil.holder, &holder, sizeof holder}};
+  if (memory_->read_pieces(pieces, 3) < 1) return;
+  uint8_t scratch[kThreadBytesMax];
+  while (address != 0 && thread_count_ < kPythonThreadsMax) {
+    const uint8_t* block = block_at(address, kThreadBytesMax, scratch);
+    if (block == nullptr) return;
+    PythonThread& thread = threads_[thread_count_];
+    thread.address = address;
+    thread.frame = field_of<uint64_t>(block, layout.thread.frame);
+    thread.id = field_of<uint64_t>(block, layout.thread.id);
+    thread.native_id = layout.thread.native_id < 0
+                           ? 0
+                           : static_cast<int32_t>(field_of<uint64_t>(
+                                 block, static_cast<size_t>(layout.thread.native_id)));
+    thread.holds_lock = locked == 1 && holder == address;
+    thread.lock = lock;
+    known_threads_[thread_count_++] = address;
+    address = field_of<uint64_t>(block, layout.thread.next);
+  }
+}
+
+void PythonWalk::look() {
+  const size_t known = thread_count_;
+  thread_count_ = 0;
+  read_guessed(known_threads_, known, kThreadBytesMax);
+  uint64_t interpreter = 0;
+  if (!memory_->read(symbols_.runtime + layout_->interpreters, &interpreter)) return;
+  for (size_t i = 0; interpreter != 0 && i < kInterpretersMax; ++i) {
+    look_at(interpreter);
+    if (!memory_->read(interpreter + layout_->interpreter.next, &interpreter)) return;
+  }
+}
+
+size_t PythonWalk::walk(const PythonThread& thread, PythonFrame* frames, uint64_t* known,
+                        size_t* known_count) {
+  const PythonLayout& layout = *layout_;
+  const size_t bytes = layout.frame.bytes < kFrameBytesMax ? layout.frame.bytes : kFrameBytesMax;
+  is_cut_ = false;
+  uint64_t address = thread.frame;
+  if (layout.thread.frame_of_cframe >= 0 && address != 0 &&
+      !memory_->read(address + static_cast<uint64_t>(layout.thread.frame_of_cframe), &address)) {
+    *known_count = 0;
+    return 0;
+  }
+  read_guessed(known, *known_count, bytes);
+  size_t count = 0;
+  size_t steps = 0;
+  uint8_t scratch[kFrameBytesMax];
+  for (; address != 0 && count < kDepthMax && steps < 2 * kDepthMax; ++steps) {
+    const uint8_t* block = block_at(address, bytes, scratch);
+    if (block == nullptr) break;
+    if (steps < kDepthMax) known[steps] = address;
+    const bool is_of_c =
+        layout.frame.owner >= 0 && block[static_cast<size_t>(layout.frame.owner)] >= kOwnerOfC;
+    if (!is_of_c) {
+      PythonFrame& frame = frames[count++];
+      frame.code = field_of<uint64_t>(block, layout.frame.code) & ~kTagMask;
+      frame.instruction = layout.has_addresses()
+                              ? field_of<uint64_t>(block, layout.frame.instruction)
+                              : field_of<uint32_t>(block, layout.frame.instruction);
+    }
+    address = field_of<uint64_t>(block, layout.frame.back);
+  }
+  *known_count = steps < kDepthMax ? steps : kDepthMax;
+  is_cut_ = address != 0 && count == kDepthMax;
+  return count;
+}
+
+size_t PythonWalk::read_codes(const PythonFrame* frames, size_t count, PythonCode* codes) {
+  const PythonLayout& layout = *layout_;
+  const size_t bytes = layout.code.lines + 8;
+  uint8_t blocks[kPiecesMax][kCodeBytesMax];
+  for (size_t done = 0; done < count;) {
+    Piece pieces[kPiecesMax];
+    const size_t wanted = count - done < kPiecesMax ? count - done : kPiecesMax;
+    for (size_t i = 0; i < wanted; ++i) pieces[i] = {frames[done + i].code, blocks[i], bytes};
+    const size_t got = memory_->read_pieces(pieces, wanted);
+    for (size_t i = 0; i < got; ++i) {
+      if (field_of<uint64_t>(blocks[i], layout.code.type) != symbols_.code_type) return done + i;
+      codes[done + i] = {field_of<uint64_t>(blocks[i], layout.code.filename),
+                         field_of<uint64_t>(blocks[i], layout.code.name),
+                         field_of<uint64_t>(blocks[i], layout.code.lines),
+                         field_of<int32_t>(blocks[i], layout.code.first_line),
+                         layout.has_addresses() ? field_of<int32_t>(blocks[i], kObjectSize) : -1};
+    }
+    done += got;
+    if (got < wanted) return done;
+  }
+  return count;
+}
+
+int32_t PythonWalk::instruction_of(const PythonFrame& frame, const PythonCode& code) const {
+  if (!layout_->has_addresses()) return static_cast<int32_t>(frame.instruction);
+  const uint64_t first = frame.code + static_cast<uint64_t>(layout_->code.bytecode);
+  const int64_t number = (static_cast<int64_t>(frame.instruction - first)) / 2;
+  return number >= 0 && number < code.size ? static_cast<int32_t>(number) : -1;
+}
+
+bool PythonWalk::read_function(uint64_t code, char* out) const {
+  const int32_t offset = layout_->code.qualname >= 0 ? layout_->code.qualname
+                                                     : static_cast<int32_t>(layout_->code.name);
+  uint64_t text = 0;
+  return memory_->read(code + static_cast<uint64_t>(offset), &text) && read_text(text, out);
+}
+
+bool PythonWalk::read_text(uint64_t text, char* out) const {
+  uint64_t length = 0;
+  uint32_t state = 0;
+  const Piece head[] = {{text + layout_->text.length, &length, sizeof length},
+                        {text + layout_->text.state, &state, sizeof state}};
+  if (memory_->read_pieces(head, 2) != 2 || (state & kCompactBit) == 0) return false;
+  const uint32_t kind = (state >> kKindShift) & kKindMask;
+  if (kind != 1 && kind != 2 && kind != 4) return false;
+  size_t count = length < kTextCharactersMax ? length : kTextCharactersMax;
+  const size_t data = (state & kAsciiBit) != 0 ? layout_->text.ascii : layout_->text.compact;
+  uint8_t bytes[4 * kTextCharactersMax];
+  if (!memory_->read(text + data, bytes, count * kind)) return false;
+  char* end = out;
+  for (size_t i = 0; i < count && end < out + kPythonNameBytesMax - 5; ++i) {
+    end = put_utf8(end, character_at(bytes, i, kind));
+  }
+  *end = '\0';
+  return true;
+}
+
+size_t PythonWalk::read_lines(const PythonCode& code, uint8_t* out) const {
+  uint64_t length = 0;
+  if (!memory_->read(code.lines + layout_->bytes.length, &length)) return 0;
+  if (length > kLinesBytesMax) return 0;
+  return memory_->read(code.lines + layout_->bytes.data, out, length) ? length : 0;
+}
+
+}  // namespace xsp::capture

@@ -1,0 +1,111 @@
+// The stacks of CPython's threads, read from outside: no lock of the interpreter is taken, no
+// function of it is called, and no thread of the program is stopped.
+//
+// What is read belongs to threads that run on meanwhile. Each address is read as foreign memory
+// (memory.h), each step is bounded, and what claims to be code must be of the type of code and hold
+// the instruction that its frame is at.
+#ifndef XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_
+#define XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/sample/memory.h"
+#include "capture/sample/python_layout.h"
+
+namespace xsp::capture {
+
+inline constexpr size_t kPythonThreadsMax = 1024;
+inline constexpr size_t kDepthMax = 192;             // of a stack, counted from where it is
+inline constexpr size_t kPythonNameBytesMax = 1024;  // of a function's or a file's name; cut beyond
+inline constexpr size_t kLinesBytesMax = 64u << 10;
+
+// Where an interpreter is, if there is one; filled by a thread of the program, as the search takes
+// the loader's lock.
+struct PythonSymbols {
+  uint64_t runtime = 0;
+  uint64_t code_type = 0;
+  uint32_t version = 0;  // major << 8 | minor
+};
+PythonSymbols find_python();
+
+struct PythonThread {
+  uint64_t address;
+  uint64_t frame;  // of its cframe, where there are those
+  uint64_t id;     // pthread_self(), where there is no native id
+  int32_t native_id;
+  bool holds_lock;
+  uint64_t lock;  // where it is: who waits for it waits there
+};
+
+struct PythonFrame {
+  uint64_t code;
+  uint64_t instruction;  // its address, or its number
+};
+
+// The part of a code object that tells it from another one at the same address.
+struct PythonCode {
+  uint64_t filename;
+  uint64_t name;
+  uint64_t lines;
+  int32_t first_line;
+  int32_t size;  // instructions; -1: not known
+
+  bool operator==(const PythonCode&) const = default;
+};
+
+class PythonWalk {
+ public:
+  // False: there is no interpreter, or none of a known version.
+  bool begin(const OwnMemory* memory, const PythonSymbols& symbols);
+  const PythonLayout* layout() const { return layout_; }
+  bool is_on() const { return layout_ != nullptr; }
+
+  // Lists the interpreters' threads.
+  void look();
+  const PythonThread* threads() const { return threads_; }
+  size_t thread_count() const { return thread_count_; }
+
+  // The thread's frames, the innermost first, kDepthMax at most. `known` are the addresses of its
+  // frames when it was last walked, which are replaced: those that are the same cost little.
+  size_t walk(const PythonThread& thread, PythonFrame* frames, uint64_t* known,
+              size_t* known_count);
+  // Whether there are more than kDepthMax.
+  bool is_cut() const { return is_cut_; }
+  // The facts of the code of each frame; how many were read.
+  size_t read_codes(const PythonFrame* frames, size_t count, PythonCode* codes);
+  // The instruction's number, or -1 where it is not of that code.
+  int32_t instruction_of(const PythonFrame& frame, const PythonCode& code) const;
+
+  // A function's own name with its class, a file's name; UTF-8 with '\0'. False: it cannot be read.
+  bool read_function(uint64_t code, char* out) const;
+  bool read_text(uint64_t text, char* out) const;
+  // The table of lines; how many bytes, 0 if it cannot be read.
+  size_t read_lines(const PythonCode& code, uint8_t* out) const;
+
+ private:
+  // Blocks of memory that are likely to be asked for, read at once.
+  struct Guess {
+    uint64_t address[kPythonThreadsMax];
+    uint8_t bytes[kPythonThreadsMax][kThreadBytesMax];
+    size_t count = 0;
+    size_t next = 0;
+  };
+  void read_guessed(const uint64_t* addresses, size_t count, size_t bytes);
+  const uint8_t* block_at(uint64_t address, size_t bytes, uint8_t* scratch);
+  void look_at(uint64_t interpreter);
+
+  const OwnMemory* memory_ = nullptr;
+  const PythonLayout* layout_ = nullptr;
+  PythonLayout own_layout_ = {};
+  PythonSymbols symbols_;
+  PythonThread threads_[kPythonThreadsMax];
+  size_t thread_count_ = 0;
+  bool is_cut_ = false;
+  uint64_t known_threads_[kPythonThreadsMax];
+  Guess guess_;
+};
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_

@@ -1,0 +1,99 @@
+// What the sampler writes: the tree of stacks, each node once, and the looks at the threads. Both
+// become chunks of the trace (trace/format.h).
+#ifndef XSP_CAPTURE_SAMPLE_STACK_LOG_H_
+#define XSP_CAPTURE_SAMPLE_STACK_LOG_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/sample/python_walk.h"
+#include "capture/sample/threads.h"
+#include "trace/format.h"
+
+namespace xsp::capture {
+
+inline constexpr size_t kCodesMax = 1u << 15;  // known at a time
+inline constexpr size_t kNodesMax = 1u << 17;
+inline constexpr size_t kCallTextsMax = 512;  // by number of system call
+
+class StackLog {
+ public:
+  // In memory that is zero, and is touched where it is used.
+  void begin();
+
+  // The node of the tree for these frames, the innermost first. Nodes for which there is no room
+  // are counted, and their samples go to the nearest one around them.
+  uint32_t node_of(const PythonWalk& walk, const PythonFrame* frames, const PythonCode* codes,
+                   size_t count);
+  // The name of a system call; 0: it has none.
+  uint32_t text_of_call(int32_t call);
+  // One look, at that UNIX time, which stands for so long.
+  void add_look(int64_t now_ns, int64_t duration_ns, const SampledThread* threads, size_t count);
+  // Writes what there is; on a thread that has the program's files. The caller keeps the sampler
+  // out.
+  void flush();
+  // Whether that should not wait.
+  bool is_filling() const;
+
+ private:
+  static constexpr size_t kHeadBytes = sizeof(trace::ChunkHeader);
+  static constexpr size_t kStackBytes = 1u << 20;
+  static constexpr size_t kLookBytes = 256u << 10;
+  struct Code {
+    uint64_t address;
+    PythonCode facts;
+    uint32_t id;  // 0: the place is free
+  };
+  struct Node {
+    uint32_t parent;
+    uint32_t code;
+    int32_t instruction;
+    uint32_t id;  // 0: the place is free
+  };
+  // What a thread was said to do in this chunk.
+  struct Said {
+    int32_t tid;
+    uint32_t node;
+    uint32_t call_text;
+    uint8_t does;
+    bool is_there;
+  };
+
+  uint32_t code_of(const PythonWalk& walk, uint64_t address, const PythonCode& facts);
+  uint32_t node_below(uint32_t parent, uint32_t code, int32_t instruction);
+  bool define_code(const PythonWalk& walk, uint64_t address, const PythonCode& facts, uint32_t id);
+  // nullptr: there is no room before the next flush.
+  uint8_t* begin_entry(size_t bytes_max);
+  void end_entry(uint8_t* end);
+  bool is_news(size_t* hint, const SampledThread& thread, uint8_t does);
+  void begin_looks(int64_t now_ns);
+  void write_stacks();
+  void write_looks();
+
+  Code codes_[kCodesMax];
+  uint32_t code_ids_;
+  Node nodes_[kNodesMax];
+  uint32_t node_count_;
+  uint32_t call_texts_[kCallTextsMax];
+  uint32_t other_call_text_;
+  uint32_t text_ids_;
+  uint64_t without_room_;
+  uint64_t looks_without_room_;
+  uint64_t not_written_;
+
+  uint8_t stacks_[kHeadBytes + kStackBytes + trace::kChunkAlignment];
+  uint8_t* stacks_end_;
+  uint8_t* entry_;
+  uint8_t looks_[kHeadBytes + kLookBytes + trace::kChunkAlignment];
+  uint8_t* looks_end_;
+  uint32_t look_count_;
+  int64_t look_ns_;
+  Said said_[kSampledThreadsMax];
+  size_t said_count_;
+  char name_[kPythonNameBytesMax];
+  uint8_t lines_[kLinesBytesMax];
+};
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_SAMPLE_STACK_LOG_H_

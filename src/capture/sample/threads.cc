@@ -1,0 +1,213 @@
+#include "capture/sample/threads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace xsp::capture {
+namespace {
+
+using trace::LockState;
+using trace::ThreadDoes;
+
+constexpr char kTaskFolder[] = "/proc/self/task";
+constexpr char kOwnNames[] = "xsp-";  // threads of ours are named so
+// A thread that took another's place leaves the number of threads as it was.
+constexpr uint32_t kLooksBetweenLists = 32;
+
+int open_file(int32_t tid, const char* name) {
+  char path[64];
+  snprintf(path, sizeof path, "%s/%d/%s", kTaskFolder, static_cast<int>(tid), name);
+  return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+// The head of a small file, which may be open; how many bytes, 0: it cannot be read.
+size_t read_file(int32_t tid, const char* name, int file, char* out, size_t size) {
+  const int fd = file >= 0 ? file : open_file(tid, name);
+  if (fd < 0) return 0;
+  const ssize_t got = pread(fd, out, size - 1, 0);
+  if (file < 0) close(fd);
+  out[got > 0 ? got : 0] = '\0';
+  return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+void close_files(SampledThread* thread) {
+  if (thread->turns_file >= 0) close(thread->turns_file);
+  if (thread->call_file >= 0) close(thread->call_file);
+}
+
+bool is_ours(int32_t tid) {
+  char name[32];
+  return read_file(tid, "comm", -1, name, sizeof name) > 0 &&
+         strncmp(name, kOwnNames, sizeof kOwnNames - 1) == 0;
+}
+
+// Where the system does not tell the call.
+bool is_asleep(int32_t tid) {
+  char text[256];
+  if (read_file(tid, "stat", -1, text, sizeof text) == 0) return false;
+  const char* name_end = strrchr(text, ')');
+  return name_end != nullptr && name_end[1] == ' ' && name_end[2] != 'R';
+}
+
+// The names in an open folder, by the call itself: who reads folders by the C library allocates.
+template <typename Take>
+void for_each_name(int folder, Take take) {
+  constexpr size_t kBytesAt = 16;  // in a record: its size, then a byte, then the name
+  constexpr size_t kNameAt = 19;
+  alignas(8) char buffer[8192];
+  for (;;) {
+    const long got = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
+    if (got <= 0) return;
+    for (long at = 0; at < got; at += field_of<uint16_t>(buffer + at, kBytesAt)) {
+      take(buffer + at + kNameAt);
+    }
+  }
+}
+
+// Kernels before 5.9.
+bool close_all_files() {
+  const int folder = open("/proc/thread-self/fd", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  if (folder < 0) return false;
+  for_each_name(folder, [folder](const char* name) {
+    if (name[0] != '.' && atoi(name) != folder) close(atoi(name));
+  });
+  close(folder);
+  return true;
+}
+
+}  // namespace
+
+bool own_files() {
+#ifdef SYS_close_range
+  constexpr unsigned kUnshare = 1u << 1;  // CLOSE_RANGE_UNSHARE
+  if (syscall(SYS_close_range, 0u, ~0u, kUnshare) == 0) return true;
+  if (errno != ENOSYS) return false;
+#endif
+  return unshare(CLONE_FILES) == 0 && close_all_files();
+}
+
+void ThreadTable::begin() {
+  count_ = 0;
+  links_ = 0;
+  looks_ = 0;
+  dropped_ = 0;
+  has_ended_ = false;
+}
+
+// The links of the folder are the threads.
+bool ThreadTable::has_changed() {
+  struct stat status = {};
+  const uint64_t links = stat(kTaskFolder, &status) == 0 ? status.st_nlink : 0;
+  const bool is_due = looks_++ % kLooksBetweenLists == 0;
+  const bool changed = links != links_ || has_ended_ || is_due;
+  links_ = links;
+  return changed;
+}
+
+SampledThread* ThreadTable::find(int32_t tid) {
+  // Who asks goes through them in about the same order each time.
+  for (size_t i = 0; i < count_; ++i) {
+    const size_t at = hint_ + i < count_ ? hint_ + i : hint_ + i - count_;
+    if (threads_[at].tid != tid) continue;
+    hint_ = at + 1 < count_ ? at + 1 : 0;
+    return &threads_[at];
+  }
+  return nullptr;
+}
+
+void ThreadTable::add(int32_t tid) {
+  SampledThread* thread = find(tid);
+  if (thread == nullptr) {
+    if (is_ours(tid)) return;
+    if (count_ == kSampledThreadsMax) {
+      ++dropped_;
+      return;
+    }
+    thread = &threads_[count_++];
+    memset(thread, 0, sizeof *thread);
+    thread->tid = tid;
+    thread->call = -1;
+    thread->turns_file = open_file(tid, "schedstat");
+    thread->call_file = open_file(tid, "syscall");
+  }
+  thread->is_there = true;
+}
+
+void ThreadTable::list(int32_t sampler) {
+  const int fd = open(kTaskFolder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  if (fd < 0) return;
+  for (size_t i = 0; i < count_; ++i) threads_[i].is_there = false;
+  hint_ = 0;
+  for_each_name(fd, [this, sampler](const char* name) {
+    const int32_t tid = atoi(name);
+    if (tid > 0 && tid != sampler) add(tid);
+  });
+  close(fd);
+  size_t kept = 0;
+  for (size_t i = 0; i < count_; ++i) {
+    if (!threads_[i].is_there) {
+      close_files(&threads_[i]);
+      continue;
+    }
+    if (kept != i) memcpy(&threads_[kept], &threads_[i], sizeof threads_[i]);
+    ++kept;
+  }
+  count_ = kept;
+  hint_ = 0;
+  has_ended_ = false;
+}
+
+void ThreadTable::look_at(SampledThread* thread) {
+  char text[256];
+  if (read_file(thread->tid, "schedstat", thread->turns_file, text, sizeof text) == 0) {
+    has_ended_ = true;
+    thread->does = ThreadDoes::kEnded;
+    thread->has_moved = true;
+    return;
+  }
+  char* next = text;
+  const uint64_t ran_ns = strtoull(next, &next, 10);
+  const uint64_t queued_ns = strtoull(next, &next, 10);
+  const uint64_t turns = strtoull(next, &next, 10);
+  const bool is_known = thread->does != ThreadDoes::kEnded;
+  const bool slept_on = is_known && thread->does == ThreadDoes::kWaits && turns == thread->turns;
+  const double ran = is_known ? static_cast<double>(ran_ns - thread->ran_ns) : 1;
+  const double queued = is_known ? static_cast<double>(queued_ns - thread->queued_ns) : 0;
+  thread->has_moved = !slept_on;
+  thread->turns = turns;
+  thread->ran_ns = ran_ns;
+  thread->queued_ns = queued_ns;
+  if (slept_on) return;
+  thread->call = -1;
+  thread->wait = thread->counter = 0;
+  const size_t got = read_file(thread->tid, "syscall", thread->call_file, text, sizeof text);
+  if (got == 0 ? is_asleep(thread->tid) : text[0] != 'r') {  // else "running"
+    thread->does = ThreadDoes::kWaits;
+    if (got == 0) return;
+    thread->call = static_cast<int32_t>(strtol(text, &next, 10));
+    if (thread->call >= 0) thread->wait = strtoull(next, &next, 16);
+    const char* last = strrchr(text, ' ');
+    if (last != nullptr) thread->counter = strtoull(last, nullptr, 16);
+    return;
+  }
+  // On a processor or in the queue for one: the kernel tells them apart by what came since the last
+  // look, and a look counts for what had the greater part, the rest being carried on.
+  thread->queued_share += ran + queued > 0 ? queued / (ran + queued) : 0;
+  const bool is_queued = thread->queued_share > 0.5;
+  if (is_queued) thread->queued_share -= 1;
+  thread->does = is_queued ? ThreadDoes::kQueues : ThreadDoes::kRuns;
+}
+
+void ThreadTable::look(int32_t sampler) {
+  if (has_changed()) list(sampler);
+  for (size_t i = 0; i < count_; ++i) look_at(&threads_[i]);
+}
+
+}  // namespace xsp::capture

@@ -1,0 +1,39 @@
+// Samples of threads' stacks, from a trace into the tables `sample` and `stack`. For src/store
+// alone.
+#ifndef XSP_STORE_SAMPLES_H_
+#define XSP_STORE_SAMPLES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+#include "store/ingest.h"
+#include "trace/reader.h"
+
+namespace xsp::store {
+
+// The stacks of one run, of all its processes: what is the same in two of them is one.
+class StackTree {
+ public:
+  // The stack of a trace's node; 0: there is none. `known` keeps what was found of this trace.
+  int32_t id_of(const trace::Stacks& stacks, uint32_t node, std::map<uint32_t, int32_t>* known);
+  Status insert(Database& database, int32_t run_id) const;
+
+ private:
+  // Parent, function, file, line.
+  using Frame = std::tuple<int32_t, std::string, std::string, int>;
+  std::map<Frame, int32_t> ids_;
+  std::vector<const Frame*> frames_;  // of id - 1
+};
+
+// The samples of the part of a trace that belongs to the run.
+Status insert_samples(Database& database, int32_t run_id, const trace::Reader& reader,
+                      const RunTrace& trace, StackTree* tree);
+
+}  // namespace xsp::store
+
+#endif  // XSP_STORE_SAMPLES_H_

@@ -1,0 +1,121 @@
+#include "trace/stacks.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/limits.h"
+#include "trace/cursor.h"
+
+namespace xsp::trace {
+namespace {
+
+constexpr uint64_t kIdMax = UINT32_MAX;
+constexpr size_t kLinesBytesMax = 1u << 20;
+constexpr uint64_t kThreadsMax = 1u << 22;  // numbers of threads
+// A look that stands for longer is not one that a sampler wrote.
+constexpr uint64_t kStepNsMax = uint64_t{1} << 56;
+
+}  // namespace
+
+bool Stacks::add_entry(std::span<const uint8_t> bytes) {
+  Cursor entry(bytes);
+  const auto kind = static_cast<StackEntry>(entry.byte());
+  const uint64_t id = entry.number();
+  if (id == 0 || id > kIdMax) return false;
+  const uint32_t number = static_cast<uint32_t>(id);
+  switch (kind) {
+    case StackEntry::kText: {
+      std::string text = entry.text(kNameBytesMax);
+      if (entry.is_good()) texts_[number] = std::move(text);
+      break;
+    }
+    case StackEntry::kPythonCode: {
+      Code code;
+      code.form = static_cast<LinesForm>(entry.number());
+      code.first_line = static_cast<int>(std::min<uint64_t>(entry.number(), INT32_MAX));
+      code.function = entry.text(kNameBytesMax);
+      code.file = entry.text(kNameBytesMax);
+      const std::span<const uint8_t> lines = entry.bytes(entry.number());
+      if (lines.size() > kLinesBytesMax) return false;
+      code.lines.assign(lines.begin(), lines.end());
+      if (entry.is_good()) codes_[number] = std::move(code);
+      break;
+    }
+    case StackEntry::kPythonNode: {
+      const uint64_t parent = entry.number();
+      const uint64_t code = entry.number();
+      const auto instruction = static_cast<int64_t>(unzigzag(entry.number()));
+      const auto known = codes_.find(static_cast<uint32_t>(std::min(code, kIdMax)));
+      // Who goes from a node to its parents comes to an end.
+      if (!entry.is_good() || parent >= id || known == codes_.end()) return false;
+      const Code& of = known->second;
+      nodes_[number] = {static_cast<uint32_t>(parent), of.function, of.file,
+                        line_of(of.form, of.lines, of.first_line, instruction)};
+      break;
+    }
+    default:
+      return true;  // of a later minor revision
+  }
+  return entry.is_good();
+}
+
+bool Stacks::add(std::span<const uint8_t> payload) {
+  Cursor cursor(payload);
+  bool is_good = true;
+  while (!cursor.is_at_end()) {
+    const std::span<const uint8_t> entry = cursor.bytes(cursor.number());
+    if (!cursor.is_good()) return false;
+    is_good = add_entry(entry) && is_good;
+  }
+  return is_good;
+}
+
+const StackNode* Stacks::node(uint32_t id) const {
+  const auto found = nodes_.find(id);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+const std::string* Stacks::text(uint32_t id) const {
+  const auto found = texts_.find(id);
+  return found == texts_.end() ? nullptr : &found->second;
+}
+
+bool parse_samples(std::span<const uint8_t> payload, std::vector<Sample>* samples) {
+  SamplesHeader header;
+  if (payload.size() < sizeof header) return false;
+  std::memcpy(&header, payload.data(), sizeof header);
+  Cursor cursor(payload.subspan(sizeof header));
+  std::map<uint32_t, Sample> now;  // by thread
+  int64_t time_ns = header.first_ns;
+  for (uint32_t look = 0; look < header.look_count; ++look) {
+    const uint64_t step_ns = cursor.number();
+    const uint64_t duration_ns = cursor.number();
+    const uint64_t news = cursor.number();
+    if (!cursor.is_good() || step_ns > kStepNsMax || duration_ns > kStepNsMax) return false;
+    time_ns = static_cast<int64_t>(static_cast<uint64_t>(time_ns) + step_ns);
+    for (uint64_t i = 0; i < news; ++i) {
+      const uint64_t thread = cursor.number();
+      const uint8_t does = cursor.byte();
+      const uint64_t node = cursor.number();
+      const uint64_t waits_in = cursor.number();
+      if (!cursor.is_good() || thread > kThreadsMax || node > kIdMax || waits_in > kIdMax) {
+        return false;
+      }
+      Sample& sample = now[static_cast<uint32_t>(thread)];
+      sample.thread = static_cast<uint32_t>(thread);
+      sample.does = static_cast<ThreadDoes>(does & ((1u << kLockShift) - 1));
+      sample.lock = static_cast<LockState>(does >> kLockShift);
+      sample.node = static_cast<uint32_t>(node);
+      sample.waits_in = static_cast<uint32_t>(waits_in);
+    }
+    std::erase_if(now, [](const auto& one) { return one.second.does == ThreadDoes::kEnded; });
+    for (const auto& [thread, sample] : now) {
+      samples->push_back(sample);
+      samples->back().time_ns = time_ns;
+      samples->back().duration_ns = static_cast<int64_t>(duration_ns);
+    }
+  }
+  return true;
+}
+
+}  // namespace xsp::trace

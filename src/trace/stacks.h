@@ -1,0 +1,66 @@
+// Parsing of kStacks and kSamples payloads: foreign bytes.
+#ifndef XSP_TRACE_STACKS_H_
+#define XSP_TRACE_STACKS_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trace/format.h"
+
+namespace xsp::trace {
+
+// A frame of a stack; its callers are its parents.
+struct StackNode {
+  uint32_t parent = 0;  // node; 0: none
+  std::string function;
+  std::string file;  // empty: not known
+  int line = 0;      // 0: not known
+};
+
+// What the kStacks chunks of a file have said so far.
+class Stacks {
+ public:
+  // Adds the entries; false if some of them make no sense (the others are added).
+  bool add(std::span<const uint8_t> payload);
+  // nullptr: nobody named it. A node's parent has a smaller number.
+  const StackNode* node(uint32_t id) const;
+  const std::string* text(uint32_t id) const;
+
+ private:
+  struct Code {
+    LinesForm form = LinesForm::kNone;
+    int first_line = 0;
+    std::string function;
+    std::string file;
+    std::vector<uint8_t> lines;
+  };
+  bool add_entry(std::span<const uint8_t> bytes);
+
+  std::map<uint32_t, Code> codes_;
+  std::map<uint32_t, StackNode> nodes_;
+  std::map<uint32_t, std::string> texts_;
+};
+
+// One thread, at one look.
+struct Sample {
+  int64_t time_ns = 0;      // UNIX time
+  int64_t duration_ns = 0;  // that it stands for, before that time
+  uint32_t thread = 0;
+  ThreadDoes does = ThreadDoes::kEnded;
+  LockState lock = LockState::kNone;
+  uint32_t node = 0;      // 0: none
+  uint32_t waits_in = 0;  // text; 0: none
+};
+
+// Appends the samples of a chunk; false if its bytes make no sense, those before are then there.
+bool parse_samples(std::span<const uint8_t> payload, std::vector<Sample>* samples);
+
+// The line of an instruction, as the version of CPython numbers them; 0: it has none.
+int line_of(LinesForm form, std::span<const uint8_t> table, int first_line, int64_t instruction);
+
+}  // namespace xsp::trace
+
+#endif  // XSP_TRACE_STACKS_H_

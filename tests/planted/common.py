@@ -1,7 +1,7 @@
 """What the planted programs share: their options, their loop, and the rate that it prints.
 
-A program runs for --seconds, or for --steps, and prints how many steps it made a second. The first steps, in which
-memory is reserved, kernels are loaded and workers are started, are not counted.
+A program runs for --seconds, or for --steps, and prints how many steps it made a second. The first
+steps, in which memory is reserved, kernels are loaded and workers are started, are not counted.
 """
 
 import argparse

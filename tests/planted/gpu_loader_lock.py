@@ -1,6 +1,6 @@
 # planted: rule=locks, culprit=__getitem__|Lock|read, device=gpu
 # cause: the loader's eight workers take turns at one lock, so that one of them works at a time.
-# bound: the time in which the loop waits for the loader, which waits for the lock, about nine tenths of a step.
+# bound: the time in which the loop waits for the loader, which waits for the lock, nearly all of a step.
 """Trains on compressed records, which workers read from an archive."""
 import multiprocessing
 import zlib

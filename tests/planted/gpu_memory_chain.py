@@ -1,6 +1,6 @@
 # planted: rule=memory_chains, culprit=gelu|mul|add|pow|elementwise, device=gpu
-# cause: an activation and a normalisation are written out, so that each operator reads and writes all of memory.
-# bound: the time of the chain's kernels less that of reading once and writing once, about eight tenths of a step.
+# cause: an activation and a normalisation are written out, and each operator reads and writes memory.
+# bound: the time of the chain's kernels less that of reading and writing once, about eight tenths.
 """Evaluates activations and normalisations, written as in the papers."""
 import math
 

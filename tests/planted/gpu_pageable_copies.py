@@ -1,4 +1,4 @@
-# planted: rule=pageable_copies, culprit=copy_|_to_copy|pageable|Pageable, device=gpu
+# planted: rule=pageable_copies, culprit=copy_|_to_copy|ageable, device=gpu
 # cause: large batches are copied from pageable memory, by a call that waits for the copy.
 # bound: the time of the copies from pageable memory, about seven tenths of a step.
 """Classifies batches of images that lie in the host's memory."""

@@ -42,11 +42,15 @@ def assign_at_once(boxes):
     return torch.cat(cells)
 
 
+def some_boxes(images):
+    return [[[random.random() for _ in range(4)] for _ in range(BOXES)] for _ in range(images)]
+
+
 def main():
     model = ConvNet(classes=60).to(device, memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
     images = torch.randn(48, 3, 256, 256, device=device).to(memory_format=torch.channels_last)
-    batches = [[[[random.random() for _ in range(4)] for _ in range(BOXES)] for _ in range(48)] for _ in range(8)]
+    batches = [some_boxes(48) for _ in range(8)]
     for step in common.steps():
         cells = (assign_at_once if common.mended() else assign)(batches[step % 8]).to(device)
         targets = torch.zeros(48, 60, device=device)

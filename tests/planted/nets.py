@@ -35,7 +35,8 @@ class ConvNet(nn.Module):
         for stage in range(4):
             wide = width << stage
             body = [nn.Sequential(nn.Conv2d(wide, wide, 3, padding=1, bias=False), nn.BatchNorm2d(wide),
-                                  nn.ReLU(), nn.Conv2d(wide, wide, 3, padding=1, bias=False), nn.BatchNorm2d(wide))
+                                  nn.ReLU(), nn.Conv2d(wide, wide, 3, padding=1, bias=False),
+                                  nn.BatchNorm2d(wide))
                     for _ in range(depth)]
             self.stages.append(nn.ModuleList(body))
         self.narrow = nn.ModuleList(nn.Conv2d(width << i, width << (i + 1), 1, stride=2) for i in range(3))

@@ -21,15 +21,14 @@ while True:
 
 
 def main():
-    other = None if common.mended() else neighbour.start(OTHER)
+    if not common.mended():
+        neighbour.start(OTHER)
     model = torch.nn.Sequential(torch.nn.Linear(4096, 16384), torch.nn.ReLU(), torch.nn.Linear(16384, 4096))
     model = model.to(device, torch.bfloat16).eval()
     inputs = torch.randn(16384, 4096, device=device, dtype=torch.bfloat16)
     with torch.no_grad():
         for _ in common.steps():
             model(inputs)
-    if other is not None:
-        other.kill()
 
 
 if __name__ == "__main__":

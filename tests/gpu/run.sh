@@ -8,7 +8,7 @@
 #   --programs  the build's tests/gpu, which is not installed; contract_test lies in the folder above it
 #   --out     where evaluations, logs and the table go: a new folder below the current one by default
 #   STAGE     build collector counters conformance models measure batches sweep packages operators devices memory
-#             energy xla truth cost faults attach; all of them by default
+#             energy xla truth cost faults attach planted; all of them by default
 #
 # Without a GPU it says so and ends with 0. Exit status 1: a check failed.
 set -uo pipefail
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#stages[@]} -gt 0 ] || stages=(build collector counters conformance models measure batches sweep packages
-  operators devices memory energy xla truth cost faults attach)
+  operators devices memory energy xla truth cost faults attach planted)
 if ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no NVIDIA GPU on this machine (nvidia-smi -L finds none)"
   exit 0
@@ -427,6 +427,15 @@ P
   fault "CUPTI taken is said" fault_taken 'CUPTI.*(subscription|has it|another)' env \
     CUDA_INJECTION64_PATH="$out/libtaken.so" "$tree/bin/xsp" profile "$models/resnet50.pt" "${short[@]}" \
     --levels all --device cuda -o "$out/f5.xsp"
+}
+
+# Programs with one planted cause each: does the first finding name it, and is its bound one?
+stage_planted() {
+  # shellcheck disable=SC2086
+  check "planted programs" planted timeout -k 30 "${XSP_GPU_PLANTED_BOUND:-3600}" python3 \
+    "$source_dir/tests/planted/score.py" --device gpu --installed "$tree" --python "$(command -v python3)" \
+    --keep "$out/planted" --gate-twins ${XSP_GPU_PLANTED:---repeats 1 --seconds 4}
+  cat "$out/log/planted.txt"
 }
 
 # shellcheck source=tests/gpu/attach/stage.sh

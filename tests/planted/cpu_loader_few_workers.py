@@ -1,0 +1,42 @@
+# planted: rule=input_pipeline, culprit=__getitem__|fetch|Loader|worker, device=cpu
+# cause: a single worker reads all samples, each of which takes a while to arrive from a store elsewhere.
+# bound: the time in which the loop waits for the loader's queue, about eight tenths of a step.
+"""Trains a small image classifier on samples of a remote store."""
+import time
+
+import common
+
+torch = common.need("torch")
+
+
+class Remote(torch.utils.data.Dataset):
+    def __init__(self):
+        self.images = torch.rand(64, 3, 64, 64)
+
+    def __len__(self):
+        return 1_000_000
+
+    def fetch(self, index):
+        time.sleep(0.01)  # as long as a store takes to answer
+        return self.images[index % 64]
+
+    def __getitem__(self, index):
+        return self.fetch(index), index % 10
+
+
+def main():
+    workers = 8 if common.mended() else 1
+    loader = torch.utils.data.DataLoader(Remote(), batch_size=8, num_workers=workers)
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 16, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3, stride=2),
+        torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    for images, labels in common.steps(loader):
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    main()

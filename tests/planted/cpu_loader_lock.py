@@ -1,0 +1,46 @@
+# planted: rule=locks, culprit=Lock|lock|fetch|__getitem__|acquire|__enter__, device=cpu
+# cause: the loader's six workers take turns at one lock, so that one of them reads at a time.
+# bound: the time in which the loop waits for the loader, which waits for the lock, most of a step.
+"""Trains a small image classifier on samples of an archive that all workers share."""
+import multiprocessing
+import time
+
+import common
+
+torch = common.need("torch")
+
+
+class Archive(torch.utils.data.Dataset):
+    def __init__(self):
+        self.images = torch.rand(64, 3, 64, 64)
+        self.lock = multiprocessing.Lock()
+
+    def __len__(self):
+        return 1_000_000
+
+    def fetch(self, index):
+        time.sleep(0.01)  # as long as a disk takes to answer
+        return self.images[index % 64]
+
+    def __getitem__(self, index):
+        if common.mended():
+            return self.fetch(index), index % 10
+        with self.lock:  # as readers of files do that are not safe to share
+            return self.fetch(index), index % 10
+
+
+def main():
+    loader = torch.utils.data.DataLoader(Archive(), batch_size=8, num_workers=6)
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 16, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3, stride=2),
+        torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    for images, labels in common.steps(loader):
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+# planted: rule=allocation+small_batch, culprit=empty_cache|cudaMalloc|cudaFree|batch|Linear, device=gpu
+# cause: requests are answered one by one, and the memory is given back after each.
+# bound: about half of a step for the allocations; and for an input nine tenths of the rest by a larger batch.
+"""Answers requests with a wide perceptron, and gives all memory back after each."""
+import common
+
+torch, device = common.cuda()
+
+
+class Wide(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return x + self.down(torch.relu(self.up(x)))
+
+
+def main():
+    model = torch.nn.Sequential(*(Wide(4096) for _ in range(2))).to(device, torch.bfloat16).eval()
+    requests = torch.randn(16, 4096, device=device, dtype=torch.bfloat16)
+    size = 16 if common.mended("small_batch") else 1
+    with torch.no_grad():
+        for _ in common.steps():
+            for batch in requests.split(size):
+                model(batch)
+                if not common.mended("allocation"):
+                    torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 -- The steps that a program repeats, and the phases of a training's step: loaded after prelude_1_runs.sql.
 
 -- One row for each step of each run that did not count. Steps are what the program marks (xsp_step), else the steps of
--- its optimiser, else, with_calls, the outermost calls of its model. `part` is first: the first step of its process,
+-- its optimiser, else, with_calls, the outermost calls of its model, each until the next. `part` is first: the first step of its process,
 -- which compiles, tries kernels out and allocates; warm-up: the further ones before the first measured iteration, or,
 -- where none is numbered, those at the beginning that take more than 1.5 times the median of the later half; steady:
 -- the others. is_typical: of its run, process and part, it is not among the fifth that is dropped at each end.
@@ -14,18 +14,18 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     SELECT run_id, deepest_level(levels) AS level FROM run
     WHERE status <> 'failed' AND NOT has_counters(counters)),
   told AS (
-    SELECT s.run_id, s.process, k.kind, try_cast(a.value AS BIGINT) AS number, s.start_ns,
+    SELECT s.run_id, s.process, s.thread, k.kind, try_cast(a.value AS BIGINT) AS number, s.start_ns,
       s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN kind_of k USING (run_id, site_id)
       LEFT JOIN span_attribute a ON a.run_id = s.run_id AND a.span_id = s.span_id AND a.key = 'step'
     WHERE s.level = 1 AND s.type = 'step' AND NOT s.is_open AND k.kind IS NOT NULL),
   -- A step ends with the optimiser's. Where none is told around that, it begins where the one before ended.
   phase AS (
-    SELECT s.run_id, s.process, s.start_ns, s.start_ns + s.duration_ns AS end_ns, k.phase
+    SELECT s.run_id, s.process, s.thread, s.start_ns, s.start_ns + s.duration_ns AS end_ns, k.phase
     FROM span s JOIN kind_of k USING (run_id, site_id)
     WHERE s.level = 1 AND s.type = 'phase' AND NOT s.is_open),
   derived AS (
-    SELECT p.run_id, p.process, 'optimizer' AS kind,
+    SELECT p.run_id, p.process, p.thread, 'optimizer' AS kind,
       row_number() OVER (PARTITION BY p.process ORDER BY p.end_ns, p.run_id) - 1 AS number,
       coalesce(before_ns, f.start_ns) AS start_ns, p.end_ns
     FROM (SELECT *, lag(end_ns) OVER (PARTITION BY run_id, process ORDER BY end_ns) AS before_ns
@@ -33,20 +33,28 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
       JOIN (SELECT run_id, process, min(start_ns) AS start_ns FROM phase GROUP BY ALL) f USING (run_id, process)
     WHERE NOT EXISTS (SELECT 1 FROM told t WHERE t.process = p.process AND t.kind IN ('optimizer', 'mark')
                       AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
-  called AS (
-    SELECT run_id, process, 'model' AS kind,
-      row_number() OVER (PARTITION BY process ORDER BY start_ns, run_id) - 1 AS number, start_ns,
-      start_ns + duration_ns AS end_ns
+  -- A call of the model is a step from its start to the next call's, on the thread that makes the most of them: what
+  -- the program does in between is of the step. The last one before something else is recorded has no next.
+  call AS (
+    SELECT run_id, process, thread, start_ns, start_ns + duration_ns AS end_ns
     FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
-      AND process NOT IN (SELECT process FROM told)),
+      AND process NOT IN (SELECT process FROM told)
+    QUALIFY coalesce(thread, 0) = mode(coalesce(thread, 0)) OVER (PARTITION BY process)),
+  called AS (
+    SELECT run_id, process, thread, 'model' AS kind,
+      row_number() OVER in_order - 1 AS number, start_ns,
+      CASE WHEN lead(run_id) OVER in_order = run_id THEN lead(start_ns) OVER in_order
+           WHEN count(*) OVER (PARTITION BY process, run_id) = 1 THEN end_ns END AS end_ns
+    FROM call WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, run_id)),
   found AS (
     SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
-    FROM (FROM told UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
+    FROM (FROM told UNION ALL BY NAME FROM derived
+          UNION ALL BY NAME FROM called WHERE end_ns IS NOT NULL)),
   steady_from AS (
     SELECT run_id, process, min(start_ns) FILTER (iteration >= 0) AS steady_ns
     FROM span WHERE level = 2 AND depth = 0 AND iteration IS NOT NULL GROUP BY ALL),
   step AS (
-    SELECT f.run_id, r.level, f.process, f.kind, f.number, f.start_ns, f.end_ns,
+    SELECT f.run_id, r.level, f.process, f.thread, f.kind, f.number, f.start_ns, f.end_ns,
       f.end_ns - f.start_ns AS duration_ns, w.run_id IS NOT NULL AS has_model, w.steady_ns,
       row_number() OVER (PARTITION BY f.process ORDER BY f.start_ns, f.run_id) AS nth,
       row_number() OVER of_run AS nth_of_run, count(*) OVER (PARTITION BY f.run_id, f.process) AS of_run
@@ -68,7 +76,7 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     SELECT *, count(*) OVER (PARTITION BY run_id, process, part) AS n,
       row_number() OVER (PARTITION BY run_id, process, part ORDER BY duration_ns, start_ns) - 1 AS rank
     FROM placed)
-  SELECT run_id, level, process, kind, number, start_ns, end_ns, duration_ns, part,
+  SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, duration_ns, part,
     rank >= n // 5 AND rank < n - n // 5 AS is_typical
   FROM ranked;
 

@@ -141,8 +141,12 @@ CREATE OR REPLACE TEMP MACRO kernel_label(name) AS
 -- Each execution of a kernel in the runs given as a list, and its place in the inference: its layer's site (NULL: in no
 -- layer), how often that layer had been executed before in this inference, and its position among the kernels of that
 -- execution in the order of their launches, each from 0. Copies and memory sets are no kernels. The window over kernels
--- has one number as its key, the layer (or else the inference) and the run: it sorts twice as fast.
-CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids, typical_only) AS TABLE
+-- has one number as its key, the layer (or else the inference) and the run: it sorts twice as fast. With `most`, of
+-- about so many inferences, chosen by chance, but the same each time.
+CREATE OR REPLACE TEMP MACRO is_sampled(iteration, run_ids, most) AS most IS NULL OR hash(iteration) %
+  greatest(1, (SELECT CAST(ceil(max(typical) / most) AS UBIGINT) FROM run_latency
+               WHERE list_contains(run_ids, run_id))) = 0;
+CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids, typical_only, most := NULL) AS TABLE
   SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.iteration, s.site_id, s.start_ns, s.duration_ns,
     l.layer_site, coalesce(l.occurrence, 0) AS occurrence,
     row_number() OVER (PARTITION BY 65536 * coalesce(s.layer_id, -s.model_id) + s.run_id
@@ -153,11 +157,11 @@ CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids, typical_only) AS TABLE
           AS occurrence
       FROM span JOIN measured_inference i USING (run_id, iteration)
       WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3 AND i.process = coalesce(span.process, 0)
-        AND (i.is_typical OR NOT typical_only)) l USING (run_id, layer_id)
+        AND (i.is_typical OR NOT typical_only) AND is_sampled(i.iteration, run_ids, most)) l USING (run_id, layer_id)
     JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
       AND i.process = coalesce(s.process, 0)
   WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND NOT s.is_open
-    AND (i.is_typical OR NOT typical_only);
+    AND (i.is_typical OR NOT typical_only) AND is_sampled(i.iteration, run_ids, most);
 -- The names of the sites of the same runs at one level.
 CREATE OR REPLACE TEMP MACRO site_names(run_ids, wanted_level) AS TABLE
   SELECT run_id, site_id, any_value(name) AS name FROM span
@@ -169,18 +173,38 @@ CREATE OR REPLACE TEMP MACRO counter_run_ids(batches) AS
 CREATE OR REPLACE TEMP MACRO kernel_batches() AS
   (SELECT coalesce(list(batch), []) FROM measured_run WHERE level = 6);
 
+-- What the typical inferences of the runs given as a list executed: the kernels of each site by the layer that
+-- launched them.
+CREATE OR REPLACE TEMP MACRO launched_kernels(run_ids) AS TABLE
+  SELECT k.run_id, l.site_id AS layer_site, k.site_id, count(*) AS executions, sum(k.duration_ns) AS total_ns
+  FROM span k
+    LEFT JOIN (SELECT run_id, span_id, site_id FROM span WHERE list_contains(run_ids, run_id) AND level = 3) l
+      ON l.run_id = k.run_id AND l.span_id = k.layer_id
+    JOIN measured_inference i ON i.run_id = k.run_id AND i.iteration = k.iteration
+      AND i.process = coalesce(k.process, 0)
+  WHERE list_contains(run_ids, k.run_id) AND k.level = 6 AND is_kernel(k.type) AND NOT k.is_open AND i.is_typical
+  GROUP BY ALL;
 -- One row for each kernel of an inference, in the kernel runs of the batch sizes given as a list. Kernels are told
 -- apart by their place (kernel_executions) and site. latency_ns is the mean over the typical inferences of the time
--- that it takes in one, as everything of a run is.
-CREATE OR REPLACE TEMP MACRO kernels(batches) AS TABLE
+-- that it takes in one, as everything of a run is. With `most`, the places are those of about so many inferences: what
+-- all of them executed of a site in a layer is spread over these, so that sums by layer and by kernel stay the same.
+CREATE OR REPLACE TEMP MACRO kernels(batches, most := NULL) AS TABLE
   WITH place AS (
     SELECT e.run_id, layer_site, occurrence, position, site_id, count(*) AS executions, min(span_id) AS span_id,
       sum(e.duration_ns) AS total_ns, min(e.duration_ns) AS min_ns, max(e.duration_ns) AS max_ns
-    FROM kernel_executions(kernel_run_ids(batches), true) e GROUP BY ALL)
+    FROM kernel_executions(kernel_run_ids(batches), true, most := most) e GROUP BY ALL),
+  whole AS (SELECT * FROM launched_kernels(kernel_run_ids(batches)) WHERE most IS NOT NULL),
+  spread AS (
+    SELECT p.* EXCLUDE (executions, total_ns),
+      coalesce(w.executions * (p.executions / sum(p.executions) OVER of_site), p.executions) AS executions,
+      coalesce(w.total_ns * (p.total_ns / sum(p.total_ns) OVER of_site), p.total_ns) AS total_ns
+    FROM place p LEFT JOIN whole w ON w.run_id = p.run_id AND w.site_id = p.site_id
+      AND w.layer_site IS NOT DISTINCT FROM p.layer_site
+    WINDOW of_site AS (PARTITION BY p.run_id, p.layer_site, p.site_id))
   SELECT p.run_id, r.batch, k.ordinal, p.layer_site, l.name AS layer, p.occurrence, p.position, p.site_id, k.name,
     k.type, k.stream, p.executions, p.executions / r.typical AS per_inference, total_ns / r.typical AS latency_ns,
     p.min_ns, p.max_ns
-  FROM place p JOIN run_latency r USING (run_id)
+  FROM spread p JOIN run_latency r USING (run_id)
     JOIN (SELECT run_id, span_id, ordinal, name, type, stream FROM span
           WHERE run_id IN (SELECT unnest(kernel_run_ids(batches)))) k USING (run_id, span_id)
     LEFT JOIN site_names(kernel_run_ids(batches), 3) l ON l.run_id = p.run_id AND l.site_id = p.layer_site;
@@ -197,7 +221,7 @@ CREATE OR REPLACE TEMP MACRO counted_kernels(batches) AS TABLE
 
 -- kernels() with what was counted for each, and the ceiling of its arithmetic: that of the pipe that it uses most.
 -- `counted` says why the counters are empty, where they are.
-CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source) AS TABLE
+CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source, most := NULL) AS TABLE
   WITH counted AS MATERIALIZED (FROM counted_kernels(batches)),
   total AS (
     SELECT batch, layer, occurrence, position, name, count(value) > 0 AS has_values,
@@ -225,7 +249,7 @@ CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source) AS TABLE
            WHEN t.name IS NOT NULL THEN 'the counter run has no values of it'
            WHEN o.name IS NULL THEN 'not in the counter run'
            ELSE concat('the counter run has ', o.name, ' here') END AS counted
-    FROM kernels(batches) k
+    FROM kernels(batches, most := most) k
       LEFT JOIN total t ON t.batch = k.batch AND t.layer = coalesce(k.layer, '') AND t.occurrence = k.occurrence
         AND t.position = k.position AND t.name = k.name
       LEFT JOIN other o ON o.batch = k.batch AND o.layer = coalesce(k.layer, '') AND o.occurrence = k.occurrence

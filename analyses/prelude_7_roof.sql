@@ -92,14 +92,8 @@ CREATE OR REPLACE TEMP MACRO pipe_ceilings(run_ids) AS TABLE
 -- the counters; NULL: not counted.
 CREATE OR REPLACE TEMP MACRO kernels_of_layers(wanted_batch) AS TABLE
   WITH launched AS (
-    SELECT l.site_id AS layer_site, k.site_id, sum(k.duration_ns) / any_value(r.typical) AS kernel_ns
-    FROM span k JOIN span l ON l.run_id = k.run_id AND l.span_id = k.layer_id
-      JOIN measured_inference i ON i.run_id = k.run_id AND i.iteration = k.iteration
-        AND i.process = coalesce(k.process, 0)
-      JOIN run_latency r ON r.run_id = k.run_id
-    WHERE k.run_id = chosen_run(6, wanted_batch) AND k.level = 6 AND is_kernel(k.type) AND NOT k.is_open
-      AND l.run_id = chosen_run(6, wanted_batch) AND l.level = 3 AND i.is_typical
-    GROUP BY ALL),
+    SELECT layer_site, k.site_id, total_ns / r.typical AS kernel_ns
+    FROM launched_kernels([chosen_run(6, wanted_batch)]) k JOIN run_latency r USING (run_id)),
   counted AS (
     SELECT l.name AS layer, k.name, max_by(pipe, value) FILTER (value > 0) AS pipe
     FROM (SELECT k.run_id, l.site_id AS layer_site, k.site_id, p.pipe, sum(c.value) AS value

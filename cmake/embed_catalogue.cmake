@@ -1,11 +1,12 @@
-# Writes OUTPUT: a C++ file with the text of each file of SQL, for src/analyze/catalogue.cc.
+# Writes OUTPUT: a C++ file with the text of each file of SQL below FOLDER, for src/analyze/catalogue.cc.
 set(text "// Generated from analyses/*.sql.\n#include \"analyze/embedded.h\"\n\n")
 
 string(APPEND text
   "namespace xsp::analyze {\n\nconst std::vector<EmbeddedSql>& embedded_sql() {\n"
   "  static const std::vector<EmbeddedSql> files = {\n")
 foreach(file ${SQL})
-  get_filename_component(name "${file}" NAME_WE)
+  file(RELATIVE_PATH name "${FOLDER}" "${file}")
+  string(REGEX REPLACE "[.]sql$" "" name "${name}")
   file(READ "${file}" content)
   # A string literal may hold at most 64 KiB; an analysis is far below.
   string(APPEND text "      {\"${name}\", R\"xsp-sql(${content})xsp-sql\"},\n")

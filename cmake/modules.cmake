@@ -119,12 +119,13 @@ function(xsp_frameworks folder)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${tables} "${script}")
 endfunction()
 
-# xsp_catalogue(): the text of every analyses/*.sql, compiled into the analyze module.
+# xsp_catalogue(): the text of every analyses/*.sql and of their rules, analyses/NAME/*.sql, compiled into the analyze
+# module.
 function(xsp_catalogue)
-  file(GLOB sql CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/analyses/*.sql")
+  file(GLOB sql CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/analyses/*.sql" "${CMAKE_SOURCE_DIR}/analyses/*/*.sql")
   set(output "${CMAKE_BINARY_DIR}/generated/catalogue.cc")
   add_custom_command(OUTPUT "${output}"
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DSQL=${sql}"
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DFOLDER=${CMAKE_SOURCE_DIR}/analyses" "-DSQL=${sql}"
       -P "${CMAKE_SOURCE_DIR}/cmake/embed_catalogue.cmake"
     DEPENDS ${sql} "${CMAKE_SOURCE_DIR}/cmake/embed_catalogue.cmake" VERBATIM)
   get_target_property(type xsp_analyze TYPE)

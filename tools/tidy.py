@@ -208,7 +208,8 @@ def check_tree(paths, sizes):
     """Rules about which files there are."""
     present = set(paths)
     for path in paths:
-        if path.startswith("analyses/") and path.endswith(".sql") and not path.startswith("analyses/prelude"):
+        if (path.startswith("analyses/") and path.endswith(".sql")
+                and not os.path.basename(path).startswith("prelude")):
             if path.removesuffix(".sql") + ".test" not in present:
                 yield path, 1, "an analysis needs its .test beside it"
         limit = BYTES_MAX_TEST_DATA if path.startswith("tests/data/") else BYTES_MAX
@@ -285,7 +286,9 @@ def self_test():
             print(f"{rule.__name__} objects at line {number} to: {good[:60]!r}: {why}")
             failures += 1
     tested = ["analyses/a.sql", "analyses/a.test"]
-    if not list(check_tree(tested[:1], {})) or list(check_tree(tested, {})):
+    shared = ["analyses/prelude_1.sql", "analyses/a/prelude_1.sql"]
+    untested = [path for path, _, _ in check_tree(tested[:1] + ["analyses/a/b.sql"], {})]
+    if untested != ["analyses/a.sql", "analyses/a/b.sql"] or list(check_tree(tested + shared, {})):
         print("check_tree is wrong about tests of analyses")
         failures += 1
     print(f"tidy: {len(cases) + 1} rules' cases, {failures} failures", file=sys.stderr)

@@ -60,6 +60,28 @@ std::string canonical(std::string_view text) {
   return result;
 }
 
+// Each of these takes what stands behind a directive, and returns what is wrong with it, or an
+// empty text.
+std::string single(std::string& field, std::string_view rest, bool word) {
+  if (!field.empty()) return "given twice";
+  if (rest.empty()) return "empty";
+  if (word && !is_word(rest)) return "not one word of small letters, digits and _";
+  field = rest;
+  return {};
+}
+
+std::string add_needs(std::vector<std::string>& needs, std::string_view rest) {
+  for (std::string& need : split(rest, ',')) {
+    if (!contains(kFacts, need) && !contains(level_names(), need)) {
+      return "'" + need +
+             "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
+             "clocks, training, steps, library_calls, samples";
+    }
+    needs.push_back(std::move(need));
+  }
+  return {};
+}
+
 // Reads one header, directive by directive. Each member returns what is wrong, or an empty text.
 class HeaderParser {
  public:
@@ -70,11 +92,16 @@ class HeaderParser {
     if (key == "name") return single(analysis_.name, rest, true);
     if (key == "title") return single(analysis_.title, rest, false);
     if (key == "question") return single(analysis_.question, rest, false);
-    if (key == "needs") return needs(rest);
+    if (key == "needs") return add_needs(analysis_.needs, rest);
     if (key == "param") return param(rest);
     if (key == "column") return column(rest);
     if (key == "view") return view(rest);
     return "unknown directive";
+  }
+
+  void prose(std::string_view comment) {
+    if (!comment.empty() && !analysis_.description.empty()) analysis_.description += ' ';
+    analysis_.description += comment;
   }
 
   // What can only be seen when the whole header has been read.
@@ -105,26 +132,6 @@ class HeaderParser {
   }
 
  private:
-  static std::string single(std::string& field, std::string_view rest, bool word) {
-    if (!field.empty()) return "given twice";
-    if (rest.empty()) return "empty";
-    if (word && !is_word(rest)) return "not one word of small letters, digits and _";
-    field = rest;
-    return {};
-  }
-
-  std::string needs(std::string_view rest) {
-    for (std::string& need : split(rest, ',')) {
-      if (!contains(kFacts, need) && !contains(level_names(), need)) {
-        return "'" + need +
-               "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
-               "clocks, training, steps, library_calls, samples";
-      }
-      analysis_.needs.push_back(std::move(need));
-    }
-    return {};
-  }
-
   std::string param(std::string_view rest) {
     Param one;
     one.name = next_word(rest);
@@ -183,6 +190,60 @@ class HeaderParser {
   Analysis& analysis_;
 };
 
+// Reads the header of one rule, likewise.
+class RuleParser {
+ public:
+  explicit RuleParser(Rule& rule) : rule_(rule) {}
+
+  std::string directive(const std::string& key, std::string_view rest) {
+    if (key == "title") return single(rule_.title, rest, false);
+    if (key == "rule") return single(rule_.sentence, rest, false);
+    if (key == "needs") return add_needs(rule_.needs, rest);
+    return "unknown directive";
+  }
+  void prose(std::string_view) {}
+  std::string finish() const {
+    if (!is_word(rule_.name))
+      return "the file's name is not one word of small letters, digits and _";
+    if (rule_.title.empty()) return "@title is missing";
+    if (rule_.sentence.empty()) return "@rule is missing";
+    return {};
+  }
+
+ private:
+  Rule& rule_;
+};
+
+// Hands the header of one file to a parser, line by line.
+template <typename Parser>
+Status read_header(std::string_view file, std::string_view text, Parser parser) {
+  const auto wrong = [&](size_t line, const std::string& what) {
+    return failed("analyses/" + std::string(file) + ".sql:" + std::to_string(line) + ": " + what +
+                  ": see src/analyze/catalogue.h");
+  };
+  size_t line_number = 0;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = trim(rest.substr(0, end));
+    if (!line.starts_with("--")) break;  // the header ends where the query begins
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++line_number;
+    std::string_view comment = trim(line.substr(2));
+    if (!comment.starts_with('@')) {
+      parser.prose(comment);
+      continue;
+    }
+    comment.remove_prefix(1);
+    const std::string key = next_word(comment);
+    const std::string problem = parser.directive(key, comment);
+    if (!problem.empty()) return wrong(line_number, "@" + key + ": " + problem);
+  }
+  const std::string problem = parser.finish();
+  if (!problem.empty()) return wrong(line_number, problem);
+  return Ok{};
+}
+
 // a2 before a10: letters first, then the number.
 bool id_less(const Analysis& a, const Analysis& b) {
   const auto key = [](const std::string& id) {
@@ -193,9 +254,35 @@ bool id_less(const Analysis& a, const Analysis& b) {
   return key(a.id) < key(b.id);
 }
 
+// Gives each analysis the files of the folder that has its name, in the order of theirs.
+Status add_rules(std::vector<EmbeddedSql> files, std::vector<Analysis>& list) {
+  std::sort(files.begin(), files.end(),
+            [](const EmbeddedSql& a, const EmbeddedSql& b) { return a.name < b.name; });
+  for (const EmbeddedSql& file : files) {
+    const size_t slash = file.name.find('/');
+    if (slash == std::string_view::npos) continue;
+    const auto owner = std::find_if(list.begin(), list.end(), [&](const Analysis& one) {
+      return one.name == file.name.substr(0, slash);
+    });
+    if (owner == list.end()) {
+      return failed("analyses/" + std::string(file.name) +
+                    ".sql: no analysis has the folder's name: move the file to one that has");
+    }
+    if (is_prelude(file.name)) {
+      owner->facts.push_back(file.text);
+      continue;
+    }
+    XSP_TRY(Rule rule, parse_rule(file.name, file.text));
+    owner->rules.push_back(std::move(rule));
+  }
+  return Ok{};
+}
+
 }  // namespace
 
-bool is_prelude(std::string_view file) { return file.starts_with("prelude"); }
+bool is_prelude(std::string_view file) {
+  return file.substr(file.rfind('/') + 1).starts_with("prelude");
+}
 
 const View* Analysis::view(std::string_view kind) const {
   for (const View& one : views) {
@@ -237,40 +324,23 @@ const std::vector<std::string>& level_names() {
 Result<Analysis> parse_analysis(std::string_view file, std::string_view text) {
   Analysis analysis;
   analysis.sql = text;
-  HeaderParser parser(analysis);
-  const auto wrong = [&](size_t line, const std::string& what) {
-    return failed("analyses/" + std::string(file) + ".sql:" + std::to_string(line) + ": " + what +
-                  ": see src/analyze/catalogue.h");
-  };
-  size_t line_number = 0;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = trim(rest.substr(0, end));
-    if (!line.starts_with("--")) break;  // the header ends where the query begins
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    ++line_number;
-    std::string_view comment = trim(line.substr(2));
-    if (!comment.starts_with('@')) {
-      if (!comment.empty() && !analysis.description.empty()) analysis.description += ' ';
-      analysis.description += comment;
-      continue;
-    }
-    comment.remove_prefix(1);
-    const std::string key = next_word(comment);
-    const std::string problem = parser.directive(key, comment);
-    if (!problem.empty()) return wrong(line_number, "@" + key + ": " + problem);
-  }
-  const std::string problem = parser.finish();
-  if (!problem.empty()) return wrong(line_number, problem);
+  XSP_CHECK_OK(read_header(file, text, HeaderParser(analysis)));
   return analysis;
+}
+
+Result<Rule> parse_rule(std::string_view file, std::string_view text) {
+  Rule rule;
+  rule.name = file.substr(file.rfind('/') + 1);
+  rule.sql = text;
+  XSP_CHECK_OK(read_header(file, text, RuleParser(rule)));
+  return rule;
 }
 
 Result<std::vector<Analysis>> parse_catalogue(const std::vector<EmbeddedSql>& files) {
   std::vector<Analysis> list;
   std::set<std::string> taken;
   for (const EmbeddedSql& file : files) {
-    if (is_prelude(file.name)) continue;
+    if (is_prelude(file.name) || file.name.find('/') != std::string_view::npos) continue;
     XSP_TRY(Analysis analysis, parse_analysis(file.name, file.text));
     for (const std::string& word : {analysis.id, analysis.name}) {
       if (!taken.insert(word).second) {
@@ -280,6 +350,7 @@ Result<std::vector<Analysis>> parse_catalogue(const std::vector<EmbeddedSql>& fi
     }
     list.push_back(std::move(analysis));
   }
+  XSP_CHECK_OK(add_rules(files, list));
   std::sort(list.begin(), list.end(), id_less);
   return list;
 }

@@ -28,6 +28,16 @@
 // names the layer, `kernel` the kernel, and `name` what the deepest level in @needs has; `label` is
 // how that name is shown.
 //
+// An analysis may be put together of rules, one file each: analyses/NAME/RULE.sql, where NAME is
+// the analysis's. Each is one query, whose rows go into the temporary table `found`, with the
+// rule's name; the analysis's own query then reads that. The folder's prelude_*.sql make that
+// table, and what several rules ask, anew each time that the analysis runs; they may use its
+// parameters. A rule's header has
+//
+//     -- @title Bound by launches
+//     -- @rule The device is idle while the host launches its next kernel.
+//     -- @needs kernel                     where that was not measured, the rule is left out
+//
 // Thread rule: everything here is constant after the first call and may be read by any thread.
 #ifndef XSP_ANALYZE_CATALOGUE_H_
 #define XSP_ANALYZE_CATALOGUE_H_
@@ -60,6 +70,14 @@ struct View {
   std::map<std::string, std::string> options;
 };
 
+struct Rule {
+  std::string name;  // the file's
+  std::string title;
+  std::string sentence;  // what it looks for
+  std::vector<std::string> needs;
+  std::string_view sql;  // the file's text
+};
+
 struct Analysis {
   std::string id;
   std::string name;
@@ -72,7 +90,9 @@ struct Analysis {
   std::vector<Param> params;
   std::vector<Column> columns;
   std::vector<View> views;
-  std::string_view sql;  // the file's text
+  std::vector<Rule> rules;
+  std::vector<std::string_view> facts;  // what the rules share: statements to run before them
+  std::string_view sql;                 // the file's text
 
   // The view of this kind, or nullptr.
   const View* view(std::string_view kind) const;
@@ -94,10 +114,14 @@ const std::vector<std::string>& level_names();
 // Reads the header of one file. The error says which line is wrong, and how.
 Result<Analysis> parse_analysis(std::string_view file, std::string_view text);
 
+// Likewise of one rule of an analysis.
+Result<Rule> parse_rule(std::string_view file, std::string_view text);
+
 // Is this file no analysis, but one of those that all of them share?
 bool is_prelude(std::string_view file);
 
-// Reads several files: every header, and that ids and names are unique. The preludes are left out.
+// Reads several files: every header, and that ids and names are unique; rules go to their analysis.
+// The preludes are left out.
 // In order of id: a1 a2 ... a10 ... x1.
 Result<std::vector<Analysis>> parse_catalogue(const std::vector<EmbeddedSql>& files);
 

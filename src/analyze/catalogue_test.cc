@@ -104,6 +104,42 @@ TEST(Catalogue, RefusesDuplicates) {
   EXPECT_NE(result.error().text.find("'a2' is taken"), std::string::npos) << result.error().text;
 }
 
+TEST(Catalogue, GivesRulesToTheAnalysisOfTheirFolder) {
+  const char* const rule = "-- @title Cold\n-- @rule It is cold.\n-- @needs clocks\nSELECT 1\n";
+  const Result<std::vector<Analysis>> result =
+      parse_catalogue({{"layer_information/warm", rule},
+                       {"x1", kGood},
+                       {"layer_information/cold", rule},
+                       {"layer_information/prelude_1", "CREATE TEMP TABLE found(a INTEGER)"}});
+  ASSERT_TRUE(result.ok()) << result.error().text;
+  ASSERT_EQ(result->size(), 1u);
+  const Analysis& one = result->front();
+  ASSERT_EQ(one.rules.size(), 2u);
+  EXPECT_EQ(one.rules[0].name, "cold");
+  EXPECT_EQ(one.rules[0].title, "Cold");
+  EXPECT_EQ(one.rules[0].sentence, "It is cold.");
+  EXPECT_EQ(one.rules[0].needs, (std::vector<std::string>{"clocks"}));
+  EXPECT_EQ(one.rules[0].sql, rule);
+  EXPECT_EQ(one.facts.size(), 1u);
+}
+
+TEST(Catalogue, RefusesARuleThatIsWrong) {
+  const auto error = [](const char* name, const char* text) {
+    const auto result = parse_catalogue({{"x1", kGood}, {name, text}});
+    return result.ok() ? "" : result.error().text;
+  };
+  EXPECT_NE(error("layers/cold", "-- @title T\n-- @rule R.\n").find("no analysis has the folder"),
+            std::string::npos);
+  EXPECT_NE(error("layer_information/cold", "-- @rule R.\n").find("@title is missing"),
+            std::string::npos);
+  EXPECT_NE(error("layer_information/cold", "-- @title T\n").find("@rule is missing"),
+            std::string::npos);
+  EXPECT_NE(error("layer_information/cold", "-- @id a2\n").find("unknown directive"),
+            std::string::npos);
+  EXPECT_NE(error("layer_information/co-ld", "-- @title T\n-- @rule R.\n").find("not one word"),
+            std::string::npos);
+}
+
 TEST(Catalogue, ReadsWhatIsCompiledIn) {
   ASSERT_TRUE(catalogue().ok()) << catalogue().error().text;
   const std::vector<Analysis>& list = catalogue().value();

@@ -33,6 +33,14 @@ std::string document() {
     text += "| " + one.id + " | `" + one.name + "` | " + one.question + " | " + joined(one.needs) +
             " |\n";
   }
+  for (const Analysis& one : catalogue().value()) {
+    if (one.rules.empty()) continue;
+    text += "\n## The rules of " + one.name + "\n\nOne file each: `analyses/" + one.name +
+            "/RULE.sql`.\n\n| rule | looks for | needs |\n|---|---|---|\n";
+    for (const Rule& rule : one.rules) {
+      text += "| `" + rule.name + "` | " + rule.sentence + " | " + joined(rule.needs) + " |\n";
+    }
+  }
   return text;
 }
 

@@ -1,4 +1,5 @@
-// The texts of analyses/*.sql, which the build compiles in (cmake/embed_catalogue.cmake).
+// The texts of analyses/*.sql and analyses/*/*.sql, which the build compiles in
+// (cmake/embed_catalogue.cmake).
 #ifndef XSP_ANALYZE_EMBEDDED_H_
 #define XSP_ANALYZE_EMBEDDED_H_
 
@@ -8,7 +9,7 @@
 namespace xsp::analyze {
 
 struct EmbeddedSql {
-  std::string_view name;  // the file's name without its ending
+  std::string_view name;  // the path below analyses/, without its ending
   std::string_view text;
 };
 

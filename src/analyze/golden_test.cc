@@ -1,5 +1,6 @@
 // Every analysis has a .test beside it: fixtures, parameters, expected rows. Each file is a test
-// case.
+// case. So has every rule of an analysis, whose runs are those of the analysis with that rule
+// alone.
 //
 //     # What the case shows.
 //     csv tests/data/FILE.csv TABLE      a CSV file as a table of doubles, before the fixtures
@@ -83,7 +84,9 @@ std::string table_text(const store::Table& table) {
 // Runs one .test file line by line; what it prints is the file as it should be.
 class Script {
  public:
-  explicit Script(const Analysis& analysis) : analysis_(analysis) {}
+  // `parameters`: of every run, besides those that the file has.
+  Script(const Analysis& analysis, const Parameters& parameters)
+      : analysis_(analysis), parameters_(parameters) {}
 
   void play(const std::vector<std::string>& lines) {
     start();
@@ -134,7 +137,7 @@ class Script {
   }
 
   std::string answer(std::istringstream& words) {
-    Parameters parameters;
+    Parameters parameters = parameters_;
     for (std::string word; words >> word;) {
       const size_t equal = word.find('=');
       parameters[word.substr(0, equal)] = word.substr(std::min(word.size(), equal + 1));
@@ -168,16 +171,19 @@ class Script {
   }
 
   const Analysis& analysis_;
+  const Parameters parameters_;
   std::optional<store::Database> database_;
   std::string text_;
   int runs_ = 0;
 };
 
+// The analyses and their rules: paths below analyses/, without their endings.
 std::vector<std::string> sql_files() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(kRoot / "analyses")) {
-    const std::string name = entry.path().stem().string();
-    if (entry.path().extension() == ".sql" && !is_prelude(name)) names.push_back(name);
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "analyses")) {
+    fs::path path = entry.path().lexically_relative(kRoot / "analyses");
+    if (path.extension() != ".sql" || is_prelude(path.string())) continue;
+    names.push_back(path.replace_extension().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -186,13 +192,23 @@ std::vector<std::string> sql_files() {
 class Golden : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, GivesTheExpectedRows) {
-  const std::string sql = read_file(kRoot / "analyses" / (GetParam() + ".sql"));
-  const Result<Analysis> analysis = parse_analysis(GetParam(), sql);
+  const fs::path name = GetParam();
+  std::string analysis_name = name.parent_path();
+  Parameters parameters;
+  if (analysis_name.empty()) {
+    const std::string sql = read_file(kRoot / "analyses" / (GetParam() + ".sql"));
+    const Result<Analysis> header = parse_analysis(GetParam(), sql);
+    ASSERT_TRUE(header.ok()) << header.error().text;
+    analysis_name = header->name;
+  } else {
+    parameters["rule"] = name.filename();
+  }
+  const Result<const Analysis*> analysis = find(analysis_name);
   ASSERT_TRUE(analysis.ok()) << analysis.error().text;
   const fs::path path = kRoot / "analyses" / (GetParam() + ".test");
   ASSERT_TRUE(fs::exists(path)) << "every analysis has a test beside it";
   const std::string expected = read_file(path);
-  Script script(analysis.value());
+  Script script(**analysis, parameters);
   script.play(lines_of(expected));
   if (HasFatalFailure()) return;
   EXPECT_GT(script.runs(), 0) << "the test asks nothing";
@@ -203,8 +219,11 @@ TEST_P(Golden, GivesTheExpectedRows) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Analyses, Golden, ::testing::ValuesIn(sql_files()),
-                         [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(Analyses, Golden, ::testing::ValuesIn(sql_files()), [](const auto& one) {
+  std::string name = one.param;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace xsp::analyze

@@ -123,6 +123,43 @@ Status check_batch(Database& database, const Analysis& analysis,
   return Ok{};
 }
 
+// Fills the table `found` with the rows of the analysis's rules, or of the one that is asked for.
+Status apply_rules(Database& database, const Analysis& analysis,
+                   const std::map<std::string, Value>& bound) {
+  const auto asked = bound.find("rule");
+  const std::string only = asked == bound.end() ? "" : text_of(asked->second);
+  std::vector<std::string> known;
+  for (const Rule& rule : analysis.rules) known.push_back(rule.name);
+  if (!only.empty() && std::find(known.begin(), known.end(), only) == known.end()) {
+    return usage("parameter rule of " + analysis.name + ": '" + only +
+                 "': unknown: " + did_you_mean(only, known, "see docs/analyses.md"));
+  }
+  for (const std::string_view facts : analysis.facts) {
+    XSP_TRY(const Table ignored, database.query(facts, bound));
+  }
+  std::map<std::string, bool> has;  // what was measured
+  for (const Rule& rule : analysis.rules) {
+    if (!only.empty() && rule.name != only) continue;
+    bool is_asked = true;
+    for (const std::string& need : rule.needs) {
+      if (has.count(need) == 0) {
+        XSP_TRY(const std::optional<std::string> why, why_not_measured(database, need));
+        has[need] = !why;
+      }
+      is_asked = is_asked && has[need];
+    }
+    if (!is_asked) continue;
+    const Result<Table> rows =
+        database.query("INSERT INTO found BY NAME SELECT '" + rule.name + "' AS rule, * FROM (\n" +
+                           std::string(rule.sql) + ")",
+                       bound);
+    if (!rows.ok()) {
+      return Error{rows.error().code, "rule " + rule.name + ": " + rows.error().text};
+    }
+  }
+  return Ok{};
+}
+
 // The levels that an analysis quotes numbers of, by number.
 std::string levels_of(const Analysis& analysis) {
   std::string levels;
@@ -182,7 +219,8 @@ Status load_prelude(Database& database) {
   if (database.reads_only() && database.query("SELECT kernel_batches()").ok()) return Ok{};
   std::vector<EmbeddedSql> preludes;
   for (const EmbeddedSql& file : embedded_sql()) {
-    if (is_prelude(file.name)) preludes.push_back(file);
+    const bool is_shared = file.name.find('/') == std::string_view::npos;
+    if (is_shared && is_prelude(file.name)) preludes.push_back(file);
   }
   // Their names say the order: each builds on those before it.
   std::sort(preludes.begin(), preludes.end(),
@@ -196,6 +234,7 @@ Result<Table> run(Database& database, const Analysis& analysis, const Parameters
   XSP_CHECK_OK(load_prelude(database));
   XSP_CHECK_OK(check_needs(database, analysis));
   XSP_CHECK_OK(check_batch(database, analysis, bound));
+  if (!analysis.rules.empty()) XSP_CHECK_OK(apply_rules(database, analysis, bound));
   return database.query(analysis.sql, bound);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A new analysis, adapter and collector are found by the build with no other file edited: proven on a
+# A new analysis, finding, adapter and collector are found by the build with no other file edited: proven on a
 # scratch copy of the tree, by asking the binary that it builds.
 #
 #   tests/integration/drop_in.sh SOURCE-DIR
@@ -22,6 +22,14 @@ cat >analyses/dropped_in.sql <<'SQL'
 -- @column runs count Number of runs
 SELECT count(*) AS runs FROM run;
 SQL
+cat >analyses/findings/dropped_in.sql <<'SQL'
+-- @title Layers, counted
+-- @rule A model has layers.
+-- @needs layer
+SELECT concat(count(*), ' layers could go.') AS finding, 'layer' AS level, sum(latency_ns) AS gain_ns,
+  'Leave them out.' AS advice, 'layer_information' AS evidence, 'Count them.' AS check
+FROM layers((SELECT batch FROM finding_batch))
+SQL
 sed -e 's/"fake"/"dropped_in"/' adapters/fake.cc >adapters/dropped_in.cc
 sed -e 's/"cpu"/"dropped_in"/' collectors/cpu.cc >collectors/dropped_in.cc
 printf 'set(XSP_SKIP "its library was not found")\n' >adapters/absent.cmake
@@ -39,10 +47,12 @@ doctor=$("$xsp" doctor --format json)
 "$xsp" profile fake:layers=2 --framework dropped_in --max-time 5 -o dropped.xsp >/dev/null ||
   fail "the adapter cannot be profiled with"
 "$xsp" analyze dropped_in dropped.xsp --format csv | grep -x '[1-9][0-9]*' >/dev/null || fail "the analysis gives no count"
+"$xsp" analyze findings dropped.xsp --format csv | grep '2 layers could go' | grep ',dropped_in,' >/dev/null ||
+  fail "the finding is not among the findings"
 "$xsp" report dropped.xsp -o dropped.html >/dev/null || fail "no report is written"
 sed -n 's/.*application\/gzip+base64">\([^<]*\)<.*/\1/p' dropped.html | base64 -d | gunzip |
   grep '/evaluations/[^"]*/analyses/dropped_in' >/dev/null || fail "the page lacks the analysis"
 
 [ "$before" = "$(sha256sum --quiet -c <<<"$before" >/dev/null && echo "$before")" ] ||
   fail "a file that was there before has changed"
-echo "an analysis, an adapter and a collector were found with no file edited"
+echo "an analysis, a finding, an adapter and a collector were found with no file edited"

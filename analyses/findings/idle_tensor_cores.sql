@@ -1,0 +1,21 @@
+-- @title Idle tensor cores
+-- @rule Matrix products run without the tensor cores.
+-- @needs layer
+-- Only where the pipes are known on which it runs: the fastest that it may have used is no tensor core.
+WITH missed AS (
+  SELECT count(*) AS layers, sum(ns) AS ns, any_value(precision) AS precision,
+    first(name ORDER BY ns DESC, name) AS culprit,
+    sum(ns - least(ns, CASE WHEN is_counted THEN least_ns(counted_flops, counted_bytes, t.value, peak_bytes)
+                            ELSE least_ns(flops, bytes, t.value, peak_high_bytes) END)) AS gain_ns
+  FROM finding_layer l
+    JOIN finding_ceiling t ON t.pipe = CASE precision WHEN 'fp32' THEN 'tf32_tensor' ELSE precision || '_tensor' END
+  WHERE is_gpu AND ns > 0 AND l.pipe NOT LIKE '%tensor' AND precision <> 'fp64' AND is_matrix
+    AND coalesce(counted_flops, flops) > 0)
+SELECT concat(layers, CASE layers WHEN 1 THEN ' layer multiplies' ELSE ' layers multiply' END,
+    ' matrices without the tensor cores, for ', time_text(ns), '.') AS finding, 'kernel' AS level, gain_ns,
+  CASE precision WHEN 'fp32' THEN 'Allow TF32, or use fp16 or bf16, where their accuracy is enough.'
+    ELSE 'See which shapes and layouts its kernels need for tensor cores (multiples of 8).' END AS advice,
+  'tensor_core_use' AS evidence,
+  'The share of the tensor cores in tensor_core_use must rise, and the layers'' kernels change their names.' AS check,
+  culprit, NULL AS layer
+FROM missed, finding_usable WHERE missed.layers > 0 AND kernels_hold

@@ -1,0 +1,20 @@
+-- @title Chains bound by memory
+-- @rule Elementwise layers read and write memory where a fused kernel would keep the data on the chip.
+-- @needs layer
+WITH elementwise AS (
+  SELECT count(*) AS layers, sum(ns) AS ns,
+    -- The commonest type; of several, the first by name (mode() takes any).
+    list_sort(list_transform(map_entries(histogram(type)), lambda one: {'less': -one.value, 'type': one.key}))[1].type
+      AS most
+  FROM finding_layer JOIN operator_cost USING (operator)
+  WHERE ns > 0 AND (rule = 'output' OR regexp_matches(lower(operator), '^(relu6?|clip|hardtanh|clamp)_?$'))
+    AND NOT regexp_matches(lower(operator), 'softmax|layer_?norm|instance|group|skip|rms|simplified|rotary|cumsum'))
+SELECT concat(layers, CASE layers WHEN 1 THEN ' elementwise layer' ELSE ' elementwise layers' END, ' (mostly ', most,
+    ') take', CASE layers WHEN 1 THEN 's ' ELSE ' ' END, time_text(ns), ' to read and write memory.') AS finding,
+  'layer' AS level, ns AS gain_ns,
+  'Let a compiler fuse them into the layers before them; fold batch normalisation into the weights.' AS advice,
+  'latency_by_layer_type' AS evidence,
+  concat('Compare the time of ', most, ' in latency_by_layer_type, before and after.') AS check,
+  most AS culprit, NULL AS layer
+FROM elementwise, finding_place, finding_usable
+WHERE elementwise.layers > 0 AND CASE WHEN is_gpu THEN kernels_hold ELSE layers_hold END

@@ -1,0 +1,93 @@
+-- What several rules of findings ask, found once for the batch size that is wanted: loaded before them, and anew for
+-- each batch size.
+
+-- The rows of the rules: a sentence with its numbers; the level that it is about; what acting on it gains of the
+-- model's latency at most; what may be done; the analysis to look at, and how to check; what causes it, by name.
+CREATE OR REPLACE TEMP TABLE found(rule VARCHAR, finding VARCHAR, level VARCHAR, gain_ns DOUBLE, advice VARCHAR,
+  evidence VARCHAR, "check" VARCHAR, culprit VARCHAR, layer VARCHAR);
+
+CREATE OR REPLACE TEMP TABLE finding_batch AS SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch;
+CREATE OR REPLACE TEMP TABLE finding_model AS
+  SELECT batch, run_id, sorted, inferences AS n, latency_ns FROM model_latency
+  WHERE batch = (SELECT batch FROM finding_batch);
+
+-- Nothing is concluded from times that measuring distorted or something else disturbed. The durations of kernels are
+-- by the device's own clock, which recording does not slow.
+CREATE OR REPLACE TEMP TABLE finding_usable AS
+  WITH bad AS (
+    SELECT level, kind FROM level_doubt
+    WHERE kind IN ('distorted', 'disturbed') AND batch = (SELECT batch FROM finding_batch))
+  SELECT NOT EXISTS (FROM bad WHERE level = 2) AS model_holds, NOT EXISTS (FROM bad WHERE level = 3) AS layers_hold,
+    NOT EXISTS (FROM bad WHERE level = 6) AS timeline_holds,
+    NOT EXISTS (FROM bad WHERE level = 6 AND kind = 'disturbed') AS kernels_hold;
+
+-- ---- Layers and kernels --------------------------------------------------------------------------------------
+
+CREATE OR REPLACE TEMP TABLE finding_place AS
+  SELECT run_id, device, threads, device LIKE 'cuda%' AS is_gpu FROM measured_run
+  WHERE run_id = chosen_layer_run((SELECT batch FROM finding_batch));
+CREATE OR REPLACE TEMP TABLE finding_ceiling AS
+  FROM pipe_ceilings([chosen_layer_run((SELECT batch FROM finding_batch))]);
+CREATE OR REPLACE TEMP TABLE finding_kernel AS
+  FROM kernel_facts([(SELECT batch FROM finding_batch)], 'measured', most := 200);
+-- How long each layer takes where it runs: its kernels on a GPU, else its own time.
+CREATE OR REPLACE TEMP TABLE finding_layer AS
+  WITH layer AS MATERIALIZED (
+    SELECT c.*, operator_of(type) AS operator, arithmetic AS precision
+    FROM layer_roofs((SELECT batch FROM finding_batch)) c)
+  SELECT l.*, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
+    counted_flops, counted_bytes, is_counted
+  FROM layer l LEFT JOIN (
+    SELECT coalesce(cost_layer, layer) AS name, sum(k.flops) AS counted_flops, sum(dram_bytes) AS counted_bytes,
+      bool_and(counted IS NULL) AS is_counted
+    FROM finding_kernel k LEFT JOIN layer outer_layer ON outer_layer.name = k.layer
+    WHERE layer IS NOT NULL GROUP BY 1) USING (name);
+-- The least time in which the ceilings allow it, at the highest that may apply and at the lowest: of each kernel of a
+-- layer whose kernels were all counted, else of the layer by its shapes. Kernels that only serve those which multiply
+-- matrices (changes of layout, sums of parts) need not be: another layout or algorithm goes without them.
+CREATE OR REPLACE TEMP TABLE finding_part AS
+  WITH part AS (
+    SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,
+      CASE WHEN work = 0 AND max(work) OVER (PARTITION BY f.layer) = 2 THEN 0
+           ELSE least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) END AS least_ns, least_ns AS high_least_ns,
+      coalesce(max_by(bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes), f.latency_ns) FILTER (work = 2)
+        OVER (PARTITION BY f.layer), bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes)) AS bound,
+      'layer_counted_roofline' AS evidence
+    FROM (SELECT *, kernel_work(name, pipe) AS work FROM finding_kernel) f JOIN finding_layer c ON c.name = f.layer
+    WHERE is_counted
+    UNION ALL
+    SELECT name, type, precision, ns, least_ns(flops, bytes, peak_flops, peak_high_bytes),
+      high_least_ns(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes, ns),
+      bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes), 'layer_roofline'
+    FROM finding_layer WHERE ns > 0 AND is_counted IS NOT true)
+  SELECT part.*, least_ns IS NOT NULL AND CASE WHEN is_gpu THEN u.kernels_hold ELSE u.layers_hold END AS is_known
+  FROM part, finding_place, finding_usable u;
+
+-- ---- The device without a kernel -----------------------------------------------------------------------------
+
+CREATE OR REPLACE TEMP TABLE finding_cause AS
+  SELECT * FROM device_causes((SELECT batch FROM finding_batch), 200) WHERE EXISTS (FROM finding_kernel);
+CREATE OR REPLACE TEMP TABLE finding_idle AS
+  SELECT greatest(0, latency_ns - duration_ns) AS idle_ns FROM finding_model, finding_cause WHERE cause = 'busy';
+-- The calls that take the host in an inference but launch nothing, with the layer that most of their time is in.
+CREATE OR REPLACE TEMP TABLE finding_call AS
+  WITH called AS (
+    SELECT s.type, s.name, l.name AS layer, count(*) AS calls, sum(s.duration_ns) AS ns
+    FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+        AND i.process = coalesce(s.process, 0)
+      LEFT JOIN span l ON l.run_id = s.run_id AND l.span_id = s.layer_id
+    WHERE s.run_id = chosen_run(6, (SELECT batch FROM finding_batch)) AND s.level = 5 AND i.is_typical
+      AND s.type IN ('synchronization', 'allocation', 'copy', 'memset')
+    GROUP BY ALL)
+  SELECT type, name, first(layer ORDER BY ns DESC, layer) AS layer,
+    sum(calls) / typical AS calls, sum(ns) / typical AS ns
+  FROM called, (SELECT typical FROM run_latency WHERE run_id = chosen_run(6, (SELECT batch FROM finding_batch)))
+  GROUP BY type, name, typical;
+-- One row: the time for which the device has no kernel for this cause.
+CREATE OR REPLACE TEMP MACRO idle_for(wanted) AS TABLE
+  SELECT least(duration_ns, idle_ns) AS ns,
+    concat('The GPU has no kernel for ', time_text(idle_ns), ' of ', time_text(latency_ns), '; for up to ',
+      time_text(least(duration_ns, idle_ns)), ' of that ') AS so_long
+  FROM finding_cause, finding_idle, finding_model, finding_usable WHERE cause = wanted AND timeline_holds;
+CREATE OR REPLACE TEMP MACRO longest_call(wanted) AS
+  (SELECT name FROM finding_call WHERE type = wanted ORDER BY ns DESC, name LIMIT 1);

@@ -1,18 +1,11 @@
 -- The steps that a program repeats, and the phases of a training's step: loaded after prelude_1_runs.sql.
 
 -- One row for each step of each run that did not count. Steps are what the program marks (xsp_step), else the steps of
-<<<<<<< HEAD
 -- its optimiser, else, with_calls, the outermost calls of its model, each until the next. `part` is first: the first
 -- step of its process, which compiles, tries kernels out and allocates; warm-up: the further ones before the first
 -- measured iteration, or, where none is numbered, those at the beginning that take more than 1.5 times the median of
 -- the later half; steady: the others. is_typical: of its run, process and part, it is not among the fifth that is
 -- dropped at each end.
-=======
--- its optimiser, else, with_calls, the outermost calls of its model, each until the next. `part` is first: the first step of its process,
--- which compiles, tries kernels out and allocates; warm-up: the further ones before the first measured iteration, or,
--- where none is numbered, those at the beginning that take more than 1.5 times the median of the later half; steady:
--- the others. is_typical: of its run, process and part, it is not among the fifth that is dropped at each end.
->>>>>>> findings
 CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
   WITH kind_of AS (
     SELECT run_id, site_id, any_value(value) FILTER (key = 'step_of') AS kind,
@@ -42,18 +35,13 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     WHERE NOT EXISTS (SELECT 1 FROM told t WHERE t.process = p.process AND t.kind IN ('optimizer', 'mark')
                       AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
   -- A call of the model is a step from its start to the next call's, on the thread that makes the most of them: what
-<<<<<<< HEAD
   -- the program does in between is of the step. The last one before something else is recorded has no next, and is
   -- left out, unless none has one: then a step is the call alone.
-=======
-  -- the program does in between is of the step. The last one before something else is recorded has no next.
->>>>>>> findings
   call AS (
     SELECT run_id, process, thread, start_ns, start_ns + duration_ns AS end_ns
     FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
       AND process NOT IN (SELECT process FROM told)
     QUALIFY coalesce(thread, 0) = mode(coalesce(thread, 0)) OVER (PARTITION BY process)),
-<<<<<<< HEAD
   followed AS (
     SELECT *, CASE WHEN lead(run_id) OVER in_order = run_id THEN lead(start_ns) OVER in_order END AS next_ns,
       row_number() OVER in_order - 1 AS number
@@ -92,18 +80,6 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
       SELECT (process, arg_max(work, (alike_ns, -times, -first_ns))) FROM often GROUP BY process)
     WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, run_id)),
   found AS (FROM known UNION ALL BY NAME FROM looped WHERE end_ns IS NOT NULL),
-=======
-  called AS (
-    SELECT run_id, process, thread, 'model' AS kind,
-      row_number() OVER in_order - 1 AS number, start_ns,
-      CASE WHEN lead(run_id) OVER in_order = run_id THEN lead(start_ns) OVER in_order
-           WHEN count(*) OVER (PARTITION BY process, run_id) = 1 THEN end_ns END AS end_ns
-    FROM call WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, run_id)),
-  found AS (
-    SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
-    FROM (FROM told UNION ALL BY NAME FROM derived
-          UNION ALL BY NAME FROM called WHERE end_ns IS NOT NULL)),
->>>>>>> findings
   steady_from AS (
     SELECT run_id, process, min(start_ns) FILTER (iteration >= 0) AS steady_ns
     FROM span WHERE level = 2 AND depth = 0 AND iteration IS NOT NULL GROUP BY ALL),
@@ -154,7 +130,7 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
     SELECT s.run_id, s.process, s.start_ns, s.duration_ns,
       CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
     FROM span s LEFT JOIN phase_of p USING (run_id, site_id)
-    WHERE NOT s.is_open AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase'))
+    WHERE NOT s.is_open AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase' AND p.phase <> 'gc'))
       AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),
   step AS MATERIALIZED (SELECT * FROM training_steps() WHERE is_typical),
   spent AS (

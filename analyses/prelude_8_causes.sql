@@ -1,6 +1,5 @@
 -- What the time of a step is made of: each nanosecond of a period has one cause. Loaded after the other preludes.
 --
-<<<<<<< HEAD
 -- A period goes from one start of what the program repeats to the next (every_period). At each moment of it the device
 -- computes, else communicates, else copies, else it is idle; what runs underneath is hidden. An idle gap [a, b) ends
 -- with an operation, which a thread launched with a call [c, d):
@@ -15,25 +14,11 @@
 
 -- The run that knows most of what a step is made of: the one that recorded the device, else the layers, else the
 -- model.
-=======
--- A period goes from one start of what the program repeats to the next (periods). At each moment of it the device
--- computes, else communicates, else copies, else it is idle; what runs underneath is hidden. An idle gap [a, b) ends with
--- an operation, which a thread launched with a call [c, d):
---   * d <= a: it was queued; the gap is the device's own (it waits for another stream, or is slow to begin);
---   * else the queue had run dry. [max(a, c), b) is that call's: launch, or the preparation of a copy. Before it, if the
---     thread stood in a blocking call [s, e) at a, the first e - s of the gap are that call's: so much earlier the next
---     work would have been launched without it. The rest is what the thread did, moment by moment.
--- In a program without a device it is what the thread of the step did. Every moment is in one piece, and the pieces of a
--- period add up to it to the nanosecond.
-
--- The run that knows most of what a step is made of: the one that recorded the device, else the layers, else the model.
->>>>>>> findings
 CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS coalesce(
   chosen_run(6, wanted_batch), chosen_layer_run(wanted_batch), chosen_run(2, wanted_batch),
   (SELECT max_by(run_id, (deepest_level(levels), run_id)) FROM run
    WHERE status <> 'failed' AND NOT has_counters(counters)));
 
-<<<<<<< HEAD
 -- What the device executed in that run, each with the call that launched it.
 CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE
   WITH call AS (
@@ -93,6 +78,9 @@ CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
   SELECT process, thread, kind, start_ns, end_ns, ahead_ns FROM placed
   WHERE place >= (kept - how_many) // 2 AND place < (kept - how_many) // 2 + how_many OR kept <= how_many;
 
+CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
+  waits_in IN ('read', 'write', 'pread64', 'pwrite64', 'readv', 'writev', 'fsync', 'fdatasync', 'open', 'openat',
+    'close', 'recvfrom', 'recvmsg', 'sendto', 'sendmsg', 'sendfile', 'copy_file_range', 'getdents64', 'stat', 'newfstatat');
 CREATE OR REPLACE TEMP MACRO is_communication(name) AS name ILIKE 'nccl%';
 -- What the innermost span of a thread is doing: its cause, where the device is idle, or where there is none.
 CREATE OR REPLACE TEMP MACRO is_module(type) AS
@@ -105,6 +93,7 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
     WHEN type = 'synchronization' THEN 'synchronisation' WHEN type = 'allocation' THEN 'allocation'
     WHEN type = 'overhead' THEN
       CASE WHEN name = 'command buffer is full' THEN 'launch' ELSE 'recording' END ELSE 'framework' END
+  WHEN level = 1 AND phase = 'gc' THEN 'garbage collection'
   WHEN level = 1 AND phase = 'backward' THEN 'framework'
   WHEN level = 1 OR (in_python AND (level = 2 OR is_module(type))) THEN 'host code'
   WHEN on_device OR level = 2 THEN 'framework'
@@ -113,46 +102,6 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
 -- Every piece of every period: [start_ns, end_ns) has one cause. `span_id` is the operation of the device that runs,
 -- or the span of the thread that the time is told of (NULL: it is in none). `thread` is that thread; NULL: the time is
 -- the device's. Pieces of the device that run underneath others are hidden.
-=======
--- The steps of one run that tell what a step is made of: the typical steady ones; at most so many, from the middle of
--- the run. Of an evaluation that `xsp profile` made they are its inferences; what it does between them is not the
--- model's.
-CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
-  WITH step AS MATERIALIZED (
-    SELECT process, thread, kind, start_ns, end_ns FROM program_steps(true)
-    WHERE run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NOT NULL
-    QUALIFY list_position(['steady', 'warm-up', 'first'], part)
-      = min(list_position(['steady', 'warm-up', 'first'], part)) OVER (PARTITION BY process)
-    UNION ALL
-    SELECT i.process, s.thread, 'inference', i.start_ns, i.start_ns + i.duration_ns
-    FROM measured_inference i JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration
-      AND coalesce(s.process, 0) = i.process AND s.level = 2 AND s.depth = 0 AND s.start_ns = i.start_ns
-    WHERE i.run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL),
-  placed AS (
-    SELECT *, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS place,
-      count(*) OVER (PARTITION BY process) AS n
-    FROM step)
-  SELECT coalesce(process, 0) AS process, thread, kind, start_ns, end_ns FROM placed
-  WHERE place >= (n - how_many) // 2 AND place < (n - how_many) // 2 + how_many OR n <= how_many;
-
-CREATE OR REPLACE TEMP MACRO is_communication(name) AS name ILIKE 'nccl%';
--- What the innermost span of a thread is doing: its cause, where the device is idle, or where there is none.
-CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_python, is_module) AS CASE
-  WHEN level IS NULL THEN 'host code'
-  WHEN level = 5 THEN CASE
-    WHEN type IN ('launch', 'graph_launch', 'memset') THEN 'launch' WHEN type = 'copy' THEN 'copy preparation'
-    WHEN type = 'synchronization' THEN 'synchronisation' WHEN type = 'allocation' THEN 'allocation'
-    WHEN type = 'overhead' THEN 'recording' ELSE 'framework' END
-  WHEN level = 1 AND phase = 'data' THEN 'data'
-  WHEN level = 1 AND phase = 'backward' THEN 'framework'
-  WHEN level = 1 OR (in_python AND (level = 2 OR is_module)) THEN 'host code'
-  WHEN on_device OR level = 2 THEN 'framework'
-  ELSE 'compute' END;
-
--- Every piece of every period: [start_ns, end_ns) has one cause. `span_id` is the operation of the device that runs, or
--- the innermost span of the thread that the time is told of (NULL: it is in none). `thread` is that thread; NULL: the
--- time is the device's. Pieces of the device that run underneath others have cause 'hidden'.
->>>>>>> findings
 CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   WITH period AS MATERIALIZED (FROM periods(wanted_batch, how_many)),
   stretch AS (
@@ -160,7 +109,6 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       max(end_ns) + max(end_ns - start_ns) AS until_ns
     FROM period GROUP BY process),
   near AS MATERIALIZED (
-<<<<<<< HEAD
     SELECT s.span_id, s.parent_id, w.process, s.thread, s.level, s.type, s.name, s.site_id, s.self_ns,
       s.start_ns, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN stretch w ON coalesce(s.process, 0) = w.process
@@ -173,19 +121,6 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT o.*, CASE WHEN NOT is_kernel(type) THEN 3 WHEN is_communication(name) THEN 2 ELSE 1 END AS class
     FROM operations(wanted_batch) o JOIN stretch w USING (process)
     WHERE start_ns < until_ns AND end_ns > from_ns),
-=======
-    SELECT s.span_id, s.parent_id, w.process, s.thread, s.level, s.type, s.name, s.device, s.correlation_id, s.start_ns,
-      s.start_ns + s.duration_ns AS end_ns
-    FROM span s JOIN stretch w ON coalesce(s.process, 0) = w.process
-    WHERE s.run_id = cause_run(wanted_batch) AND NOT s.is_open AND s.duration_ns > 0
-      AND s.start_ns < until_ns AND s.start_ns + s.duration_ns > from_ns
-      AND coalesce(s.type, '') NOT IN ('step', 'process')),
-
-  -- The device: of each class the pieces that are not under an earlier one's, then the highest class at each moment.
-  operation AS MATERIALIZED (
-    SELECT *, CASE WHEN NOT is_kernel(type) THEN 3 WHEN is_communication(name) THEN 2 ELSE 1 END AS class
-    FROM near WHERE level = 6 AND device IS NOT NULL),
->>>>>>> findings
   alone AS (
     SELECT process, class, span_id, end_ns, greatest(start_ns, coalesce(max(end_ns) OVER (
       PARTITION BY process, class ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
@@ -195,12 +130,8 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT process, start_ns AS at_ns, class, span_id, end_ns FROM alone WHERE end_ns > start_ns
     UNION ALL SELECT process, end_ns, 0, NULL, NULL FROM alone WHERE end_ns > start_ns),
   device_moment AS (
-<<<<<<< HEAD
     SELECT process, at_ns,
       max(CASE WHEN class = 1 THEN span_id END) AS span_1, max(CASE WHEN class = 1 THEN end_ns END) AS end_1,
-=======
-    SELECT process, at_ns, max(CASE WHEN class = 1 THEN span_id END) AS span_1, max(CASE WHEN class = 1 THEN end_ns END) AS end_1,
->>>>>>> findings
       max(CASE WHEN class = 2 THEN span_id END) AS span_2, max(CASE WHEN class = 2 THEN end_ns END) AS end_2,
       max(CASE WHEN class = 3 THEN span_id END) AS span_3, max(CASE WHEN class = 3 THEN end_ns END) AS end_3
     FROM device_edge GROUP BY ALL),
@@ -215,27 +146,16 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       CASE WHEN end_2 > start_ns THEN span_2 END AS span_2, CASE WHEN end_3 > start_ns THEN span_3 END AS span_3
     FROM device_state),
   busy AS (
-<<<<<<< HEAD
     SELECT process, start_ns, end_ns, coalesce(span_1, span_2, span_3) AS span_id, false AS is_hidden FROM running
     WHERE coalesce(span_1, span_2, span_3) IS NOT NULL
     UNION ALL
     SELECT process, start_ns, end_ns, span_2, true FROM running WHERE span_1 IS NOT NULL AND span_2 IS NOT NULL
     UNION ALL
     SELECT process, start_ns, end_ns, span_3, true FROM running
-=======
-    SELECT process, start_ns, end_ns, coalesce(span_1, span_2, span_3) AS span_id, false AS is_hidden, 0 AS class
-    FROM running
-    WHERE coalesce(span_1, span_2, span_3) IS NOT NULL
-    UNION ALL
-    SELECT process, start_ns, end_ns, span_2, true, 2 FROM running WHERE span_1 IS NOT NULL AND span_2 IS NOT NULL
-    UNION ALL
-    SELECT process, start_ns, end_ns, span_3, true, 3 FROM running
->>>>>>> findings
     WHERE coalesce(span_1, span_2) IS NOT NULL AND span_3 IS NOT NULL),
 
   -- The gaps, each with the call that launched the operation at its end. The last one of a process has none.
   covered AS (
-<<<<<<< HEAD
     SELECT process, start_ns, thread, call_ns, called_ns, call_id, max(end_ns) OVER (
       PARTITION BY process ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
     FROM operation
@@ -246,27 +166,10 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT g.process, coalesce(covered_ns, from_ns) AS start_ns, g.start_ns AS end_ns,
       coalesce(g.thread, w.thread) AS thread, call_ns, called_ns, call_id
     FROM covered g JOIN stretch w USING (process)
-=======
-    SELECT process, start_ns, correlation_id, max(end_ns) OVER (
-      PARTITION BY process ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
-    FROM operation
-    UNION ALL
-    SELECT w.process, until_ns, NULL,
-      (SELECT max(o.end_ns) FROM operation o WHERE o.process = w.process) FROM stretch w),
-  launch AS (
-    SELECT process, correlation_id, min_by(thread, start_ns) AS thread, min(start_ns) AS start_ns,
-      max(end_ns) AS end_ns, min_by(span_id, start_ns) AS span_id
-    FROM near WHERE level = 5 AND correlation_id IS NOT NULL GROUP BY ALL),
-  gap AS MATERIALIZED (
-    SELECT g.process, coalesce(covered_ns, from_ns) AS start_ns, g.start_ns AS end_ns, coalesce(l.thread, w.thread) AS thread,
-      l.start_ns AS call_ns, l.end_ns AS called_ns, l.span_id AS call_id
-    FROM covered g JOIN stretch w USING (process) LEFT JOIN launch l USING (process, correlation_id)
->>>>>>> findings
     WHERE g.start_ns > coalesce(covered_ns, from_ns)),
   blocking AS (
     SELECT process, thread, start_ns, end_ns, span_id FROM near
     WHERE level = 5 AND type IN ('synchronization', 'copy', 'allocation')),
-<<<<<<< HEAD
   -- The gap until the launch, with the blocking call that the thread stood in.
   dry AS (
     SELECT g.*, CASE WHEN call_ns IS NULL THEN g.end_ns ELSE least(greatest(call_ns, g.start_ns), g.end_ns) END
@@ -290,37 +193,12 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     UNION ALL
     SELECT process, start_ns, launch_ns, end_ns, thread, call_id, blocking_id, 'call', delay_ns FROM dry
     WHERE launch_ns < end_ns),
-=======
-  -- The gap until the launch, and how much of that is a blocking call's.
-  dry AS (
-    SELECT g.*, CASE WHEN call_ns IS NULL THEN g.end_ns ELSE least(greatest(call_ns, g.start_ns), g.end_ns) END
-        AS launch_ns, b.span_id AS blocking_id,
-      CASE WHEN b.end_ns > g.start_ns THEN b.end_ns - b.start_ns ELSE 0 END AS blocked_ns
-    FROM gap g ASOF LEFT JOIN blocking b
-      ON g.process = b.process AND g.thread = b.thread AND g.start_ns >= b.start_ns
-    WHERE coalesce(called_ns > g.start_ns, true)),
-  part AS (
-    SELECT process, start_ns, end_ns, NULL AS thread, NULL AS span_id, 'device' AS kind FROM gap WHERE called_ns <= start_ns
-    UNION ALL
-    SELECT process, launch_ns, end_ns, thread, call_id, 'call' FROM dry WHERE launch_ns < end_ns
-    UNION ALL
-    SELECT process, start_ns, least(launch_ns, start_ns + blocked_ns), thread, blocking_id, 'blocked' FROM dry
-    WHERE blocked_ns > 0 AND launch_ns > start_ns
-    UNION ALL
-    SELECT process, start_ns + blocked_ns, launch_ns, thread, NULL, 'host' FROM dry
-    WHERE start_ns + blocked_ns < launch_ns),
->>>>>>> findings
 
   -- What each thread does: at every moment its innermost span. A span that ends leaves the moment to its parent, if
   -- that is of the same thread and still open.
   caller AS MATERIALIZED (
-<<<<<<< HEAD
     SELECT n.* FROM near n
     WHERE EXISTS (FROM part p WHERE p.process = n.process AND p.thread = n.thread)),
-=======
-    SELECT n.span_id, n.parent_id, n.process, n.thread, n.level, n.start_ns, n.end_ns FROM near n
-    WHERE device IS NULL AND EXISTS (FROM part p WHERE p.process = n.process AND p.thread = n.thread)),
->>>>>>> findings
   host_edge AS (
     SELECT process, thread, start_ns AS at_ns, span_id, end_ns, level, true AS is_start FROM caller
     UNION ALL
@@ -332,7 +210,6 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     FROM host_edge GROUP BY ALL),
   -- Cut at the edges of the parts in which the host is what is waited for. -1: no span is open.
   both_edge AS (
-<<<<<<< HEAD
     SELECT process, thread, at_ns, coalesce(span_id, -1) AS span_id, NULL AS part_ns, NULL AS until_ns FROM host_moment
     UNION ALL SELECT process, thread, start_ns, NULL, start_ns, end_ns FROM part WHERE kind = 'host'
     UNION ALL SELECT process, thread, end_ns, NULL, NULL, NULL FROM part WHERE kind = 'host'),
@@ -395,23 +272,6 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     WHERE split_ns > start_ns
     UNION ALL
     SELECT process, split_ns, end_ns, thread, span_id, cause, false, 0 FROM delayed WHERE end_ns > split_ns),
-=======
-    SELECT process, thread, at_ns, coalesce(span_id, -1) AS span_id, NULL::BIGINT AS until_ns FROM host_moment
-    UNION ALL SELECT process, thread, start_ns, NULL, end_ns FROM part WHERE kind = 'host'
-    UNION ALL SELECT process, thread, end_ns, NULL, end_ns FROM part WHERE kind = 'host'),
-  both_moment AS (
-    SELECT process, thread, at_ns, max(span_id) AS span_id, max(until_ns) AS until_ns FROM both_edge GROUP BY ALL),
-  host_state AS (
-    SELECT process, thread, at_ns AS start_ns, lead(at_ns) OVER in_order AS end_ns,
-      nullif(coalesce(last_value(span_id IGNORE NULLS) OVER in_order, -1), -1) AS span_id,
-      last_value(until_ns IGNORE NULLS) OVER in_order AS until_ns
-    FROM both_moment WINDOW in_order AS (PARTITION BY process, thread ORDER BY at_ns)),
-  piece AS MATERIALIZED (
-    SELECT process, start_ns, end_ns, NULL AS thread, span_id, CASE WHEN is_hidden THEN 'hidden' ELSE 'busy' END AS kind,
-      class AS track FROM busy
-    UNION ALL SELECT process, start_ns, end_ns, thread, span_id, kind, 0 FROM part WHERE kind <> 'host'
-    UNION ALL SELECT process, start_ns, end_ns, thread, span_id, 'host', 0 FROM host_state WHERE until_ns > start_ns),
->>>>>>> findings
 
   -- Cut to the periods: by the one that a piece begins in, and by those that begin in a piece.
   cut AS (
@@ -421,7 +281,6 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT p.*, q.start_ns, q.start_ns, least(p.end_ns, q.end_ns)
     FROM (SELECT * FROM period, (SELECT unnest([0, 2, 3]) AS track)) q
       ASOF JOIN piece p ON p.process = q.process AND p.track = q.track AND q.start_ns > p.start_ns)
-<<<<<<< HEAD
   SELECT process, period_ns, cut_start_ns AS start_ns, cut_end_ns AS end_ns, cause, is_hidden, thread, span_id
   FROM cut WHERE cut_end_ns > cut_start_ns;
 
@@ -433,68 +292,50 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
 CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
   WITH used AS (SELECT count(*) AS periods, avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 100)),
   every AS (SELECT avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 1000000000)),
+  piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
   cost AS (
     SELECT process, cause, span_id, coalesce(sum(end_ns - start_ns) FILTER (NOT is_hidden), 0) AS ns,
       coalesce(sum(end_ns - start_ns) FILTER (is_hidden), 0) AS hidden_ns
-    FROM pieces(wanted_batch, 100) GROUP BY ALL),
-  named AS (
+    FROM piece GROUP BY ALL),
+  named AS MATERIALIZED (
     SELECT c.*, l.name AS layer,
-      CASE s.level WHEN 6 THEN kernel_label(s.name) WHEN 3 THEN s.type ELSE s.name END AS culprit
+      CASE s.level WHEN 6 THEN kernel_label(s.name) WHEN 3 THEN s.type ELSE s.name END AS culprit,
+      s.span_id IS NULL OR s.level = 2 OR (s.level = 3 AND is_module(s.type))
+        OR (s.level = 1 AND s.type = 'phase') AS is_vague
     FROM cost c LEFT JOIN span s ON s.run_id = cause_run(wanted_batch) AND s.span_id = c.span_id
-      LEFT JOIN span l ON l.run_id = cause_run(wanted_batch) AND l.span_id = s.layer_id)
-  SELECT cause, culprit, layer, NULL::VARCHAR AS place,
-    sum(ns) / periods * (every.period_ns / used.period_ns) AS time_ns,
-    sum(hidden_ns) / periods * (every.period_ns / used.period_ns) AS hidden_ns,
-    count(DISTINCT span_id) / periods AS calls
-  FROM named, used, every GROUP BY cause, culprit, layer, periods, every.period_ns, used.period_ns;
-=======
-  SELECT process, period_ns, cut_start_ns AS start_ns, cut_end_ns AS end_ns, kind, thread, span_id
-  FROM cut WHERE cut_end_ns > cut_start_ns;
-
--- The causes of a typical step, with who is to blame for each: `culprit` is a kernel, a call, an operator, a module or a
--- phase; NULL: the time is in no span. `layer` is the layer that it belongs to. time_ns is exclusive, hidden_ns ran
--- underneath something else; both are means over the typical steps, and all time_ns add up to the step. Matrix products
--- are compute, and every other kernel is memory: the memory's traffic bounds it in general. An operator that launches
--- nothing, and takes the host longer than 50 us, is a computation of the host's own.
-CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
-  WITH piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
-  used AS (SELECT count(*) AS periods, avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 100)),
-  every AS (SELECT avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 1000000000)),
-  phase_of AS (
-    SELECT site_id, max(value) AS phase FROM site_attribute
-    WHERE run_id = cause_run(wanted_batch) AND key = 'phase' GROUP BY site_id),
-  fact AS (
-    SELECT EXISTS (FROM span WHERE run_id = cause_run(wanted_batch) AND level = 6 AND device IS NOT NULL) AS on_device,
-      fact_of('recorded_by') = 'xsp run' AND fact_of('framework') = 'torch' AS in_python),
-  cost AS (
-    SELECT p.kind, p.span_id, sum(p.end_ns - p.start_ns) AS ns, count(*) AS pieces FROM piece p GROUP BY ALL),
-  told AS MATERIALIZED (
-    SELECT c.*, s.level, s.type, s.name, s.site_id, s.layer_id, phase,
-      NOT (contains(s.type, '::') OR regexp_matches(s.type, 'Backward\\d+$')) AS is_module
-    FROM cost c LEFT JOIN span s ON s.run_id = cause_run(wanted_batch) AND s.span_id = c.span_id
-      LEFT JOIN phase_of USING (site_id)),
-  launching AS (
-    SELECT DISTINCT l.site_id FROM span c JOIN span l ON l.run_id = c.run_id AND l.span_id = c.parent_id
-    WHERE c.run_id = cause_run(wanted_batch) AND c.level = 5 AND c.correlation_id IS NOT NULL AND l.level = 3),
-  computing AS (
-    SELECT site_id FROM told WHERE kind = 'host' AND level = 3 AND site_id NOT IN (FROM launching)
-    GROUP BY site_id HAVING sum(ns) > 50_000 * count(DISTINCT span_id)),
-  caused AS (
-    SELECT CASE
-        WHEN kind IN ('busy', 'hidden') THEN CASE WHEN NOT is_kernel(t.type) THEN 'copy'
-          WHEN is_communication(t.name) THEN 'communication' WHEN kernel_work(t.name, NULL) = 2 THEN 'compute' ELSE 'memory' END
-        WHEN kind = 'device' THEN 'device'
-        WHEN kind = 'blocked' AND t.type <> 'allocation' THEN 'synchronisation'
-        WHEN on_device AND t.site_id IN (FROM computing) AND NOT (in_python AND is_module) THEN 'host code'
-        ELSE host_cause(t.level, t.type, t.name, phase, on_device, in_python, is_module) END AS cause,
-      CASE WHEN kind IN ('busy', 'hidden') THEN kernel_label(t.name)
-        WHEN t.level = 3 THEN t.type ELSE t.name END AS culprit,
-      l.name AS layer, kind, ns, pieces
-    FROM told t CROSS JOIN fact
-      LEFT JOIN span l ON l.run_id = cause_run(wanted_batch) AND l.span_id = t.layer_id)
-  SELECT cause, culprit, layer, NULL::VARCHAR AS place,
-    coalesce(sum(ns) FILTER (kind <> 'hidden'), 0) / periods * (every.period_ns / used.period_ns) AS time_ns,
-    coalesce(sum(ns) FILTER (kind = 'hidden'), 0) / periods * (every.period_ns / used.period_ns) AS hidden_ns,
-    sum(pieces) / periods AS pieces
-  FROM caused, used, every GROUP BY cause, culprit, layer, periods, every.period_ns, used.period_ns;
->>>>>>> findings
+      LEFT JOIN span l ON l.run_id = cause_run(wanted_batch) AND l.span_id = s.layer_id),
+  blamed AS (
+    SELECT cause, culprit, layer, is_vague, sum(ns) AS ns, sum(hidden_ns) AS hidden_ns,
+      count(DISTINCT span_id) AS calls
+    FROM named GROUP BY ALL),
+  -- Where the samples of the thread's stack found it meanwhile, for each of these.
+  looked AS (
+    SELECT n.cause, n.culprit, n.layer, n.is_vague, s.state, s.gil, s.waits_in, f.place, f.own_function, f.callee,
+      f.writes, s.duration_ns
+    FROM (FROM sample WHERE run_id = cause_run(wanted_batch)) s ASOF JOIN piece p
+        ON s.process = p.process AND s.thread = p.thread AND s.time_ns >= p.start_ns
+      JOIN named n ON n.process = p.process AND n.cause = p.cause AND n.span_id IS NOT DISTINCT FROM p.span_id
+      LEFT JOIN stack_facts(cause_run(wanted_batch)) f USING (stack_id)
+    WHERE s.time_ns < p.end_ns),
+  seen AS (
+    SELECT cause, culprit, layer, is_vague, place,
+      CASE WHEN cause <> 'host code' THEN cause WHEN gil = 'waited' THEN 'waiting'
+        WHEN state = 'runnable' THEN 'descheduled'
+        WHEN writes OR (state = 'waiting' AND is_transfer(waits_in)) THEN 'input/output'
+        WHEN state = 'waiting' THEN 'waiting' ELSE cause END AS seen_cause,
+      CASE WHEN is_vague AND cause = 'host code' AND gil = 'waited' THEN 'the lock of the interpreter'
+        WHEN is_vague AND cause IN ('host code', 'data') THEN coalesce(callee, own_function, culprit)
+        ELSE culprit END AS seen_culprit,
+      sum(duration_ns) AS weight
+    FROM looked GROUP BY ALL),
+  share AS (
+    SELECT *, weight / sum(weight) OVER (PARTITION BY cause, culprit, layer, is_vague) AS share FROM seen)
+  SELECT coalesce(seen_cause, b.cause) AS cause,
+    CASE WHEN seen_cause IS NULL THEN b.culprit ELSE seen_culprit END AS culprit, b.layer, place,
+    sum(ns * coalesce(share, 1)) / periods * (every.period_ns / used.period_ns) AS time_ns,
+    sum(hidden_ns * coalesce(share, 1)) / periods * (every.period_ns / used.period_ns) AS hidden_ns,
+    sum(calls * coalesce(share, 1)) / periods AS calls
+  FROM blamed b LEFT JOIN share s ON s.cause = b.cause AND s.culprit IS NOT DISTINCT FROM b.culprit
+      AND s.layer IS NOT DISTINCT FROM b.layer AND s.is_vague = b.is_vague
+    CROSS JOIN used CROSS JOIN every
+  GROUP BY ALL;

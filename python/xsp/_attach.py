@@ -8,6 +8,8 @@ import importlib
 import importlib.abc
 import sys
 
+from . import _collections
+
 _WATCHED = {
     "torch": "xsp._torch",
     "torch._dynamo": "xsp._dynamo",
@@ -70,6 +72,7 @@ def install():
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     sys.meta_path.insert(0, _Finder())
+    _collections.install()
     for name, watcher in _WATCHED.items():
         if name in sys.modules:
             _tell(watcher, "install", sys.modules[name])

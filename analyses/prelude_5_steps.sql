@@ -52,16 +52,16 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
   known AS (
     SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
     FROM (FROM told UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
-  -- A loop that calls no model, as where a CUDA graph is replayed: in a process whose device works for more than twice
-  -- as long as from its first step to its last one, a step goes from one launch of the same work to the next. A
-  -- work is a call with the name of what it executes first; those that are launched equally often make the loop, and
-  -- the loop is the one on which the device works longest.
+  -- A loop that calls no model, as where a CUDA graph is replayed: in a process whose device does most of its work
+  -- before the first step or after the last one, a step goes from one launch of the same work to the next. A work is a
+  -- call with the name of what it executes first; those that are launched equally often make the loop, and the loop is
+  -- the one on which the device works longest.
   without AS (
-    SELECT w.process FROM (
-      SELECT process, max(start_ns + duration_ns) - min(start_ns) AS works_ns FROM span
-      WHERE with_calls AND level = 6 AND device IS NOT NULL GROUP BY process) w
-      LEFT JOIN (SELECT process, max(end_ns) - min(start_ns) AS steps_ns FROM known GROUP BY process) USING (process)
-    WHERE coalesce(2 * steps_ns < works_ns, true)),
+    SELECT process FROM span s
+      LEFT JOIN (SELECT process, min(start_ns) AS from_ns, max(end_ns) AS until_ns FROM known GROUP BY process) k
+        USING (process)
+    WHERE with_calls AND level = 6 AND device IS NOT NULL GROUP BY process
+    HAVING 2 * coalesce(sum(duration_ns) FILTER (start_ns BETWEEN from_ns AND until_ns), 0) < sum(duration_ns)),
   launched AS (
     SELECT run_id, process, thread, start_ns, concat(call, ' ', executed) AS work, works_ns FROM (
       SELECT c.run_id, c.process, c.thread, c.start_ns, c.name AS call, min_by(o.name, o.start_ns) AS executed,

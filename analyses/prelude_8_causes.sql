@@ -290,8 +290,10 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
 -- compute, and every other kernel is memory: the memory's traffic bounds it in general. An operator that launches
 -- nothing, and takes the host longer than 50 us, is a computation of the host's own.
 CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
-  WITH used AS (SELECT count(*) AS periods, avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 100)),
-  every AS (SELECT avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 1000000000)),
+  WITH mean AS (
+    SELECT u.periods, e.period_ns / u.period_ns / u.periods AS scale
+    FROM (SELECT count(*) AS periods, avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 100)) u,
+      (SELECT avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 1000000000)) e),
   piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
   cost AS (
     SELECT process, cause, span_id, coalesce(sum(end_ns - start_ns) FILTER (NOT is_hidden), 0) AS ns,
@@ -332,10 +334,9 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
     SELECT *, weight / sum(weight) OVER (PARTITION BY cause, culprit, layer, is_vague) AS share FROM seen)
   SELECT coalesce(seen_cause, b.cause) AS cause,
     CASE WHEN seen_cause IS NULL THEN b.culprit ELSE seen_culprit END AS culprit, b.layer, place,
-    sum(ns * coalesce(share, 1)) / periods * (every.period_ns / used.period_ns) AS time_ns,
-    sum(hidden_ns * coalesce(share, 1)) / periods * (every.period_ns / used.period_ns) AS hidden_ns,
-    sum(calls * coalesce(share, 1)) / periods AS calls
+    sum(ns * coalesce(share, 1) * scale) AS time_ns, sum(hidden_ns * coalesce(share, 1) * scale) AS hidden_ns,
+    sum(calls * coalesce(share, 1) / periods) AS calls
   FROM blamed b LEFT JOIN share s ON s.cause = b.cause AND s.culprit IS NOT DISTINCT FROM b.culprit
       AND s.layer IS NOT DISTINCT FROM b.layer AND s.is_vague = b.is_vague
-    CROSS JOIN used CROSS JOIN every
+    CROSS JOIN mean
   GROUP BY ALL;

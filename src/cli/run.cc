@@ -28,12 +28,14 @@ constexpr int kCannotRunStatus = 127;
 // Of files; what was given as less than nothing is above it.
 constexpr uint64_t kBytesMax = INT64_MAX;
 constexpr uint32_t kStacksHzMax = 1000;
+constexpr uint32_t kOneInMax = 1'000'000;
 
 struct Options {
   // All but the level library, which wraps functions of the program's libraries.
   std::string levels = "application,model,layer,api,kernel";
   std::string output;
   std::string leveled = "turns";
+  std::string sample;  // 1/N
   double delay_s = 0;
   double duration_s = 0;
   std::string steps;       // N:M
@@ -55,6 +57,7 @@ const std::map<std::string, evaluate::Leveled> kLeveled = {
     {"turns", evaluate::Leveled::kTurns},
     {"steps", evaluate::Leveled::kTurnsAndBare},
     {"runs", evaluate::Leveled::kExecutions},
+    {"sampled", evaluate::Leveled::kSampled},
     {"no", evaluate::Leveled::kNot}};
 
 // What the command is about: the script that an interpreter was given, else the program.
@@ -91,11 +94,23 @@ bool read_steps(const std::string& text, evaluate::Schedule* schedule) {
          (schedule->end_step < 0 || schedule->first_step < schedule->end_step);
 }
 
+// "1/100"
+bool read_share(std::string_view text, uint32_t* one_in) {
+  if (!text.starts_with("1/")) return false;
+  text.remove_prefix(2);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *one_in);
+  return error == std::errc() && end == text.data() + text.size() && *one_in >= 2 &&
+         *one_in <= kOneInMax;
+}
+
 Result<evaluate::Schedule> schedule_of(const Options& options) {
   evaluate::Schedule schedule;
   schedule.delay_s = options.delay_s;
   schedule.duration_s = options.duration_s;
   schedule.sample_hz = options.has_stacks ? options.stacks_hz : 0;
+  if (!options.sample.empty() && !read_share(options.sample, &schedule.one_in)) {
+    return usage("--sample " + options.sample + ": write 1/N, with N from 2 to 1000000");
+  }
   if (options.steps.empty() || read_steps(options.steps, &schedule)) return schedule;
   return usage("--steps " + options.steps +
                ": not a range of steps: write N:M, N: or :M, counted from 0, M left out");
@@ -147,7 +162,8 @@ Result<int> run(const Options& options) {
   evaluate::AttachRequest request;
   request.command = options.command;
   XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
-  request.leveled = kLeveled.at(options.leveled);
+  const std::string leveled = options.sample.empty() ? options.leveled : "sampled";
+  request.leveled = kLeveled.at(leveled);
   XSP_TRY(request.schedule, schedule_of(options));
   if (options.bytes_max > kBytesMax) {
     return usage("--max-size: no size that a file may have: write 500MB, 2GB, ...");
@@ -159,7 +175,7 @@ Result<int> run(const Options& options) {
                    {"command", joined(options.command)},
                    {"xsp_version", XSP_VERSION},
                    {"recorded_by", "xsp run"},
-                   {"leveled", options.leveled}};
+                   {"leveled", leveled}};
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
   int wait_status = -1;
   std::optional<ProgressLine> line(options.progress && !options.quiet);
@@ -206,6 +222,7 @@ constexpr const char* kFooter =
     "  xsp run --leveled -o infer.xsp -- python infer.py\n"
     "  xsp run --leveled=no --levels model -- python train.py\n"
     "  xsp run --steps 10:20 -- python train.py\n"
+    "  xsp run --sample 1/100 -- python serve.py    # little enough to stay on\n"
     "  xsp run --delay 30 --duration 10 -- ./server --port 8080\n"
     "  xsp run --stacks 500 -- python prepare.py\n"
     "  xsp run --max-size 500MB -- python train.py";
@@ -219,12 +236,18 @@ void add_run(CLI::App& app, int& exit_status) {
                    "Levels: application,model,layer,library,api,kernel, or all")
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else the script's name, here");
-  verb->add_flag("--leveled{runs}", options->leveled,
-                 "How levels get undisturbed numbers: turns (default), in blocks of steps; steps: "
-                 "with\n"
-                 "blocks in which nothing is recorded; runs, or nothing: one run for each; no: all "
-                 "at once")
-      ->check(CLI::IsMember({"turns", "steps", "runs", "no"}));
+  CLI::Option* leveled =
+      verb->add_flag(
+              "--leveled{runs}", options->leveled,
+              "How levels get undisturbed numbers: turns (default), in blocks of steps; steps: "
+              "with\n"
+              "blocks in which nothing is recorded; runs, or nothing: one run for each; no: all "
+              "at once")
+          ->check(CLI::IsMember({"turns", "steps", "runs", "no"}));
+  verb->add_option("--sample", options->sample,
+                   "Record one step in N with all levels, and of the others when they began alone")
+      ->excludes(leveled)
+      ->type_name("1/N");
   verb->add_option("--delay", options->delay_s,
                    "Record from so many seconds after a process's start")
       ->check(CLI::NonNegativeNumber)

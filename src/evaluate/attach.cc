@@ -68,6 +68,7 @@ std::vector<Execution> executions_of(const AttachRequest& request, uint32_t of_c
   }
   sets.back() |= ranges;
   const uint32_t deepest = sets.back();
+  if (request.leveled == Leveled::kSampled) return {{deepest, {0, deepest}}};
   if (request.leveled == Leveled::kTurnsAndBare) sets.insert(sets.begin(), 0);
   return {{deepest, sets}};
 }

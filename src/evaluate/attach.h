@@ -27,6 +27,7 @@ enum class Leveled {
   kTurns,         // one execution: sets of levels by turns, in blocks of steps, once it is warm
   kTurnsAndBare,  // likewise, and in some blocks nothing but the steps
   kExecutions,    // the command is run once for each level from the model down
+  kSampled,       // one execution: one step of so many with all levels, nothing but the steps else
   kNot,           // one execution, all levels at once
 };
 

@@ -124,6 +124,7 @@ Result<ControlFile> ControlFile::create(const fs::path& folder, uint32_t levels,
   page->end_step = schedule.end_step;
   page->trace_bytes_max = bytes_max;
   page->sample_hz = schedule.sample_hz;
+  page->one_in = schedule.one_in;
   std::error_code error;
   const std::string path = fs::absolute(output, error).string();
   std::memcpy(page->output, path.c_str(), std::min(path.size(), sizeof page->output - 1));

@@ -27,6 +27,7 @@ struct Schedule {
   int64_t first_step = 0;  // steps count from 0
   int64_t end_step = -1;   // not in it; -1: to the last
   uint32_t sample_hz = 0;  // looks at the threads' stacks in a second, at most; 0: none
+  uint32_t one_in = 0;     // with Leveled::kSampled: one step of so many is recorded whole
 
   bool is_whole() const {
     return delay_s == 0 && duration_s == 0 && first_step == 0 && end_step < 0;

@@ -9,9 +9,10 @@ int64_t clamp(int64_t value, int64_t low, int64_t high) {
 
 }  // namespace
 
-void Blocks::begin(uint32_t count, const uint32_t* sets) {
+void Blocks::begin(uint32_t count, const uint32_t* sets, uint32_t one_in) {
   *this = {};
   count_ = count < kSetMax ? count : kSetMax;
+  one_in_ = one_in;
   for (uint32_t i = 0; i < count_; ++i) sets_[i] = sets[i];
   restart();
 }
@@ -20,6 +21,11 @@ void Blocks::restart() {
   has_first_ = false;
   block_steps_ = 0;
   levels_ = count_ > 0 ? sets_[count_ - 1] : 0;
+}
+
+uint64_t Blocks::block_steps() const {
+  const bool is_deepest = count_ > 0 && levels_ == turns_[turn_count_ == 0 ? 0 : turn_count_ - 1];
+  return one_in_ > 1 && !is_deepest ? block_steps_ * (one_in_ - 1) : block_steps_;
 }
 
 bool Blocks::is_warm(uint64_t number, int64_t now_ns) const {
@@ -43,7 +49,7 @@ void Blocks::begin_block(uint64_t number, int64_t now_ns, uint32_t possible) {
       if (turn_count_ > 0 && turns_[turn_count_ - 1] == levels) continue;
       turns_[turn_count_++] = levels;
     }
-    // All blocks of a round have as many steps.
+    // All blocks of a round have as many steps, unless one step in so many is to be recorded.
     const int64_t age_ns = now_ns - first_ns_;
     const int64_t steps = static_cast<int64_t>(number - first_);
     const int64_t step_ns = age_ns / steps > 0 ? age_ns / steps : 1;
@@ -72,7 +78,7 @@ void Blocks::add_step(uint64_t number, int64_t now_ns, uint32_t possible) {
   latest_ns_[(number - 1) % kAlikeSteps] = now_ns - last_ns_;
   last_ns_ = now_ns;
   const bool is_over =
-      block_steps_ == 0 ? is_warm(number, now_ns) : number - block_first_ >= block_steps_;
+      block_steps_ == 0 ? is_warm(number, now_ns) : number - block_first_ >= block_steps();
   if (is_over) begin_block(number, now_ns, possible);
 }
 

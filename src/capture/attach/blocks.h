@@ -9,6 +9,9 @@
 // program's age, up to the length at which the time of a switch is nothing: a program of few steps
 // has rounds, too.
 //
+// To record one step in so many, there are two sets, of which the shallow one gets blocks that are
+// longer by as much.
+//
 // Thread rule: one thread at a time. Nothing is allocated.
 #ifndef XSP_CAPTURE_ATTACH_BLOCKS_H_
 #define XSP_CAPTURE_ATTACH_BLOCKS_H_
@@ -32,7 +35,8 @@ class Blocks {
   static constexpr int64_t kWarmNs = 1'000'000'000;
 
   // `count` sets of levels, as bits, the shallowest first; with less than 2 there are no blocks.
-  void begin(uint32_t count, const uint32_t* sets);
+  // The deepest is recorded in one step of `one_in`; 0: all sets get as many steps.
+  void begin(uint32_t count, const uint32_t* sets, uint32_t one_in = 0);
   // The steps turned out to be others.
   void restart();
   // That step is about to begin, at that time; steps come in order. `possible`: bits of the levels
@@ -41,13 +45,14 @@ class Blocks {
 
   uint32_t levels() const { return levels_; }
   uint32_t round() const { return round_; }  // from 1; 0: warm-up
-  uint64_t block_steps() const { return block_steps_; }
+  uint64_t block_steps() const;  // of the block that is on
 
  private:
   bool is_warm(uint64_t number, int64_t now_ns) const;
   void begin_block(uint64_t number, int64_t now_ns, uint32_t possible);
 
   uint32_t count_ = 0;
+  uint32_t one_in_ = 0;
   uint32_t sets_[kSetMax] = {};
   uint32_t levels_ = 0;
   uint32_t turn_count_ = 0;  // sets of this round

@@ -52,6 +52,22 @@ TEST(Blocks, SetsTakeTurnsOnceStepsAreAlike) {
   }
 }
 
+TEST(Blocks, OneStepInSoManyIsRecorded) {
+  Blocks blocks;
+  const uint32_t sets[] = {0, 44};
+  blocks.begin(2, sets, 20);
+  const Ran ran = run_steps(&blocks, 6000, 10 * kMs);
+  size_t recorded = 0;
+  for (size_t i = 1000; i < 6000; ++i) recorded += ran.levels[i] == 44 ? 1 : 0;
+  EXPECT_NEAR(static_cast<double>(recorded) / 5000, 1.0 / 20, 0.02);
+  // Whole blocks of consecutive steps, as a step that ends with the next needs that, too.
+  for (size_t i = 1000; i + 1 < 5990; ++i) {
+    if (ran.levels[i] != 44 && ran.levels[i + 1] == 44) {
+      for (uint64_t k = 1; k <= Blocks::kBlockStepsMin; ++k) EXPECT_EQ(ran.levels[i + k], 44u);
+    }
+  }
+}
+
 TEST(Blocks, GrowWithTheProgramsAgeUpToABound) {
   Blocks blocks;
   blocks.begin(2, kSets);

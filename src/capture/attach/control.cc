@@ -105,7 +105,8 @@ void begin_process() {
   control.step = 0;
   control.step_ns = 0;
   control.wanted_ns = 0;
-  control.blocks.begin(load(control.page->set_count), control.page->sets);
+  control.blocks.begin(load(control.page->set_count), control.page->sets,
+                       load(control.page->one_in));
   control.commands_seen[0] = control.commands_seen[1] = 0;
   control.is_manual = false;
   control.is_busy = false;

@@ -14,9 +14,10 @@
 -- recording lengthened: see steps for the step without it. What ran underneath something else is hidden.
 -- @needs steps
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view table columns=cause,culprit,layer,layers,time_ns,share_pct,hidden_ns bar=share_pct top=20
+-- @view table columns=cause,culprit,place,layer,layers,time_ns,share_pct,hidden_ns bar=share_pct top=20
 -- @column cause text The cause; step: all of them.
 -- @column culprit text The kernel, call, operator, module or phase; empty: the time is in no span.
+-- @column place text The line of the program's own code where its thread was most of that time; empty: not sampled.
 -- @column layer text The layer that it belongs to; of several, the one with the most time.
 -- @column layers count How many layers it belongs to.
 -- @column time_ns ns Exclusive time in a typical step.
@@ -25,12 +26,12 @@
 WITH part AS MATERIALIZED (FROM step_causes(CAST($batch AS INTEGER))),
 cause_time AS (SELECT cause, sum(time_ns) AS cause_ns FROM part GROUP BY cause),
 line AS (
-  SELECT cause, culprit, max_by(layer, time_ns) AS layer, count(DISTINCT layer) AS layers, sum(time_ns) AS time_ns,
+  SELECT cause, culprit, max_by(place, time_ns) AS place, max_by(layer, time_ns) AS layer, count(DISTINCT layer) AS layers, sum(time_ns) AS time_ns,
     sum(hidden_ns) AS hidden_ns
   FROM part GROUP BY cause, culprit
   UNION ALL
-  SELECT 'step', NULL, NULL, NULL, sum(time_ns), sum(hidden_ns) FROM part HAVING count(*) > 0)
-SELECT cause, culprit, layer, layers, time_ns,
+  SELECT 'step', NULL, NULL, NULL, NULL, sum(time_ns), sum(hidden_ns) FROM part HAVING count(*) > 0)
+SELECT cause, culprit, place, layer, layers, time_ns,
   pct(time_ns, (SELECT time_ns FROM line WHERE cause = 'step')) AS share_pct, hidden_ns
 FROM line LEFT JOIN cause_time USING (cause)
 ORDER BY cause = 'step', cause_ns DESC, cause, time_ns DESC, hidden_ns DESC, culprit, layer

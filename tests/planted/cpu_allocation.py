@@ -1,6 +1,6 @@
 # planted: rule=allocation, culprit=zeros|empty|zero_|fault|alloc, device=cpu
 # cause: every step takes fresh memory for its large results, whose pages the system must make and clear.
-# bound: the time of the pages' faults, about half of a step.
+# bound: the time of the pages' faults, six tenths of a step.
 """Blends pairs of large pictures into results that are new in each step."""
 import common
 

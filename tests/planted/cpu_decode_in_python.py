@@ -32,8 +32,7 @@ def decode(scores):
 
 def main():
     model = torch.nn.Sequential(
-        torch.nn.Conv1d(40, 64, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv1d(64, 64, 3, padding=1),
-        torch.nn.ReLU(), torch.nn.Conv1d(64, 32, 1)).eval()
+        torch.nn.Conv1d(40, 32, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv1d(32, 64, 1)).eval()
     sound = torch.randn(8, 40, 400)
     with torch.no_grad():
         for _ in common.steps():

@@ -27,6 +27,10 @@ void count(const std::vector<float>& values, int from, int to, std::atomic<long>
 
 int main(int argc, char** argv) {
   const planted::Options options(argc, argv);
+  if (std::thread::hardware_concurrency() < kThreads) {
+    std::printf("skipped: there is one processor alone\n");
+    return planted::kSkipped;
+  }
   std::vector<float> values(kCount);
   for (int i = 0; i < kCount; ++i) values[i] = static_cast<float>(i % 97) / 97;
   alignas(128) static std::atomic<long> counters[kThreads * kApart];

@@ -1,6 +1,6 @@
 # planted: rule=garbage_collection, culprit=collect|gc, device=cpu
 # cause: gc.collect() in every step walks over the index of all samples.
-# bound: the time of the collections, about two thirds of a step.
+# bound: the time of the collections, about nine tenths of a step.
 """Trains a small network on samples that an index in Python describes."""
 import gc
 

@@ -1,6 +1,6 @@
 # planted: rule=input_pipeline, culprit=__getitem__|augment|Loader, device=cpu
 # cause: images are augmented by the training loop's own thread, before each step.
-# bound: the time in which the loader prepares a batch, about two thirds of a step.
+# bound: the time in which the loader prepares a batch, about three quarters of a step.
 """Trains a small image classifier on images that are augmented in NumPy."""
 import common
 

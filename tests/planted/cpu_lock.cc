@@ -1,6 +1,6 @@
 // planted: rule=locks, culprit=mutex|lock|read, device=cpu
 // cause: all threads read through one lock, which is held while a slow store answers.
-// bound: the time in which threads wait for the lock, about three quarters of a step.
+// bound: the time in which threads wait for the lock, about seven tenths of a step.
 // Reads the parts of a model from a store, in four threads.
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 # planted: rule=threads, culprit=thread, device=cpu
 # cause: ONNX Runtime is given sixteen threads for each core, which spin while they wait for one another.
-# bound: the time in which threads wait for others that do not run, about half of a step.
+# bound: the time in which threads wait for others that do not run, nearly all of a step.
 """Classifies small images by ONNX Runtime."""
 import common
 import onnx_file

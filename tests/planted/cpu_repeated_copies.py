@@ -1,6 +1,6 @@
 # planted: rule=repeated_copies, culprit=_to_copy|copy_|float|to, device=cpu
 # cause: a table of weights in half precision, which never changes, is converted to 32 bits in every step.
-# bound: the time of the conversion, about eight tenths of a step.
+# bound: the time of the conversion, nearly all of a step.
 """Looks up embeddings that are stored in half precision."""
 import common
 

@@ -1,6 +1,6 @@
 # planted: rule=small_batch, culprit=batch, device=cpu
 # cause: 32 small images are classified one by one, and each pays for all calls of the framework.
-# bound: for an input, the time at batch 1 less that at batch 32, about two thirds of a step.
+# bound: for an input, the time at batch 1 less that at batch 32, about nine tenths of a step.
 """Classifies small images with a small network."""
 import common
 

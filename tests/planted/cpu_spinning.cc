@@ -1,6 +1,6 @@
 // planted: rule=threads, culprit=wait|worker|spin, device=cpu
 // cause: idle workers spin until there is work, and take the cores from the thread that has some.
-// bound: the time in which the working thread is kept off its core, about half of a step.
+// bound: the time in which the working thread is kept off its core, about nine tenths of a step.
 // Filters a signal in a pipeline of stages, each with a thread of its own.
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 # planted: rule=threads, culprit=thread, device=cpu
-# cause: eight threads for each core share the work of every operator, and wait for each other at its end.
-# bound: the time in which threads wait for others that do not run, more than half of a step.
+# cause: 64 threads, as many as on the machine that the script was written for, share every operator's work.
+# bound: the time in which threads are woken and wait for others that do not run, about half of a step.
 """Smooths pictures with many small operators."""
 import common
 
@@ -10,13 +10,13 @@ torch = common.need("torch")
 class Smooth(torch.nn.Module):
     def forward(self, x):
         for _ in range(16):
-            x = torch.nn.functional.avg_pool2d(torch.tanh(x), 3, stride=1, padding=1)
+            x = torch.nn.functional.avg_pool2d(x, 3, stride=1, padding=1)
         return x
 
 
 def main():
-    torch.set_num_threads(common.cores() * (1 if common.mended() else 8))
-    model, pictures = Smooth().eval(), torch.rand(4, 8, 96, 96)
+    torch.set_num_threads(common.cores() if common.mended() else 64)
+    model, pictures = Smooth().eval(), torch.rand(8, 8, 32, 32)
     with torch.no_grad():
         for _ in common.steps():
             model(pictures)

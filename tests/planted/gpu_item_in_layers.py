@@ -29,8 +29,8 @@ class Checked(torch.nn.Module):
 
 
 def main():
-    model = Checked(768, 24).to(device, torch.bfloat16).eval()
-    tokens = torch.randn(4, 512, 768, device=device, dtype=torch.bfloat16)
+    model = Checked(1024, 24).to(device, torch.bfloat16).eval()
+    tokens = torch.randn(8, 1024, 1024, device=device, dtype=torch.bfloat16)
     with torch.no_grad():
         for _ in common.steps():
             model(tokens)

@@ -131,6 +131,8 @@ CREATE OR REPLACE TEMP MACRO why_no_steps() AS
   CASE WHEN NOT EXISTS (
       SELECT 1 FROM span WHERE NOT is_open AND (level = 2 OR (level = 1 AND type = 'step')))
     THEN 'steps: none were seen, no mark, no optimiser''s step, no call of a model: mark them with xsp_step' END;
+CREATE OR REPLACE TEMP MACRO why_no_watched() AS
+  CASE WHEN fact_of('recorded_by') IS NULL THEN 'steps of a program: watch one with xsp run' ELSE why_no_steps() END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
 

@@ -134,6 +134,8 @@ CREATE OR REPLACE TEMP MACRO why_no_steps() AS
 CREATE OR REPLACE TEMP MACRO why_no_samples() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM sample)
     THEN 'samples: nobody looked where the threads were: watch the program with xsp run, without --no-stacks' END;
+CREATE OR REPLACE TEMP MACRO why_no_watched() AS
+  CASE WHEN fact_of('recorded_by') IS NULL THEN 'steps of a program: watch one with xsp run' ELSE why_no_steps() END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
 

@@ -2,14 +2,14 @@
 -- @name findings
 -- @title Findings
 -- @question What costs the most, and how much could acting on it gain at most?
--- Each rule is a file of analyses/findings, and has an upper bound of its own: what an inference would gain if the
--- cause were gone altogether and nothing else took its place. Bounds overlap and do not add up; kernels that become
--- faster gain nothing while the host is what is waited for. A bound on the time of an input (a larger batch) is said to
--- be one. On a GPU whose kernels were counted the least time follows from the counters, else from the layers' shapes;
--- where the ceilings that apply lie between two (see layer_roofline) so does the share, and the bound is that of the
--- highest. Findings below 1 % of the latency are left out. First comes what puts the measurement in doubt, last what
--- could not be asked, and why.
--- @needs model
+-- Each rule is a file of analyses/findings, and has an upper bound of its own: what an inference, or a step of a
+-- program that was watched (see time_of_step), would gain if the cause were gone altogether and nothing else took its
+-- place. Bounds overlap and do not add up; kernels that become faster gain nothing while the host is what is waited
+-- for. A bound on the time of an input (a larger batch) is said to be one. On a GPU whose kernels were counted the
+-- least time follows from the counters, else from the layers' shapes; where the ceilings that apply lie between two
+-- (see layer_roofline) so does the share, and the bound is that of the highest. Findings below 1 % are left out. First
+-- comes what puts the measurement in doubt, last what could not be asked, and why.
+-- @needs steps
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param rule text - This rule alone.
 -- @view table caption=batch columns=rank,finding,gain_pct,gain_ns,advice,evidence bar=gain_pct top=20
@@ -17,7 +17,7 @@
 -- @column rank count From 1, by what it could gain.
 -- @column finding text What was found, with its numbers.
 -- @column level text The level that it is about; empty: the measurement itself.
--- @column gain_pct pct At most this share of the model's latency; empty: no bound is known.
+-- @column gain_pct pct At most this share of the inference, or of the step; empty: no bound is known.
 -- @column gain_ns ns The same as a time.
 -- @column advice text What may be done about it.
 -- @column evidence text The analysis to look at.
@@ -46,6 +46,16 @@ unasked AS (
   SELECT unnest([why_no_level('layer'), coalesce(why_no_level('kernel'), why_no_counters()), why_no_peak(),
     CASE WHEN (SELECT count(*) FROM model_latency) = 1 THEN 'other batch sizes: profile with --batch 1,2,4' END])
     AS why),
+-- What a rule that knows the cause says of a program's device, those that compare its layers with the roof do not say
+-- again.
+told AS (
+  SELECT * FROM found f
+  WHERE NOT (is_watched() AND rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy')
+    AND EXISTS (
+      FROM found o
+      WHERE o.gain_ns >= 0.25 * f.gain_ns
+        AND o.rule IN ('idle_tensor_cores', 'unaligned_sizes', 'layout_changes', 'memory_chains', 'gather_bound',
+                       'written_out_attention', 'unfused_optimizer', 'growing_cache')))),
 line AS (
   SELECT 0 AS section, 'doubt' AS rule,
     concat('The measurement is in doubt: ', string_agg(what, '; ' ORDER BY what)) AS finding, '' AS level,
@@ -53,15 +63,15 @@ line AS (
     NULL AS layer, NULL AS culprit, 'The audit must say of every check that it holds.' AS "check"
   FROM (SELECT DISTINCT what FROM doubt) HAVING count(*) > 0
   UNION ALL
-  SELECT 1, rule, finding, level, gain_ns, advice, evidence, layer, culprit, "check" FROM found
+  SELECT 1, rule, finding, level, gain_ns, advice, evidence, layer, culprit, "check" FROM told
   UNION ALL
   SELECT 2, 'unasked', concat('Some rules could not be asked: ', string_agg(why, '; ' ORDER BY why), '.'), '', NULL,
     'Measure what is missing, where this machine can.', 'audit', NULL, NULL, 'xsp doctor says what can be measured.'
   FROM unasked WHERE why IS NOT NULL HAVING count(*) > 0)
-SELECT batch, row_number() OVER (ORDER BY section, bound_ns DESC, finding) AS rank, finding, level,
-  pct(bound_ns, latency_ns) AS gain_pct, bound_ns AS gain_ns, advice, evidence, layer, rule, culprit, "check"
-FROM (SELECT *, CASE WHEN gain_ns IS NOT NULL THEN least(gain_ns, latency_ns) END AS bound_ns
-      FROM line, finding_model)
-WHERE (section <> 1 OR bound_ns >= 0.01 * latency_ns OR (evidence = 'device_state' AND bound_ns IS NULL))
+SELECT (SELECT batch FROM finding_batch) AS batch,
+  row_number() OVER (ORDER BY section, bound_ns DESC, finding) AS rank, finding, level,
+  pct(bound_ns, step_ns) AS gain_pct, bound_ns AS gain_ns, advice, evidence, layer, rule, culprit, "check"
+FROM (SELECT *, CASE WHEN gain_ns IS NOT NULL THEN least(gain_ns, step_ns) END AS bound_ns FROM line, finding_step)
+WHERE (section <> 1 OR bound_ns >= 0.01 * step_ns OR (evidence = 'device_state' AND bound_ns IS NULL))
   AND rule = coalesce($rule, rule)
 ORDER BY rank

@@ -4,7 +4,7 @@
 WITH between AS (
   SELECT latency_ns - (SELECT sum(self_ns) FROM finding_layer) AS ns
   FROM run_latency r, finding_place p, finding_usable
-  WHERE r.run_id = p.run_id AND layers_hold AND NOT is_gpu AND NOT EXISTS (FROM finding_kernel))
+  WHERE r.run_id = p.run_id AND NOT is_watched() AND layers_hold AND NOT is_gpu AND NOT EXISTS (FROM finding_kernel))
 SELECT concat(time_text(ns), ' of an inference lie between its layers, in the runtime itself.') AS finding,
   'layer' AS level, ns AS gain_ns,
   'Fewer, larger layers: fused nodes, more inputs at once; see what the runtime waits for.' AS advice,

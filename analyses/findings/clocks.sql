@@ -15,7 +15,7 @@ WITH clock AS (
   WHERE run_id = (SELECT run_id FROM finding_model) AND gpu_throttle_reasons IS NOT NULL)
 SELECT concat(printf('The GPU''s clock was held down in %.0f %% of the measurement (%s): %.0f MHz', held_pct,
     reasons, mhz), coalesce(printf(' of %.0f.', max_mhz), '; the clock that it may have is not known.')) AS finding,
-  '' AS level, latency_ns * (1 - mhz / max_mhz) AS gain_ns,
+  '' AS level, in_step(latency_ns * (1 - mhz / max_mhz)) AS gain_ns,
   'Cool it, raise its power limit, or lock its clocks for measuring.' AS advice, 'device_state' AS evidence,
   'See in device_state which clocks it had, and what held them down.' AS check, reasons AS culprit, NULL AS layer
 FROM clock, finding_model WHERE held_pct > 0

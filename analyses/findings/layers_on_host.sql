@@ -12,4 +12,4 @@ SELECT concat(layers, ' of ', all_layers, ' layers take the host more than twice
   'gpu_by_layer' AS evidence,
   'Compare what the layers take the host with what their kernels take in gpu_by_layer.' AS check,
   culprit, NULL AS layer
-FROM on_host, finding_idle, finding_usable WHERE on_host.layers > 0 AND layers_hold
+FROM on_host, finding_idle, finding_usable WHERE on_host.layers > 0 AND layers_hold AND NOT is_watched()

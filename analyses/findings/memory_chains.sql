@@ -11,10 +11,20 @@ WITH elementwise AS (
     AND NOT regexp_matches(lower(operator), 'softmax|layer_?norm|instance|group|skip|rms|simplified|rotary|cumsum'))
 SELECT concat(layers, CASE layers WHEN 1 THEN ' elementwise layer' ELSE ' elementwise layers' END, ' (mostly ', most,
     ') take', CASE layers WHEN 1 THEN 's ' ELSE ' ' END, time_text(ns), ' to read and write memory.') AS finding,
-  'layer' AS level, ns AS gain_ns,
+  'layer' AS level, in_step(ns) AS gain_ns,
   'Let a compiler fuse them into the layers before them; fold batch normalisation into the weights.' AS advice,
   'latency_by_layer_type' AS evidence,
   concat('Compare the time of ', most, ' in latency_by_layer_type, before and after.') AS check,
   most AS culprit, NULL AS layer
 FROM elementwise, finding_place, finding_usable
-WHERE elementwise.layers > 0 AND CASE WHEN is_gpu THEN kernels_hold ELSE layers_hold END
+WHERE elementwise.layers > 0 AND NOT is_watched() AND CASE WHEN is_gpu THEN kernels_hold ELSE layers_hold END
+UNION ALL
+SELECT concat('Elementwise work takes ', step_share(ns), ' a step to read and write memory, in ', printf('%.0f', calls),
+    ' pieces, mostly ', blame_text(culprit, layer, place), '.') AS finding,
+  'layer' AS level, ns AS gain_ns,
+  concat('Let a compiler fuse ', culprit, ' and what is around it into one kernel that reads and writes once ',
+    '(torch.compile), or into the products before them.') AS advice,
+  'time_of_step' AS evidence,
+  concat('The time of ', culprit, ' in time_of_step must be gone, and few kernels must have taken its place.') AS check,
+  culprit, layer
+FROM blamed(NULL, ['elementwise']) WHERE is_watched() AND calls >= 2

@@ -11,6 +11,13 @@ CREATE OR REPLACE TEMP TABLE finding_model AS
   SELECT batch, run_id, sorted, inferences AS n, latency_ns FROM model_latency
   WHERE batch = (SELECT batch FROM finding_batch);
 
+-- What repeats, and how long it takes: an inference, or a step of a program that xsp watched (prelude_2_steps.sql).
+-- There are so many inferences in a step; gains are those of a step.
+CREATE OR REPLACE TEMP TABLE finding_step AS
+  SELECT 'inference' AS unit, latency_ns AS step_ns, 1.0::DOUBLE AS inferences FROM finding_model;
+CREATE OR REPLACE TEMP MACRO in_step(ns) AS ns * (SELECT inferences FROM finding_step);
+CREATE OR REPLACE TEMP MACRO is_watched() AS (SELECT unit = 'step' FROM finding_step);
+
 -- Nothing is concluded from times that measuring distorted or something else disturbed. The durations of kernels are
 -- by the device's own clock, which recording does not slow.
 CREATE OR REPLACE TEMP TABLE finding_usable AS
@@ -63,6 +70,58 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
   SELECT part.*, least_ns IS NOT NULL AND CASE WHEN is_gpu THEN u.kernels_hold ELSE u.layers_hold END AS is_known
   FROM part, finding_place, finding_usable u;
 
+-- ---- The time of a step --------------------------------------------------------------------------------------
+
+-- What a kernel or an operator does, by its name and its layer's; NULL: something else.
+CREATE OR REPLACE TEMP TABLE finding_elementwise AS
+  SELECT operator FROM operator_cost
+  WHERE (rule = 'output'
+      OR regexp_matches(lower(operator), '^(relu6?|clip|hardtanh|clamp(_m..)?|tanh|exp|sqrt|pow)_?$'))
+    AND NOT regexp_matches(lower(operator), 'norm|soft_?max|group|skip|rms|rotary|cumsum');
+CREATE OR REPLACE TEMP MACRO work_kind(culprit, layer) AS CASE
+  WHEN regexp_matches(layer, '(^|/)(Optimizer\.step#|\w+\.step(/|$))') THEN 'optimizer'
+  WHEN regexp_matches(lower(culprit), 'nchw_?(to|2)_?nhwc|nhwc_?(to|2)_?nchw|reorder_?(input|output)') THEN 'layout'
+  WHEN regexp_matches(lower(culprit), 'index_?select|embedding|gather|scatter|index_put|indexing|aten::index$')
+    THEN 'gather'
+  WHEN regexp_matches(lower(culprit), 'catarray|(::|^)cat$|^concat') THEN 'concatenation'
+  WHEN regexp_matches(lower(culprit), 'soft_?max') THEN 'softmax'
+  WHEN regexp_matches(lower(culprit), 'flash|fmha|scaled_dot_product|sdpa') THEN 'attention'
+  WHEN regexp_matches(lower(culprit), 'b?mm$|gemm|matmul|linear$|einsum') THEN 'product'
+  WHEN regexp_matches(lower(culprit), 'elementwise|pointwise')
+    OR operator_of(culprit) IN (SELECT operator FROM finding_elementwise) THEN 'elementwise' END;
+-- The exclusive time of a step by its cause, who is to blame and in which layer: step_causes() has it of a program that
+-- was watched (prelude_2_steps.sql). Of a profiled model it is the time of the kernels, or of a CPU's layers.
+CREATE OR REPLACE TEMP TABLE finding_time AS
+  SELECT CASE kernel_work(name, NULL) WHEN 2 THEN 'compute' ELSE 'memory' END AS cause, kernel_label(name) AS culprit,
+    layer, NULL::VARCHAR AS place, sum(latency_ns) AS ns, sum(per_inference) AS calls,
+    work_kind(kernel_label(name), layer) AS kind
+  FROM finding_kernel, finding_usable WHERE kernels_hold GROUP BY ALL
+  UNION ALL
+  SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), work_kind(type, name)
+  FROM finding_layer, finding_usable WHERE NOT is_gpu AND layers_hold GROUP BY ALL;
+-- One row, or none: the time that these causes (NULL: all) and kinds (NULL: all) take, the culprit of the most of it,
+-- and the layer and the place of that, where one has a third of it or more.
+CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE
+  WITH one AS (
+    SELECT culprit, CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN layer END AS layer,
+      CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN place END AS place, ns, calls,
+      sum(ns) OVER of_culprit AS one_ns
+    FROM finding_time
+    WHERE coalesce(list_contains(causes, cause), causes IS NULL)
+      AND coalesce(list_contains(kinds, kind), kinds IS NULL)
+    WINDOW of_culprit AS (PARTITION BY culprit))
+  SELECT sum(ns) AS ns, sum(calls) AS calls, max(one_ns) AS culprit_ns,
+    first(culprit ORDER BY one_ns DESC, ns DESC, culprit, layer) AS culprit,
+    first(layer ORDER BY one_ns DESC, ns DESC, culprit, layer) AS layer,
+    first(place ORDER BY one_ns DESC, ns DESC, culprit, layer) AS place
+  FROM one HAVING sum(ns) > 0;
+CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), ' of ',
+  time_text((SELECT step_ns FROM finding_step)));
+-- "aten::sort in layer (train.py:12)"; NULL: nobody is known by name.
+CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(coalesce(culprit, layer),
+  CASE WHEN layer <> culprit THEN concat(' in ', layer) END,
+  CASE WHEN place IS NOT NULL THEN concat(' (', place, ')') END), '');
+
 -- ---- The device without a kernel -----------------------------------------------------------------------------
 
 CREATE OR REPLACE TEMP TABLE finding_cause AS
@@ -88,6 +147,7 @@ CREATE OR REPLACE TEMP MACRO idle_for(wanted) AS TABLE
   SELECT least(duration_ns, idle_ns) AS ns,
     concat('The GPU has no kernel for ', time_text(idle_ns), ' of ', time_text(latency_ns), '; for up to ',
       time_text(least(duration_ns, idle_ns)), ' of that ') AS so_long
-  FROM finding_cause, finding_idle, finding_model, finding_usable WHERE cause = wanted AND timeline_holds;
+  FROM finding_cause, finding_idle, finding_model, finding_usable
+  WHERE cause = wanted AND timeline_holds AND NOT is_watched();
 CREATE OR REPLACE TEMP MACRO longest_call(wanted) AS
   (SELECT name FROM finding_call WHERE type = wanted ORDER BY ns DESC, name LIMIT 1);

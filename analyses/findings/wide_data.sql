@@ -8,7 +8,8 @@ WITH memory_bound AS (
   FROM finding_part WHERE is_known)
 SELECT printf('Memory bounds %s%s of the layers'' time, in 32-bit data.',
     CASE WHEN certain_ns = 0 THEN 'up to ' ELSE '' END,
-    allowed_text(coalesce(nullif(certain_ns, 0), ns), ns, all_ns)) AS finding, 'layer' AS level, 0.5 * ns AS gain_ns,
+    allowed_text(coalesce(nullif(certain_ns, 0), ns), ns, all_ns)) AS finding, 'layer' AS level,
+  in_step(0.5 * ns) AS gain_ns,
   'Halve the bytes: fp16 or bf16, or 8 bits; fuse layers, so that data stay in the caches.' AS advice, evidence,
   concat('Compare the bytes and the times of the layers that memory bounds in ', evidence, ', before and after.')
     AS check, 'fp32' AS culprit, NULL AS layer

@@ -13,7 +13,7 @@ namespace {
 // What can be needed besides a level.
 const std::vector<std::string> kFacts = {"peak",          "counters", "memory",   "energy",
                                          "layer_energy",  "clocks",   "training", "steps",
-                                         "library_calls", "samples"};
+                                         "library_calls", "samples",  "watched"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -75,7 +75,7 @@ std::string add_needs(std::vector<std::string>& needs, std::string_view rest) {
     if (!contains(kFacts, need) && !contains(level_names(), need)) {
       return "'" + need +
              "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
-             "clocks, training, steps, library_calls, samples";
+             "clocks, training, steps, library_calls, samples, watched";
     }
     needs.push_back(std::move(need));
   }
@@ -205,6 +205,7 @@ class RuleParser {
   std::string finish() const {
     if (!is_word(rule_.name))
       return "the file's name is not one word of small letters, digits and _";
+    if (is_prelude(rule_.name)) return {};
     if (rule_.title.empty()) return "@title is missing";
     if (rule_.sentence.empty()) return "@rule is missing";
     return {};
@@ -268,12 +269,8 @@ Status add_rules(std::vector<EmbeddedSql> files, std::vector<Analysis>& list) {
       return failed("analyses/" + std::string(file.name) +
                     ".sql: no analysis has the folder's name: move the file to one that has");
     }
-    if (is_prelude(file.name)) {
-      owner->facts.push_back(file.text);
-      continue;
-    }
     XSP_TRY(Rule rule, parse_rule(file.name, file.text));
-    owner->rules.push_back(std::move(rule));
+    (is_prelude(file.name) ? owner->facts : owner->rules).push_back(std::move(rule));
   }
   return Ok{};
 }

@@ -12,7 +12,8 @@
 //                                          (ceilings), `counters` (of kernels), `memory`
 //                                          (allocations), `energy`,
 //                                          `clocks` (of the device), `training`,
-//                                          `library_calls`, `samples`
+//                                          `library_calls`, `samples`,
+//                                          `watched` (steps of a program)
 //     -- @param batch integer - Which batch size; by default the smallest that was measured.
 //     -- @column latency_ns ns Trimmed mean of the latency.
 //     -- @view table top=20 by=latency_ns bar=latency_ns
@@ -32,7 +33,7 @@
 // the analysis's. Each is one query, whose rows go into the temporary table `found`, with the
 // rule's name; the analysis's own query then reads that. The folder's prelude_*.sql make that
 // table, and what several rules ask, anew each time that the analysis runs; they may use its
-// parameters. A rule's header has
+// parameters, and have no header but @needs. A rule's header has
 //
 //     -- @title Bound by launches
 //     -- @rule The device is idle while the host launches its next kernel.
@@ -86,13 +87,13 @@ struct Analysis {
   std::string description;         // the prose of the header, one paragraph
   std::vector<std::string> needs;  // levels by name, "peak", "counters", "memory", "energy",
                                    // "layer_energy", "clocks", "training", "library_calls",
-                                   // "samples"
+                                   // "samples", "watched"
   std::vector<Param> params;
   std::vector<Column> columns;
   std::vector<View> views;
   std::vector<Rule> rules;
-  std::vector<std::string_view> facts;  // what the rules share: statements to run before them
-  std::string_view sql;                 // the file's text
+  std::vector<Rule> facts;  // what the rules share: statements to run before them
+  std::string_view sql;     // the file's text
 
   // The view of this kind, or nullptr.
   const View* view(std::string_view kind) const;

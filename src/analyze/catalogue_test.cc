@@ -106,11 +106,11 @@ TEST(Catalogue, RefusesDuplicates) {
 
 TEST(Catalogue, GivesRulesToTheAnalysisOfTheirFolder) {
   const char* const rule = "-- @title Cold\n-- @rule It is cold.\n-- @needs clocks\nSELECT 1\n";
-  const Result<std::vector<Analysis>> result =
-      parse_catalogue({{"layer_information/warm", rule},
-                       {"x1", kGood},
-                       {"layer_information/cold", rule},
-                       {"layer_information/prelude_1", "CREATE TEMP TABLE found(a INTEGER)"}});
+  const Result<std::vector<Analysis>> result = parse_catalogue(
+      {{"layer_information/warm", rule},
+       {"x1", kGood},
+       {"layer_information/cold", rule},
+       {"layer_information/prelude_1", "-- @needs model\nCREATE TEMP TABLE found(a INTEGER)"}});
   ASSERT_TRUE(result.ok()) << result.error().text;
   ASSERT_EQ(result->size(), 1u);
   const Analysis& one = result->front();
@@ -120,7 +120,8 @@ TEST(Catalogue, GivesRulesToTheAnalysisOfTheirFolder) {
   EXPECT_EQ(one.rules[0].sentence, "It is cold.");
   EXPECT_EQ(one.rules[0].needs, (std::vector<std::string>{"clocks"}));
   EXPECT_EQ(one.rules[0].sql, rule);
-  EXPECT_EQ(one.facts.size(), 1u);
+  ASSERT_EQ(one.facts.size(), 1u);
+  EXPECT_EQ(one.facts[0].needs, (std::vector<std::string>{"model"}));
 }
 
 TEST(Catalogue, RefusesARuleThatIsWrong) {

@@ -134,28 +134,31 @@ Status apply_rules(Database& database, const Analysis& analysis,
     return usage("parameter rule of " + analysis.name + ": '" + only +
                  "': unknown: " + did_you_mean(only, known, "see docs/analyses.md"));
   }
-  for (const std::string_view facts : analysis.facts) {
-    XSP_TRY(const Table ignored, database.query(facts, bound));
-  }
   std::map<std::string, bool> has;  // what was measured
-  for (const Rule& rule : analysis.rules) {
-    if (!only.empty() && rule.name != only) continue;
-    bool is_asked = true;
+  const auto is_asked = [&](const Rule& rule) -> Result<bool> {
     for (const std::string& need : rule.needs) {
       if (has.count(need) == 0) {
         XSP_TRY(const std::optional<std::string> why, why_not_measured(database, need));
         has[need] = !why;
       }
-      is_asked = is_asked && has[need];
+      if (!has[need]) return false;
     }
-    if (!is_asked) continue;
-    const Result<Table> rows =
-        database.query("INSERT INTO found BY NAME SELECT '" + rule.name + "' AS rule, * FROM (\n" +
-                           std::string(rule.sql) + ")",
-                       bound);
-    if (!rows.ok()) {
-      return Error{rows.error().code, "rule " + rule.name + ": " + rows.error().text};
-    }
+    return true;
+  };
+  const auto apply = [&](const Rule& rule, const std::string& sql) -> Status {
+    XSP_TRY(const bool asked_for, is_asked(rule));
+    if (!asked_for) return Ok{};
+    const Result<Table> rows = database.query(sql, bound);
+    if (rows.ok()) return Ok{};
+    return Error{rows.error().code, "rule " + rule.name + ": " + rows.error().text};
+  };
+  for (const Rule& facts : analysis.facts) {
+    XSP_CHECK_OK(apply(facts, std::string(facts.sql)));
+  }
+  for (const Rule& rule : analysis.rules) {
+    if (!only.empty() && rule.name != only) continue;
+    XSP_CHECK_OK(apply(rule, "INSERT INTO found BY NAME SELECT '" + rule.name +
+                                 "' AS rule, * FROM (\n" + std::string(rule.sql) + ")"));
   }
   return Ok{};
 }

@@ -53,21 +53,7 @@ Status print_about(const std::string& name) {
   std::string text = one->id + "  " + one->name + ": " + one->title + "\n" + one->question + "\n";
   const Terminal terminal = terminal_of(1);
   const auto wrap = [&](const std::string& prose, size_t indent) {
-    std::string line(indent, ' ');
-    std::string word;
-    for (const char c : prose + " ") {
-      if (c != ' ') {
-        word += c;
-        continue;
-      }
-      if (width_of(line) + width_of(word) + 1 > terminal.width && width_of(line) > indent) {
-        text += line + "\n";
-        line = std::string(indent, ' ');
-      }
-      line += (width_of(line) > indent ? " " : "") + word;
-      word.clear();
-    }
-    text += line + "\n";
+    text += wrapped(std::string(indent, ' ') + prose, terminal.width, indent);
   };
   if (!one->description.empty()) text += "\n";
   if (!one->description.empty()) wrap(one->description, 0);
@@ -82,6 +68,11 @@ Status print_about(const std::string& name) {
   for (const analyze::Column& column : one->columns) {
     text += "  " + column.name + "\n";
     wrap(column.description, 12);
+  }
+  if (!one->rules.empty()) text += "rules\n";
+  for (const analyze::Rule& rule : one->rules) {
+    text += "  " + rule.name + "\n";
+    wrap(rule.sentence, 12);
   }
   return write_stdout(text);
 }

@@ -1,4 +1,6 @@
 // xsp doctor: what can be measured on this machine, and if not, why not and what to do.
+#include "cli/doctor.h"
+
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -12,7 +14,6 @@
 #include <memory>
 #include <string>
 
-#include "cli/findings.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "evaluate/capabilities.h"

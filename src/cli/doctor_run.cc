@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "cli/findings.h"
+#include "cli/doctor.h"
 #include "evaluate/attach.h"
 
 namespace xsp::cli {

@@ -17,6 +17,7 @@ constexpr const char* kTeaching =
     "  xsp models build resnet50 -o resnet50.onnx    a real topology, without a download\n"
     "  xsp profile resnet50.onnx                     measure it; writes resnet50.xsp\n"
     "  xsp run -- python infer.py                    watch any program, unchanged\n"
+    "  xsp findings resnet50.xsp                     what costs most, and what to do about it\n"
     "  xsp analyze layer_information resnet50.xsp    where does the time go?\n"
     "  xsp analyze --list                            what else can be asked\n"
     "  xsp query resnet50.xsp \"FROM run\"             any SQL: the file is a DuckDB database\n"
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
   add_ctl(app, exit_status);
   add_diff(app, exit_status);
   add_doctor(app, exit_status);
+  add_findings(app, exit_status);
   add_import(app, exit_status);
   add_profile(app, exit_status);
   add_models(app, exit_status);

@@ -97,6 +97,29 @@ std::string shortened(const Terminal& terminal, std::string_view text, size_t wi
   return result;
 }
 
+std::string wrapped(std::string_view text, size_t width, size_t indent) {
+  const size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  std::string result;
+  std::string line(text.substr(0, begin));
+  bool has_word = false;
+  text.remove_prefix(begin);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    if (has_word && width_of(line) + 1 + width_of(word) > width) {
+      result += line + "\n";
+      line = std::string(indent, ' ');
+      has_word = false;
+    }
+    line += has_word ? " " : "";
+    line += word;
+    has_word = true;
+  }
+  return result + line + "\n";
+}
+
 std::string bar(const Terminal& terminal, double part, size_t width) {
   if (!(part > 0)) return {};
   const double filled = std::min(part, 1.0) * static_cast<double>(width);

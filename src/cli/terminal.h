@@ -30,6 +30,11 @@ size_t width_of(std::string_view text);
 // The text in at most `width` columns, the middle replaced by an ellipsis.
 std::string shortened(const Terminal& terminal, std::string_view text, size_t width);
 
+// A text in lines of at most `width` columns, those after the first indented by `indent`; ends with
+// a new line. The spaces that it begins with are kept; no word is cut, so that a long one sticks
+// out.
+std::string wrapped(std::string_view text, size_t width, size_t indent);
+
 // A bar of `width` columns filled to `part` of 1, in eighths of a column where UTF-8 allows.
 std::string bar(const Terminal& terminal, double part, size_t width);
 

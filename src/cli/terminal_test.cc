@@ -44,5 +44,13 @@ TEST(TerminalText, HasColoursOnlyWhereAllowed) {
   EXPECT_EQ(styled(terminal, Style::kPlain, "x"), "x");
 }
 
+TEST(Terminal, WrapsBetweenWordsAndCutsNone) {
+  EXPECT_EQ(wrapped(" 1. one two three", 12, 4), " 1. one two\n    three\n");
+  EXPECT_EQ(wrapped("exactly ten", 11, 0), "exactly ten\n");
+  EXPECT_EQ(wrapped("a_word_that_is_long b", 10, 2), "a_word_that_is_long\n  b\n");
+  EXPECT_EQ(wrapped("größer größer", 13, 0), "größer größer\n");
+  EXPECT_EQ(wrapped("", 10, 2), "\n");
+}
+
 }  // namespace
 }  // namespace xsp::cli

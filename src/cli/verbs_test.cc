@@ -1,4 +1,5 @@
-// xsp analyze and xsp query as a user meets them: arguments in, text and exit status out.
+// xsp analyze, xsp findings and xsp query as a user meets them: arguments in, text and exit status
+// out.
 #include "cli/verbs.h"
 
 #include <gtest/gtest.h>
@@ -28,6 +29,7 @@ Outcome run_verb(const std::vector<std::string>& words) {
   app.require_subcommand(1);
   Outcome outcome;
   add_analyze(app, outcome.exit_status);
+  add_findings(app, outcome.exit_status);
   add_query(app, outcome.exit_status);
   std::vector<const char*> arguments = {"xsp"};
   for (const std::string& word : words) arguments.push_back(word.c_str());
@@ -142,6 +144,77 @@ TEST_F(Verbs, AMissingFileExitsWith1) {
   const Outcome outcome = run_verb({"analyze", "a1", file() + ".gone"});
   EXPECT_EQ(outcome.exit_status, 1);
   EXPECT_NE(outcome.error.find("No such file"), std::string::npos) << outcome.error;
+}
+
+TEST_F(Verbs, FindingsAreNumberedSentencesWithTheirBound) {
+  const Outcome outcome = run_verb({"findings", file()});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.error;
+  EXPECT_EQ(outcome.out.find("Findings in " + file() + ", batch 1\n\n 1. "), 0u) << outcome.out;
+  std::string text = outcome.out;
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  for (size_t at; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
+  EXPECT_NE(
+      text.find("Conv takes 73.7 % of the layers' time (2 layers) and runs at 0.219 % of what "
+                "the ceilings allow (at most 68 % of an inference). Look at those farthest"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("(xsp analyze layer_roofline " + file() + ")"), std::string::npos) << text;
+  EXPECT_NE(text.find("(at most 9.8 % of an inference)"), std::string::npos) << text;
+  EXPECT_LT(text.find(" 5. "), text.find("Some rules could not be asked: no GPU"));
+  // The name of the temporary file is one word.
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(file()) != std::string::npos) continue;
+    EXPECT_LE(line.size(), 100u) << line;
+  }
+}
+
+TEST_F(Verbs, FindingsHaveTheRowsOfTheAnalysis) {
+  const Outcome json = run_verb({"findings", file(), "--format", "json", "--batch", "2"});
+  EXPECT_EQ(
+      json.out,
+      run_verb({"analyze", "findings", file(), "--param", "batch=2", "--format", "json"}).out);
+  const auto rows = nlohmann::json::parse(json.out);
+  ASSERT_GT(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["rule"], "type_below_roof");
+  EXPECT_EQ(rows[0]["batch"], 2);
+  const Outcome two = run_verb({"findings", file(), file(), "--format", "csv"});
+  EXPECT_EQ(two.out.substr(0, 16), "file,batch,rank,");
+  const Outcome texts = run_verb({"findings", file(), file()});
+  EXPECT_NE(texts.out.find("\n\nFindings in "), std::string::npos) << texts.out;
+}
+
+TEST_F(Verbs, FindingsOfNothingAreOneSentence) {
+  const std::string nothing = file() + ".nothing.xsp";
+  auto database = store::Database::create(nothing);
+  ASSERT_TRUE(database.ok()) << database.error().text;
+  ASSERT_TRUE(
+      database
+          ->execute("INSERT INTO run BY NAME SELECT 1 AS run_id, 'model' AS levels, 1 AS "
+                    "batch, 'fake' AS framework, 'cpu' AS device, 2 AS iterations, "
+                    "'ok' AS status;"
+                    "INSERT INTO span BY NAME SELECT 1 AS run_id, i AS span_id, 2 AS level, "
+                    "'m' AS name, i AS iteration, 0 AS ordinal, 100 * i AS start_ns, "
+                    "90 AS duration_ns, i AS model_id, 1 AS site_id, 0 AS depth, "
+                    "90 AS self_ns, false AS is_open FROM range(2) t(i)")
+          .ok());
+  ASSERT_TRUE(database->finish().ok());
+  const Outcome outcome = run_verb({"findings", nothing});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.error;
+  EXPECT_NE(outcome.out.find("No rule found anything that would gain 1 % of an inference or more."),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_EQ(outcome.out.find(" 1. "), std::string::npos) << outcome.out;
+}
+
+TEST_F(Verbs, FindingsSayWhatIsWrongInOneLine) {
+  EXPECT_EQ(run_verb({"findings"}).exit_status, 2);
+  EXPECT_EQ(run_verb({"findings", file(), "--format", "table"}).exit_status, 2);
+  EXPECT_EQ(run_verb({"findings", file(), "--batch", "0"}).exit_status, 2);
+  const Outcome batch = run_verb({"findings", file(), "--batch", "64"});
+  EXPECT_EQ(batch.exit_status, 4);
+  EXPECT_EQ(batch.error.find("error: not measured: batch 64"), 0u) << batch.error;
+  EXPECT_EQ(run_verb({"findings", file() + ".gone"}).exit_status, 1);
 }
 
 TEST_F(Verbs, QueryPrintsRowsAndKnowsTheMacros) {

@@ -47,7 +47,7 @@ doctor=$("$xsp" doctor --format json)
 "$xsp" profile fake:layers=2 --framework dropped_in --max-time 5 -o dropped.xsp >/dev/null ||
   fail "the adapter cannot be profiled with"
 "$xsp" analyze dropped_in dropped.xsp --format csv | grep -x '[1-9][0-9]*' >/dev/null || fail "the analysis gives no count"
-"$xsp" analyze findings dropped.xsp --format csv | grep '2 layers could go' | grep ',dropped_in,' >/dev/null ||
+"$xsp" findings dropped.xsp --format csv | grep '2 layers could go' | grep ',dropped_in,' >/dev/null ||
   fail "the finding is not among the findings"
 "$xsp" report dropped.xsp -o dropped.html >/dev/null || fail "no report is written"
 sed -n 's/.*application\/gzip+base64">\([^<]*\)<.*/\1/p' dropped.html | base64 -d | gunzip |

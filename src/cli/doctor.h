@@ -1,6 +1,6 @@
 // Findings of `xsp doctor`: what can be measured here, and if not, why not.
-#ifndef XSP_CLI_FINDINGS_H_
-#define XSP_CLI_FINDINGS_H_
+#ifndef XSP_CLI_DOCTOR_H_
+#define XSP_CLI_DOCTOR_H_
 
 #include <string>
 #include <vector>
@@ -34,4 +34,4 @@ Findings findings_of_run(const evaluate::Installation& installation,
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_FINDINGS_H_
+#endif  // XSP_CLI_DOCTOR_H_

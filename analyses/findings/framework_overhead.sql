@@ -1,0 +1,13 @@
+-- @title Overhead of the framework
+-- @rule Without a device, the framework takes the processor between the work of its operators.
+-- @needs watched
+SELECT concat('The framework takes ', step_share(ns), ' a step between the work of its operators',
+    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+  'layer' AS level, ns AS gain_ns,
+  concat('Let each operator do more: larger batches, fused or compiled operators, fewer ',
+    'views and copies of small tensors.') AS advice,
+  'time_of_step' AS evidence,
+  'The cause framework of time_of_step must take less.' AS check,
+  culprit, layer
+FROM blamed(['framework'], NULL)
+WHERE NOT EXISTS (FROM finding_time WHERE cause = 'launch')

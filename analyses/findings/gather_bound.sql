@@ -1,0 +1,12 @@
+-- @title Bound by gathering
+-- @rule Rows are gathered from, or scattered to, large tables.
+SELECT concat('Gathering and scattering take ', step_share(ns), ', mostly ',
+    blame_text(culprit, layer, place), '.') AS finding,
+  'layer' AS level, ns AS gain_ns,
+  concat('Look up fewer rows: each one once in a batch, sorted, so that they lie ',
+    'together; keep the table in 16 or 8 bits, and its hot rows in a cache.') AS advice,
+  'latency_by_layer_type' AS evidence,
+  concat('Compare the time of ', culprit,
+    ' in time_of_step, or in latency_by_layer_type, before and after.') AS check,
+  culprit, layer
+FROM blamed(NULL, ['gather'])

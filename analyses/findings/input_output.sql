@@ -1,0 +1,12 @@
+-- @title Input and output
+-- @rule The step waits for files, pipes or the network.
+-- @needs watched
+SELECT concat('The step waits ', step_share(ns), ' for reading or writing',
+    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+  'application' AS level, ns AS gain_ns,
+  concat('Take ', coalesce(blame_text(culprit, layer, place), 'it'),
+    ' out of the step: write from another thread, in larger pieces and less often; ', 'read ahead.') AS advice,
+  'time_of_step' AS evidence,
+  'The cause input/output of time_of_step must take less.' AS check,
+  culprit, layer
+FROM blamed(['input/output'], NULL)

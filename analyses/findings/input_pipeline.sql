@@ -1,0 +1,13 @@
+-- @title Input pipeline
+-- @rule The step waits for its next batch.
+-- @needs watched
+SELECT concat('The step waits ', step_share(ns), ' for its data',
+    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+  'application' AS level, ns AS gain_ns,
+  concat('Prepare batches ahead, in more worker processes or on threads of their own; do ',
+    'once, before the training, what does not change from epoch to epoch.') AS advice,
+  'time_of_step' AS evidence,
+  concat('The cause data of time_of_step must take less, and the step must become shorter ',
+    'by as much.') AS check,
+  culprit, layer
+FROM blamed(['data'], NULL)

@@ -1,0 +1,11 @@
+-- @title Layout changes
+-- @rule Kernels or layers change the layout of data between those that compute.
+SELECT concat('Changing the layout of data takes ', step_share(ns), ', mostly ',
+    blame_text(culprit, layer, place), '.') AS finding,
+  'kernel' AS level, ns AS gain_ns,
+  concat('Keep data and weights in the layout that the kernels want from the start ',
+    '(channels_last, NHWC), through the whole model, so that ', culprit, ' is not needed.') AS advice,
+  'kernels_by_name' AS evidence,
+  concat('No kernel of that name may be left in kernels_by_name, and the time must be ', 'gone.') AS check,
+  culprit, layer
+FROM blamed(NULL, ['layout'])

@@ -1,0 +1,12 @@
+-- @title Waiting for another thread
+-- @rule The thread that carries the step waits for another thread or process.
+-- @needs watched
+SELECT concat('The step waits ', step_share(ns), ' for another thread or process',
+    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+  'application' AS level, ns AS gain_ns,
+  concat('See who holds what ', coalesce(blame_text(culprit, layer, place), 'it'),
+    ' waits for: hold it for less time, or give each thread data of its own.') AS advice,
+  'time_of_step' AS evidence,
+  'The cause waiting of time_of_step must take less.' AS check,
+  culprit, layer
+FROM blamed(['waiting'], NULL)

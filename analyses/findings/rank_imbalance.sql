@@ -1,0 +1,20 @@
+-- @title Imbalance between ranks
+-- @rule Some ranks wait in their communication for others that come late.
+-- @needs watched
+-- What a rank communicates for longer than the one that comes last, it waits.
+WITH rank AS (
+  SELECT s.process, sum(s.duration_ns) AS total_ns
+  FROM span s WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND is_communication(s.name)
+    AND s.iteration >= 0 GROUP BY s.process),
+step AS (
+  SELECT process, count(*) AS steps FROM finding_steps
+  WHERE run_id = cause_run((SELECT batch FROM finding_batch)) GROUP BY process),
+each AS (SELECT process, total_ns / steps AS ns FROM rank JOIN step USING (process))
+SELECT printf('Of %d ranks one communicates for %s a step and another for %s: they wait for process %d, which is last.',
+    count(*), time_text(max(ns)), time_text(min(ns)), min_by(process, ns)) AS finding,
+  'kernel' AS level, avg(ns) - min(ns) AS gain_ns,
+  'Give every rank the same work: batches of the same size and length, the same layers, the same hardware and load.'
+    AS advice, 'training_phases' AS evidence,
+  'The communication of all ranks must take the same time.' AS check,
+  concat('process ', min_by(process, ns)) AS culprit, NULL AS layer
+FROM each HAVING count(*) > 1

@@ -1,0 +1,12 @@
+-- @title Recompilation
+-- @rule A steady step compiles.
+-- @needs watched
+SELECT concat('Compiling takes ', step_share(ns), ' a step, although the first steps are over',
+    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+  'application' AS level, ns AS gain_ns,
+  concat('Keep the shapes of the inputs the same (pad them to a few sizes), or mark the ',
+    'dimension that changes as dynamic; compile before the loop.') AS advice,
+  'time_of_step' AS evidence,
+  'The cause compilation of time_of_step must vanish from the steady steps.' AS check,
+  culprit, layer
+FROM blamed(['compilation'], NULL)

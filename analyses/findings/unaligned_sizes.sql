@@ -1,0 +1,22 @@
+-- @title Sizes that do not fit the tensor cores
+-- @rule Products in 16 bits have a dimension that is no multiple of 8.
+-- @needs layer
+-- The dimensions are channels, or rows and columns: those of the second input, and the last of the first.
+WITH product AS (
+  SELECT name, ns, list_filter(
+      CASE WHEN is_of_cudnn THEN inputs[2][1:2] ELSE list_concat(inputs[2], [inputs[1][-1]]) END,
+      lambda n: n % 8 <> 0 AND n > 8) AS odd,
+    greatest(0, ns - coalesce(least_ns(flops, bytes, peak_flops, peak_high_bytes), 0)) AS gain_ns
+  FROM finding_layer
+  WHERE is_gpu AND is_matrix AND precision IN ('fp16', 'bf16') AND ns > 0 AND len(inputs) >= 2),
+unaligned AS (
+  SELECT count(*) AS layers, sum(ns) AS ns, sum(gain_ns) AS gain_ns, first(name ORDER BY ns DESC, name) AS layer,
+    first(odd[1] ORDER BY ns DESC, name) AS size
+  FROM product WHERE len(odd) > 0)
+SELECT printf('%s multiplies matrices in 16 bits with a dimension of %d, no multiple of 8; such layers (%d) take %s.',
+    layer, size, layers, step_share(in_step(ns))) AS finding, 'layer' AS level, in_step(gain_ns) AS gain_ns,
+  printf('Pad %d to %d in %s and its like (channels, classes, the vocabulary): tensor cores work on multiples of 8.',
+    size, (size + 7) // 8 * 8, layer) AS advice,
+  'layer_information' AS evidence, concat('Compare the time of ', layer, ' in layer_information, before and after.')
+    AS check, layer AS culprit, layer
+FROM unaligned, finding_usable WHERE layers > 0 AND kernels_hold

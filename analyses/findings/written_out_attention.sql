@@ -1,0 +1,21 @@
+-- @title Attention written out
+-- @rule Attention is computed product by product, and the matrix of its scores goes through memory.
+-- @needs layer
+-- Batched products around a softmax, in a model that uses no fused attention: both ends read or write the scores.
+WITH work AS (
+  SELECT *, kind = 'product' AND regexp_matches(lower(concat(culprit, ' ', layer)), 'bmm|attn|attention') AS is_product
+  FROM finding_time),
+attention AS (
+  SELECT sum(ns) AS ns, first(layer ORDER BY ns DESC, layer) FILTER (kind = 'softmax') AS layer
+  FROM work WHERE kind = 'softmax' OR is_product HAVING count(*) FILTER (is_product) > 0)
+SELECT concat('Attention is written out as products and a softmax (', layer, '), which take ', step_share(ns),
+    ': its scores go through memory.') AS finding,
+  'layer' AS level, ns AS gain_ns,
+  concat('Use a fused attention (scaled_dot_product_attention) in place of ', layer,
+    ' and the products around it: it keeps the scores on the chip.') AS advice,
+  'time_of_step' AS evidence,
+  concat(layer, ' must be gone from the layers, and a fused attention must take less than it and its products.')
+    AS check, layer AS culprit, layer
+FROM attention
+WHERE layer IS NOT NULL AND NOT EXISTS (FROM work WHERE kind = 'attention')
+  AND NOT regexp_matches(lower(layer), 'loss|log_softmax')

@@ -43,7 +43,7 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
   whole AS (SELECT sum(time_ns) AS recorded_ns FROM cause)
   SELECT CASE WHEN c.cause IN ('compute', 'host code', 'framework')
         AND (contains(c.culprit, 'DataLoader') OR c.layer IN (SELECT name FROM finding_data_layer)) THEN 'data'
-      ELSE c.cause END AS cause, c.culprit, c.layer, c.place, time_ns * (step_ns / recorded_ns) AS ns, pieces AS calls,
+      ELSE c.cause END AS cause, c.culprit, c.layer, c.place, time_ns * (step_ns / recorded_ns) AS ns, calls,
     CASE WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
         AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
       WHEN c.layer IN (SELECT name FROM finding_data_layer) THEN NULL

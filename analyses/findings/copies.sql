@@ -7,13 +7,15 @@ SELECT concat(so_long, 'data are copied.') AS finding, 'kernel' AS level, ns AS 
   longest_call('copy') AS culprit, NULL AS layer
 FROM idle_for('copies')
 UNION ALL
-SELECT concat('The device copies data for ', step_share(ns), ' a step while it runs no kernel',
+SELECT concat('The device copies data for ', step_share(ns - of_pageable), ' a step while it runs no kernel',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
-  'kernel' AS level, ns AS gain_ns,
+  'kernel' AS level, ns - of_pageable AS gain_ns,
   concat('Copy ahead of the step on a stream of its own, so that kernels run meanwhile; ',
     'keep on the device what ', coalesce(blame_text(culprit, layer, place), 'it'), ' copies again.') AS advice,
   'time_of_step' AS evidence,
   concat('The causes copy and copy preparation of time_of_step must take less: what is ',
     'copied beside kernels is hidden there.') AS check,
   culprit, layer
-FROM blamed(['copy', 'copy preparation'], NULL)
+FROM blamed(['copy', 'copy preparation'], NULL), (
+    SELECT coalesce(sum(ns), 0) AS of_pageable FROM finding_time WHERE cause <> 'synchronisation' AND kind = 'pageable')
+WHERE ns > of_pageable

@@ -1,6 +1,7 @@
 -- @title Chains bound by memory
 -- @rule Elementwise layers read and write memory where a fused kernel would keep the data on the chip.
 -- @needs layer
+-- Where other operations stand between most of them, chains are short, and one pass over memory of each stays: half.
 WITH elementwise AS (
   SELECT count(*) AS layers, sum(ns) AS ns,
     -- The commonest type; of several, the first by name (mode() takes any).
@@ -21,10 +22,13 @@ WHERE elementwise.layers > 0 AND NOT is_watched() AND CASE WHEN is_gpu THEN kern
 UNION ALL
 SELECT concat('Elementwise work takes ', step_share(ns), ' a step to read and write memory, in ', printf('%.0f', calls),
     ' pieces, mostly ', blame_text(culprit, layer, place), '.') AS finding,
-  'layer' AS level, ns AS gain_ns,
+  'layer' AS level, CASE WHEN 2 * others < calls THEN ns ELSE 0.5 * ns END AS gain_ns,
   concat('Let a compiler fuse ', culprit, ' and what is around it into one kernel that reads and writes once ',
     '(torch.compile), or into the products before them.') AS advice,
   'time_of_step' AS evidence,
   concat('The time of ', culprit, ' in time_of_step must be gone, and few kernels must have taken its place.') AS check,
   culprit, layer
-FROM blamed(NULL, ['elementwise']) WHERE is_watched() AND calls >= 2
+FROM blamed(NULL, ['elementwise']), (
+    SELECT coalesce(sum(calls), 0) AS others FROM finding_time
+    WHERE cause IN ('compute', 'memory') AND kind IS DISTINCT FROM 'elementwise')
+WHERE is_watched() AND calls >= 2

@@ -1,11 +1,14 @@
 -- @needs watched
--- The steps of a program that xsp watched, and what they are made of: loaded after prelude_1_facts.sql, whose tables of
--- the same names it replaces. The run whose steps recording slowed least tells how long one takes, but no less than its
--- kernels take: a host that never waits runs ahead of the device. The shares of the causes are those of the run that
--- knows most of them.
+-- The steps of a program that xsp watched, and what they are made of: loaded after prelude_1_facts.sql, whose tables
+-- finding_step and finding_time it fills anew. The run whose steps recording slowed least tells how long one takes, but
+-- no less than the device works in it: a host that never waits runs ahead. The shares of the causes are those of the
+-- run that knows most of them.
 
 CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM program_steps(true);
-CREATE OR REPLACE TEMP TABLE finding_step AS
+CREATE OR REPLACE TEMP TABLE finding_step_cause AS
+  SELECT * FROM step_causes((SELECT batch FROM finding_batch))
+    AS one(cause, culprit, layer, place, time_ns, hidden_ns, calls);
+CREATE OR REPLACE TEMP TABLE finding_watched_step AS
   WITH steady AS (
     SELECT * FROM finding_steps WHERE is_typical
     QUALIFY level = min(level) OVER (PARTITION BY process)
@@ -14,13 +17,14 @@ CREATE OR REPLACE TEMP TABLE finding_step AS
   called AS (
     SELECT count(*) AS calls FROM span s ASOF JOIN steady t
       ON t.run_id = s.run_id AND t.process = s.process AND s.start_ns >= t.start_ns
-    WHERE s.level = 2 AND s.depth = 0 AND s.start_ns < t.end_ns),
-  told AS (
-    SELECT 'step' AS unit, greatest(step_ns, inferences * kernel_ns) AS step_ns, inferences
-    FROM (SELECT avg(duration_ns) AS step_ns, any_value(calls) / count(*) AS inferences
-          FROM steady, called HAVING count(*) > 0),
-      (SELECT coalesce(sum(latency_ns), 0) AS kernel_ns FROM finding_kernel))
-  FROM told UNION ALL SELECT * FROM finding_step WHERE NOT EXISTS (FROM told);
+    WHERE s.level = 2 AND s.depth = 0 AND s.start_ns < t.end_ns)
+  SELECT 'step' AS unit, greatest(step_ns, busy_ns) AS step_ns, inferences
+  FROM (SELECT avg(duration_ns) AS step_ns, any_value(calls) / count(*) AS inferences
+        FROM steady, called HAVING count(*) > 0),
+    (SELECT coalesce(sum(time_ns), 0) AS busy_ns FROM finding_step_cause
+     WHERE cause IN ('compute', 'memory', 'communication', 'copy') AND EXISTS (FROM finding_kernel));
+DELETE FROM finding_step WHERE EXISTS (FROM finding_watched_step);
+INSERT INTO finding_step FROM finding_watched_step;
 -- Large copies between pageable memory of the host and a device, by the layer that asks for them: a few bytes are not
 -- worth pinning.
 CREATE OR REPLACE TEMP TABLE finding_pageable AS
@@ -38,9 +42,9 @@ CREATE OR REPLACE TEMP TABLE finding_data_layer AS
         WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
     LEFT JOIN site_attribute a ON a.run_id = l.run_id AND a.site_id = l.site_id AND a.key = 'phase'
   GROUP BY l.name HAVING bool_and(coalesce(a.value = 'data', false));
-CREATE OR REPLACE TEMP TABLE finding_time AS
-  WITH cause AS MATERIALIZED (FROM step_causes((SELECT batch FROM finding_batch))),
-  whole AS (SELECT sum(time_ns) AS recorded_ns FROM cause)
+DELETE FROM finding_time;
+INSERT INTO finding_time
+  WITH whole AS (SELECT sum(time_ns) AS recorded_ns FROM finding_step_cause)
   SELECT CASE WHEN c.cause IN ('compute', 'host code', 'framework')
         AND (contains(c.culprit, 'DataLoader') OR c.layer IN (SELECT name FROM finding_data_layer)) THEN 'data'
       ELSE c.cause END AS cause, c.culprit, c.layer, c.place, time_ns * (step_ns / recorded_ns) AS ns, calls,
@@ -48,4 +52,4 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
         AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
       WHEN c.layer IN (SELECT name FROM finding_data_layer) THEN NULL
       ELSE work_kind(c.culprit, c.layer) END AS kind
-  FROM cause c, whole, finding_step;
+  FROM finding_step_cause c, whole, finding_step;

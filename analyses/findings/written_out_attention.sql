@@ -1,13 +1,18 @@
 -- @title Attention written out
 -- @rule Attention is computed product by product, and the matrix of its scores goes through memory.
 -- @needs layer
--- Batched products around a softmax, in a model that uses no fused attention: both ends read or write the scores.
+-- Batched products and a softmax, in a model that uses no fused attention: both ends read or write the scores. So do
+-- the masks, scales and copies between them, in the same module.
 WITH work AS (
-  SELECT *, kind = 'product' AND regexp_matches(lower(concat(culprit, ' ', layer)), 'bmm|attn|attention') AS is_product
+  SELECT *, regexp_replace(layer, '[^/]*$', '') AS module,
+    cause = 'compute' AND regexp_matches(lower(concat(culprit, ' ', layer)), 'bmm|attn|attention') AS is_product
   FROM finding_time),
 attention AS (
   SELECT sum(ns) AS ns, first(layer ORDER BY ns DESC, layer) FILTER (kind = 'softmax') AS layer
-  FROM work WHERE kind = 'softmax' OR is_product HAVING count(*) FILTER (is_product) > 0)
+  FROM work
+  WHERE kind = 'softmax' OR is_product OR ((kind = 'elementwise' OR cause = 'copy')
+    AND module IN (SELECT module FROM work WHERE kind = 'softmax'))
+  HAVING count(*) FILTER (is_product) > 0)
 SELECT concat('Attention is written out as products and a softmax (', layer, '), which take ', step_share(ns),
     ': its scores go through memory.') AS finding,
   'layer' AS level, ns AS gain_ns,

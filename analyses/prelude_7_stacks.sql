@@ -7,18 +7,19 @@ CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
 
 -- One row for each stack. `place` is the innermost line of the program's own code ('train.py:12'), own_function its
 -- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` says that it is
--- in code that saves or prints. All NULL where no frame is known to be the program's own.
+-- in code that saves or prints. place and own_function are NULL where no frame is known to be the program's own; in a
+-- program without Python `callee` is the function itself.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,
-      coalesce(file LIKE '%/xsp/python/%' OR file LIKE '<frozen%', false) AS is_transparent,
+      kind <> 'python' OR coalesce(file LIKE '%/xsp/python/%' OR file LIKE '<frozen%', false) AS is_transparent, kind,
       concat(parse_filename(file), ':' || line) AS place,
       kind = 'python' AND regexp_matches(coalesce(file, ''), '(serialization|logging/__init__|csv|json/__init__)\.py$')
         AND regexp_matches(function, '(save|dump|emit|write|flush|print)') AS writes
     FROM stack WHERE run_id = wanted_run),
   path AS (
     SELECT stack_id, CASE WHEN is_own THEN place END AS place, CASE WHEN is_own THEN function END AS own_function,
-      CASE WHEN NOT is_own AND NOT is_transparent THEN function END AS callee, writes
+      CASE WHEN kind <> 'python' OR NOT (is_own OR is_transparent) THEN function END AS callee, writes
     FROM frame WHERE parent_id IS NULL
     UNION ALL
     SELECT f.stack_id, CASE WHEN f.is_own THEN f.place ELSE p.place END,

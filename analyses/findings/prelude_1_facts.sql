@@ -99,6 +99,17 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
   UNION ALL
   SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), work_kind(type, name)
   FROM finding_layer, finding_usable WHERE NOT is_gpu AND layers_hold GROUP BY ALL;
+-- The rows of the matrix by which each layer multiplies its weights: the outer dimensions of the first of its inputs
+-- that has two or more.
+CREATE OR REPLACE TEMP TABLE finding_rows AS
+  SELECT layer, max(CAST(list_product(list_transform(input[:-2], lambda one: CAST(one AS DOUBLE))) AS BIGINT)) AS rows
+  FROM (
+    SELECT l.name AS layer, list_filter(try_cast(a.value AS BIGINT[][]), lambda one: len(one) >= 2)[1] AS input
+    FROM (SELECT DISTINCT run_id, site_id, name, type FROM span
+          WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
+      JOIN site_attribute a USING (run_id, site_id)
+    WHERE a.key = 'input_shapes' AND work_kind(l.type, NULL) = 'product')
+  WHERE input IS NOT NULL GROUP BY layer;
 -- One row, or none: the time that these causes (NULL: all) and kinds (NULL: all) take, the culprit of the most of it,
 -- and the layer and the place of that, where one has a third of it or more.
 CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE

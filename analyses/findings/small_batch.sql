@@ -12,3 +12,21 @@ SELECT printf('At batch %d an input takes %s instead of %s: %.2f times the throu
   'Compare the inputs per second of the batch sizes in model_information.' AS check,
   concat('batch ', now_batch) AS culprit, NULL AS layer
 FROM best_batch, finding_usable WHERE model_holds
+UNION ALL
+-- The first operand of a product with so few rows is next to nothing beside the weights that are read for it.
+SELECT printf('Products of matrices have %s, for which all weights are read: %s a step',
+    CASE WHEN least_rows = most_rows THEN concat(least_rows, CASE WHEN least_rows = 1 THEN ' row' ELSE ' rows' END)
+         ELSE concat(least_rows, ' to ', most_rows, ' rows') END, step_share(ns))
+    || coalesce(', mostly ' || blame_text(culprit, layer, place), '') || '.' AS finding,
+  'kernel' AS level, ns * (1 - most_rows / 64.0) AS gain_ns,
+  concat('Put inputs together in one batch: up to about 64 rows a product takes hardly longer, ',
+    'so the bound is on the time of an input.') AS advice,
+  'time_of_step' AS evidence,
+  'With a larger batch the time of a step divided by the batch must fall.' AS check,
+  culprit, layer
+FROM (
+  SELECT sum(ns) AS ns, min(r.rows) AS least_rows, max(r.rows) AS most_rows, max_by(culprit, ns) AS culprit,
+    max_by(t.layer, ns) AS layer, max_by(place, ns) AS place
+  FROM finding_time t JOIN finding_rows r USING (layer)
+  WHERE t.cause IN ('compute', 'memory') AND r.rows <= 16)
+WHERE ns > 0

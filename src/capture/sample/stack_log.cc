@@ -116,19 +116,11 @@ uint32_t StackLog::node_below(uint32_t parent, uint32_t code, int32_t instructio
   return 0;
 }
 
-uint32_t StackLog::node_of(const PythonWalk& walk, const PythonFrame* frames,
-                           const PythonCode* codes, size_t count) {
-  uint32_t node = 0;
-  for (size_t i = count; i-- > 0;) {
-    const uint32_t code = code_of(walk, frames[i].code, codes[i]);
-    const uint32_t below =
-        code == 0 ? 0 : node_below(node, code, walk.instruction_of(frames[i], codes[i]));
-    if (below == 0) {
-      ++without_room_;
-      break;
-    }
-    node = below;
-  }
+uint32_t StackLog::node_of(const PythonWalk& walk, uint32_t parent, const PythonFrame& frame,
+                           const PythonCode& code) {
+  const uint32_t id = code_of(walk, frame.code, code);
+  const uint32_t node = id == 0 ? 0 : node_below(parent, id, walk.instruction_of(frame, code));
+  if (node == 0) ++without_room_;
   return node;
 }
 

@@ -21,10 +21,10 @@ class StackLog {
   // In memory that is zero, and is touched where it is used.
   void begin();
 
-  // The node of the tree for these frames, the innermost first. Nodes for which there is no room
-  // are counted, and their samples go to the nearest one around them.
-  uint32_t node_of(const PythonWalk& walk, const PythonFrame* frames, const PythonCode* codes,
-                   size_t count);
+  // The node of the tree for this frame, called by that of `parent` (0: by none); 0: there is no
+  // room, which is counted.
+  uint32_t node_of(const PythonWalk& walk, uint32_t parent, const PythonFrame& frame,
+                   const PythonCode& code);
   // The name of a system call; 0: it has none.
   uint32_t text_of_call(int32_t call);
   // One look, at that UNIX time, which stands for so long.

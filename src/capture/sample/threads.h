@@ -30,10 +30,10 @@ struct SampledThread {
   uint64_t ran_ns;      // likewise
   uint64_t queued_ns;   // likewise, for a processor
   double queued_share;  // what is left over of a look as runnable
-  uint32_t node;        // of the tree of stacks
+  uint32_t node;        // of the tree of stacks; 0: none
   uint32_t call_text;   // its name
-  size_t known_count;
-  uint64_t known[kDepthMax];  // see PythonWalk::walk
+  size_t frame_count;   // see PythonWalk::walk
+  PythonFrame frames[kDepthMax];
 };
 
 // Gives the calling thread a table of files of its own, an empty one. False: the system does not.

@@ -57,6 +57,7 @@ PythonSymbols find_python() {
   PythonSymbols symbols;
   symbols.runtime = address_of("_PyRuntime");
   symbols.code_type = address_of("PyCode_Type");
+  symbols.evaluate = address_of("_PyEval_EvalFrameDefault");
   symbols.version = symbols.runtime != 0 ? find_version() : 0;
   return symbols;
 }

@@ -25,7 +25,8 @@ inline constexpr size_t kLinesBytesMax = 64u << 10;
 struct PythonSymbols {
   uint64_t runtime = 0;
   uint64_t code_type = 0;
-  uint32_t version = 0;  // major << 8 | minor
+  uint64_t evaluate = 0;  // the function that runs Python's code; 0: not known
+  uint32_t version = 0;   // major << 8 | minor
 };
 PythonSymbols find_python();
 

@@ -39,6 +39,7 @@ struct Memory {
   OwnMemory own;
   PythonWalk walk;
   ThreadTable threads;
+  Modules modules;
   StackLog log;
   PythonFrame frames[kDepthMax];
   PythonCode codes[kDepthMax];
@@ -136,6 +137,42 @@ void look_at_python(const PythonThread& python, SampledThread* thread) {
   thread->frame_count = count;
 }
 
+void define_module(void* context, uint32_t index, const char* path) {
+  Memory& memory = *static_cast<Memory*>(context);
+  memory.log.define_module(index, memory.modules[index], path);
+}
+
+// Of a thread on a processor, the function of compiled code that it is in. The interpreter's own
+// are of no interest: they are the Python that is there already.
+void look_at_native(SampledThread* thread) {
+  Memory& memory = *sampler.memory;
+  const bool is_running = thread->does == ThreadDoes::kRuns || thread->does == ThreadDoes::kQueues;
+  if (is_running) open_clock(&thread->clock, thread->tid);
+  const uint64_t address = latest_address(&thread->clock);
+  if (!is_running || address == 0) return;
+  int module = memory.modules.find(address);
+  if (module < 0) {
+    memory.modules.refresh(clock_ns(CLOCK_MONOTONIC), define_module, &memory);
+    module = memory.modules.find(address);
+  }
+  if (module < 0) return;
+  const bool is_python = thread->node != 0 && sampler.python.evaluate != 0;
+  const Module& in = memory.modules[static_cast<size_t>(module)];
+  if (is_python && in.start <= sampler.python.evaluate && sampler.python.evaluate < in.end) return;
+  thread->node = memory.log.native_node_of(thread->node, static_cast<uint32_t>(module),
+                                           in.offset + (address - in.start));
+}
+
+void look_at_all_python() {
+  Memory& memory = *sampler.memory;
+  memory.walk.look();
+  for (size_t i = 0; i < memory.walk.thread_count(); ++i) {
+    const PythonThread& python = memory.walk.threads()[i];
+    SampledThread* thread = memory.threads.find(tid_of(python));
+    if (thread != nullptr) look_at_python(python, thread);
+  }
+}
+
 void look(int32_t self) {
   Memory& memory = *sampler.memory;
   memory.threads.look(self);
@@ -148,12 +185,10 @@ void look(int32_t self) {
     threads[i].node = 0;
     threads[i].lock = LockState::kNone;
   }
-  if (!has_moved || !memory.walk.is_on()) return;
-  memory.walk.look();
-  for (size_t i = 0; i < memory.walk.thread_count(); ++i) {
-    const PythonThread& python = memory.walk.threads()[i];
-    SampledThread* thread = memory.threads.find(tid_of(python));
-    if (thread != nullptr) look_at_python(python, thread);
+  if (!has_moved) return;
+  if (memory.walk.is_on()) look_at_all_python();
+  for (size_t i = 0; i < memory.threads.count(); ++i) {
+    if (threads[i].has_moved) look_at_native(&threads[i]);
   }
 }
 

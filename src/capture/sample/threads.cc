@@ -39,6 +39,7 @@ size_t read_file(int32_t tid, const char* name, int file, char* out, size_t size
 }
 
 void close_files(SampledThread* thread) {
+  close_clock(&thread->clock);
   if (thread->turns_file >= 0) close(thread->turns_file);
   if (thread->call_file >= 0) close(thread->call_file);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/sample/native_place.h"
 #include "capture/sample/python_walk.h"
 #include "trace/format.h"
 
@@ -19,6 +20,7 @@ struct SampledThread {
   int32_t tid;
   int32_t turns_file;  // schedstat; -1: it is opened for each look
   int32_t call_file;   // syscall
+  ThreadClock clock;
   bool is_there;
   bool has_moved;  // since the look before, or it is on a processor
   trace::ThreadDoes does;

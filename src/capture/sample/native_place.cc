@@ -11,7 +11,7 @@
 namespace xsp::capture {
 namespace {
 
-constexpr uint64_t kPeriodNs = 1'000'000;  // of a thread's processor time
+constexpr uint64_t kPeriodNs = 3'000'000;  // of a thread's processor time
 constexpr int64_t kReadEveryNs = 100'000'000;
 constexpr size_t kPages = 2;  // the head, and one of notes
 

@@ -1,6 +1,6 @@
-// Where running threads are in compiled code: the kernel notes the address of each a thousand times
-// a second of its processor time, in a page that is read here. An extra: containers often forbid
-// it, and then there are no such addresses.
+// Where running threads are in compiled code: the kernel notes the address of each some hundred
+// times a second of its processor time, in a page that is read here: that of a look is up to 3 ms
+// older. An extra: containers often forbid it, and then there are no such addresses.
 //
 // For a thread that has a table of files of its own.
 #ifndef XSP_CAPTURE_SAMPLE_NATIVE_PLACE_H_

@@ -115,6 +115,9 @@ XSP_API void xsp_flush(void);
 /* As xsp_flush, where the calling thread may itself be what holds the library's lock, as in a
  * handler that ends the process: gives up after that time. 0, or ETIMEDOUT. */
 XSP_API int xsp_flush_within(uint32_t milliseconds);
+/* The calling thread takes part in the recording before it has a span. In the child of a fork this
+ * makes its file, which else its first span makes. */
+XSP_API void xsp_join(void);
 /* Switch levels at run time; a span already begun is still recorded. */
 XSP_API void xsp_set_levels(uint32_t levels);
 

@@ -6,9 +6,10 @@ import has ended, its `begin`, if it has one, before. Nothing of theirs is impor
 
 import importlib
 import importlib.abc
+import os
 import sys
 
-from . import _collections
+from xsp import _collections, _native
 
 _WATCHED = {
     "torch": "xsp._torch",
@@ -73,6 +74,9 @@ def install():
         return
     sys.meta_path.insert(0, _Finder())
     _collections.install()
+    # A child that Python itself forks goes on, where one that is made for another program does not:
+    # what it does before its first span is to be seen, too.
+    os.register_at_fork(after_in_child=_native.join)
     for name, watcher in _WATCHED.items():
         if name in sys.modules:
             _tell(watcher, "install", sys.modules[name])

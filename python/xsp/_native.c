@@ -335,6 +335,13 @@ static PyObject* follow_with(PyObject* self, PyObject* function) {
   Py_RETURN_NONE;
 }
 
+static PyObject* join(PyObject* self, PyObject* unused) {
+  (void)self;
+  (void)unused;
+  xsp_join();
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"enter", enter, METH_O,
      "enter(module) -> 0: not recorded; 1: leave() is to be called; 2, 3, 4: it is the outermost "
@@ -374,6 +381,8 @@ static PyMethodDef methods[] = {
      "observe(): understands it, and observes operators from now on.\n"
      "Both return None, or why it cannot be done."},
     {"observes_shapes", observes_shapes, METH_NOARGS, "observes_shapes() -> bool"},
+    {"join", join, METH_NOARGS,
+     "join(): a process that a fork made is recorded from here on, not from its first span."},
     {"now_ns", now_ns, METH_NOARGS, "now_ns() -> the trace's clock, as UNIX time."},
     {"emit", emit, METH_VARARGS,
      "emit(site, start_ns, batch=0): a span from then until now, around that many inputs."},

@@ -45,6 +45,7 @@ target_link_libraries(xsp_capture PUBLIC xsp_annotate)
 
 # They run under ThreadSanitizer, and without any sanitizer, too.
 if(NOT XSP_FUZZ)
+  xsp_test(sample_test SOURCES ${sample_tests} ${sample} LIBRARIES xsp_annotate xsp_trace ${CMAKE_DL_LIBS})
   xsp_test(annotate_test LABEL threads-release SOURCES ${annotate_tests} ${attach_tests}
     "${CMAKE_SOURCE_DIR}/src/capture/attach/blocks.cc" "${CMAKE_SOURCE_DIR}/src/capture/attach/room.cc"
     LIBRARIES xsp_annotate xsp_trace ${CMAKE_DL_LIBS})

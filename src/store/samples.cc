@@ -86,8 +86,10 @@ int32_t StackTree::id_of(const trace::Stacks& stacks, uint32_t node,
   }
   for (auto it = path.rbegin(); it != path.rend(); ++it) {
     const trace::StackNode& one = *stacks.node(*it);
-    const auto [at, is_new] = ids_.try_emplace({id, one.function, one.file, one.line},
-                                               static_cast<int32_t>(ids_.size()) + 1);
+    const auto [at, is_new] =
+        ids_.try_emplace({id, one.is_native ? symbols_.name(one.file, one.offset) : one.function,
+                          one.file, one.line, one.is_native},
+                         static_cast<int32_t>(ids_.size()) + 1);
     if (is_new) frames_.push_back(&at->first);
     id = at->second;
     (*known)[*it] = id;
@@ -101,7 +103,7 @@ Status StackTree::insert(Database& database, int32_t run_id) const {
   std::deque<BorrowedText> texts;
   size_t row = 0;
   for (size_t i = 0; i < frames_.size(); ++i) {
-    const auto& [parent, function, file, line] = *frames_[i];
+    const auto& [parent, function, file, line, is_native] = *frames_[i];
     rows.column<int32_t>(0)[row] = run_id;
     rows.column<int32_t>(1)[row] = static_cast<int32_t>(i) + 1;
     rows.column<int32_t>(2)[row] = parent;
@@ -111,7 +113,7 @@ Status StackTree::insert(Database& database, int32_t run_id) const {
     rows.set_null(4, row, file.empty());
     rows.column<int32_t>(5)[row] = line;
     rows.set_null(5, row, line == 0);
-    rows.column<duckdb_string_t>(6)[row] = borrow_text("python");
+    rows.column<duckdb_string_t>(6)[row] = borrow_text(is_native ? "native" : "python");
     if (++row < rows.capacity()) continue;
     XSP_CHECK_OK(rows.append(row));
     row = 0;

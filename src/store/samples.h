@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "store/database.h"
 #include "store/ingest.h"
+#include "store/symbols.h"
 #include "trace/reader.h"
 
 namespace xsp::store {
@@ -24,8 +25,9 @@ class StackTree {
   Status insert(Database& database, int32_t run_id) const;
 
  private:
-  // Parent, function, file, line.
-  using Frame = std::tuple<int32_t, std::string, std::string, int>;
+  // Parent, function, file, line, whether it is compiled code.
+  using Frame = std::tuple<int32_t, std::string, std::string, int, bool>;
+  Symbols symbols_;
   std::map<Frame, int32_t> ids_;
   std::vector<const Frame*> frames_;  // of id - 1
 };

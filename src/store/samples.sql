@@ -18,4 +18,5 @@ CREATE TABLE stack(
   function VARCHAR NOT NULL,
   file VARCHAR,                   -- NULL: not known
   line INTEGER,                   -- that it is at, or calls from; NULL: not known
-  kind VARCHAR NOT NULL);         -- 'python', 'native', 'kernel'
+  kind VARCHAR NOT NULL);
+--'python', 'native', 'kernel'

@@ -197,6 +197,9 @@ enum class StackEntry : uint8_t {
                     // text table of lines
   kPythonNode = 3,  // varint id, varint parent (0: a root), varint code, zigzag varint instruction
                     // (-1: not known)
+  kModule = 4,  // varint id, varint offset in the file, varint bytes, text path: a part of a file
+                // that is mapped to be executed
+  kNativeNode = 5,  // varint id, varint parent, varint module, varint offset in the file
 };
 // The table that has the lines of instructions, by version of CPython.
 enum class LinesForm : uint8_t { kNone = 0, kBefore310 = 1, k310 = 2, kFrom311 = 3 };

@@ -49,8 +49,29 @@ bool Stacks::add_entry(std::span<const uint8_t> bytes) {
       // Who goes from a node to its parents comes to an end.
       if (!entry.is_good() || parent >= id || known == codes_.end()) return false;
       const Code& of = known->second;
-      nodes_[number] = {static_cast<uint32_t>(parent), of.function, of.file,
-                        line_of(of.form, of.lines, of.first_line, instruction)};
+      nodes_[number] = {static_cast<uint32_t>(parent),
+                        of.function,
+                        of.file,
+                        line_of(of.form, of.lines, of.first_line, instruction),
+                        false,
+                        0};
+      break;
+    }
+    case StackEntry::kModule: {
+      Module module;
+      module.offset = entry.number();
+      module.bytes = entry.number();
+      module.path = entry.text(kNameBytesMax);
+      if (entry.is_good()) modules_[number] = std::move(module);
+      break;
+    }
+    case StackEntry::kNativeNode: {
+      const uint64_t parent = entry.number();
+      const uint64_t module = entry.number();
+      const uint64_t offset = entry.number();
+      const auto known = modules_.find(static_cast<uint32_t>(std::min(module, kIdMax)));
+      if (!entry.is_good() || parent >= id || known == modules_.end()) return false;
+      nodes_[number] = {static_cast<uint32_t>(parent), "", known->second.path, 0, true, offset};
       break;
     }
     default:

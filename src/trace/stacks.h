@@ -14,10 +14,12 @@ namespace xsp::trace {
 
 // A frame of a stack; its callers are its parents.
 struct StackNode {
-  uint32_t parent = 0;  // node; 0: none
-  std::string function;
-  std::string file;  // empty: not known
-  int line = 0;      // 0: not known
+  uint32_t parent = 0;   // node; 0: none
+  std::string function;  // of compiled code: empty, as its file has the name
+  std::string file;      // empty: not known
+  int line = 0;          // 0: not known
+  bool is_native = false;
+  uint64_t offset = 0;  // of compiled code, in its file
 };
 
 // What the kStacks chunks of a file have said so far.
@@ -37,9 +39,15 @@ class Stacks {
     std::string file;
     std::vector<uint8_t> lines;
   };
+  struct Module {
+    uint64_t offset = 0;  // in the file
+    uint64_t bytes = 0;
+    std::string path;
+  };
   bool add_entry(std::span<const uint8_t> bytes);
 
   std::map<uint32_t, Code> codes_;
+  std::map<uint32_t, Module> modules_;
   std::map<uint32_t, StackNode> nodes_;
   std::map<uint32_t, std::string> texts_;
 };

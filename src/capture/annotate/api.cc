@@ -1,6 +1,7 @@
 // The rest of xsp.h: hands on to the session and the tables.
 #include <string.h>
 
+#include "capture/annotate/emit.h"
 #include "capture/annotate/session.h"
 #include "capture/annotate/tables.h"
 
@@ -22,6 +23,7 @@ int xsp_stop(void) {
   return 0;
 }
 int xsp_end_recording(void) { return c::stop(); }
+void xsp_join(void) { (void)c::joined_lane(); }
 int xsp_is_watched(void) { return c::session.watcher.load() != nullptr; }
 void xsp_flush(void) { c::flush(); }
 int xsp_flush_within(uint32_t milliseconds) { return c::flush_within(milliseconds); }

@@ -260,6 +260,7 @@ uint64_t pass(bool is_last) {
 }
 
 void* drainer_main(void*) {
+  pthread_setname_np(pthread_self(), "xsp-drainer");
   pthread_mutex_lock(&session.lock);
   while (!session.drainer_quits) {
     const bool is_much = pass(false) > 32;
@@ -346,7 +347,6 @@ int start_draining(const trace::FileHeader& header) {
     free_memory();
     return error;
   }
-  pthread_setname_np(session.drainer, "xsp-drainer");
   return 0;
 }
 

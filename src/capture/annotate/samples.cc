@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "base/keep_errno.h"
-#include "capture/annotate/emit.h"
 #include "capture/annotate/session.h"
 #include "capture/annotate/watcher.h"
 
@@ -35,5 +34,3 @@ void xsp_count_samples(uint64_t count) {
   uint64_t* samples = &c::session.writer.session()->samples;
   xsp::trace::store(samples, xsp::trace::load(*samples) + count);
 }
-
-void xsp_join(void) { (void)c::joined_lane(); }

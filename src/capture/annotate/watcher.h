@@ -45,8 +45,5 @@ extern "C" XSP_API int xsp_append_chunk(uint32_t type, uint8_t* buffer, size_t p
 // So many samples of threads were taken, and are written later: should the process die before, they
 // are counted.
 extern "C" XSP_API void xsp_count_samples(uint64_t count);
-// The calling thread joins the recording though it has no span yet: in the child of a fork this
-// makes its file.
-extern "C" XSP_API void xsp_join(void);
 
 #endif  // XSP_CAPTURE_ANNOTATE_WATCHER_H_

@@ -57,6 +57,7 @@ PythonSymbols find_python() {
   PythonSymbols symbols;
   symbols.runtime = address_of("_PyRuntime");
   symbols.code_type = address_of("PyCode_Type");
+  symbols.evaluate = address_of("_PyEval_EvalFrameDefault");
   symbols.version = symbols.runtime != 0 ? find_version() : 0;
   return symbols;
 }
@@ -71,20 +72,30 @@ bool PythonWalk::begin(const OwnMemory* memory, const PythonSymbols& symbols) {
   return layout_ != nullptr;
 }
 
-void PythonWalk::read_guessed(const uint64_t* addresses, size_t count, size_t bytes) {
-  if (count > kPythonThreadsMax) count = kPythonThreadsMax;
+size_t PythonWalk::read_guessed(const Piece* first, size_t first_count, size_t count,
+                                size_t bytes) {
   guess_.count = guess_.next = 0;
-  while (guess_.count < count) {
-    Piece pieces[kPiecesMax];
-    const size_t wanted = count - guess_.count < kPiecesMax ? count - guess_.count : kPiecesMax;
+  Piece pieces[kPiecesMax];
+  for (size_t i = 0; i < first_count; ++i) pieces[i] = first[i];
+  size_t before = first_count;  // in front of the blocks
+  size_t first_read = 0;
+  do {
+    const size_t room = kPiecesMax - before;
+    const size_t wanted = count - guess_.count < room ? count - guess_.count : room;
     for (size_t i = 0; i < wanted; ++i) {
-      guess_.address[guess_.count + i] = addresses[guess_.count + i];
-      pieces[i] = {addresses[guess_.count + i], guess_.bytes[guess_.count + i], bytes};
+      const size_t at = guess_.count + i;
+      pieces[before + i] = {guess_.address[at], guess_.bytes[at], bytes};
     }
-    const size_t got = memory_->read_pieces(pieces, wanted);
-    guess_.count += got;
-    if (got < wanted) break;
-  }
+    const size_t got = memory_->read_pieces(pieces, before + wanted);
+    if (before > 0) first_read = got < before ? got : before;
+    if (got < before + wanted) {
+      guess_.count += got > before ? got - before : 0;
+      break;
+    }
+    guess_.count += wanted;
+    before = 0;
+  } while (guess_.count < count);
+  return first_read;
 }
 
 // What was read in advance is in the order of the chain, of which parts may have gone.
@@ -97,25 +108,31 @@ const uint8_t* PythonWalk::block_at(uint64_t address, size_t bytes, uint8_t* scr
   return memory_->read(address, scratch, bytes) ? scratch : nullptr;
 }
 
-void PythonWalk::look_at(uint64_t interpreter) {
+bool PythonWalk::find_lock(Interpreter* interpreter) const {
   const PythonLayout& layout = *layout_;
-  uint64_t lock = symbols_.runtime + static_cast<uint64_t>(layout.gil.in_runtime);
-  if (layout.gil.of_interpreter != 0 &&
-      !memory_->read(interpreter + static_cast<uint64_t>(layout.gil.of_interpreter), &lock)) {
-    return;
-  }
-  int locked = 0;
-  uint64_t holder = 0;
-  uint64_t address = 0;
-  const Piece pieces[] = {{interpreter + layout.interpreter.threads, &address, sizeof address},
-                          {lock + layout.gil.locked, &locked, sizeof locked},
-                          {lock + layout.gil.holder, &holder, sizeof holder}};
-  if (memory_->read_pieces(pieces, 3) < 1) return;
+  interpreter->lock = symbols_.runtime + static_cast<uint64_t>(layout.gil.in_runtime);
+  const auto offset = static_cast<uint64_t>(layout.gil.of_interpreter);
+  return offset == 0 || memory_->read(interpreter->address + offset, &interpreter->lock);
+}
+
+void PythonWalk::pieces_of(Interpreter* interpreter, Piece* pieces) const {
+  const PythonLayout& layout = *layout_;
+  const uint64_t at = interpreter->address;
+  const uint64_t lock = interpreter->lock;
+  pieces[0] = {at + layout.interpreter.threads, &interpreter->threads, sizeof interpreter->threads};
+  pieces[1] = {at + layout.interpreter.next, &interpreter->next, sizeof interpreter->next};
+  pieces[2] = {lock + layout.gil.locked, &interpreter->locked, sizeof interpreter->locked};
+  pieces[3] = {lock + layout.gil.holder, &interpreter->holder, sizeof interpreter->holder};
+}
+
+void PythonWalk::list_threads(const Interpreter& interpreter) {
+  const PythonLayout& layout = *layout_;
   uint8_t scratch[kThreadBytesMax];
+  uint64_t address = interpreter.threads;
   while (address != 0 && thread_count_ < kPythonThreadsMax) {
     const uint8_t* block = block_at(address, kThreadBytesMax, scratch);
     if (block == nullptr) return;
-    PythonThread& thread = threads_[thread_count_];
+    PythonThread& thread = threads_[thread_count_++];
     thread.address = address;
     thread.frame = field_of<uint64_t>(block, layout.thread.frame);
     thread.id = field_of<uint64_t>(block, layout.thread.id);
@@ -123,56 +140,80 @@ void PythonWalk::look_at(uint64_t interpreter) {
                            ? 0
                            : static_cast<int32_t>(field_of<uint64_t>(
                                  block, static_cast<size_t>(layout.thread.native_id)));
-    thread.holds_lock = locked == 1 && holder == address;
-    thread.lock = lock;
-    known_threads_[thread_count_++] = address;
+    thread.holds_lock = interpreter.locked == 1 && interpreter.holder == address;
+    thread.lock = interpreter.lock;
     address = field_of<uint64_t>(block, layout.thread.next);
   }
 }
 
 void PythonWalk::look() {
   const size_t known = thread_count_;
+  for (size_t i = 0; i < known; ++i) guess_.address[i] = threads_[i].address;
   thread_count_ = 0;
-  read_guessed(known_threads_, known, kThreadBytesMax);
-  uint64_t interpreter = 0;
-  if (!memory_->read(symbols_.runtime + layout_->interpreters, &interpreter)) return;
-  for (size_t i = 0; interpreter != 0 && i < kInterpretersMax; ++i) {
-    look_at(interpreter);
-    if (!memory_->read(interpreter + layout_->interpreter.next, &interpreter)) return;
+  uint64_t first = 0;
+  Piece pieces[1 + kInterpreterPieces];
+  pieces[0] = {symbols_.runtime + layout_->interpreters, &first, sizeof first};
+  pieces_of(&main_, pieces + 1);
+  const bool is_known = main_.address != 0;
+  const size_t wanted = is_known ? 1 + kInterpreterPieces : 1;
+  const size_t got = read_guessed(pieces, wanted, is_known ? known : 0, kThreadBytesMax);
+  if (got == 0) return;
+  if (!is_known || got < wanted || first != main_.address) {
+    // The first look, or another interpreter.
+    main_ = {};
+    main_.address = first;
+    if (first == 0 || !find_lock(&main_)) {
+      main_.address = 0;
+      return;
+    }
+    pieces_of(&main_, pieces);
+    if (memory_->read_pieces(pieces, kInterpreterPieces) < kInterpreterPieces) return;
+  }
+  list_threads(main_);
+  Interpreter one = {};
+  one.address = main_.next;
+  for (size_t i = 0; one.address != 0 && i < kInterpretersMax; ++i) {
+    if (!find_lock(&one)) return;
+    pieces_of(&one, pieces);
+    if (memory_->read_pieces(pieces, kInterpreterPieces) < kInterpreterPieces) return;
+    list_threads(one);
+    one.address = one.next;
   }
 }
 
-size_t PythonWalk::walk(const PythonThread& thread, PythonFrame* frames, uint64_t* known,
-                        size_t* known_count) {
+size_t PythonWalk::walk(const PythonThread& thread, const PythonFrame* known, size_t known_count,
+                        PythonFrame* frames) {
   const PythonLayout& layout = *layout_;
   const size_t bytes = layout.frame.bytes < kFrameBytesMax ? layout.frame.bytes : kFrameBytesMax;
   is_cut_ = false;
   uint64_t address = thread.frame;
-  if (layout.thread.frame_of_cframe >= 0 && address != 0 &&
-      !memory_->read(address + static_cast<uint64_t>(layout.thread.frame_of_cframe), &address)) {
-    *known_count = 0;
-    return 0;
+  if (address == 0) return 0;
+  for (size_t i = 0; i < known_count; ++i) guess_.address[i] = known[i].address;
+  Piece cframe = {};
+  if (layout.thread.frame_of_cframe >= 0) {
+    cframe = {address + static_cast<uint64_t>(layout.thread.frame_of_cframe), &address,
+              sizeof address};
   }
-  read_guessed(known, *known_count, bytes);
+  const size_t steps_to_frame = cframe.out != nullptr ? 1 : 0;
+  if (read_guessed(&cframe, steps_to_frame, known_count, bytes) < steps_to_frame) return 0;
   size_t count = 0;
-  size_t steps = 0;
   uint8_t scratch[kFrameBytesMax];
-  for (; address != 0 && count < kDepthMax && steps < 2 * kDepthMax; ++steps) {
+  for (size_t step = 0; address != 0 && count < kDepthMax && step < 2 * kDepthMax; ++step) {
     const uint8_t* block = block_at(address, bytes, scratch);
     if (block == nullptr) break;
-    if (steps < kDepthMax) known[steps] = address;
     const bool is_of_c =
         layout.frame.owner >= 0 && block[static_cast<size_t>(layout.frame.owner)] >= kOwnerOfC;
     if (!is_of_c) {
       PythonFrame& frame = frames[count++];
+      frame.address = address;
       frame.code = field_of<uint64_t>(block, layout.frame.code) & ~kTagMask;
       frame.instruction = layout.has_addresses()
                               ? field_of<uint64_t>(block, layout.frame.instruction)
                               : field_of<uint32_t>(block, layout.frame.instruction);
+      frame.node = 0;
     }
     address = field_of<uint64_t>(block, layout.frame.back);
   }
-  *known_count = steps < kDepthMax ? steps : kDepthMax;
   is_cut_ = address != 0 && count == kDepthMax;
   return count;
 }
@@ -181,23 +222,23 @@ size_t PythonWalk::read_codes(const PythonFrame* frames, size_t count, PythonCod
   const PythonLayout& layout = *layout_;
   const size_t bytes = layout.code.lines + 8;
   uint8_t blocks[kPiecesMax][kCodeBytesMax];
-  for (size_t done = 0; done < count;) {
+  size_t left = count;
+  while (left > 0) {
     Piece pieces[kPiecesMax];
-    const size_t wanted = count - done < kPiecesMax ? count - done : kPiecesMax;
-    for (size_t i = 0; i < wanted; ++i) pieces[i] = {frames[done + i].code, blocks[i], bytes};
+    const size_t wanted = left < kPiecesMax ? left : kPiecesMax;
+    for (size_t i = 0; i < wanted; ++i) pieces[i] = {frames[left - 1 - i].code, blocks[i], bytes};
     const size_t got = memory_->read_pieces(pieces, wanted);
-    for (size_t i = 0; i < got; ++i) {
-      if (field_of<uint64_t>(blocks[i], layout.code.type) != symbols_.code_type) return done + i;
-      codes[done + i] = {field_of<uint64_t>(blocks[i], layout.code.filename),
+    for (size_t i = 0; i < got; ++i, --left) {
+      if (field_of<uint64_t>(blocks[i], layout.code.type) != symbols_.code_type) return left;
+      codes[left - 1] = {field_of<uint64_t>(blocks[i], layout.code.filename),
                          field_of<uint64_t>(blocks[i], layout.code.name),
                          field_of<uint64_t>(blocks[i], layout.code.lines),
                          field_of<int32_t>(blocks[i], layout.code.first_line),
                          layout.has_addresses() ? field_of<int32_t>(blocks[i], kObjectSize) : -1};
     }
-    done += got;
-    if (got < wanted) return done;
+    if (got < wanted) return left;
   }
-  return count;
+  return 0;
 }
 
 int32_t PythonWalk::instruction_of(const PythonFrame& frame, const PythonCode& code) const {

@@ -25,7 +25,8 @@ inline constexpr size_t kLinesBytesMax = 64u << 10;
 struct PythonSymbols {
   uint64_t runtime = 0;
   uint64_t code_type = 0;
-  uint32_t version = 0;  // major << 8 | minor
+  uint64_t evaluate = 0;  // the function that runs Python's code; 0: not known
+  uint32_t version = 0;   // major << 8 | minor
 };
 PythonSymbols find_python();
 
@@ -39,8 +40,15 @@ struct PythonThread {
 };
 
 struct PythonFrame {
+  uint64_t address;
   uint64_t code;
   uint64_t instruction;  // its address, or its number
+  uint32_t node;         // of the tree of stacks; 0: none yet
+  uint32_t unused;
+
+  bool is_at_same(const PythonFrame& other) const {
+    return address == other.address && code == other.code && instruction == other.instruction;
+  }
 };
 
 // The part of a code object that tells it from another one at the same address.
@@ -66,13 +74,14 @@ class PythonWalk {
   const PythonThread* threads() const { return threads_; }
   size_t thread_count() const { return thread_count_; }
 
-  // The thread's frames, the innermost first, kDepthMax at most. `known` are the addresses of its
-  // frames when it was last walked, which are replaced: those that are the same cost little.
-  size_t walk(const PythonThread& thread, PythonFrame* frames, uint64_t* known,
-              size_t* known_count);
+  // The thread's frames, the innermost first, kDepthMax at most. `known` are those of when it was
+  // last walked: what is still there costs little.
+  size_t walk(const PythonThread& thread, const PythonFrame* known, size_t known_count,
+              PythonFrame* frames);
   // Whether there are more than kDepthMax.
   bool is_cut() const { return is_cut_; }
-  // The facts of the code of each frame; how many were read.
+  // The facts of the code of each frame, from the outermost on; the first index up from which all
+  // could be read.
   size_t read_codes(const PythonFrame* frames, size_t count, PythonCode* codes);
   // The instruction's number, or -1 where it is not of that code.
   int32_t instruction_of(const PythonFrame& frame, const PythonCode& code) const;
@@ -91,9 +100,22 @@ class PythonWalk {
     size_t count = 0;
     size_t next = 0;
   };
-  void read_guessed(const uint64_t* addresses, size_t count, size_t bytes);
+  // Reads `first`, and then the blocks; how many pieces of the first were read.
+  size_t read_guessed(const Piece* first, size_t first_count, size_t count, size_t bytes);
   const uint8_t* block_at(uint64_t address, size_t bytes, uint8_t* scratch);
-  void look_at(uint64_t interpreter);
+  // What of an interpreter leads to its threads.
+  struct Interpreter {
+    uint64_t address;
+    uint64_t lock;
+    uint64_t threads;
+    uint64_t next;
+    uint64_t holder;
+    int locked;
+  };
+  static constexpr size_t kInterpreterPieces = 4;
+  void pieces_of(Interpreter* interpreter, Piece* pieces) const;
+  bool find_lock(Interpreter* interpreter) const;
+  void list_threads(const Interpreter& interpreter);
 
   const OwnMemory* memory_ = nullptr;
   const PythonLayout* layout_ = nullptr;
@@ -102,7 +124,7 @@ class PythonWalk {
   PythonThread threads_[kPythonThreadsMax];
   size_t thread_count_ = 0;
   bool is_cut_ = false;
-  uint64_t known_threads_[kPythonThreadsMax];
+  Interpreter main_ = {};  // as it was at the last look
   Guess guess_;
 };
 

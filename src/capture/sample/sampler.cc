@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,8 @@ using trace::ThreadDoes;
 constexpr double kShareMax = 0.005;
 constexpr int64_t kFlushNs = 200'000'000;
 constexpr int64_t kPauseNs = 50'000'000;  // while nothing is recorded
+constexpr uint32_t kLooksOfCost = 16;
+constexpr int64_t kFirstNs = 5'000'000;  // between looks, until it is known
 constexpr int64_t kSecondNs = 1'000'000'000;
 // A lock's futexes lie in so many bytes from its beginning.
 constexpr uint64_t kLockBytes = 256;
@@ -36,6 +39,7 @@ struct Memory {
   OwnMemory own;
   PythonWalk walk;
   ThreadTable threads;
+  Modules modules;
   StackLog log;
   PythonFrame frames[kDepthMax];
   PythonCode codes[kDepthMax];
@@ -91,6 +95,31 @@ int32_t tid_of(const PythonThread& thread) {
   return sampler.memory->own.read(thread.id + sampler.id_offset, &tid) ? tid : 0;
 }
 
+// The node of the innermost of memory.frames. The frames from the outermost on that are where they
+// were at the last look have their nodes; of the others the code is read.
+uint32_t name_frames(const SampledThread& thread, size_t count) {
+  Memory& memory = *sampler.memory;
+  size_t left = count;
+  size_t known = thread.frame_count;
+  uint32_t node = 0;
+  while (left > 0 && known > 0 && !memory.walk.is_cut()) {
+    const PythonFrame& before = thread.frames[known - 1];
+    if (before.node == 0 || !before.is_at_same(memory.frames[left - 1])) break;
+    node = memory.frames[left - 1].node = before.node;
+    --left;
+    --known;
+  }
+  // A frame whose code cannot be read takes those that it called with it.
+  const size_t readable = memory.walk.read_codes(memory.frames, left, memory.codes);
+  while (left-- > readable) {
+    const uint32_t below =
+        memory.log.node_of(memory.walk, node, memory.frames[left], memory.codes[left]);
+    if (below == 0) break;
+    node = memory.frames[left].node = below;
+  }
+  return node;
+}
+
 void look_at_python(const PythonThread& python, SampledThread* thread) {
   Memory& memory = *sampler.memory;
   const bool waits = thread->does == ThreadDoes::kWaits;
@@ -101,10 +130,47 @@ void look_at_python(const PythonThread& python, SampledThread* thread) {
     thread->lock = LockState::kHeld;
   }
   if (!thread->has_moved) return;
-  size_t count = memory.walk.walk(python, memory.frames, thread->known, &thread->known_count);
+  const size_t count = memory.walk.walk(python, thread->frames, thread->frame_count, memory.frames);
   if (memory.walk.is_cut()) ++sampler.cut;
-  count = memory.walk.read_codes(memory.frames, count, memory.codes);
-  thread->node = memory.log.node_of(memory.walk, memory.frames, memory.codes, count);
+  thread->node = name_frames(*thread, count);
+  memcpy(thread->frames, memory.frames, count * sizeof memory.frames[0]);
+  thread->frame_count = count;
+}
+
+void define_module(void* context, uint32_t index, const char* path) {
+  Memory& memory = *static_cast<Memory*>(context);
+  memory.log.define_module(index, memory.modules[index], path);
+}
+
+// Of a thread on a processor, the function of compiled code that it is in. The interpreter's own
+// are of no interest: they are the Python that is there already.
+void look_at_native(SampledThread* thread) {
+  Memory& memory = *sampler.memory;
+  const bool is_running = thread->does == ThreadDoes::kRuns || thread->does == ThreadDoes::kQueues;
+  if (is_running) open_clock(&thread->clock, thread->tid);
+  const uint64_t address = latest_address(&thread->clock);
+  if (!is_running || address == 0) return;
+  int module = memory.modules.find(address);
+  if (module < 0) {
+    memory.modules.refresh(clock_ns(CLOCK_MONOTONIC), define_module, &memory);
+    module = memory.modules.find(address);
+  }
+  if (module < 0) return;
+  const bool is_python = thread->node != 0 && sampler.python.evaluate != 0;
+  const Module& in = memory.modules[static_cast<size_t>(module)];
+  if (is_python && in.start <= sampler.python.evaluate && sampler.python.evaluate < in.end) return;
+  thread->node = memory.log.native_node_of(thread->node, static_cast<uint32_t>(module),
+                                           in.offset + (address - in.start));
+}
+
+void look_at_all_python() {
+  Memory& memory = *sampler.memory;
+  memory.walk.look();
+  for (size_t i = 0; i < memory.walk.thread_count(); ++i) {
+    const PythonThread& python = memory.walk.threads()[i];
+    SampledThread* thread = memory.threads.find(tid_of(python));
+    if (thread != nullptr) look_at_python(python, thread);
+  }
 }
 
 void look(int32_t self) {
@@ -119,12 +185,10 @@ void look(int32_t self) {
     threads[i].node = 0;
     threads[i].lock = LockState::kNone;
   }
-  if (!has_moved || !memory.walk.is_on()) return;
-  memory.walk.look();
-  for (size_t i = 0; i < memory.walk.thread_count(); ++i) {
-    const PythonThread& python = memory.walk.threads()[i];
-    SampledThread* thread = memory.threads.find(tid_of(python));
-    if (thread != nullptr) look_at_python(python, thread);
+  if (!has_moved) return;
+  if (memory.walk.is_on()) look_at_all_python();
+  for (size_t i = 0; i < memory.threads.count(); ++i) {
+    if (threads[i].has_moved) look_at_native(&threads[i]);
   }
 }
 
@@ -152,6 +216,7 @@ void tell_losses() {
 void* sampler_main(void*) {
   Memory& memory = *sampler.memory;
   const int32_t self = gettid();
+  pthread_setname_np(pthread_self(), "xsp-sampler");
   if (!own_files()) {
     xsp_count_loss("stacks", "a table of files of its own is not to be had", 1);
     return nullptr;
@@ -165,22 +230,28 @@ void* sampler_main(void*) {
   }
   memory.threads.begin();
   const int64_t period_ns = kSecondNs / sampler.rate_hz;
-  double cost_ns = 0;
+  // What looks cost is known of some of them together; the first ones cost more than the others.
+  uint32_t looks = 0;
+  int64_t before_used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  int64_t cost_ns = 0;
+  int64_t least_ns = kFirstNs;
   int64_t next_ns = clock_ns(CLOCK_MONOTONIC);
   int64_t before_ns = xsp_now_ns();
   while (!sleep_until(next_ns)) {
     int64_t wait_ns = kPauseNs;
     const int64_t now_ns = xsp_now_ns();
     if (xsp_levels() != 0) {
-      const int64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
       pthread_mutex_lock(&sampler.log);
       look(self);
       memory.log.add_look(now_ns, now_ns - before_ns, memory.threads.threads(),
                           memory.threads.count());
       pthread_mutex_unlock(&sampler.log);
-      const auto took_ns = static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
-      cost_ns += (took_ns - cost_ns) / 16;
-      const int64_t least_ns = static_cast<int64_t>(cost_ns / kShareMax);
+      if (++looks % kLooksOfCost == 0) {
+        const int64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        cost_ns = (cost_ns + used_ns - before_used_ns) / 2;
+        before_used_ns = used_ns;
+        least_ns = static_cast<int64_t>(static_cast<double>(cost_ns) / (kLooksOfCost * kShareMax));
+      }
       wait_ns = period_ns > least_ns ? period_ns : least_ns;
       wait_ns = static_cast<int64_t>(static_cast<double>(wait_ns) * jitter());
     }
@@ -202,7 +273,6 @@ bool begin_thread() {
   pthread_sigmask(SIG_BLOCK, &all, &before);
   const int error = pthread_create(&sampler.thread, nullptr, sampler_main, nullptr);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error == 0) pthread_setname_np(sampler.thread, "xsp-sampler");
   return error == 0;
 }
 

@@ -21,6 +21,9 @@ constexpr char kSource[] = "stacks";
 constexpr size_t kEntryHeadBytes = trace::kVarintBytesMax + 1;
 // A table is searched so far, and is full before it is slow.
 constexpr uint32_t kProbesMax = 64;
+constexpr uint32_t kNativeBit = 1u << 31;
+constexpr uint64_t kNativeStep = 16;
+constexpr size_t kPathBytesMax = 4096;
 
 uint64_t mixed(uint64_t value) {
   value ^= value >> 32;
@@ -101,11 +104,14 @@ uint32_t StackLog::node_below(uint32_t parent, uint32_t code, int32_t instructio
       uint8_t* out = begin_entry(1 + 4 * trace::kVarintBytesMax);
       if (out == nullptr) return 0;
       node = {parent, code, instruction, ++node_count_};
-      *out++ = static_cast<uint8_t>(StackEntry::kPythonNode);
+      const bool is_native = (code & kNativeBit) != 0;
+      const uint64_t place = is_native ? uint64_t{static_cast<uint32_t>(instruction)} * kNativeStep
+                                       : trace::zigzag(static_cast<uint64_t>(int64_t{instruction}));
+      *out++ = static_cast<uint8_t>(is_native ? StackEntry::kNativeNode : StackEntry::kPythonNode);
       out = trace::put_varint(out, node.id);
       out = trace::put_varint(out, parent);
-      out = trace::put_varint(out, code);
-      out = trace::put_varint(out, trace::zigzag(static_cast<uint64_t>(int64_t{instruction})));
+      out = trace::put_varint(out, code & ~kNativeBit);
+      out = trace::put_varint(out, place);
       end_entry(out);
       return node.id;
     }
@@ -116,20 +122,34 @@ uint32_t StackLog::node_below(uint32_t parent, uint32_t code, int32_t instructio
   return 0;
 }
 
-uint32_t StackLog::node_of(const PythonWalk& walk, const PythonFrame* frames,
-                           const PythonCode* codes, size_t count) {
-  uint32_t node = 0;
-  for (size_t i = count; i-- > 0;) {
-    const uint32_t code = code_of(walk, frames[i].code, codes[i]);
-    const uint32_t below =
-        code == 0 ? 0 : node_below(node, code, walk.instruction_of(frames[i], codes[i]));
-    if (below == 0) {
-      ++without_room_;
-      break;
-    }
-    node = below;
-  }
+uint32_t StackLog::node_of(const PythonWalk& walk, uint32_t parent, const PythonFrame& frame,
+                           const PythonCode& code) {
+  const uint32_t id = code_of(walk, frame.code, code);
+  const uint32_t node = id == 0 ? 0 : node_below(parent, id, walk.instruction_of(frame, code));
+  if (node == 0) ++without_room_;
   return node;
+}
+
+uint32_t StackLog::native_node_of(uint32_t parent, uint32_t module, uint64_t offset) {
+  const uint32_t node =
+      node_below(parent, (module + 1) | kNativeBit,
+                 static_cast<int32_t>(static_cast<uint32_t>(offset / kNativeStep)));
+  if (node == 0) ++without_room_;
+  return node == 0 ? parent : node;
+}
+
+void StackLog::define_module(uint32_t module, const Module& facts, const char* path) {
+  const size_t length = strnlen(path, kPathBytesMax);
+  uint8_t* out = begin_entry(1 + 4 * trace::kVarintBytesMax + length);
+  if (out == nullptr) {
+    ++without_room_;
+    return;
+  }
+  *out++ = static_cast<uint8_t>(StackEntry::kModule);
+  out = trace::put_varint(out, module + 1);
+  out = trace::put_varint(out, facts.offset);
+  out = trace::put_varint(out, facts.end - facts.start);
+  end_entry(put_text(out, path, length));
 }
 
 uint32_t StackLog::text_of_call(int32_t call) {

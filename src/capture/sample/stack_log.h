@@ -21,10 +21,13 @@ class StackLog {
   // In memory that is zero, and is touched where it is used.
   void begin();
 
-  // The node of the tree for these frames, the innermost first. Nodes for which there is no room
-  // are counted, and their samples go to the nearest one around them.
-  uint32_t node_of(const PythonWalk& walk, const PythonFrame* frames, const PythonCode* codes,
-                   size_t count);
+  // The node of the tree for this frame, called by that of `parent` (0: by none); 0: there is no
+  // room, which is counted.
+  uint32_t node_of(const PythonWalk& walk, uint32_t parent, const PythonFrame& frame,
+                   const PythonCode& code);
+  // The node of an address in a module, to 16 bytes, as functions begin at multiples of that.
+  uint32_t native_node_of(uint32_t parent, uint32_t module, uint64_t offset);
+  void define_module(uint32_t module, const Module& facts, const char* path);
   // The name of a system call; 0: it has none.
   uint32_t text_of_call(int32_t call);
   // One look, at that UNIX time, which stands for so long.
@@ -60,6 +63,7 @@ class StackLog {
   };
 
   uint32_t code_of(const PythonWalk& walk, uint64_t address, const PythonCode& facts);
+  // `code` may be a module, with kNativeBit, and `instruction` then a place in it.
   uint32_t node_below(uint32_t parent, uint32_t code, int32_t instruction);
   bool define_code(const PythonWalk& walk, uint64_t address, const PythonCode& facts, uint32_t id);
   // nullptr: there is no room before the next flush.

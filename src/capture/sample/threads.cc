@@ -20,6 +20,7 @@ constexpr char kTaskFolder[] = "/proc/self/task";
 constexpr char kOwnNames[] = "xsp-";  // threads of ours are named so
 // A thread that took another's place leaves the number of threads as it was.
 constexpr uint32_t kLooksBetweenLists = 32;
+constexpr uint32_t kLooksBetweenCounts = 4;
 
 int open_file(int32_t tid, const char* name) {
   char path[64];
@@ -38,6 +39,7 @@ size_t read_file(int32_t tid, const char* name, int file, char* out, size_t size
 }
 
 void close_files(SampledThread* thread) {
+  close_clock(&thread->clock);
   if (thread->turns_file >= 0) close(thread->turns_file);
   if (thread->call_file >= 0) close(thread->call_file);
 }
@@ -103,6 +105,10 @@ void ThreadTable::begin() {
 
 // The links of the folder are the threads.
 bool ThreadTable::has_changed() {
+  if (looks_ % kLooksBetweenCounts != 0 && !has_ended_) {
+    ++looks_;
+    return false;
+  }
   struct stat status = {};
   const uint64_t links = stat(kTaskFolder, &status) == 0 ? status.st_nlink : 0;
   const bool is_due = looks_++ % kLooksBetweenLists == 0;

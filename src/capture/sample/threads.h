@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/sample/native_place.h"
 #include "capture/sample/python_walk.h"
 #include "trace/format.h"
 
@@ -19,6 +20,7 @@ struct SampledThread {
   int32_t tid;
   int32_t turns_file;  // schedstat; -1: it is opened for each look
   int32_t call_file;   // syscall
+  ThreadClock clock;
   bool is_there;
   bool has_moved;  // since the look before, or it is on a processor
   trace::ThreadDoes does;
@@ -30,10 +32,10 @@ struct SampledThread {
   uint64_t ran_ns;      // likewise
   uint64_t queued_ns;   // likewise, for a processor
   double queued_share;  // what is left over of a look as runnable
-  uint32_t node;        // of the tree of stacks
+  uint32_t node;        // of the tree of stacks; 0: none
   uint32_t call_text;   // its name
-  size_t known_count;
-  uint64_t known[kDepthMax];  // see PythonWalk::walk
+  size_t frame_count;   // see PythonWalk::walk
+  PythonFrame frames[kDepthMax];
 };
 
 // Gives the calling thread a table of files of its own, an empty one. False: the system does not.

@@ -1,0 +1,163 @@
+// What the sampler sees of this process: its memory, its threads, its own files.
+#include "capture/sample/threads.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "capture/sample/call_names.h"
+
+namespace xsp::capture {
+namespace {
+
+using trace::ThreadDoes;
+
+// A thread that goes on until it is told to end.
+class Worker {
+ public:
+  explicit Worker(const std::function<void(const std::atomic<bool>&)>& work)
+      : thread_([this, work] {
+          tid_ = gettid();
+          work(ends_);
+        }) {
+    while (tid_ == 0) std::this_thread::yield();
+  }
+  ~Worker() {
+    ends_ = true;
+    thread_.join();
+  }
+  int32_t tid() const { return tid_; }
+
+ private:
+  std::atomic<bool> ends_{false};
+  std::atomic<int32_t> tid_{0};
+  std::thread thread_;
+};
+
+void spin(const std::atomic<bool>& ends) {
+  while (!ends) {
+  }
+}
+void sleep_on(const std::atomic<bool>& ends) {
+  while (!ends) usleep(300'000);
+}
+
+// Looks from a thread with files of its own, as the sampler does.
+void look_from_elsewhere(const std::function<void(ThreadTable&, int32_t)>& work) {
+  std::thread([&work] {
+    ASSERT_TRUE(own_files());
+    const auto table = std::make_unique<ThreadTable>();
+    table->begin();
+    work(*table, gettid());
+  }).join();
+}
+
+TEST(OwnMemory, GivesWhatIsThereAndNoSignalForTheRest) {
+  OwnMemory memory;
+  ASSERT_TRUE(memory.begin());
+  const long page = sysconf(_SC_PAGESIZE);
+  void* const pages = mmap(nullptr, static_cast<size_t>(2 * page), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  const auto first = reinterpret_cast<uint64_t>(pages);
+  const uint64_t second = first + static_cast<uint64_t>(page);
+  *static_cast<int*>(pages) = 42;
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(second), static_cast<size_t>(page), PROT_NONE), 0);
+  int value = 0;
+  EXPECT_TRUE(memory.read(first, &value));
+  EXPECT_EQ(value, 42);
+  EXPECT_FALSE(memory.read(second, &value));
+  EXPECT_FALSE(memory.read(second - 2, &value));
+  EXPECT_FALSE(memory.read(0, &value));
+  EXPECT_FALSE(memory.read(UINT64_MAX - 2, &value));
+  int values[3] = {};
+  const Piece pieces[] = {{first, &values[0], 4}, {second, &values[1], 4}, {first, &values[2], 4}};
+  EXPECT_EQ(memory.read_pieces(pieces, 3), 1u);
+  munmap(pages, static_cast<size_t>(2 * page));
+}
+
+TEST(OwnFiles, AreNobodyElses) {
+  const int before = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(before, 0);
+  look_from_elsewhere([before](ThreadTable& table, int32_t self) {
+    EXPECT_EQ(fcntl(before, F_GETFD), -1);
+    table.look(self);
+    EXPECT_GT(table.count(), 0u);
+  });
+  EXPECT_EQ(fcntl(before, F_GETFD), FD_CLOEXEC);
+  const int after = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(after, before + 1);
+  close(after);
+  close(before);
+}
+
+TEST(ThreadTable, TellsWhoRunsFromWhoSleepsAndInWhichCall) {
+  const Worker busy(spin);
+  const Worker idle(sleep_on);
+  look_from_elsewhere([&](ThreadTable& table, int32_t self) {
+    int ran = 0;
+    int slept = 0;
+    int still = 0;
+    for (int i = 0; i < 20; ++i) {
+      table.look(self);
+      const SampledThread* one = table.find(busy.tid());
+      const SampledThread* other = table.find(idle.tid());
+      ASSERT_NE(one, nullptr);
+      ASSERT_NE(other, nullptr);
+      EXPECT_EQ(table.find(self), nullptr);
+      ran += one->does == ThreadDoes::kRuns || one->does == ThreadDoes::kQueues ? 1 : 0;
+      const char* call = other->call < 0 ? nullptr : name_of_call(other->call);
+      const bool sleeps = call != nullptr && std::string(call) == "clock_nanosleep";
+      slept += other->does == ThreadDoes::kWaits && sleeps ? 1 : 0;
+      still += other->has_moved ? 0 : 1;
+      usleep(5000);
+    }
+    EXPECT_GE(ran, 19);
+    EXPECT_GE(slept, 18);
+    EXPECT_GE(still, 15);
+  });
+}
+
+TEST(ThreadTable, FollowsThreadsThatComeAndGo) {
+  look_from_elsewhere([](ThreadTable& table, int32_t self) {
+    table.look(self);
+    const size_t before = table.count();
+    int32_t tid = 0;
+    {
+      const Worker one(sleep_on);
+      tid = one.tid();
+      for (int i = 0; i < 8; ++i) table.look(self);
+      EXPECT_NE(table.find(tid), nullptr);
+    }
+    for (int i = 0; i < 8; ++i) table.look(self);
+    EXPECT_EQ(table.find(tid), nullptr);
+    EXPECT_EQ(table.count(), before);
+  });
+}
+
+TEST(PythonLayout, IsKnownForEveryVersionFrom38To312) {
+  OwnMemory memory;
+  ASSERT_TRUE(memory.begin());
+  PythonLayout own = {};
+  for (uint32_t minor = 8; minor <= 12; ++minor) {
+    const PythonLayout* layout = find_python_layout(memory, 0, 0x300 | minor, &own);
+    ASSERT_NE(layout, nullptr) << minor;
+    EXPECT_EQ(layout->has_addresses(), minor >= 11);
+  }
+  EXPECT_EQ(find_python_layout(memory, 0, 0x307, &own), nullptr);
+  EXPECT_EQ(find_python_layout(memory, 0, 0x363, &own), nullptr);
+  // From 3.13 on what is there must say what it is.
+  const char nothing[1024] = {};
+  const auto address = reinterpret_cast<uint64_t>(nothing);
+  EXPECT_EQ(find_python_layout(memory, address, 0x30d, &own), nullptr);
+}
+
+}  // namespace
+}  // namespace xsp::capture

@@ -1,0 +1,251 @@
+// xsp run: where a program's threads are, seen from outside.
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+// Half its processor time in slow(), at line 6; then it sleeps, waits for a lock that another
+// thread holds, and reads a pipe into which nothing comes.
+constexpr const char* kPlanted = R"(import os, threading, time
+
+def slow(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        sum(i * i % 7 for i in range(2000))
+
+def other(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        sorted(range(5000), key=lambda x: -x)
+
+def holds(lock, taken):
+    with lock:
+        taken.set()
+        time.sleep(0.6)
+
+def takes(lock):
+    with lock:
+        pass
+
+def reads():
+    ends = os.pipe()
+    threading.Timer(0.6, os.write, (ends[1], b"x")).start()
+    os.read(ends[0], 1)
+
+slow(0.6)
+other(0.6)
+time.sleep(0.6)
+lock, taken = threading.Lock(), threading.Event()
+threading.Thread(target=holds, args=(lock, taken)).start()
+taken.wait()
+takes(lock)
+reads()
+)";
+
+class RunStacksTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
+  }
+  void write_file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder / name) << text;
+  }
+  Finished watch(const std::vector<std::string>& command,
+                 const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> arguments = {"run", "--leveled=no", "-o", "t.xsp"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.push_back("--");
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return run(arguments);
+  }
+  // Seconds of samples of the main thread that fulfil the condition, in the function or below it.
+  double seconds_in(const std::string& function, const std::string& condition) const {
+    const auto value = scalar(
+        "t.xsp",
+        "WITH RECURSIVE below AS (SELECT run_id, stack_id FROM stack WHERE function = '" +
+            function +
+            "' UNION SELECT s.run_id, s.stack_id FROM stack s JOIN below b "
+            "ON s.run_id = b.run_id AND s.parent_id = b.stack_id) "
+            "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM sample JOIN below USING (run_id, "
+            "stack_id) WHERE thread = process AND " +
+            condition);
+    return value.is_number() ? value.get<double>() : -1;
+  }
+  // What an interpreter says of itself; empty: it is not there.
+  std::string version_of(const std::string& python) const {
+    RunOptions options;
+    options.program = python;
+    const Finished finished =
+        run({"-c", "import sys; print('%d.%d' % sys.version_info[:2])"}, options);
+    return finished.status == 0 ? finished.out.substr(0, finished.out.find('\n')) : "";
+  }
+  void expect_planted(const std::string& python);
+};
+
+void RunStacksTest::expect_planted(const std::string& python) {
+  write_file("planted.py", kPlanted);
+  const Finished finished = watch({python, "planted.py"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  // On a processor both functions take 0.6 s; how long they are in the queue, the machine decides.
+  const double slow = seconds_in("slow", "state = 'running'");
+  const double other = seconds_in("other", "state = 'running'");
+  EXPECT_GT(slow + other, 0.6);
+  EXPECT_NEAR(slow / (slow + other), 0.5, 0.15);
+  // Its own time is where it computes: in the generator at line 6.
+  const auto line = query("t.xsp",
+                          "SELECT regexp_extract(file, '[a-z]+.py$') AS file, line, count(*) AS n "
+                          "FROM sample JOIN stack USING (run_id, stack_id) "
+                          "WHERE function LIKE '%genexpr%' GROUP BY ALL ORDER BY n DESC LIMIT 1");
+  ASSERT_EQ(line.size(), 1u);
+  EXPECT_EQ(line[0]["file"], "planted.py");
+  EXPECT_EQ(line[0]["line"], 6);
+  EXPECT_GT(seconds_in("slow", "gil = 'held'"), 0.3);
+  // Asleep: all of it, less what is between two looks.
+  EXPECT_NEAR(seconds_in("takes", "waits_in = 'futex'"), 0.6, 0.2);
+  EXPECT_NEAR(seconds_in("reads", "waits_in = 'read'"), 0.6, 0.2);
+  EXPECT_NEAR(seconds_in("<module>", "waits_in IN ('clock_nanosleep', 'pselect6', 'select')"), 0.6,
+              0.2);
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM loss WHERE source = 'stacks'"), 0);
+  const Finished tree = run({"analyze", "flame_graph", "t.xsp", "--format", "csv"});
+  EXPECT_EQ(tree.status, 0) << tree.err;
+  EXPECT_NE(tree.out.find("takes"), std::string::npos) << tree.out;
+}
+
+TEST_F(RunStacksTest, APythonProgramIsWhereItWasPlanted) { expect_planted("python3"); }
+
+// Other versions, where they are: $XSP_PYTHONS lists interpreters by their paths, with ':' between.
+TEST_F(RunStacksTest, SoItIsWithOtherVersions) {
+  const char* listed = std::getenv("XSP_PYTHONS");
+  std::string rest = std::string("/usr/bin/python3:") + (listed != nullptr ? listed : "");
+  while (!rest.empty()) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string python = rest.substr(0, colon);
+    rest.erase(0, colon + 1);
+    const std::string version = python.empty() ? "" : version_of(python);
+    if (version.empty()) continue;
+    SCOPED_TRACE(python + " " + version);
+    expect_planted(python);
+  }
+}
+
+// Whether the kernel notes addresses of a thread here; many containers forbid it.
+bool has_clocks() {
+  perf_event_attr wanted = {};
+  wanted.size = sizeof wanted;
+  wanted.type = PERF_TYPE_SOFTWARE;
+  wanted.config = PERF_COUNT_SW_TASK_CLOCK;
+  wanted.exclude_kernel = 1;
+  const long file = ::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, 0);
+  if (file >= 0) ::close(static_cast<int>(file));
+  return file >= 0;
+}
+
+TEST_F(RunStacksTest, CompiledCodeIsBelowThePythonThatCallsIt) {
+  if (!has_clocks()) GTEST_SKIP() << "perf_event_open is forbidden here";
+  write_file("hashes.py",
+             "import hashlib, time\n"
+             "def hashes():\n"
+             "    data = bytes(1 << 22)\n"
+             "    until = time.thread_time() + 0.8\n"
+             "    while time.thread_time() < until:\n"
+             "        hashlib.sha256(data)\n"
+             "hashes()\n");
+  EXPECT_EQ(watch({"python3", "hashes.py"}).status, 0);
+  const auto share = scalar("t.xsp",
+                            "SELECT avg(CASE WHEN s.kind = 'native' AND s.function <> '' AND "
+                            "s.line IS NULL THEN 1.0 ELSE 0 END) FROM sample JOIN stack s USING "
+                            "(run_id, stack_id) LEFT JOIN stack p ON p.run_id = s.run_id AND "
+                            "p.stack_id = s.parent_id WHERE state = 'running' AND "
+                            "'hashes' IN (s.function, p.function)");
+  ASSERT_TRUE(share.is_number());
+  EXPECT_GT(share.get<double>(), 0.7);
+}
+
+TEST_F(RunStacksTest, AProgramThatIsKilledKeepsItsSamples) {
+  write_file("dies.py",
+             "import os, signal, time\n"
+             "def doomed():\n"
+             "    until = time.thread_time() + 0.8\n"
+             "    while time.thread_time() < until:\n"
+             "        pass\n"
+             "    os.kill(os.getpid(), signal.SIGKILL)\n"
+             "doomed()\n");
+  EXPECT_EQ(watch({"python3", "dies.py"}).status, 128 + 9);
+  EXPECT_GT(seconds_in("doomed", "state = 'running'"), 0.3);
+  // Those that were lost are counted.
+  const auto lost = scalar("t.xsp",
+                           "SELECT coalesce(sum(count), 0) FROM loss WHERE cause = "
+                           "'sample of a process that ended before writing'");
+  EXPECT_LT(lost, 200);
+}
+
+TEST_F(RunStacksTest, ChildrenOfAForkAreSeenBeforeTheirFirstSpan) {
+  write_file("forks.py",
+             "import multiprocessing, time\n"
+             "def child():\n"
+             "    until = time.thread_time() + 0.5\n"
+             "    while time.thread_time() < until:\n"
+             "        pass\n"
+             "if __name__ == '__main__':\n"
+             "    multiprocessing.set_start_method('fork')\n"
+             "    one = multiprocessing.Process(target=child)\n"
+             "    one.start()\n"
+             "    one.join()\n");
+  EXPECT_EQ(watch({"python3", "forks.py"}).status, 0);
+  EXPECT_GT(seconds_in("child", "state = 'running'"), 0.25);
+}
+
+TEST_F(RunStacksTest, AProgramWithoutPythonHasTheStatesOfItsThreads) {
+  EXPECT_EQ(watch({"sh", "-c", "read line < /dev/null; sleep 0.5; exit 3"}).status, 3);
+  const auto asleep = scalar("t.xsp",
+                             "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM sample "
+                             "WHERE waits_in = 'clock_nanosleep'");
+  EXPECT_NEAR(asleep.get<double>(), 0.5, 0.2);
+  const auto waits = scalar("t.xsp",
+                            "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM sample "
+                            "WHERE waits_in = 'wait4'");
+  EXPECT_NEAR(waits.get<double>(), 0.5, 0.2);
+}
+
+TEST_F(RunStacksTest, NobodyLooksIfThatIsNotWanted) {
+  EXPECT_EQ(watch({"sleep", "0.2"}, {"--no-stacks"}).status, 0);
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM sample"), 0);
+  const Finished finished = run({"analyze", "flame_graph", "t.xsp"});
+  EXPECT_NE(finished.status, 0);
+  EXPECT_NE(finished.err.find("--no-stacks"), std::string::npos) << finished.err;
+}
+
+// The sampler measures itself, and looks less often where it would take more than its share.
+TEST_F(RunStacksTest, LooksTakeNoMoreThanTheirShare) {
+  write_file("costs.py",
+             "import os, time\n"
+             "def deep(depth):\n"
+             "    if depth > 0:\n"
+             "        return deep(depth - 1)\n"
+             "    until = time.monotonic() + 2\n"
+             "    while time.monotonic() < until:\n"
+             "        sum(range(1000))\n"
+             "deep(100)\n"
+             "for task in os.listdir('/proc/self/task'):\n"
+             "    folder = '/proc/self/task/' + task\n"
+             "    if open(folder + '/comm').read().strip() == 'xsp-sampler':\n"
+             "        print(int(open(folder + '/schedstat').read().split()[0]) / 2e9)\n");
+  const Finished finished = watch({"python3", "costs.py"}, {"--stacks", "1000"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  // Half a per cent, and the first look at every function.
+  EXPECT_LT(std::atof(finished.out.c_str()), 0.015) << finished.out;
+  EXPECT_GT(std::atof(finished.out.c_str()), 0.0) << finished.out;
+}
+
+}  // namespace
+}  // namespace xsp::integration

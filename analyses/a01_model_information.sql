@@ -4,7 +4,10 @@
 -- @question How fast is the model at each batch size, and which size is best?
 -- Latencies come from the runs that recorded the level model alone. The latency is the mean over the typical
 -- inferences (a fifth of them, the fastest and the slowest, is left out at each end), with its 95 % interval over the
--- blocks that were measured in turns; `doubt` says what puts it in doubt. Two rules name an optimal
+-- blocks that were measured in turns; `doubt` says what puts it in doubt. It is the time of the call on the host; where
+-- a device ran, device_ns and span_ns have the device's and that of both, from the kernel run. Where the call returns
+-- before the device is done, the latency alone does not say how long the model takes: it takes step_ns, the period of
+-- the program's step (time_of_step), and throughput_per_s goes by that. Two rules name an optimal
 -- batch size: `knee` is the first whose doubling gains no more than knee_gain_pct of throughput; `peak` the
 -- smallest within 1 % of the highest throughput. Given max_latency_ms, `bounded` is the one of the highest
 -- throughput whose latency is within it. A rule that the measured sizes do not decide names none.
@@ -13,6 +16,7 @@
 -- @param knee_gain_pct double 5 The gain of throughput at or below which doubling the batch is not worth it.
 -- @view bar x=batch y=throughput_per_s
 -- @view table columns=batch,iterations,latency_ns,low_ns,high_ns,p99_ns,throughput_per_s,doubling_gain_pct,role
+-- @view table columns=device_ns,span_ns,step_ns
 -- @view table columns=doubt
 -- @view table bar=throughput_per_s
 -- @column batch count Inputs per inference.
@@ -23,17 +27,26 @@
 -- @column high_ns ns Upper end of the 95 % interval of latency_ns.
 -- @column p90_ns ns 90th percentile of the latency.
 -- @column p99_ns ns 99th percentile of the latency.
--- @column throughput_per_s per_s Inputs per second: batch / latency; inferences, where the batch is not known.
+-- @column device_ns ns Time of the device in what the call launched, each moment once; empty: no device was recorded.
+-- @column span_ns ns From the call's first launch to the last end of its work, or its own end.
+-- @column host_ns ns Time of the call on the host in the kernel run, which device_ns and span_ns are from.
+-- @column step_ns ns The period of the program's step, where the call returns early; empty: latency_ns is the whole.
+-- @column step_low_ns ns Lower end of the 95 % interval of step_ns; empty below six steps.
+-- @column step_high_ns ns Upper end of the 95 % interval of step_ns.
+-- @column headline text How often the program makes a step, as a sentence; empty: latency_ns is the whole.
+-- @column throughput_per_s per_s Inputs per second: batch / latency, or batch / step_ns; inferences, where unknown.
 -- @column throughput_of text What is counted: inputs or inferences.
 -- @column doubling_gain_pct pct What the doubled batch size gains in throughput; empty: not measured.
 -- @column role text online (batch 1), knee, peak, bounded, fastest (the highest throughput).
 -- @column doubt text Why the latency is less certain than was wanted; empty: it is not.
 WITH stat AS (
-  SELECT batch, inferences AS iterations, latency_ns, quantile_of(sorted, 0.5) AS median_ns, low_ns, high_ns,
+  SELECT batch, model_latency.inferences AS iterations, latency_ns, quantile_of(sorted, 0.5) AS median_ns, low_ns,
+    high_ns,
     quantile_of(sorted, 0.9) AS p90_ns, quantile_of(sorted, 0.99) AS p99_ns,
-    coalesce(inputs_of(batch), 1) * 1e9 / latency_ns AS throughput_per_s,
+    device_ns, span_ns, host_ns, step_ns, step_ns - half_ns AS step_low_ns, step_ns + half_ns AS step_high_ns, headline,
+    coalesce(inputs_of(batch), 1) * inferences_per_s(latency_ns, step_ns, inferences_in_step) AS throughput_per_s,
     CASE WHEN inputs_of(batch) IS NULL THEN 'inferences' ELSE 'inputs' END AS throughput_of
-  FROM model_latency),
+  FROM model_latency LEFT JOIN model_times() USING (batch)),
 gain AS (
   SELECT stat.*, pct(twice.throughput_per_s - stat.throughput_per_s, stat.throughput_per_s)
     AS doubling_gain_pct

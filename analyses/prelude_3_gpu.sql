@@ -84,7 +84,7 @@ CREATE OR REPLACE TEMP MACRO why_no_clocks() AS CASE
 CREATE OR REPLACE TEMP MACRO measured_batches(need) AS TABLE
   SELECT DISTINCT batch FROM (
     SELECT batch FROM source_run WHERE level = level_number(CASE need WHEN 'memory' THEN 'kernel' ELSE need END)
-    UNION ALL SELECT batch FROM source_run WHERE level = 2 AND need IN ('steps', 'watched')
+    UNION ALL SELECT coalesce(batch, 1) FROM run WHERE need IN ('steps', 'watched') AND status <> 'failed'
     UNION ALL SELECT batch FROM counter_run WHERE need = 'counters'
     UNION ALL SELECT batch FROM energy_run WHERE need = 'energy'
     UNION ALL SELECT batch FROM energy_run JOIN repetition USING (run_id) WHERE need = 'layer_energy')

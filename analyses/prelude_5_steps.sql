@@ -1,11 +1,15 @@
--- The steps that a program repeats, and the phases of a training's step: loaded after prelude_1_runs.sql.
+-- The steps that a program repeats: loaded after prelude_1_runs.sql.
+
+-- All steps of a loop count; but one that is more than twenty times as long as the median, and among fifty is alone, is
+-- something between two loops.
+CREATE OR REPLACE TEMP MACRO is_of_loop(is_far, how_many_are, steps) AS NOT is_far OR how_many_are * 50 > steps;
 
 -- One row for each step of each run that did not count. Steps are what the program marks (xsp_step), else the steps of
 -- its optimiser, else, with_calls, the outermost calls of its model, each until the next. `part` is first: the first
 -- step of its process, which compiles, tries kernels out and allocates; warm-up: the further ones before the first
 -- measured iteration, or, where none is numbered, those at the beginning that take more than 1.5 times the median of
--- the later half; steady: the others. is_typical: of its run, process and part, it is not among the fifth that is
--- dropped at each end.
+-- the later half; steady: the others. is_counted: a mean over the steps of its run, process and part has it, as a pause
+-- in every tenth step is of the program (is_of_loop).
 CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
   WITH kind_of AS (
     SELECT run_id, site_id, any_value(value) FILTER (key = 'step_of') AS kind,
@@ -102,47 +106,9 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
         WHEN NOT has_model AND nth_of_run < steady_nth AND 2 * nth_of_run <= of_run THEN 'warm-up'
         ELSE 'steady' END AS part
     FROM step s JOIN slow_until USING (run_id, process)),
-  ranked AS (
-    SELECT *, count(*) OVER (PARTITION BY run_id, process, part) AS n,
-      row_number() OVER (PARTITION BY run_id, process, part ORDER BY duration_ns, start_ns) - 1 AS rank
-    FROM placed)
+  far AS (
+    SELECT *, count(*) OVER of_part AS n, duration_ns > 20 * median(duration_ns) OVER of_part AS is_far
+    FROM placed WINDOW of_part AS (PARTITION BY run_id, process, part))
   SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, duration_ns, part,
-    rank >= n // 5 AND rank < n - n // 5 AS is_typical
-  FROM ranked;
-
--- A training's steps: the steady ones of its optimiser, or marks around them, in the run that recorded least. Where
--- none is steady yet, all but the first; where there is but that, it.
-CREATE OR REPLACE TEMP MACRO training_steps() AS TABLE
-  SELECT * FROM program_steps(false)
-  WHERE kind IN ('optimizer', 'mark')
-    AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')
-  QUALIFY level = min(level) OVER (PARTITION BY process)
-    AND list_position(['steady', 'warm-up', 'first'], part)
-      = min(list_position(['steady', 'warm-up', 'first'], part)) OVER (PARTITION BY process, level);
-
--- A typical training step spends this on the host in each phase; `other` is what it did in no phase, so that the
--- phases add up to `step`. Means over the typical steps of all processes together.
-CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
-  WITH phase_of AS (
-    SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
-  -- Calls of a model within another phase, for an optimiser's loss, are that phase's.
-  stage AS (
-    SELECT s.run_id, s.process, s.start_ns, s.duration_ns,
-      CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
-    FROM span s LEFT JOIN phase_of p USING (run_id, site_id)
-    WHERE NOT s.is_open AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase' AND p.phase <> 'gc'))
-      AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),
-  step AS MATERIALIZED (SELECT * FROM training_steps() WHERE is_typical),
-  spent AS (
-    SELECT s.phase, count(*) AS calls, sum(s.duration_ns) AS total_ns
-    FROM stage s ASOF JOIN step t ON s.run_id = t.run_id AND s.process = t.process AND s.start_ns >= t.start_ns
-    WHERE s.start_ns < t.end_ns GROUP BY s.phase),
-  whole AS (SELECT count(*) AS steps, sum(duration_ns) AS total_ns FROM step HAVING count(*) > 0),
-  line AS (
-    SELECT n.phase, coalesce(calls, 0) AS calls, coalesce(spent.total_ns, 0) AS total_ns
-    FROM (SELECT unnest(['data', 'forward', 'backward', 'optimizer']) AS phase) n LEFT JOIN spent USING (phase)
-    UNION ALL
-    SELECT 'other', w.steps, w.total_ns - coalesce((SELECT sum(total_ns) FROM spent), 0) FROM whole w
-    UNION ALL
-    SELECT 'step', steps, total_ns FROM whole)
-  SELECT phase, steps, calls / steps AS calls_per_step, line.total_ns / steps AS time_ns FROM line, whole;
+    is_of_loop(is_far, count(*) FILTER (is_far) OVER (PARTITION BY run_id, process, part), n) AS is_counted
+  FROM far;

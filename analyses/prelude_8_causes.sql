@@ -19,23 +19,27 @@ CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS coalesce(
   (SELECT max_by(run_id, (deepest_level(levels), run_id)) FROM run
    WHERE status <> 'failed' AND NOT has_counters(counters)));
 
--- What the device executed in that run, each with the call that launched it.
-CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE
+-- What the device executed in the runs given as a list, each with the call that launched it.
+CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
   WITH call AS (
-    SELECT coalesce(process, 0) AS process, correlation_id, min_by(thread, start_ns) AS thread,
+    SELECT run_id, coalesce(process, 0) AS process, correlation_id, min_by(thread, start_ns) AS thread,
       min(start_ns) AS start_ns, max(start_ns + duration_ns) AS end_ns, min_by(span_id, start_ns) AS span_id
-    FROM span WHERE run_id = cause_run(wanted_batch) AND level = 5 AND correlation_id IS NOT NULL GROUP BY ALL)
-  SELECT coalesce(s.process, 0) AS process, s.span_id, s.type, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns,
-    c.thread, c.start_ns AS call_ns, c.end_ns AS called_ns, c.span_id AS call_id
-  FROM span s LEFT JOIN call c ON c.process = coalesce(s.process, 0) AND c.correlation_id = s.correlation_id
-  WHERE s.run_id = cause_run(wanted_batch) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
+    FROM span WHERE list_contains(run_ids, run_id) AND level = 5 AND correlation_id IS NOT NULL GROUP BY ALL)
+  SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.type, s.name, s.start_ns,
+    s.start_ns + s.duration_ns AS end_ns, s.iteration, s.layer_id, c.thread, c.start_ns AS call_ns,
+    c.end_ns AS called_ns, c.span_id AS call_id
+  FROM span s LEFT JOIN call c ON c.run_id = s.run_id AND c.process = coalesce(s.process, 0)
+    AND c.correlation_id = s.correlation_id
+  WHERE list_contains(run_ids, s.run_id) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
     AND s.duration_ns > 0;
+-- Of the run that the causes are told from.
+CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE FROM operations_of([cause_run(wanted_batch)]);
 
 -- Every step of that run, and every typical inference. The host may be steps ahead of the device, so the time of a
 -- step is told where its work is done: from the first operation that it launched to the first that the next one
--- launched. A step that launches nothing goes from its start to its end on the host; ahead_ns is how long its first
--- operation waited, NULL: it has none. Of an evaluation that `xsp profile` made the steps are its inferences; what it
--- does between them is not the model's.
+-- launched. A step that launches nothing goes from its start to its end on the host, host_ns to host_end_ns; ahead_ns
+-- is how long its first operation waited, NULL: it has none. Of an evaluation that `xsp profile` made the steps are its
+-- inferences; what it does between them is not the model's.
 CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
   WITH step AS MATERIALIZED (
     SELECT process, thread, kind, number, start_ns, end_ns, part FROM program_steps(true)
@@ -50,32 +54,33 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
     FROM step t LEFT JOIN launched l USING (process, start_ns)
     WINDOW in_order AS (PARTITION BY t.process ORDER BY t.start_ns))
   SELECT process, thread, kind, part, CASE WHEN on_device > 0 THEN device_ns ELSE start_ns END AS start_ns,
-    CASE WHEN on_device > 0 THEN next_ns ELSE end_ns END AS end_ns, device_ns - start_ns AS ahead_ns
+    CASE WHEN on_device > 0 THEN next_ns ELSE end_ns END AS end_ns, device_ns - start_ns AS ahead_ns,
+    start_ns AS host_ns, end_ns AS host_end_ns
   FROM followed WHERE on_device = 0 OR next_ns > device_ns
   UNION ALL
-  SELECT i.process, s.thread, 'inference', 'steady', i.start_ns, i.start_ns + i.duration_ns, NULL
+  SELECT i.process, s.thread, 'inference', 'steady', i.start_ns, i.start_ns + i.duration_ns, NULL, i.start_ns,
+    i.start_ns + i.duration_ns
   FROM measured_inference i JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration
     AND coalesce(s.process, 0) = i.process AND s.level = 2 AND s.depth = 0 AND s.start_ns = i.start_ns
   WHERE i.run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL;
 
 -- The steady ones of them, at most so many of a process, from the middle of the run. Inferences are the typical ones.
--- All steady steps count, as a pause in every tenth is of the program; but one that is more than twenty times as long
--- as the median, and among fifty is alone, is something between two loops.
 CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
   WITH best AS (
     SELECT * FROM every_period(wanted_batch)
     QUALIFY list_position(['steady', 'warm-up', 'first'], part)
       = min(list_position(['steady', 'warm-up', 'first'], part)) OVER (PARTITION BY process)),
-  usual AS (
-    SELECT process, 20 * median(end_ns - start_ns) AS far_ns, count(*) AS n FROM best GROUP BY process),
+  far AS (
+    SELECT *, count(*) OVER of_process AS n,
+      end_ns - start_ns > 20 * median(end_ns - start_ns) OVER of_process AS is_far
+    FROM best WINDOW of_process AS (PARTITION BY process)),
   counted AS (
-    SELECT b.*, count(*) FILTER (end_ns - start_ns > far_ns) OVER (PARTITION BY process) AS far, n, far_ns
-    FROM best b JOIN usual USING (process)),
+    SELECT * FROM far QUALIFY is_of_loop(is_far, count(*) FILTER (is_far) OVER (PARTITION BY process), n)),
   placed AS (
     SELECT *, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS place,
       count(*) OVER (PARTITION BY process) AS kept
-    FROM counted WHERE end_ns - start_ns <= far_ns OR far * 50 > n)
-  SELECT process, thread, kind, start_ns, end_ns, ahead_ns FROM placed
+    FROM counted)
+  SELECT process, thread, kind, part, start_ns, end_ns, ahead_ns, host_ns, host_end_ns FROM placed
   WHERE place >= (kept - how_many) // 2 AND place < (kept - how_many) // 2 + how_many OR kept <= how_many;
 
 CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS

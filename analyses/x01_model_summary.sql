@@ -2,12 +2,14 @@
 -- @name model_summary
 -- @title Model summary
 -- @question What was measured, how long does it take, where does the time go?
--- Each figure comes from the run at its own level: the model's latency from the run that recorded the model
--- alone, the layers' from the run that recorded the layers. The types of layers add up to `layers together`, and the
--- difference to the model's latency is explained: latency = layers together + between layers - slower when recorded,
--- which is how much longer the inference took in the run that recorded the layers (overhead_by_level has its interval).
--- A training is about its steps: they come first, with their phases, and the model's calls are the forward passes.
--- `doubt` says what keeps the figures from being as certain as they were wanted.
+-- Each figure comes from the run at its own level: the model's latency from the run that recorded the model alone, the
+-- layers' from the run that recorded the layers. The types of layers add up to `layers together`, and the difference to
+-- the model's latency is explained: latency = layers together + between layers - slower when recorded, which is how
+-- much longer the inference took in the run that recorded the layers (overhead_by_level has its interval). A training
+-- is about its steps: they come first, with their phases, and the model's calls are the forward passes. So do the steps
+-- of any program whose model's call returns before the device is done: it is the step that says how long the model
+-- takes, and how often. The step is that of time_of_step, in the run that recorded most. `doubt` says what keeps the
+-- figures from being as certain as they were wanted.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table columns=section,item,value,share_pct,detail bar=share_pct top=100 group=section
@@ -23,11 +25,10 @@ fact AS (
 model AS MATERIALIZED (SELECT * FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
 -- A training is about its steps, and its model's calls are the forward passes.
 phase AS MATERIALIZED (FROM training_host_phases()),
+device AS MATERIALIZED (FROM model_times() WHERE batch = (SELECT batch FROM wanted)),
 step AS MATERIALIZED (
-  SELECT *, CASE WHEN processes = 1 THEN typical_half_width(in_order) END AS half_ns FROM (
-    SELECT avg(duration_ns) FILTER (is_typical) AS step_ns, count(*) AS steps, count(DISTINCT process) AS processes,
-      list(duration_ns ORDER BY start_ns) AS in_order, any_value(part) AS part
-    FROM training_steps() HAVING count(*) > 0)),
+  SELECT s.* FROM program_step() s LEFT JOIN device d ON true
+  WHERE EXISTS (FROM phase) OR d.step_ns IS NOT NULL),
 layer AS MATERIALIZED (
   SELECT c.*, n.output_bytes, n.allocated_bytes, n.parameter_bytes
   FROM layer_roofs((SELECT batch FROM wanted)) c
@@ -70,33 +71,44 @@ line AS (
   SELECT 13, 'doubt', level_name(level), NULL, NULL, NULL, doubt FROM level_doubt
   WHERE level IN (2, 3) AND batch = (SELECT batch FROM wanted)
   UNION ALL
-  SELECT 14, 'step', 'training step', step_ns, 'ns', NULL, concat(steps, ' ',
-    CASE part WHEN 'steady' THEN 'steady' ELSE part END, CASE steps WHEN 1 THEN ' step' ELSE ' steps' END,
+  SELECT 14, 'step', CASE WHEN EXISTS (FROM phase) THEN 'training step' ELSE 'step' END, step_ns, 'ns', NULL, concat(
+    steps, ' ', part, CASE steps WHEN 1 THEN ' step' ELSE ' steps' END,
     CASE WHEN processes > 1 THEN concat(' of ', processes, ' processes')
          WHEN half_ns IS NOT NULL THEN concat(', +-', share_text(half_ns / step_ns), ' at 95 %')
-         ELSE ', too few for an interval' END)
+         ELSE ', too few for an interval' END,
+    ' (recorded: ', level_name(level), ')')
   FROM step
   UNION ALL
-  SELECT 15, 'step', 'steps per second', 1e9 / step_ns, 'per_s', NULL, 'of one process' FROM step
+  SELECT 15, 'step', 'steps per second', 1e9 / step_ns, 'per_s', NULL,
+    CASE WHEN processes > 1 THEN 'of one process' ELSE (SELECT headline FROM device) END FROM step
   UNION ALL
   SELECT 16 + 0.1 * list_position(['data', 'forward', 'backward', 'optimizer', 'other'], phase), 'step', phase, time_ns,
     'ns', pct(time_ns, (SELECT time_ns FROM phase WHERE phase = 'step')), CASE phase
       WHEN 'other' THEN 'in no phase' WHEN 'forward' THEN 'the outermost calls of the model' END
   FROM phase WHERE phase <> 'step'
   UNION ALL
-  SELECT 20, 'how long', CASE WHEN EXISTS (FROM step) THEN 'call of the model' ELSE 'latency' END, latency_ns, 'ns',
-    NULL,
-    concat(inferences, CASE inferences WHEN 1 THEN ' inference' ELSE ' inferences' END,
+  SELECT 20, 'how long', CASE WHEN headline IS NOT NULL OR EXISTS (FROM step) THEN 'call of the model'
+      ELSE 'latency' END, latency_ns, 'ns', NULL,
+    concat(CASE WHEN headline IS NOT NULL THEN 'on the host: ' END, inferences,
+      CASE inferences WHEN 1 THEN ' inference' ELSE ' inferences' END,
       CASE WHEN high_ns IS NOT NULL THEN concat(', +-', share_text((high_ns - latency_ns) / latency_ns), ' at 95 %')
            ELSE concat(', no interval: ', blocks, ' of the 6 blocks that it takes') END)
-  FROM model
+  FROM model LEFT JOIN device USING (batch)
+  UNION ALL
+  SELECT 20.5, 'how long', 'device time', device_ns, 'ns', NULL, 'of what the call launched' FROM device
+  WHERE device_ns IS NOT NULL
+  UNION ALL
+  SELECT 20.6, 'how long', 'span', span_ns, 'ns', NULL, CASE WHEN headline IS NOT NULL AND step_ns IS NULL THEN headline
+    ELSE 'from the first launch to the last end' END FROM device
+  WHERE span_ns IS NOT NULL
   UNION ALL
   SELECT 21, 'how long', '99th percentile', quantile_of(sorted, 0.99), 'ns', NULL, NULL FROM model
   UNION ALL
-  SELECT 22, 'how long', 'throughput', coalesce(inputs_of(batch), 1) * 1e9 / latency_ns, 'per_s', NULL, coalesce(
-    (SELECT concat('inferences; inputs of an inference are not known: ', value) FROM evaluation
-     WHERE key = 'not_measured.batch'), 'inputs') FROM model
-  WHERE NOT EXISTS (FROM step)
+  SELECT 22, 'how long', 'throughput',
+    coalesce(inputs_of(batch), 1) * inferences_per_s(latency_ns, step_ns, inferences_in_step), 'per_s', NULL, coalesce(
+      (SELECT concat('inferences; inputs of an inference are not known: ', value) FROM evaluation
+       WHERE key = 'not_measured.batch'), 'inputs') FROM model LEFT JOIN device USING (batch)
+  WHERE NOT EXISTS (FROM phase) AND inferences_per_s(latency_ns, step_ns, inferences_in_step) IS NOT NULL
   UNION ALL
   SELECT 30, 'where', 'layers', executions, 'count', NULL,
     concat(CASE WHEN layers < 0.99 * executions THEN concat('executions of ', layers, ' layers') ELSE 'executed' END,
@@ -143,16 +155,21 @@ line AS (
     ELSE printf('unknown layers: %d, %.1f %% of time', unknown, pct(unknown_ns, self_ns)) END
   FROM whole WHERE flops IS NOT NULL
   UNION ALL
-  SELECT 61, 'work', 'rate', 1e9 * flops / latency_ns, 'flops_per_s', pct(1e9 * flops / latency_ns, peak_flops),
-    CASE WHEN peak_flops IS NULL THEN 'flops / latency'
+  SELECT 61, 'work', 'rate', 1e9 * flops / work_ns, 'flops_per_s', pct(1e9 * flops / work_ns, peak_flops),
+    CASE WHEN peak_flops IS NULL THEN
+           CASE WHEN work_ns = latency_ns THEN 'flops / latency' ELSE 'flops / time of the device' END
          WHEN pipe = low_pipe THEN concat('of the ceiling of ', pipe, ', ', source)
          WHEN peak_low_flops IS NULL THEN
            concat('of the ceiling of ', pipe, ', ', source, '; if on ', low_pipe, ', more')
-         ELSE concat(range_text(pct(1e9 * flops / latency_ns, peak_flops),
-             greatest(pct(1e9 * flops / latency_ns, peak_flops),
-                      least(100, pct(1e9 * flops / latency_ns, peak_low_flops)))),
+         ELSE concat(range_text(pct(1e9 * flops / work_ns, peak_flops),
+             greatest(pct(1e9 * flops / work_ns, peak_flops),
+                      least(100, pct(1e9 * flops / work_ns, peak_low_flops)))),
            ' %: of the ceiling of ', pipe, ', ', source, ', or of ', low_pipe) END
-  FROM whole CROSS JOIN model LEFT JOIN ceiling ON true WHERE flops IS NOT NULL AND is_mostly_known
+  FROM whole CROSS JOIN (
+      SELECT latency_ns, CASE WHEN headline IS NOT NULL THEN greatest(device_ns, latency_ns) ELSE latency_ns END
+        AS work_ns
+      FROM model LEFT JOIN device USING (batch))
+    LEFT JOIN ceiling ON true WHERE flops IS NOT NULL AND is_mostly_known
   UNION ALL
   SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL, 'read by the layers' FROM whole
   WHERE parameter_bytes > 0

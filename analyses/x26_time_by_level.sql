@@ -8,17 +8,22 @@
 -- what recording the layers added to the inference in `slower when recorded`. share_pct is the layer's share of the
 -- inference that it was recorded in, which takes recording to slow everything alike. On a GPU a layer's own time is
 -- that of launching it, and its parts are its kernels, whose durations recording leaves alone: share_pct is theirs of
--- the model's latency. Parts that overlap share what they take together.
+-- the model's latency. Parts that overlap share what they take together. Where a device ran, device_ns and span_ns are
+-- its time and that of host and device, of the model's call, and of what layers launched themselves. A call that
+-- returns before the device is done, which takes longer, is divided by the device's time, and share_ns is of that.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view table caption=batch columns=level,parent,name,latency_ns,share_pct,detail bar=share_pct top=40 group=level
+-- @view table caption=batch columns=level,parent,name,latency_ns,device_ns,share_pct,detail
+-- @view table bar=share_pct top=40 group=level
 -- @column batch count Inputs per inference.
 -- @column level text model, layer type, layer, kernel, or idle: what the device waited for.
 -- @column parent text The row that this one is a part of; empty: the model.
 -- @column name text What the row is about; a layer without nested ones.
 -- @column latency_ns ns Its time in one inference, in the run at its own level; empty: not measured.
+-- @column device_ns ns Time of the device in what it launched, each moment once; empty: not recorded, or no launch's.
+-- @column span_ns ns From its first launch to the last end of its work, or its own end.
 -- @column share_pct pct Its share of the model.
--- @column share_ns ns That share of the model's latency.
+-- @column share_ns ns That share of the model's latency, or of its device_ns where that is longer.
 -- @column is_rest bool It is no part of its own, but what the others leave.
 -- @column detail text How many it puts together, where its time comes from, what was not measured.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
@@ -40,14 +45,25 @@ part AS MATERIALIZED (
   UNION ALL
   SELECT coalesce(type, 'unknown'), name, sum(self_ns), false FROM layer
   WHERE NOT EXISTS (FROM kernel) GROUP BY ALL),
-cause AS MATERIALIZED (FROM device_causes((SELECT batch FROM wanted), 200) WHERE EXISTS (FROM kernel)),
--- covered_ns: what the parts take together; less than their sum if they overlap.
+device AS MATERIALIZED (
+  SELECT CASE of WHEN 'type' THEN 'layer type' ELSE 'layer' END AS level, name, device_ns, span_ns
+  FROM layer_device_times((SELECT batch FROM wanted)) WHERE of IN ('type', 'own')
+  UNION ALL
+  SELECT 'model', m.name, device_ns, span_ns FROM model_device_times() JOIN model m USING (batch)),
+early AS (
+  SELECT device_ns FROM model_device_times() JOIN model USING (batch) WHERE returns_early AND device_ns > latency_ns),
+cause AS MATERIALIZED (
+  FROM device_causes((SELECT batch FROM wanted), 200) WHERE EXISTS (FROM kernel) AND NOT EXISTS (FROM early)),
+-- covered_ns: what the parts take together; less than their sum if they overlap. A call that returns early is divided
+-- by the device's time.
 whole AS MATERIALIZED (
-  SELECT m.*, recorded_ns, is_device, parts_ns, CASE WHEN is_device THEN latency_ns ELSE recorded_ns END AS of_ns,
-    CASE WHEN is_device THEN least(parts_ns, busy_ns) ELSE least(parts_ns, recorded_ns) END AS covered_ns,
+  SELECT m.*, recorded_ns, is_device, parts_ns, early.device_ns IS NOT NULL AS is_early,
+    CASE WHEN is_device THEN coalesce(early.device_ns, latency_ns) ELSE recorded_ns END AS of_ns,
+    CASE WHEN is_device THEN least(parts_ns, early.device_ns, busy_ns) ELSE least(parts_ns, recorded_ns) END
+      AS covered_ns,
     covered_ns < 0.999 * parts_ns AS is_overlapped, covered_ns / parts_ns / greatest(covered_ns, of_ns) AS per_ns,
     1 - covered_ns / greatest(covered_ns, of_ns) AS rest
-  FROM model m LEFT JOIN recorded ON true,
+  FROM model m LEFT JOIN recorded ON true LEFT JOIN early ON true,
     (SELECT any_value(is_device) AS is_device, sum(latency_ns) AS parts_ns FROM part),
     (SELECT max(duration_ns) AS busy_ns FROM cause WHERE cause = 'busy')),
 idle AS (
@@ -55,7 +71,9 @@ idle AS (
 line AS (
   SELECT 1 AS line, 'model' AS level, NULL AS parent, name, latency_ns, 1 AS share, false AS is_rest,
     concat(n, ' inferences of the run that recorded the ', CASE recorded_level WHEN 2 THEN 'model alone'
-           ELSE concat('levels model to ', level_name(recorded_level)) END) AS detail
+           ELSE concat('levels model to ', level_name(recorded_level)) END, CASE WHEN is_early THEN
+           concat('; it returns before the device is done: shares are of the device''s ', time_text(of_ns)) END)
+      AS detail
   FROM whole
   UNION ALL
   SELECT 2, 'layer type', any_value(w.name), type, sum(p.latency_ns), sum(p.latency_ns) * any_value(per_ns), false,
@@ -63,9 +81,10 @@ line AS (
            CASE WHEN any_value(is_overlapped) THEN '; some overlap: its share is of the time in which any runs' END)
   FROM part p, whole w GROUP BY type
   UNION ALL
-  SELECT 2, 'layer type', name, CASE WHEN is_device THEN 'no kernel runs' ELSE 'between layers' END, of_ns - covered_ns,
-    rest, true,
-    CASE WHEN is_device THEN 'the model''s latency less the time in which a kernel runs'
+  SELECT 2, 'layer type', name, CASE WHEN is_early THEN 'copies' WHEN is_device THEN 'no kernel runs'
+      ELSE 'between layers' END, of_ns - covered_ns, rest, true,
+    CASE WHEN is_early THEN 'the device copies or sets memory, and no kernel runs'
+         WHEN is_device THEN 'the model''s latency less the time in which a kernel runs'
          ELSE printf('of an inference that took %.2f %% longer while its layers were recorded',
                      pct(of_ns - latency_ns, latency_ns)) END
   FROM whole WHERE rest > 0
@@ -74,8 +93,10 @@ line AS (
     covered_ns - parts_ns, NULL, true, 'what they take at the same time, once'
   FROM whole WHERE covered_ns < parts_ns
   UNION ALL
-  SELECT 2.6, 'layer type', name, 'slower when recorded', latency_ns - of_ns, NULL, true,
-    'what recording the layers added to an inference; it is not in the model''s latency'
+  SELECT 2.6, 'layer type', name, CASE WHEN is_early THEN 'beyond the call' ELSE 'slower when recorded' END,
+    latency_ns - of_ns, NULL, true,
+    CASE WHEN is_early THEN 'the device works that much longer than the host''s call takes'
+      ELSE 'what recording the layers added to an inference; it is not in the model''s latency' END
   FROM whole WHERE of_ns <> latency_ns
   UNION ALL
   SELECT 2, 'layer type', name, 'layers', NULL, NULL, false, concat('not measured: ', why_no_level('layer'))
@@ -92,7 +113,9 @@ line AS (
   SELECT 5, 'idle', 'no kernel runs', cause, share * (of_ns - covered_ns), share * rest, false,
     concat('its share of the idle time while the kernels were recorded, there ', time_text(duration_ns))
   FROM idle, whole WHERE rest > 0)
-SELECT (SELECT batch FROM wanted) AS batch, level, parent, line.name, line.latency_ns, 100 * share AS share_pct,
-  share * whole.latency_ns AS share_ns, is_rest, detail
-FROM line, whole
+SELECT (SELECT batch FROM wanted) AS batch, level, parent, line.name, line.latency_ns, d.device_ns, d.span_ns,
+  100 * share AS share_pct,
+  share * CASE WHEN is_early THEN of_ns ELSE whole.latency_ns END AS share_ns,
+  is_rest, detail
+FROM line LEFT JOIN device d USING (level, name) CROSS JOIN whole
 ORDER BY line, share DESC NULLS LAST, parent, line.name

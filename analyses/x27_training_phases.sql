@@ -2,18 +2,19 @@
 -- @name training_phases
 -- @title Phases of a training
 -- @question Where does a training step spend its time: data, forward, backward, optimiser, or waiting for others?
--- A step ends with the optimiser's. Times on the host are means over the typical steady steps (steps) of the run that
--- recorded least, and are what the program waited for each phase; they add up to the step, with what was in no phase; a
--- device that is still busy makes a later phase wait. Times on the device come from the kernel run: while it ran
--- kernels of the phase, whatever phase the host was in. Communication is NCCL's kernels; it is exposed while no other
--- kernel runs on that device. `other` is what the step did in no phase.
+-- A step ends with the optimiser's. Its time is that of time_of_step: a mean over the steady steps of the run that
+-- recorded most, where their work is done. Times on the host are of the same steps, and are what the program waited for
+-- each phase; `other` is what they lack of the step: what the host did in no phase, and how much longer the device
+-- takes than the host where that is ahead. A device that is still busy makes a later phase wait. Times on the device
+-- come from the kernel run: while it ran kernels of the phase, whatever phase the host was in. Communication is NCCL's
+-- kernels; it is exposed while no other kernel runs on that device.
 -- @needs training
 -- @view table columns=phase,steps,calls_per_step,time_ns,share_pct,gpu_ns,communication_ns,exposed_ns
 -- @view table bar=share_pct
 -- @column phase text data, forward, backward, optimizer, other, or step: all of them.
--- @column steps count Typical steps, of all processes together.
+-- @column steps count Steady steps, of all processes together.
 -- @column calls_per_step number How often the phase begins in a step.
--- @column time_ns ns Time of the host in one step.
+-- @column time_ns ns Time of the host in one step; other: what is left of the step.
 -- @column share_pct pct Share of that in the step.
 -- @column gpu_ns ns Time of one step during which the device ran kernels of the phase, communication left out: mean.
 -- @column communication_ns ns Time of one step during which it communicated: mean.

@@ -4,12 +4,16 @@
 -- @question Which steps does the program repeat, what did the first ones cost, and how steady are the others?
 -- Steps are what the program marks (xsp_step), else the steps of its optimiser, else the outermost calls of its model.
 -- The first step is shown by itself: it compiles, tries kernels out, and allocates. Warm-up are the further ones before
--- the first measured iteration; where none is numbered, those at the beginning that take more than 1.5 times the
--- median of the later half. Steady are the others, for each set of levels that was recorded: what was recorded slows
--- a step, so the row with the fewest levels is nearest to the program alone. Steps far out of the others (above the
--- third quartile by more than three times the distance between the quartiles) are slow.
+-- the first measured iteration; where none is numbered, those at the beginning that take more than 1.5 times the median
+-- of the later half. Steady are the others, for each set of levels that was recorded: what was recorded slows a step,
+-- so the row with the fewest levels is nearest to the program alone. Steps far out of the others (above the third
+-- quartile by more than three times the distance between the quartiles) are slow; they are of the program, and count
+-- like others. A step of the run that recorded a device goes from the first work that it launched to the first of the
+-- next one: told_by says device, and it is the step of time_of_step. Elsewhere it goes from start to start on the host.
+-- Where the host runs ahead of the device by more than a step, its starts tell nothing of the step: those rows have no
+-- step, and told_by says so.
 -- @needs steps
--- @view table columns=program,found_by,part,level,steps,step_ns,low_ns,high_ns,extra_ns,slow_steps,slowest_ns
+-- @view table columns=program,found_by,part,level,steps,step_ns,told_by,low_ns,high_ns,extra_ns,slow_steps,slowest_ns
 -- @view table columns=layers_ns,allocation_ns,total_ns,first_step,last_step,slowest_step,process
 -- @column process number The process that ran them.
 -- @column program text Its program.
@@ -19,15 +23,17 @@
 -- @column steps count How many.
 -- @column first_step number The first of them: steps of a process count from 0.
 -- @column last_step number The last of them.
--- @column step_ns ns Mean over the typical ones (a fifth is left out at each end).
+-- @column step_ns ns Mean; left out is one alone that takes over twenty times the median: it lies between two loops.
+-- @column told_by text host: from start to start; device: from work to work; why it is not told.
+-- @column device_ns ns Time of the device in one step, each moment once: mean of all of the row; empty: not recorded.
 -- @column low_ns ns Lower end of its 95 % interval over twenty consecutive parts; empty below six steps.
 -- @column high_ns ns Upper end of its 95 % interval.
 -- @column total_ns ns Time of all of them.
--- @column extra_ns ns What they took beyond steady ones; of steady ones, what the slow ones did.
+-- @column extra_ns ns What they took beyond steady ones that are not slow; of steady ones, what the slow ones did.
 -- @column slow_steps count How many of the steady ones are far out of the others.
 -- @column slowest_step number The one that took longest.
 -- @column slowest_ns ns Its time.
--- @column layers_ns ns Time of a typical step in its outermost layers, of all threads; empty: not recorded.
+-- @column layers_ns ns Time of a step in its outermost layers, of all threads; empty: not recorded.
 -- @column allocation_ns ns Time of a step in calls that allocate or free device memory: mean; empty: not recorded.
 WITH step AS MATERIALIZED (FROM program_steps(true)),
 recorded AS (SELECT DISTINCT run_id, level FROM step),
@@ -47,34 +53,58 @@ placed AS (
       THEN coalesce(spent.layers_ns, 0) END AS layers_ns,
     CASE WHEN s.level >= 5 THEN coalesce(spent.allocation_ns, 0) END AS allocation_ns
   FROM step s LEFT JOIN spent USING (run_id, process, start_ns)),
-steady AS (
-  SELECT run_id, process, avg(duration_ns) FILTER (is_typical) AS steady_ns,
-    4 * quantile_cont(duration_ns, 0.75) - 3 * quantile_cont(duration_ns, 0.25) AS far_ns
+period AS MATERIALIZED (FROM step_periods(NULL)),
+-- The device at work, in the run that recorded it, from step to step of the host.
+work AS (
+  SELECT process, call_ns, greatest(0, end_ns - greatest(start_ns, coalesce(max(end_ns) OVER (
+    PARTITION BY process ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns))) AS ns
+  FROM operations(NULL)),
+worked AS (
+  SELECT t.run_id, t.process, t.part, sum(ns) AS device_ns
+  FROM work w ASOF JOIN (SELECT * FROM step WHERE run_id = cause_run(NULL)) t
+    ON t.process = w.process AND w.call_ns >= t.start_ns
+  WHERE w.call_ns < t.end_ns GROUP BY ALL),
+quartile AS (
+  SELECT run_id, process, 4 * quantile_cont(duration_ns, 0.75) - 3 * quantile_cont(duration_ns, 0.25) AS far_ns
   FROM placed WHERE part = 'steady' GROUP BY ALL),
--- The first steps are compared with steady ones of the same levels, if there are any.
+steady AS (
+  SELECT q.run_id, q.process, far_ns, avg(duration_ns) FILTER (duration_ns <= far_ns) AS steady_ns
+  FROM quartile q JOIN placed p USING (run_id, process) WHERE part = 'steady' GROUP BY ALL),
+-- The first steps are compared with steady ones of the same levels, if there are any; with the device's, where the
+-- host's tell nothing.
 least AS (
   SELECT p.process, min_by(q.steady_ns, p.level) AS steady_ns
   FROM placed p JOIN steady q USING (run_id, process) GROUP BY p.process),
 began AS (SELECT process, min(start_ns) AS start_ns FROM placed GROUP BY process),
 program AS (SELECT process, max_by(name, start_ns) AS name FROM span WHERE level = 1 AND type = 'process' GROUP BY ALL),
 line AS (
-  SELECT p.process, any_value(program.name) AS program, any_value(p.kind) AS found_by, p.part,
+  SELECT p.process, any_value(program.name) AS program, any_value(p.kind) AS found_by, p.part, p.run_id,
     p.level AS level_number, count(*) AS steps, min(p.number) AS first_step, max(p.number) AS last_step,
-    avg(p.duration_ns) FILTER (is_typical) AS step_ns,
-    CASE WHEN p.part = 'steady' THEN list(p.duration_ns ORDER BY p.start_ns) END AS in_order,
+    any_value(d.is_ahead) AS is_ahead, any_value(d.ahead_ns) AS ahead_ns, any_value(d.step_ns) AS device_step_ns,
+    any_value(d.run_id) = p.run_id AND any_value(d.part) = p.part AS is_told,
+    p.part <> 'first' AND coalesce(any_value(d.is_ahead), false) AS is_hollow, any_value(d.told_by) AS told_by,
+    CASE WHEN is_told THEN any_value(d.step_ns) WHEN NOT is_hollow THEN avg(p.duration_ns) FILTER (is_counted) END
+      AS step_ns,
+    CASE WHEN is_told THEN any_value(d.in_order)
+         WHEN p.part = 'steady' AND NOT is_hollow THEN list(p.duration_ns ORDER BY p.start_ns) FILTER (is_counted) END
+      AS in_order,
     sum(p.duration_ns) AS total_ns,
-    CASE WHEN p.part = 'steady' THEN coalesce(sum(p.duration_ns - q.steady_ns) FILTER (p.duration_ns > q.far_ns), 0)
+    CASE WHEN is_hollow THEN NULL
+      WHEN p.part = 'steady' THEN coalesce(sum(p.duration_ns - q.steady_ns) FILTER (p.duration_ns > q.far_ns), 0)
+      WHEN any_value(d.is_ahead) THEN sum(p.duration_ns - d.step_ns)
       ELSE sum(p.duration_ns - coalesce(q.steady_ns, least.steady_ns)) END AS extra_ns,
-    CASE WHEN p.part = 'steady' THEN count(*) FILTER (p.duration_ns > q.far_ns) END AS slow_steps,
-    min_by(p.number, (-p.duration_ns, p.number)) AS slowest_step, max(p.duration_ns) AS slowest_ns,
-    avg(p.layers_ns) FILTER (is_typical) AS layers_ns, avg(p.allocation_ns) AS allocation_ns,
-    any_value(began.start_ns) AS began_ns, p.run_id
+    CASE WHEN p.part = 'steady' AND NOT is_hollow THEN count(*) FILTER (p.duration_ns > q.far_ns) END AS slow_steps,
+    CASE WHEN NOT is_hollow THEN min_by(p.number, (-p.duration_ns, p.number)) END AS slowest_step,
+    CASE WHEN NOT is_hollow THEN max(p.duration_ns) END AS slowest_ns,
+    avg(p.layers_ns) FILTER (is_counted) AS layers_ns, avg(p.allocation_ns) AS allocation_ns,
+    any_value(began.start_ns) AS began_ns
   FROM placed p LEFT JOIN steady q USING (run_id, process) LEFT JOIN least USING (process)
-    LEFT JOIN program USING (process) JOIN began USING (process)
+    LEFT JOIN program USING (process) JOIN began USING (process) LEFT JOIN period d ON d.process = p.process
   GROUP BY p.process, p.run_id, p.part, p.level)
-SELECT process, program, found_by, part, level_name(level_number) AS level, steps, first_step, last_step, step_ns,
-  step_ns - typical_half_width(in_order) AS low_ns, step_ns + typical_half_width(in_order) AS high_ns, total_ns,
-  extra_ns, slow_steps, slowest_step, slowest_ns,
-  layers_ns, allocation_ns
-FROM line
-ORDER BY began_ns, process, list_position(['first', 'warm-up', 'steady'], part), level_number, run_id
+SELECT l.process, program, found_by, l.part, level_name(level_number) AS level, steps, first_step, last_step, step_ns,
+  CASE WHEN is_told THEN told_by WHEN is_hollow THEN concat('not told: the host runs ', time_text(ahead_ns),
+    ' ahead of the device') ELSE 'host' END AS told_by, device_ns / steps AS device_ns,
+  step_ns - mean_half_width(in_order) AS low_ns, step_ns + mean_half_width(in_order) AS high_ns, total_ns,
+  extra_ns, slow_steps, slowest_step, slowest_ns, layers_ns, allocation_ns
+FROM line l LEFT JOIN worked w ON w.run_id = l.run_id AND w.process = l.process AND w.part = l.part
+ORDER BY began_ns, l.process, list_position(['first', 'warm-up', 'steady'], l.part), level_number, l.run_id

@@ -1,28 +1,13 @@
 -- @needs watched
 -- The steps of a program that xsp watched, and what they are made of: loaded after prelude_1_facts.sql, whose tables
--- finding_step and finding_time it fills anew. The run whose steps recording slowed least tells how long one takes, but
--- no less than the device works in it: a host that never waits runs ahead. The shares of the causes are those of the
--- run that knows most of them.
+-- finding_step and finding_time it fills anew.
 
 CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM program_steps(true);
 CREATE OR REPLACE TEMP TABLE finding_step_cause AS
   SELECT * FROM step_causes((SELECT batch FROM finding_batch))
     AS one(cause, culprit, layer, place, time_ns, hidden_ns, calls);
 CREATE OR REPLACE TEMP TABLE finding_watched_step AS
-  WITH steady AS (
-    SELECT * FROM finding_steps WHERE is_typical
-    QUALIFY level = min(level) OVER (PARTITION BY process)
-      AND list_position(['steady', 'warm-up', 'first'], part)
-        = min(list_position(['steady', 'warm-up', 'first'], part)) OVER (PARTITION BY process, level)),
-  called AS (
-    SELECT count(*) AS calls FROM span s ASOF JOIN steady t
-      ON t.run_id = s.run_id AND t.process = s.process AND s.start_ns >= t.start_ns
-    WHERE s.level = 2 AND s.depth = 0 AND s.start_ns < t.end_ns)
-  SELECT 'step' AS unit, greatest(step_ns, busy_ns) AS step_ns, inferences
-  FROM (SELECT avg(duration_ns) AS step_ns, any_value(calls) / count(*) AS inferences
-        FROM steady, called HAVING count(*) > 0),
-    (SELECT coalesce(sum(time_ns), 0) AS busy_ns FROM finding_step_cause
-     WHERE cause IN ('compute', 'memory', 'communication', 'copy') AND EXISTS (FROM finding_kernel));
+  SELECT 'step' AS unit, step_ns, inferences FROM program_step();
 DELETE FROM finding_step WHERE EXISTS (FROM finding_watched_step);
 INSERT INTO finding_step FROM finding_watched_step;
 -- Large copies between pageable memory of the host and a device, by the layer that asks for them: a few bytes are not

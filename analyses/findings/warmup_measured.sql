@@ -5,7 +5,7 @@
 -- after its first ones is taken to know which of them it measures.
 WITH part AS (
   SELECT count(*) FILTER (part <> 'steady') AS slow, count(*) AS steps, avg(duration_ns) AS mean_ns,
-    avg(duration_ns) FILTER (part = 'steady' AND is_typical) AS steady_ns,
+    avg(duration_ns) FILTER (part = 'steady' AND is_counted) AS steady_ns,
     sum(duration_ns) FILTER (part <> 'steady') AS slow_ns
   FROM finding_steps)
 SELECT printf('The first %d of %d steps take %s, and lengthen the mean step to %s; a steady one takes %s.', slow, steps,

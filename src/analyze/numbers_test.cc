@@ -7,6 +7,8 @@
 //   4. A difference is the difference of the two numbers that are shown.
 //   6. What is not settled is said wherever the number stands.
 //   7. A level that distorts says so.
+//   8. A step is the same everywhere, and no start on the host passes for one where it runs ahead.
+//   9. The device works within the span of a call, and each layer has one time there.
 // The coverage of the intervals (5) is tested in statistics/typical_test.cc.
 #include <gtest/gtest.h>
 
@@ -22,6 +24,7 @@
 #include "analyze/catalogue.h"
 #include "analyze/compare.h"
 #include "analyze/made_evaluation.h"
+#include "analyze/quantities.h"
 #include "analyze/run.h"
 #include "store/database.h"
 
@@ -32,96 +35,6 @@ namespace fs = std::filesystem;
 using store::Database;
 using store::Table;
 using store::Value;
-
-double number(const Value& value) {
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
-  return std::nan("");
-}
-
-std::string text(const Value& value) {
-  if (const auto* one = std::get_if<std::string>(&value)) return *one;
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  return std::isnan(number(value)) ? "" : std::to_string(static_cast<int64_t>(number(value)));
-}
-
-// The rows of one analysis at one batch size.
-class Rows {
- public:
-  Rows(Table table, int64_t batch) : table_(std::move(table)), batch_(std::to_string(batch)) {}
-
-  std::optional<size_t> column(const std::string& name) const {
-    for (size_t i = 0; i < table_.columns.size(); ++i) {
-      if (table_.columns[i].name == name) return i;
-    }
-    return std::nullopt;
-  }
-  // The rows of the batch size, where there is such a column.
-  void each(const std::function<void(const std::vector<Value>&)>& see) const {
-    const auto batch = column("batch");
-    for (const auto& row : table_.rows) {
-      if (!batch || text(row[*batch]) == batch_) see(row);
-    }
-  }
-  std::string at(const std::vector<Value>& row, const std::string& name) const {
-    const auto found = column(name);
-    return found ? text(row[*found]) : "";
-  }
-  double value(const std::vector<Value>& row, const std::string& name) const {
-    const auto found = column(name);
-    return found ? number(row[*found]) : std::nan("");
-  }
-
- private:
-  Table table_;
-  std::string batch_;
-};
-
-// Where one quantity stands: the sum of a column over the rows that a filter takes.
-struct Place {
-  const char* analysis;
-  const char* filter_column;            // empty: every row
-  std::vector<const char*> filter_any;  // one of these texts
-  const char* column;
-};
-struct Quantity {
-  const char* name;
-  std::vector<Place> places;
-};
-
-const std::vector<Quantity>& quantities() {
-  static const std::vector<Quantity> all = {
-      {"latency of the model",
-       {{"model_information", "", {}, "latency_ns"},
-        {"model_summary", "item", {"latency", "call of the model"}, "value"},
-        {"cost", "", {}, "latency_ns"},
-        {"kernels_in_model", "", {}, "model_latency_ns"},
-        {"time_by_level", "level", {"model"}, "latency_ns"}}},
-      {"layers together",
-       {{"layer_information", "", {}, "self_ns"},
-        {"latency_by_layer_type", "", {}, "latency_ns"},
-        {"model_summary", "item", {"layers together"}, "value"}}},
-      {"latencies of the layers",
-       {{"layer_information", "", {}, "latency_ns"}, {"layer_latency", "", {}, "latency_ns"}}},
-      {"time of the kernels",
-       {{"kernel_information", "", {}, "latency_ns"},
-        {"kernels_by_name", "", {}, "latency_ns"},
-        {"kernels_by_layer", "", {}, "kernel_latency_ns"},
-        {"kernels_in_model", "", {}, "kernel_latency_ns"},
-        {"time_by_level", "level", {"kernel"}, "latency_ns"}}},
-      {"flops that were counted",
-       {{"kernel_information", "", {}, "flops"},
-        {"kernels_by_name", "", {}, "flops"},
-        {"counters_by_layer", "", {}, "flops"},
-        {"kernels_in_model", "", {}, "flops"}}},
-      {"flops by the shapes",
-       {{"layer_flops", "", {}, "flops"}, {"dominant_third", "", {}, "flops"}}},
-      {"what recording the layers adds",
-       {{"model_summary", "item", {"slower when recorded"}, "value"},
-        {"overhead_by_level", "added_and_event", {"layer model"}, "overhead_ns"}}},
-  };
-  return all;
-}
 
 // One evaluation, and what is asked of it.
 class Numbers {
@@ -146,6 +59,8 @@ class Numbers {
       levels_add_up(batch);
       device_adds_up(batch);
       phases_add_up(batch);
+      steps_are_the_same_everywhere(batch);
+      the_device_works_within_spans(batch);
       differences_are_of_what_is_shown(batch);
       doubts_are_said(batch);
       comparison_has_the_same(batch);
@@ -204,9 +119,9 @@ class Numbers {
       std::set<std::string> columns;
       for (const Column& one : analysis.columns) columns.insert(one.name);
       if (columns.count("low_ns") == 0) continue;
-      const char* estimate = columns.count("overhead_ns") != 0 ? "overhead_ns"
-                             : columns.count("step_ns") != 0   ? "step_ns"
-                                                               : "latency_ns";
+      const char* estimate = columns.count("overhead_ns") != 0  ? "overhead_ns"
+                             : columns.count("latency_ns") != 0 ? "latency_ns"
+                                                                : "step_ns";
       ASSERT_EQ(columns.count(estimate), 1u) << analysis.name << ": whose interval is it?";
       const auto& found = rows(analysis.name, batch);
       if (!found) continue;
@@ -322,6 +237,67 @@ class Numbers {
     EXPECT_NEAR(phases, step, close(step));
   }
 
+  // Of a program that was watched.
+  void steps_are_the_same_everywhere(int64_t batch) {
+    const Table program = query("SELECT batch, is_ahead FROM program_step()");
+    if (program.rows.empty() || text(program.rows[0][0]) != std::to_string(batch)) return;
+    const Place of_causes = {"time_of_step", "cause", {"step"}, "time_ns"};
+    const auto step = sum(of_causes, batch);
+    ASSERT_TRUE(step);
+    const std::vector<Place> others = {
+        {"model_summary", "item", {"step", "training step"}, "value"},
+        {"training_phases", "phase", {"step"}, "time_ns"},
+        {"model_information", "", {}, "step_ns"}};
+    for (const Place& place : others) {
+      const auto value = sum(place, batch);
+      if (!value) continue;
+      EXPECT_NEAR(*value, *step, close(*step)) << place.analysis;
+    }
+    // Processes count by their steps.
+    const Table periods = query(
+        "SELECT process, level_name(deepest_level(levels)), part, steps "
+        "FROM step_periods(NULL) JOIN run USING (run_id)");
+    const auto& found = rows("steps", batch);
+    ASSERT_TRUE(found);
+    double total = 0, steps = 0;
+    for (const auto& period : periods.rows) {
+      size_t told = 0;
+      found->each([&](const auto& row) {
+        if (found->at(row, "process") != text(period[0])) return;
+        const bool is_of_causes =
+            found->at(row, "level") == text(period[1]) && found->at(row, "part") == text(period[2]);
+        const double value = found->value(row, "step_ns");
+        if (is_of_causes) {
+          ++told;
+          total += value * number(period[3]);
+          steps += number(period[3]);
+        } else if (text(program.rows[0][1]) == "true" && found->at(row, "part") != "first") {
+          EXPECT_TRUE(std::isnan(value)) << "the host's starts pass for a step";
+          EXPECT_EQ(found->at(row, "told_by").rfind("not told", 0), 0u);
+        }
+      });
+      EXPECT_EQ(told, 1u);
+    }
+    EXPECT_NEAR(total / steps, *step, close(*step));
+  }
+
+  void the_device_works_within_spans(int64_t batch) {
+    for (const char* name : {"model_information", "cost", "layer_information", "layer_latency",
+                             "latency_by_layer_type", "layer_tree", "time_by_level", "hotspots"}) {
+      const auto& found = rows(name, batch);
+      if (!found) continue;
+      ASSERT_TRUE(found->column("device_ns") && found->column("span_ns")) << name;
+      found->each([&](const auto& row) {
+        const double device = found->value(row, "device_ns"), span = found->value(row, "span_ns");
+        if (std::isnan(span)) {
+          EXPECT_TRUE(std::isnan(device) || device == 0) << name;
+        } else {
+          EXPECT_LE(device, span + close(span)) << name;
+        }
+      });
+    }
+  }
+
   void differences_are_of_what_is_shown(int64_t batch) {
     const auto& found = rows("overhead_by_level", batch);
     if (!found) return;
@@ -435,7 +411,7 @@ TEST_P(FixtureNumbers, KeepTheContract) {
   const fs::path data = fs::path(XSP_SOURCE_DIR) / "tests/data";
   Numbers(filled(read_file(data / (std::string(GetParam()) + ".sql"))), GetParam()).check();
 }
-INSTANTIATE_TEST_SUITE_P(MadeUp, FixtureNumbers, ::testing::Values("small", "gpu"),
+INSTANTIATE_TEST_SUITE_P(MadeUp, FixtureNumbers, ::testing::Values("small", "gpu", "asynchronous"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST(RecordedNumbers, KeepTheContract) {

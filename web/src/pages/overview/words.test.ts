@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { interval, overhead, throughputInterval, workBound } from './words';
+import { timeOf } from '../../data/model';
+import { deviceTimes, interval, overhead, throughputInterval, workBound } from './words';
 
 describe('the sentences of the overview', () => {
   it('give the interval of what is shown, or say that there is none', () => {
@@ -13,11 +14,37 @@ describe('the sentences of the overview', () => {
   });
 
   it('turn the interval of the latency into that of the throughput', () => {
-    const said = throughputInterval({ batch: 2, low_ns: 1e6, high_ns: 2e6 });
+    const said = throughputInterval({
+      throughput_per_s: 1600,
+      latency_ns: 1.25e6,
+      low_ns: 1e6,
+      high_ns: 2e6,
+    });
     expect(said).toMatch(/^within 1\D?000.* – 2\D?000/);
-    expect(throughputInterval({ batch: null, low_ns: 1e6, high_ns: 2e6 })).toBe(
+    expect(throughputInterval({ throughput_per_s: null, low_ns: 1e6, high_ns: 2e6 })).toBe(
       'too few blocks for an interval',
     );
+  });
+
+  it('have the step, where the call returns before the device is done', () => {
+    const device = {
+      latency_ns: 80e3,
+      device_ns: 970e3,
+      span_ns: 14e6,
+      low_ns: 79e3,
+      high_ns: 81e3,
+    };
+    expect(timeOf(device)).toBe(80e3);
+    const early = { ...device, headline: 'one step every 1.00 ms', step_ns: 1e6 };
+    const row = { ...early, step_low_ns: 0.9e6, step_high_ns: 1.1e6, throughput_per_s: 4000 };
+    expect(timeOf(row)).toBe(1e6);
+    expect(interval(row)).toBe('within 900.0 us – 1.100 ms (95 %)');
+    expect(throughputInterval(row)).toMatch(/^within 3\D?636.* – 4\D?444/);
+    expect(timeOf({ ...early, step_ns: null })).toBe(14e6);
+    expect(deviceTimes(row)).toBe(
+      'on the device 970.0 us; from the first launch to the last end 14.00 ms',
+    );
+    expect(deviceTimes({ latency_ns: 80e3 })).toBe('');
   });
 
   it('show a difference and its interval in one form, significant or not', () => {

@@ -1,4 +1,5 @@
 // The sentences of the overview: what a row of an analysis says of itself.
+import { isEarly, timeOf } from '../../data/model';
 import { number, text, type Row } from '../../data/records';
 import { format } from '../../data/units';
 
@@ -6,19 +7,35 @@ const NO_INTERVAL = 'too few blocks for an interval';
 export const share = (value: number | null): string =>
   value === null ? '–' : `${value.toFixed(1)} %`;
 
-/** The interval of the latency that stands above it. */
+function ends(row: Row | undefined): [number | null, number | null] {
+  const names = isEarly(row) ? ['step_low_ns', 'step_high_ns'] : ['low_ns', 'high_ns'];
+  return [number(row?.[names[0] ?? '']), number(row?.[names[1] ?? ''])];
+}
+
+/** The interval of the time that stands above it. */
 export function interval(row: Row | undefined): string {
-  const [low, high] = [number(row?.['low_ns']), number(row?.['high_ns'])];
+  const [low, high] = ends(row);
   if (low === null || high === null) return NO_INTERVAL;
   return `within ${format('ns', low)} – ${format('ns', high)} (95 %)`;
 }
 
-/** The same of the throughput: inputs per second at either end of the latency's interval. */
+/** The same of the throughput: inputs per second at either end of that interval. */
 export function throughputInterval(row: Row | undefined): string {
-  const [low, high, batch] = ['low_ns', 'high_ns', 'batch'].map((name) => number(row?.[name]));
-  if (!low || !high || !batch) return NO_INTERVAL;
-  const of = (ns: number) => format('per_s', (batch * 1e9) / ns);
+  const [low, high] = ends(row);
+  const [rate, time] = [number(row?.['throughput_per_s']), timeOf(row)];
+  if (!low || !high || !rate || !time) return NO_INTERVAL;
+  const of = (ns: number) => format('per_s', (rate * time) / ns);
   return `within ${of(high)} – ${of(low)} (95 %)`;
+}
+
+/** What the device did for the call: "on the device 21.8 ms; from the first launch to the last end 3.79 s". */
+export function deviceTimes(row: Row | undefined): string {
+  if (number(row?.['device_ns']) === null) return '';
+  const span = number(row?.['span_ns']);
+  return (
+    `on the device ${format('ns', row?.['device_ns'])}` +
+    (span === null ? '' : `; from the first launch to the last end ${format('ns', span)}`)
+  );
 }
 
 /** A difference with its interval, whether or not it can be told from noise: "2.0 % (-4.1 to 8.0)". */

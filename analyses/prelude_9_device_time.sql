@@ -1,0 +1,173 @@
+-- Work that a device does belongs to the call that launched it, whenever it runs: loaded after prelude_8_causes.sql.
+--
+-- A call of a model or a layer has three times. On the host: from its begin to its end there, which is its latency. On
+-- the device: while it runs any of the kernels, copies and memory sets that were launched in the call, each moment
+-- once. The span of both: from the first launch to the last end, of the device or of the call on the host, whichever is
+-- later; what the work waited for in the queue is in it. Those of the device and the spans come from the kernel run,
+-- and are means over its typical inferences of the sum in one, as everything of a run is.
+
+-- ---- Steps -------------------------------------------------------------------------------------------------
+
+-- The steps of a program that was watched: the steady ones of each process, in the run that recorded most, which is the
+-- one that time_of_step tells of. told_by: device, where the steps launch work. in_order has every step. ahead_ns is
+-- how long the first operation of the middle step waited for the device; is_ahead: for more than a step, so that the
+-- host's time from one start to the next is not what a step takes, in no run.
+CREATE OR REPLACE TEMP MACRO step_periods(wanted_batch) AS TABLE
+  SELECT cause_run(wanted_batch) AS run_id, process, kind, part,
+    CASE WHEN count(ahead_ns) > 0 THEN 'device' ELSE 'host' END AS told_by, count(*) AS steps,
+    avg(end_ns - start_ns) AS step_ns, list(end_ns - start_ns ORDER BY start_ns) AS in_order,
+    median(ahead_ns) AS ahead_ns, coalesce(median(ahead_ns) > avg(end_ns - start_ns), false) AS is_ahead
+  FROM periods(wanted_batch, 1000000000) WHERE kind <> 'inference' GROUP BY process, kind, part;
+
+-- The step of the whole program, in one row; none where nothing repeats. inferences: calls of the model in one step.
+CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
+  WITH period AS MATERIALIZED (FROM periods(NULL, 1000000000) WHERE kind <> 'inference'),
+  of_process AS (
+    SELECT process, median(ahead_ns) > avg(end_ns - start_ns) AS is_ahead, avg(end_ns - start_ns) AS step_ns
+    FROM period GROUP BY process),
+  called AS (
+    SELECT count(*) AS calls
+    FROM (SELECT process, start_ns FROM span
+          WHERE run_id = cause_run(NULL) AND level = 2 AND depth = 0 AND device IS NULL) s
+      ASOF JOIN period p ON p.process = s.process AND s.start_ns >= p.host_ns
+    WHERE s.start_ns < p.host_end_ns),
+  whole AS (
+    SELECT cause_run(NULL) AS run_id, any_value(kind) AS kind, any_value(part) AS part,
+      count(ahead_ns) > 0 AS on_device,
+      count(DISTINCT process) AS processes, count(*) AS steps, avg(end_ns - start_ns) AS step_ns,
+      CASE WHEN count(DISTINCT process) = 1 THEN list(end_ns - start_ns ORDER BY start_ns) END AS in_order
+    FROM period HAVING count(*) > 0)
+  SELECT w.*, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, mean_half_width(in_order) AS half_ns,
+    calls / steps AS inferences, (SELECT coalesce(bool_or(is_ahead), false) FROM of_process) AS is_ahead
+  FROM whole w JOIN run USING (run_id) CROSS JOIN called;
+
+-- What the host spent in each phase of a training, in those steps; `other` is what the step is beyond that, so that the
+-- phases add up to `step`. Means over the steps of all processes together. None where no optimiser was seen.
+CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
+  WITH phase_of AS (
+    SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
+  -- Calls of a model within another phase, for an optimiser's loss, are that phase's.
+  stage AS (
+    SELECT s.process, s.start_ns, s.duration_ns, CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
+    FROM span s LEFT JOIN phase_of p USING (run_id, site_id)
+    WHERE s.run_id = cause_run(NULL) AND NOT s.is_open
+      AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase' AND p.phase <> 'gc'))
+      AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),
+  period AS MATERIALIZED (
+    FROM periods(NULL, 1000000000) WHERE kind IN ('optimizer', 'mark')
+      AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')),
+  spent AS (
+    SELECT s.phase, count(*) AS calls, sum(s.duration_ns) AS total_ns
+    FROM stage s ASOF JOIN period t ON s.process = t.process AND s.start_ns >= t.host_ns
+    WHERE s.start_ns < t.host_end_ns GROUP BY s.phase),
+  whole AS MATERIALIZED (
+    SELECT count(*) AS steps, avg(end_ns - start_ns) AS step_ns FROM period HAVING count(*) > 0),
+  line AS (
+    SELECT phase, steps, coalesce(calls, 0) / steps AS calls_per_step, coalesce(total_ns, 0) / steps AS time_ns
+    FROM (SELECT unnest(['data', 'forward', 'backward', 'optimizer']) AS phase) LEFT JOIN spent USING (phase), whole)
+  FROM line
+  UNION ALL
+  SELECT 'other', steps, 1, step_ns - (SELECT sum(time_ns) FROM line) FROM whole
+  UNION ALL
+  SELECT 'step', steps, 1, step_ns FROM whole;
+
+-- ---- Models ------------------------------------------------------------------------------------------------
+
+-- The times of the model's calls by batch size, where a device ran. returns_early: most calls ended on the host before
+-- the device had done their work, so that the latency alone does not say how long the model takes.
+CREATE OR REPLACE TEMP MACRO model_device_times() AS TABLE
+  WITH work AS (
+    SELECT run_id, process, iteration, start_ns, end_ns, coalesce(call_ns, start_ns) AS call_ns,
+      greatest(start_ns, max(end_ns) OVER (PARTITION BY run_id, process, iteration ORDER BY start_ns, span_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
+    FROM operations_of(kernel_run_ids(kernel_batches())) WHERE iteration >= 0),
+  inference AS (
+    SELECT run_id, process, iteration, sum(greatest(end_ns - from_ns, 0)) AS device_ns, min(call_ns) AS first_ns,
+      max(end_ns) AS last_ns
+    FROM work GROUP BY ALL)
+  SELECT i.batch, i.run_id, avg(i.duration_ns) AS host_ns, coalesce(sum(device_ns), 0) / count(*) AS device_ns,
+    sum(greatest(last_ns, i.start_ns + i.duration_ns) - first_ns) / count(*) AS span_ns,
+    2 * count(*) FILTER (last_ns > i.start_ns + i.duration_ns) > count(*) AS returns_early
+  FROM measured_inference i LEFT JOIN inference USING (run_id, process, iteration)
+  WHERE i.is_typical AND list_contains(kernel_run_ids(kernel_batches()), i.run_id)
+  GROUP BY i.batch, i.run_id HAVING count(device_ns) > 0;
+
+-- The latency of each batch size with those of the device. step_ns is how long the model takes where its call alone
+-- does not say it: it returns before the device is done, or the program's steps call none, as where a CUDA graph is
+-- replayed. `headline` is that in a sentence; empty: the latency is the whole.
+CREATE OR REPLACE TEMP MACRO model_times() AS TABLE
+  SELECT m.batch, d.host_ns, d.device_ns, d.span_ns, s.step_ns, s.half_ns, s.steps, s.in_order,
+    s.inferences AS inferences_in_step,
+    CASE WHEN s.step_ns IS NOT NULL THEN concat('one step every ', time_text(s.step_ns), ', ', rate_text(s.step_ns),
+        ' a second', CASE WHEN d.returns_early AND s.inferences > 0 THEN
+          concat('; the call itself returns after ', time_text(d.host_ns)) END)
+      WHEN d.returns_early THEN concat('the call returns after ', time_text(d.host_ns), ', the device is done ',
+        time_text(d.span_ns), ' after the first launch; no step repeats') END AS headline
+  FROM model_latency m LEFT JOIN model_device_times() d USING (batch)
+    LEFT JOIN (FROM program_step() WHERE on_device) s ON s.batch = m.batch AND (d.returns_early OR s.inferences = 0);
+
+-- By the step, where that is how long the model takes; NULL where the steps do not call it.
+CREATE OR REPLACE TEMP MACRO inferences_per_s(latency_ns, step_ns, inferences_in_step) AS
+  CASE WHEN step_ns IS NULL THEN 1e9 / latency_ns ELSE 1e9 * nullif(inferences_in_step, 0) / step_ns END;
+
+-- ---- Layers ------------------------------------------------------------------------------------------------
+
+-- What the device did for the layers, where a device ran: means over the typical inferences of the kernel run. `of`
+-- says for what: a layer, with the layers in it; own: a layer without them; type: the layers of a type without those in
+-- them; all layers. The span of several executions of a layer is their sum; of a type, and of all, it goes from the
+-- first launch to the last end in an inference. A layer that launched nothing has no span. Layers of a graph that is
+-- replayed have no launch of their own: there it is the start of their first kernel.
+CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
+  WITH RECURSIVE whole AS (
+    SELECT run_id, typical FROM run_latency WHERE run_id = chosen_run(6, wanted_batch)),
+  layer AS MATERIALIZED (
+    SELECT s.span_id, s.parent_id, s.layer_id, i.process, i.iteration, s.name, coalesce(s.type, 'unknown') AS type,
+      s.device IS NOT NULL AS on_device, s.start_ns, s.start_ns + s.duration_ns AS end_ns
+    FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+      AND i.process = coalesce(s.process, 0)
+    WHERE s.run_id = chosen_run(6, wanted_batch) AND s.level = 3 AND NOT s.is_open AND i.is_typical),
+  -- The layer around each, whatever lies between.
+  outer_of AS MATERIALIZED (
+    SELECT l.span_id, p.layer_id AS outer_id FROM layer l
+      JOIN (SELECT span_id, layer_id FROM span WHERE run_id = chosen_run(6, wanted_batch)
+              AND span_id IN (SELECT parent_id FROM layer)) p ON p.span_id = l.parent_id
+    WHERE p.layer_id IS NOT NULL),
+  around AS (
+    SELECT span_id, span_id AS around_id FROM layer
+    UNION ALL
+    SELECT a.span_id, o.outer_id FROM around a JOIN outer_of o ON o.span_id = a.around_id),
+  work AS MATERIALIZED (
+    SELECT o.layer_id, o.span_id, o.start_ns, o.end_ns,
+      CASE WHEN l.on_device THEN o.start_ns ELSE coalesce(o.call_ns, o.start_ns) END AS call_ns,
+      l.process, l.iteration, l.name, l.type, CASE WHEN l.on_device THEN o.end_ns ELSE l.end_ns END AS returned_ns
+    FROM operations_of([chosen_run(6, wanted_batch)]) o JOIN layer l ON l.span_id = o.layer_id),
+  member AS (
+    SELECT 'layer' AS of, l.name AS name, a.around_id AS execution, w.span_id, w.start_ns, w.end_ns, w.call_ns,
+      CASE WHEN l.on_device THEN w.end_ns ELSE l.end_ns END AS returned_ns
+    FROM work w JOIN around a ON a.span_id = w.layer_id JOIN layer l ON l.span_id = a.around_id
+    UNION ALL
+    SELECT 'own', name, layer_id, span_id, start_ns, end_ns, call_ns, returned_ns FROM work
+    UNION ALL
+    SELECT 'type', type, iteration * 65536 + process % 65536, span_id, start_ns, end_ns, call_ns, returned_ns FROM work
+    UNION ALL
+    SELECT 'all layers', NULL, iteration * 65536 + process % 65536, span_id, start_ns, end_ns, call_ns, returned_ns
+    FROM work),
+  covered AS (
+    SELECT *, greatest(start_ns, max(end_ns) OVER (PARTITION BY of, name, execution ORDER BY start_ns, span_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
+    FROM member),
+  execution AS (
+    SELECT of, name, execution, sum(greatest(end_ns - from_ns, 0)) AS device_ns,
+      greatest(max(end_ns), max(returned_ns)) - min(call_ns) AS span_ns
+    FROM covered GROUP BY of, name, execution),
+  launched AS (
+    SELECT of, name, sum(device_ns) AS device_ns, sum(span_ns) AS span_ns FROM execution GROUP BY of, name),
+  seen AS (
+    SELECT 'layer' AS of, name, count(*) AS executions FROM layer GROUP BY name
+    UNION ALL SELECT 'own', name, count(*) FROM layer GROUP BY name
+    UNION ALL SELECT 'type', type, count(*) FROM layer GROUP BY type
+    UNION ALL SELECT 'all layers', NULL, count(*) FROM layer HAVING count(*) > 0)
+  SELECT s.of, s.name, s.executions / typical AS per_inference, coalesce(l.device_ns, 0) / typical AS device_ns,
+    l.span_ns / typical AS span_ns
+  FROM seen s LEFT JOIN launched l ON l.of = s.of AND l.name IS NOT DISTINCT FROM s.name, whole
+  WHERE EXISTS (FROM launched);

@@ -1,16 +1,25 @@
 -- What the time of a step is made of: each nanosecond of a period has one cause. Loaded after the other preludes.
 --
--- A period goes from one start of what the program repeats to the next (every_period). At each moment of it the device
--- computes, else communicates, else copies, else it is idle; what runs underneath is hidden. An idle gap [a, b) ends
--- with an operation, which a thread launched with a call [c, d):
+-- A period goes from one start of what the program repeats to the next (every_period). At each moment of it a process'
+-- devices compute (any kernel), else communicate, else copy, else they are idle; what runs underneath is hidden. Of
+-- several operations of one of these kinds the moment is that one's that began first. An idle gap [a, b) ends with the
+-- operation that begins first after it, which a thread launched with a call [c, d); calls of one correlation id are
+-- one, from the first one's start, on its thread, to the last end:
 --   * d <= a: it was queued; the gap is the device's own (it waits for another stream, or is slow to begin);
---   * else the queue had run dry. [max(a, c), b) is that call's: launch, or the preparation of a copy. Before it the time
---     is told of what the thread did, moment by moment. If it stood in a blocking call [s, e) at a, that call delayed
---     what follows by e - s: [a, e) is synchronisation, and so is, up to e - s in all, the launching that follows until b. Work
---     that is the program's own (data, its code for 100 us or more, allocation) stays what it is, as the gap would
---     close without it.
--- In a program without a device it is what the thread of the step did. Every moment is in one piece, and the pieces of
--- a period add up to it to the nanosecond.
+--   * else the queue had run dry. [max(a, c), b) is that call's: launch, or the preparation of a copy. Before it the
+--     time is told of what the thread did, moment by moment. If it stood in a blocking call [s, e) at a (of several in
+--     the one that ends last), [a, e) is that call's until c: allocation, if it is one, else synchronisation. It held
+--     the thread up for a - s before the queue ran dry, and so much of the launching that follows until b is its as
+--     well, from the first moment on. Launching is: framework, launch, preparation of a copy, synchronisation, and the
+--     program's own code where it is in one span, or in none, for less than 100 us; longer code, data, allocation stay
+--     what they are, as the gap would not close without the call.
+-- A gap before an operation whose launch is not known, or after the last one, is told of the thread of the steps;
+-- before the first operation of all no queue has run dry. What a thread does at a moment is the innermost of its spans
+-- that have a length and an end: the one that began last; of several that one that ends first, then the deepest level.
+-- A step's own span, or a process', where it is the innermost, is none. In a program without a device the time is what
+-- the thread of the step did. Every moment is in one piece, and the pieces of a period add up to it to the nanosecond:
+-- a slow and obvious program in the tests (slow_causes_test.cc) computes them a second time from the raw rows by these
+-- words.
 
 -- The run that knows most of what a step is made of: the one that recorded the device, else the layers, else the
 -- model.
@@ -36,9 +45,11 @@ CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE
 
 -- Every step of that run, and every typical inference. The host may be steps ahead of the device, so the time of a
 -- step is told where its work is done: from the first operation that it launched to the first that the next one
--- launched. A step that launches nothing goes from its start to its end on the host; ahead_ns is how long its first
--- operation waited, NULL: it has none. Of an evaluation that `xsp profile` made the steps are its inferences; what it
--- does between them is not the model's.
+-- launched, and no earlier than the step before. Steps are those of the thread that has most of a process' (of several
+-- the first). Where none of them launches anything they go from their start to their end on the host; else a step that
+-- launches nothing has no period, nor has the one before it. An operation belongs to the step in which its call begins;
+-- ahead_ns is how long the first one waited, NULL: there is none. Of an evaluation that `xsp profile` made the steps
+-- are its inferences; what it does between them is not the model's.
 CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
   WITH step AS MATERIALIZED (
     SELECT * EXCLUDE (steps) FROM (
@@ -49,7 +60,8 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
     QUALIFY thread = first_value(thread) OVER (PARTITION BY process ORDER BY steps DESC, thread)),
   launched AS (
     SELECT t.process, t.start_ns, t.end_ns, min(o.start_ns) AS device_ns
-    FROM operations(wanted_batch) o ASOF JOIN (FROM step WHERE end_ns > start_ns) t ON o.process = t.process AND o.call_ns >= t.start_ns
+    FROM operations(wanted_batch) o ASOF JOIN (FROM step WHERE end_ns > start_ns) t
+      ON o.process = t.process AND o.call_ns >= t.start_ns
     WHERE o.call_ns < t.end_ns GROUP BY ALL),
   -- Streams may begin a later step's operations first: it then begins no earlier than the one before.
   begun AS (
@@ -71,7 +83,7 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
 
 -- The steady ones of them, at most so many of a process, from the middle of the run. Inferences are the typical ones.
 -- All steady steps count, as a pause in every tenth is of the program; but one that is more than twenty times as long
--- as the median, and among fifty is alone, is something between two loops.
+-- as the median, and alone among fifty, is something between two loops.
 CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
   WITH best AS (
     SELECT * FROM every_period(wanted_batch)
@@ -126,8 +138,8 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT process, thread, before_ns, coalesce(before_ns, from_ns) AS from_ns, coalesce(after_ns, until_ns) AS until_ns
     FROM around LEFT JOIN edge USING (process)),
   near AS MATERIALIZED (
-    SELECT s.span_id, s.parent_id, w.process, coalesce(s.thread, 0) AS thread, s.level, s.type, s.name, s.site_id, s.self_ns,
-      s.start_ns, s.start_ns + s.duration_ns AS end_ns
+    SELECT s.span_id, s.parent_id, w.process, coalesce(s.thread, 0) AS thread, s.level, s.type, s.name, s.site_id,
+      s.self_ns, s.start_ns, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN stretch w ON coalesce(s.process, 0) = w.process
     WHERE s.run_id = cause_run(wanted_batch) AND NOT s.is_open AND s.duration_ns > 0
       AND s.start_ns < until_ns AND s.start_ns + s.duration_ns > from_ns
@@ -190,7 +202,8 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT process, thread, start_ns, end_ns, span_id, CASE type WHEN 'allocation' THEN type ELSE 'synchronisation' END
       AS waits
     FROM near WHERE level = 5 AND type IN ('synchronization', 'copy', 'allocation')
-    QUALIFY end_ns > coalesce(max(end_ns) OVER (PARTITION BY process, thread ORDER BY start_ns, end_ns DESC, level, span_id
+    QUALIFY end_ns > coalesce(max(end_ns) OVER (
+      PARTITION BY process, thread ORDER BY start_ns, end_ns DESC, level, span_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)),
   -- The gap until the launch, with the blocking call that the thread stood in.
   dry AS (
@@ -208,7 +221,8 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     FROM gap WHERE called_ns <= start_ns
     UNION ALL
     SELECT process, start_ns, start_ns, least(launch_ns, free_ns), thread, blocking_id, NULL, 'blocked', 0, waits, NULL,
-      NULL FROM dry
+      NULL
+    FROM dry
     WHERE start_ns < least(launch_ns, free_ns)
     UNION ALL
     SELECT process, start_ns, free_ns, launch_ns, thread, NULL, blocking_id, 'host', delay_ns, waits, NULL, NULL
@@ -284,8 +298,8 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
         OR (cause = 'host code' AND end_ns - start_ns < 100_000) THEN end_ns - start_ns ELSE 0 END AS launching_ns
     FROM judged),
   delayed AS (
-    SELECT *, start_ns + CAST(least(launching_ns, greatest(0, delay_ns - (sum(launching_ns) OVER (
-        PARTITION BY process, gap_ns ORDER BY start_ns ROWS UNBOUNDED PRECEDING) - launching_ns))) AS BIGINT) AS split_ns
+    SELECT *, start_ns + CAST(least(launching_ns, greatest(0, delay_ns - (sum(launching_ns) OVER (PARTITION BY
+        process, gap_ns ORDER BY start_ns ROWS UNBOUNDED PRECEDING) - launching_ns))) AS BIGINT) AS split_ns
     FROM weighed),
   piece AS MATERIALIZED (
     SELECT b.process, b.start_ns, b.end_ns, NULL AS thread, b.span_id, CASE WHEN class = 3 THEN 'copy'

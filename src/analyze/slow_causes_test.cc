@@ -7,59 +7,18 @@
 #include <set>
 #include <utility>
 
+#include "analyze/slow_rows.h"
+
 namespace xsp::analyze {
 namespace {
 
-constexpr int64_t kNone = -1;
-
-struct Span {
-  int64_t id = 0, parent = kNone, process = 0, thread = kNone, level = 0, site = 0, self_ns = 0;
-  int64_t start = 0, end = 0, device = kNone, correlation = kNone;
-  std::string name;
-  std::optional<std::string> type;
-  bool is_open = false;
-
-  bool is(std::initializer_list<const char*> types) const {
-    return std::any_of(types.begin(), types.end(), [&](const char* one) { return type == one; });
-  }
-};
-
-// The calls of one correlation id: the first start, the last end.
-struct Call {
-  const Span* first = nullptr;
-  int64_t start = 0, end = 0;
-};
-
-struct Operation {
-  const Span* span = nullptr;
-  std::optional<Call> call;
-  int kind = 1;  // 1: a kernel, 2: communication, 3: a copy
-};
-
-struct Step {
-  int64_t process = 0, thread = 0, number = 0, start = 0, end = 0;
-  int part = 0;
-};
-
-int64_t whole(const store::Value& value, int64_t otherwise = kNone) {
-  if (const auto* real = std::get_if<double>(&value)) return static_cast<int64_t>(*real);
-  const auto* number = std::get_if<int64_t>(&value);
-  return number == nullptr ? otherwise : *number;
-}
-
-std::string text(const store::Value& value) {
-  const auto* words = std::get_if<std::string>(&value);
-  return words == nullptr ? "" : *words;
-}
-
-bool starts_with(const std::string& words, const char* beginning) {
-  return words.rfind(beginning, 0) == 0;
-}
-
-std::string lower(std::string words) {
-  for (char& c : words) c = static_cast<char>(std::tolower(c));
-  return words;
-}
+using slow::Call;
+using slow::kNone;
+using slow::Operation;
+using slow::RawRows;
+using slow::Span;
+using slow::starts_with;
+using slow::Step;
 
 // 'Linear', 'MaxPool2d', yet not 'aten::add' nor 'AddmmBackward0'.
 bool is_module(const Span& span) {
@@ -72,9 +31,9 @@ bool is_module(const Span& span) {
          span.type->compare(digits + 1 - word.size(), word.size(), word) != 0;
 }
 
-class Slow {
+class Slow : RawRows {
  public:
-  Slow(store::Database& database, int64_t how_many) : database_(database), how_many_(how_many) {}
+  Slow(store::Database& database, int64_t how_many) : RawRows(database), how_many_(how_many) {}
 
   Result<SlowCauses> compute() {
     XSP_CHECK_OK(read());
@@ -95,96 +54,6 @@ class Slow {
   }
 
  private:
-  // ---- The raw rows ----
-
-  Status read() {
-    XSP_TRY(const store::Table spans,
-            database_.query(
-                "SELECT span_id, parent_id, coalesce(process, 0), coalesce(thread, 0), level, "
-                "site_id, self_ns, start_ns, duration_ns, device, correlation_id, "
-                "is_open, name, type FROM span WHERE run_id = cause_run(NULL)"));
-    spans_.reserve(spans.rows.size());
-    for (const auto& row : spans.rows) {
-      Span span;
-      int64_t* const fields[] = {&span.id,    &span.parent, &span.process,    &span.thread,
-                                 &span.level, &span.site,   &span.self_ns,    &span.start,
-                                 &span.end,   &span.device, &span.correlation};
-      for (size_t i = 0; i < std::size(fields); ++i) *fields[i] = whole(row[i]);
-      span.end += span.start;
-      span.is_open = std::get<bool>(row[11]);
-      span.name = text(row[12]);
-      if (std::holds_alternative<std::string>(row[13])) span.type = text(row[13]);
-      spans_.push_back(std::move(span));
-    }
-    XSP_TRY(const store::Table phases,
-            database_.query("SELECT site_id, value FROM site_attribute WHERE key = 'phase' AND "
-                            "run_id = cause_run(NULL) ORDER BY value"));
-    for (const auto& row : phases.rows) phase_of_[whole(row[0])] = text(row[1]);
-    XSP_TRY(const store::Table facts,
-            database_.query("SELECT coalesce(max(value) FILTER (key = 'recorded_by'), ''), "
-                            "coalesce(max(value) FILTER (key = 'framework'), '') FROM evaluation"));
-    const std::string recorded_by = text(facts.rows[0][0]);
-    in_python_ = recorded_by == "xsp run" && text(facts.rows[0][1]) == "torch";
-    is_profile_ = recorded_by.empty();
-    XSP_TRY(const store::Table products,
-            database_.query("SELECT DISTINCT name FROM span WHERE level = 6 AND "
-                            "run_id = cause_run(NULL) AND kernel_work(name, NULL) = 2"));
-    for (const auto& row : products.rows) products_.insert(text(row[0]));
-    XSP_CHECK_OK(read_steps());
-    find_operations();
-    return Ok{};
-  }
-
-  Status read_steps() {
-    XSP_TRY(const store::Table steps,
-            database_.query(
-                "SELECT process, coalesce(thread, 0), number, start_ns, end_ns, list_position("
-                "['steady', 'warm-up', 'first'], part) FROM program_steps(true) "
-                "WHERE run_id = cause_run(NULL)"));
-    for (const auto& row : steps.rows) {
-      steps_.push_back({whole(row[0], 0), whole(row[1]), whole(row[2]), whole(row[3]),
-                        whole(row[4]), static_cast<int>(whole(row[5]))});
-    }
-    XSP_TRY(
-        const store::Table inferences,
-        database_.query("SELECT i.process, coalesce(s.thread, 0), i.start_ns, i.duration_ns FROM "
-                        "measured_inference i JOIN span s USING (run_id, iteration, start_ns) "
-                        "WHERE run_id = cause_run(NULL) AND is_typical AND s.level = 2 AND "
-                        "s.depth = 0 AND coalesce(s.process, 0) = i.process"));
-    for (const auto& row : inferences.rows) {
-      const int64_t start = whole(row[2]);
-      inferences_.push_back({whole(row[0]), whole(row[1]), 0, start, start + whole(row[3]), 0});
-    }
-    return Ok{};
-  }
-
-  void find_operations() {
-    std::map<std::pair<int64_t, int64_t>, Call> calls;
-    for (const Span& span : spans_) {
-      if (span.level != 5 || span.correlation == kNone) continue;
-      Call& call = calls[{span.process, span.correlation}];
-      if (call.first == nullptr) call = {&span, span.start, span.end};
-      if (std::pair(span.start, span.id) < std::pair(call.first->start, call.first->id)) {
-        call.first = &span;
-      }
-      call.start = call.first->start;
-      call.end = std::max(call.end, span.end);
-    }
-    for (const Span& span : spans_) {
-      if (span.level != 6 || span.device == kNone || span.is_open || span.end == span.start)
-        continue;
-      Operation operation{&span, {}, 1};
-      const auto call = calls.find({span.process, span.correlation});
-      if (span.correlation != kNone && call != calls.end()) operation.call = call->second;
-      if (starts_with(lower(span.name), "nccl")) operation.kind = 2;
-      if (span.is({"copy", "memcpy", "memset", "synchronization"})) operation.kind = 3;
-      operations_.push_back(operation);
-    }
-    std::sort(operations_.begin(), operations_.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.span->start, a.span->id) < std::pair(b.span->start, b.span->id);
-    });
-  }
-
   // ---- The periods ----
 
   void find_periods() {
@@ -522,15 +391,9 @@ class Slow {
 
   void push(const SlowPiece& piece) { result_.pieces.push_back(piece); }
 
-  store::Database& database_;
   int64_t how_many_;
-  bool in_python_ = false, is_profile_ = false, has_device_ = false;
-  std::vector<Span> spans_;
-  std::vector<Operation> operations_;  // by their start
+  bool has_device_ = false;
   std::map<int64_t, std::vector<Operation*>> by_process_;
-  std::vector<Step> steps_, inferences_;
-  std::map<int64_t, std::string> phase_of_;
-  std::set<std::string> products_;
   std::map<int64_t, Stretch> stretches_;
   std::set<int64_t> computing_;
   std::vector<SlowPiece> gaps_;

@@ -1,16 +1,25 @@
 -- What the time of a step is made of: each nanosecond of a period has one cause. Loaded after the other preludes.
 --
--- A period goes from one start of what the program repeats to the next (every_period). At each moment of it the device
--- computes, else communicates, else copies, else it is idle; what runs underneath is hidden. An idle gap [a, b) ends
--- with an operation, which a thread launched with a call [c, d):
+-- A period goes from one start of what the program repeats to the next (every_period). At each moment of it a process'
+-- devices compute (any kernel), else communicate, else copy, else they are idle; what runs underneath is hidden. Of
+-- several operations of one of these kinds the moment is that one's that began first. An idle gap [a, b) ends with the
+-- operation that begins first after it, which a thread launched with a call [c, d); calls of one correlation id are
+-- one, from the first one's start, on its thread, to the last end:
 --   * d <= a: it was queued; the gap is the device's own (it waits for another stream, or is slow to begin);
---   * else the queue had run dry. [max(a, c), b) is that call's: launch, or the preparation of a copy. Before it the time
---     is told of what the thread did, moment by moment. If it stood in a blocking call [s, e) at a, that call delayed
---     what follows by e - s: [a, e) is synchronisation, and so is, up to e - s in all, the launching that follows until b. Work
---     that is the program's own (data, its code for 100 us or more, allocation) stays what it is, as the gap would
---     close without it.
--- In a program without a device it is what the thread of the step did. Every moment is in one piece, and the pieces of
--- a period add up to it to the nanosecond.
+--   * else the queue had run dry. [max(a, c), b) is that call's: launch, or the preparation of a copy. Before it the
+--     time is told of what the thread did, moment by moment. If it stood in a blocking call [s, e) at a (of several in
+--     the one that ends last), [a, e) is that call's until c: allocation, if it is one, else synchronisation. It held
+--     the thread up for a - s before the queue ran dry, and so much of the launching that follows until b is its as
+--     well, from the first moment on. Launching is: framework, launch, preparation of a copy, synchronisation, and the
+--     program's own code where it is in one span, or in none, for less than 100 us; longer code, data, allocation stay
+--     what they are, as the gap would not close without the call.
+-- A gap before an operation whose launch is not known, or after the last one, is told of the thread of the steps;
+-- before the first operation of all no queue has run dry. What a thread does at a moment is the innermost of its spans
+-- that have a length and an end: the one that began last; of several that one that ends first, then the deepest level.
+-- A step's own span, or a process', where it is the innermost, is none. In a program without a device the time is what
+-- the thread of the step did. Every moment is in one piece, and the pieces of a period add up to it to the nanosecond:
+-- a slow and obvious program in the tests (slow_causes_test.cc) computes them a second time from the raw rows by these
+-- words.
 
 -- The run that knows most of what a step is made of: the one that recorded the device, else the layers, else the
 -- model.
@@ -22,12 +31,14 @@ CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS coalesce(
 -- What the device executed in the runs given as a list, each with the call that launched it.
 CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
   WITH call AS (
-    SELECT run_id, coalesce(process, 0) AS process, correlation_id, min_by(thread, start_ns) AS thread,
-      min(start_ns) AS start_ns, max(start_ns + duration_ns) AS end_ns, min_by(span_id, start_ns) AS span_id
+    SELECT run_id, coalesce(process, 0) AS process, correlation_id, min(start_ns) AS start_ns,
+      max(start_ns + duration_ns) AS end_ns, min_by(coalesce(thread, 0), (start_ns, span_id)) AS thread,
+      min_by(span_id, (start_ns, span_id)) AS span_id, min_by(coalesce(type, ''), (start_ns, span_id)) AS type,
+      min_by(name, (start_ns, span_id)) AS name
     FROM span WHERE list_contains(run_ids, run_id) AND level = 5 AND correlation_id IS NOT NULL GROUP BY ALL)
   SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.type, s.name, s.start_ns,
     s.start_ns + s.duration_ns AS end_ns, s.iteration, s.layer_id, c.thread, c.start_ns AS call_ns,
-    c.end_ns AS called_ns, c.span_id AS call_id
+    c.end_ns AS called_ns, c.span_id AS call_id, c.type AS call_type, c.name AS call_name
   FROM span s LEFT JOIN call c ON c.run_id = s.run_id AND c.process = coalesce(s.process, 0)
     AND c.correlation_id = s.correlation_id
   WHERE list_contains(run_ids, s.run_id) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
@@ -37,29 +48,40 @@ CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE FROM operations_o
 
 -- Every step of that run, and every typical inference. The host may be steps ahead of the device, so the time of a
 -- step is told where its work is done: from the first operation that it launched to the first that the next one
--- launched. A step that launches nothing goes from its start to its end on the host, host_ns to host_end_ns; ahead_ns
--- is how long its first operation waited, NULL: it has none. Of an evaluation that `xsp profile` made the steps are its
--- inferences; what it does between them is not the model's.
+-- launched, and no earlier than the step before. Steps are those of the thread that has most of a process' (of several
+-- the first). Where none of them launches anything they go from their start to their end on the host; else a step that
+-- launches nothing has no period, nor has the one before it. An operation belongs to the step in which its call begins;
+-- ahead_ns is how long the first one waited, NULL: there is none; host_ns to host_end_ns is the step on the host. Of an
+-- evaluation that `xsp profile` made the steps are its inferences; what it does between them is not the model's.
 CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
   WITH step AS MATERIALIZED (
-    SELECT process, thread, kind, number, start_ns, end_ns, part FROM program_steps(true)
-    WHERE run_id = cause_run(wanted_batch) AND fact_of('recorded_by') IS NOT NULL),
+    SELECT * EXCLUDE (steps) FROM (
+      SELECT coalesce(process, 0) AS process, coalesce(thread, 0) AS thread, kind, number, start_ns, end_ns, part,
+        count(*) OVER (PARTITION BY process, thread) AS steps
+      FROM program_steps(true)
+      WHERE run_id = cause_run(wanted_batch) AND fact_of('recorded_by') IS NOT NULL)
+    QUALIFY thread = first_value(thread) OVER (PARTITION BY process ORDER BY steps DESC, thread)),
   launched AS (
-    SELECT t.process, t.start_ns, min(o.start_ns) AS device_ns
-    FROM operations(wanted_batch) o ASOF JOIN step t ON o.process = t.process AND o.call_ns >= t.start_ns
+    SELECT t.process, t.start_ns, t.end_ns, min(o.start_ns) AS device_ns
+    FROM operations(wanted_batch) o ASOF JOIN (FROM step WHERE end_ns > start_ns) t
+      ON o.process = t.process AND o.call_ns >= t.start_ns
     WHERE o.call_ns < t.end_ns GROUP BY ALL),
+  -- Streams may begin a later step's operations first: it then begins no earlier than the one before.
+  begun AS (
+    SELECT t.*, CASE WHEN l.device_ns IS NOT NULL THEN max(l.device_ns) OVER (
+      PARTITION BY t.process ORDER BY t.start_ns, number ROWS UNBOUNDED PRECEDING) END AS device_ns
+    FROM step t LEFT JOIN launched l USING (process, start_ns, end_ns)),
   followed AS (
-    SELECT t.*, l.device_ns, CASE WHEN lead(number) OVER in_order = number + 1 THEN lead(device_ns) OVER in_order END
-      AS next_ns, count(device_ns) OVER (PARTITION BY t.process) AS on_device
-    FROM step t LEFT JOIN launched l USING (process, start_ns)
-    WINDOW in_order AS (PARTITION BY t.process ORDER BY t.start_ns))
+    SELECT *, CASE WHEN lead(number) OVER in_order = number + 1 THEN lead(device_ns) OVER in_order END
+      AS next_ns, count(device_ns) OVER (PARTITION BY process) AS on_device
+    FROM begun WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, number))
   SELECT process, thread, kind, part, CASE WHEN on_device > 0 THEN device_ns ELSE start_ns END AS start_ns,
     CASE WHEN on_device > 0 THEN next_ns ELSE end_ns END AS end_ns, device_ns - start_ns AS ahead_ns,
     start_ns AS host_ns, end_ns AS host_end_ns
-  FROM followed WHERE on_device = 0 OR next_ns > device_ns
+  FROM followed WHERE CASE WHEN on_device > 0 THEN next_ns > device_ns ELSE end_ns > start_ns END
   UNION ALL
-  SELECT i.process, s.thread, 'inference', 'steady', i.start_ns, i.start_ns + i.duration_ns, NULL, i.start_ns,
-    i.start_ns + i.duration_ns
+  SELECT i.process, coalesce(s.thread, 0), 'inference', 'steady', i.start_ns, i.start_ns + i.duration_ns, NULL,
+    i.start_ns, i.start_ns + i.duration_ns
   FROM measured_inference i JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration
     AND coalesce(s.process, 0) = i.process AND s.level = 2 AND s.depth = 0 AND s.start_ns = i.start_ns
   WHERE i.run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL;
@@ -89,7 +111,7 @@ CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
 CREATE OR REPLACE TEMP MACRO is_communication(name) AS name ILIKE 'nccl%';
 -- What the innermost span of a thread is doing: its cause, where the device is idle, or where there is none.
 CREATE OR REPLACE TEMP MACRO is_module(type) AS
-  NOT (contains(type, '::') OR regexp_matches(type, 'Backward\d+$'));
+  coalesce(NOT (contains(type, '::') OR regexp_matches(type, 'Backward\d+$')), false);
 CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_python) AS CASE
   WHEN level IS NULL THEN 'host code'
   WHEN phase = 'data' OR type LIKE 'enumerate(DataLoader)%' THEN 'data'
@@ -100,7 +122,7 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
       CASE WHEN name = 'command buffer is full' THEN 'launch' ELSE 'recording' END ELSE 'framework' END
   WHEN level = 1 AND phase = 'gc' THEN 'garbage collection'
   WHEN level = 1 AND phase = 'backward' THEN 'framework'
-  WHEN level = 1 OR (in_python AND (level = 2 OR is_module(type))) THEN 'host code'
+  WHEN level = 1 OR (in_python AND (level = 2 OR (level = 3 AND is_module(type)))) THEN 'host code'
   WHEN on_device OR level = 2 THEN 'framework'
   ELSE 'compute' END;
 
@@ -109,23 +131,33 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
 -- the device's. Pieces of the device that run underneath others are hidden.
 CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   WITH period AS MATERIALIZED (FROM periods(wanted_batch, how_many)),
-  stretch AS (
+  -- A longest period before the first one and after the last, and on to the nearest operation's edge.
+  around AS (
     SELECT process, min_by(thread, start_ns) AS thread, min(start_ns) - max(end_ns - start_ns) AS from_ns,
       max(end_ns) + max(end_ns - start_ns) AS until_ns
     FROM period GROUP BY process),
+  edge AS (
+    SELECT w.process, max(s.start_ns + s.duration_ns) FILTER (s.start_ns + s.duration_ns <= from_ns) AS before_ns,
+      min(s.start_ns) FILTER (s.start_ns >= until_ns) AS after_ns
+    FROM span s JOIN around w ON w.process = coalesce(s.process, 0)
+    WHERE s.run_id = cause_run(wanted_batch) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
+      AND s.duration_ns > 0 GROUP BY w.process),
+  stretch AS MATERIALIZED (
+    SELECT process, thread, before_ns, coalesce(before_ns, from_ns) AS from_ns, coalesce(after_ns, until_ns) AS until_ns
+    FROM around LEFT JOIN edge USING (process)),
   near AS MATERIALIZED (
-    SELECT s.span_id, s.parent_id, w.process, s.thread, s.level, s.type, s.name, s.site_id, s.self_ns,
-      s.start_ns, s.start_ns + s.duration_ns AS end_ns
+    SELECT s.span_id, s.parent_id, w.process, coalesce(s.thread, 0) AS thread, s.level, s.type, s.name, s.site_id,
+      s.self_ns, s.start_ns, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN stretch w ON coalesce(s.process, 0) = w.process
     WHERE s.run_id = cause_run(wanted_batch) AND NOT s.is_open AND s.duration_ns > 0
       AND s.start_ns < until_ns AND s.start_ns + s.duration_ns > from_ns
-      AND s.device IS NULL AND coalesce(s.type, '') NOT IN ('step', 'process')),
+      AND s.device IS NULL),
 
   -- The device: of each class the pieces that are not under an earlier one's, then the highest class at each moment.
   operation AS MATERIALIZED (
     SELECT o.*, CASE WHEN NOT is_kernel(type) THEN 3 WHEN is_communication(name) THEN 2 ELSE 1 END AS class
     FROM operations(wanted_batch) o JOIN stretch w USING (process)
-    WHERE start_ns < until_ns AND end_ns > from_ns),
+    WHERE start_ns <= until_ns AND end_ns > from_ns),
   alone AS (
     SELECT process, class, span_id, end_ns, greatest(start_ns, coalesce(max(end_ns) OVER (
       PARTITION BY process, class ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
@@ -161,61 +193,74 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
 
   -- The gaps, each with the call that launched the operation at its end. The last one of a process has none.
   covered AS (
-    SELECT process, start_ns, thread, call_ns, called_ns, call_id, max(end_ns) OVER (
+    SELECT process, start_ns, thread, call_ns, called_ns, call_id, call_type, call_name, max(end_ns) OVER (
       PARTITION BY process ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
     FROM operation
     UNION ALL
-    SELECT w.process, until_ns, NULL, NULL, NULL, NULL,
+    SELECT w.process, until_ns, NULL, NULL, NULL, NULL, NULL, NULL,
       (SELECT max(o.end_ns) FROM operation o WHERE o.process = w.process) FROM stretch w),
   gap AS MATERIALIZED (
     SELECT g.process, coalesce(covered_ns, from_ns) AS start_ns, g.start_ns AS end_ns,
-      coalesce(g.thread, w.thread) AS thread, call_ns, called_ns, call_id
+      coalesce(g.thread, w.thread) AS thread, call_ns, called_ns, call_id, call_type, call_name,
+      coalesce(covered_ns, before_ns) IS NOT NULL AS ran_dry
     FROM covered g JOIN stretch w USING (process)
     WHERE g.start_ns > coalesce(covered_ns, from_ns)),
+  -- Calls within such a call are left out: the one that holds them blocks.
   blocking AS (
-    SELECT process, thread, start_ns, end_ns, span_id FROM near
-    WHERE level = 5 AND type IN ('synchronization', 'copy', 'allocation')),
+    SELECT process, thread, start_ns, end_ns, span_id, CASE type WHEN 'allocation' THEN type ELSE 'synchronisation' END
+      AS waits
+    FROM near WHERE level = 5 AND type IN ('synchronization', 'copy', 'allocation')
+    QUALIFY end_ns > coalesce(max(end_ns) OVER (
+      PARTITION BY process, thread ORDER BY start_ns, end_ns DESC, level, span_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)),
   -- The gap until the launch, with the blocking call that the thread stood in.
   dry AS (
     SELECT g.*, CASE WHEN call_ns IS NULL THEN g.end_ns ELSE least(greatest(call_ns, g.start_ns), g.end_ns) END
         AS launch_ns,
-      CASE WHEN b.end_ns > g.start_ns THEN b.span_id END AS blocking_id,
+      CASE WHEN b.end_ns > g.start_ns THEN b.span_id END AS blocking_id, b.waits,
       CASE WHEN b.end_ns > g.start_ns THEN b.end_ns ELSE g.start_ns END AS free_ns,
       CASE WHEN b.end_ns > g.start_ns THEN g.start_ns - b.start_ns ELSE 0 END AS delay_ns
     FROM gap g ASOF LEFT JOIN blocking b
-      ON g.process = b.process AND g.thread = b.thread AND g.start_ns >= b.start_ns
+      ON g.process = b.process AND CASE WHEN ran_dry THEN g.thread END = b.thread AND g.start_ns >= b.start_ns
     WHERE coalesce(called_ns > g.start_ns, true)),
   part AS MATERIALIZED (
     SELECT process, start_ns AS gap_ns, start_ns, end_ns, NULL AS thread, NULL AS span_id, NULL AS blocking_id,
-      'device' AS kind, 0 AS delay_ns
+      'device' AS kind, 0 AS delay_ns, NULL AS waits, NULL AS call_type, NULL AS call_name
     FROM gap WHERE called_ns <= start_ns
     UNION ALL
-    SELECT process, start_ns, start_ns, least(launch_ns, free_ns), thread, blocking_id, NULL, 'blocked', 0 FROM dry
+    SELECT process, start_ns, start_ns, least(launch_ns, free_ns), thread, blocking_id, NULL, 'blocked', 0, waits, NULL,
+      NULL
+    FROM dry
     WHERE start_ns < least(launch_ns, free_ns)
     UNION ALL
-    SELECT process, start_ns, free_ns, launch_ns, thread, NULL, blocking_id, 'host', delay_ns FROM dry
+    SELECT process, start_ns, free_ns, launch_ns, thread, NULL, blocking_id, 'host', delay_ns, waits, NULL, NULL
+    FROM dry
     WHERE free_ns < launch_ns
     UNION ALL
-    SELECT process, start_ns, launch_ns, end_ns, thread, call_id, blocking_id, 'call', delay_ns FROM dry
+    SELECT process, start_ns, launch_ns, end_ns, thread, call_id, blocking_id, 'call', delay_ns, waits,
+      call_type, call_name FROM dry
     WHERE launch_ns < end_ns),
 
   -- What each thread does: at every moment its innermost span. A span that ends leaves the moment to its parent, if
   -- that is of the same thread and still open.
   caller AS MATERIALIZED (
-    SELECT n.* FROM near n
+    SELECT n.*, CASE WHEN type IN ('step', 'process') THEN -1 ELSE span_id END AS told_id FROM near n
     WHERE EXISTS (FROM part p WHERE p.process = n.process AND p.thread = n.thread)),
   host_edge AS (
-    SELECT process, thread, start_ns AS at_ns, span_id, end_ns, level, true AS is_start FROM caller
+    SELECT process, thread, start_ns AS at_ns, told_id, span_id, end_ns, level, true AS is_start FROM caller
     UNION ALL
-    SELECT c.process, c.thread, c.end_ns, p.span_id, p.end_ns, p.level, false
+    SELECT c.process, c.thread, c.end_ns, p.told_id, p.span_id, p.end_ns, p.level, false
     FROM caller c LEFT JOIN caller p ON p.span_id = c.parent_id AND p.process = c.process AND p.thread = c.thread
       AND p.end_ns > c.end_ns),
   host_moment AS (
-    SELECT process, thread, at_ns, max_by(span_id, (is_start, -end_ns, level, span_id)) AS span_id
+    SELECT process, thread, at_ns, coalesce(max_by(told_id, (is_start, -end_ns, level, span_id)), -1) AS span_id
     FROM host_edge GROUP BY ALL),
+  host_change AS (
+    FROM host_moment
+    QUALIFY span_id IS DISTINCT FROM lag(span_id) OVER (PARTITION BY process, thread ORDER BY at_ns)),
   -- Cut at the edges of the parts in which the host is what is waited for. -1: no span is open.
   both_edge AS (
-    SELECT process, thread, at_ns, coalesce(span_id, -1) AS span_id, NULL AS part_ns, NULL AS until_ns FROM host_moment
+    SELECT process, thread, at_ns, span_id, NULL AS part_ns, NULL AS until_ns FROM host_change
     UNION ALL SELECT process, thread, start_ns, NULL, start_ns, end_ns FROM part WHERE kind = 'host'
     UNION ALL SELECT process, thread, end_ns, NULL, NULL, NULL FROM part WHERE kind = 'host'),
   both_moment AS (
@@ -242,26 +287,27 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT site_id FROM near WHERE level = 3 AND site_id NOT IN (FROM launching)
     GROUP BY site_id HAVING avg(self_ns) > 50_000),
   told AS (
-    SELECT h.process, h.thread, h.start_ns, h.end_ns, h.span_id, p.blocking_id, p.gap_ns, p.delay_ns,
-      CASE WHEN on_device AND n.level = 3 AND n.site_id IN (FROM computing) AND NOT (in_python AND is_module(n.type))
-          AND coalesce(phase, '') <> 'data' THEN 'host code'
-        ELSE host_cause(n.level, n.type, n.name, phase, on_device, in_python) END AS cause
+    SELECT h.process, h.thread, h.start_ns, h.end_ns, h.span_id, p.blocking_id, p.gap_ns, p.delay_ns, p.waits,
+      n.level, n.site_id, host_cause(n.level, n.type, n.name, phase, on_device, in_python) AS cause
     FROM host_state h JOIN part p ON p.process = h.process AND p.thread = h.thread AND p.start_ns = h.part_ns
         AND p.kind = 'host'
       LEFT JOIN near n ON n.process = h.process AND n.span_id = h.span_id LEFT JOIN phase_of USING (site_id)
       CROSS JOIN fact
     WHERE h.until_ns > h.start_ns
     UNION ALL
-    SELECT p.process, p.thread, p.start_ns, p.end_ns, p.span_id, p.blocking_id, p.gap_ns, p.delay_ns,
-      host_cause(n.level, n.type, n.name, NULL, true, false)
-    FROM part p LEFT JOIN near n ON n.process = p.process AND n.span_id = p.span_id WHERE kind = 'call'),
+    SELECT process, thread, start_ns, end_ns, span_id, blocking_id, gap_ns, delay_ns, waits, 5, NULL,
+      host_cause(5, call_type, call_name, NULL, true, false)
+    FROM part WHERE kind = 'call'),
+  judged AS (
+    SELECT * REPLACE (CASE WHEN cause = 'framework' AND level = 3 AND site_id IN (FROM computing) THEN 'host code'
+      ELSE cause END AS cause) FROM told),
   weighed AS (
     SELECT *, CASE WHEN cause IN ('framework', 'launch', 'copy preparation', 'synchronisation')
         OR (cause = 'host code' AND end_ns - start_ns < 100_000) THEN end_ns - start_ns ELSE 0 END AS launching_ns
-    FROM told),
+    FROM judged),
   delayed AS (
-    SELECT *, start_ns + least(launching_ns, greatest(0, delay_ns - (sum(launching_ns) OVER (
-        PARTITION BY process, gap_ns ORDER BY start_ns ROWS UNBOUNDED PRECEDING) - launching_ns))) AS split_ns
+    SELECT *, start_ns + CAST(least(launching_ns, greatest(0, delay_ns - (sum(launching_ns) OVER (PARTITION BY
+        process, gap_ns ORDER BY start_ns ROWS UNBOUNDED PRECEDING) - launching_ns))) AS BIGINT) AS split_ns
     FROM weighed),
   piece AS MATERIALIZED (
     SELECT b.process, b.start_ns, b.end_ns, NULL AS thread, b.span_id, CASE WHEN class = 3 THEN 'copy'
@@ -269,11 +315,10 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       is_hidden, CASE WHEN is_hidden THEN class ELSE 0 END AS track
     FROM busy b JOIN operation o ON o.process = b.process AND o.span_id = b.span_id
     UNION ALL
-    SELECT p.process, p.start_ns, p.end_ns, p.thread, p.span_id, CASE WHEN kind = 'device' THEN 'device'
-        WHEN n.type = 'allocation' THEN 'allocation' ELSE 'synchronisation' END, false, 0
-    FROM part p LEFT JOIN near n ON n.process = p.process AND n.span_id = p.span_id WHERE kind IN ('device', 'blocked')
+    SELECT process, start_ns, end_ns, thread, span_id, coalesce(waits, kind), false, 0
+    FROM part WHERE kind IN ('device', 'blocked')
     UNION ALL
-    SELECT process, start_ns, split_ns, thread, blocking_id, 'synchronisation', false, 0 FROM delayed
+    SELECT process, start_ns, split_ns, thread, blocking_id, waits, false, 0 FROM delayed
     WHERE split_ns > start_ns
     UNION ALL
     SELECT process, split_ns, end_ns, thread, span_id, cause, false, 0 FROM delayed WHERE end_ns > split_ns),

@@ -8,10 +8,11 @@
 -- next was doing: launch (its call, until the operation begins), copy preparation, framework (inside an operator or a
 -- library), host code (the program's own, and operators that compute on the host), data (loading a batch), allocation,
 -- synchronisation (the thread stood in a blocking call when the queue ran dry: as much of the gap as it stood there,
--- for so much earlier the next work would have been launched), recording (the profiler itself); device is a gap
--- although the next operation was queued. Without a device it is the thread that carries the step, and compute is its
--- operators. Means over the typical steps of the run that recorded most; they add up to the step of that run, which
--- recording lengthened: see steps for the step without it. What ran underneath something else is hidden.
+-- for so much earlier the next work would have been launched; allocation, if the call allocates or frees), recording
+-- (the profiler itself); device is a gap although the next operation was queued. Without a device it is the thread that
+-- carries the step, and compute is its operators. Means over the typical steps of the run that recorded most; they add
+-- up to the step of that run, which recording lengthened: see steps for the step without it. What ran underneath
+-- something else is hidden.
 -- @needs steps
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table columns=cause,culprit,place,layer,layers,time_ns,share_pct,hidden_ns bar=share_pct top=20

@@ -1,0 +1,40 @@
+// What the time of a step is made of, a second time: slow and obvious, from the raw rows.
+#ifndef XSP_ANALYZE_SLOW_CAUSES_H_
+#define XSP_ANALYZE_SLOW_CAUSES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+
+namespace xsp::analyze {
+
+struct SlowPeriod {
+  int64_t process = 0, thread = 0, start_ns = 0, end_ns = 0;
+  int64_t busy_ns = 0;  // the union of the device's raw records in it
+};
+
+// As a row of the macro pieces(). Neighbours that are alike in all else are one.
+struct SlowPiece {
+  int64_t process = 0, period_ns = 0, start_ns = 0, end_ns = 0;
+  bool is_hidden = false;
+  std::string cause;
+  int64_t thread = -1;   // -1: the device's time
+  int64_t span_id = -1;  // -1: in no span
+};
+
+struct SlowCauses {
+  std::vector<SlowPeriod> periods;
+  std::vector<SlowPiece> pieces;
+};
+
+// By the words at the head of analyses/prelude_8_causes.sql, of at most `how_many` periods of each
+// process. From the database's macros it takes what others prove: the run, the steps and typical
+// inferences of it, and what kind of work a kernel's name tells. The prelude is loaded.
+Result<SlowCauses> slow_causes(store::Database& database, int64_t how_many);
+
+}  // namespace xsp::analyze
+
+#endif  // XSP_ANALYZE_SLOW_CAUSES_H_

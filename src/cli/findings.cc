@@ -10,6 +10,7 @@
 #include "analyze/catalogue.h"
 #include "analyze/run.h"
 #include "cli/output.h"
+#include "cli/sentences.h"
 #include "cli/units.h"
 #include "cli/verbs.h"
 
@@ -23,41 +24,6 @@ struct Options {
   std::optional<int64_t> batch;
   Shape shape = Shape::kText;
 };
-
-// A row of the analysis, by the names of its columns; NULL is an empty text.
-class Row {
- public:
-  Row(const store::Table& table, size_t row) : table_(table), row_(table.rows[row]) {}
-
-  const store::Value& cell(const std::string& column) const {
-    static const store::Value null;
-    for (size_t i = 0; i < table_.columns.size(); ++i) {
-      if (table_.columns[i].name == column) return row_[i];
-    }
-    return null;
-  }
-  std::string text(const std::string& column) const { return raw_text(cell(column)); }
-
- private:
-  const store::Table& table_;
-  const std::vector<store::Value>& row_;
-};
-
-std::string without_full_stop(std::string sentence) {
-  if (sentence.ends_with('.')) sentence.pop_back();
-  return sentence;
-}
-
-// "... (at most 12 % of a step).": a bound below ten with one more digit.
-std::string with_bound(const Row& row, const std::string& unit) {
-  double pct = 0;
-  if (!as_number(row.cell("gain_pct"), &pct)) {
-    return without_full_stop(row.text("finding")) + " (how much it costs is not known).";
-  }
-  char share[32];
-  std::snprintf(share, sizeof share, "%.*f", pct < 10 ? 1 : 0, pct);
-  return without_full_stop(row.text("finding")) + " (at most " + share + " % of " + unit + ").";
-}
 
 std::string command_for(const Row& row, const std::string& file,
                         const std::optional<int64_t>& batch) {
@@ -113,11 +79,9 @@ Status print_file(const std::string& file, const Options& options, bool is_first
   if (options.batch) parameters["batch"] = std::to_string(*options.batch);
   XSP_TRY(store::Table table, analyze::run(database, *analysis, parameters));
   if (options.shape == Shape::kText) {
-    XSP_TRY(const store::Table unit, database.query("SELECT unit FROM finding_step"));
-    const std::string word =
-        unit.rows.empty() || raw_text(unit.rows[0][0]) != "step" ? "an inference" : "a step";
+    XSP_TRY(const std::string unit, unit_of_findings(database));
     return write_stdout((is_first ? "" : "\n") +
-                        as_text(table, file, options, word, terminal_of(1)));
+                        as_text(table, file, options, unit, terminal_of(1)));
   }
   if (options.files.size() > 1) {
     table.columns.insert(table.columns.begin(), {"file", "VARCHAR"});

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/answer.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "evaluate/attach.h"
@@ -153,8 +154,12 @@ void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
       outcome.lost == 0 ? "" : fmt::format("; {} were lost, see: xsp analyze audit", outcome.lost);
   say(fmt::format("wrote {}: {} spans of {} process{}{}", output.string(), outcome.spans,
                   outcome.processes, outcome.processes == 1 ? "" : "es", lost));
-  say(fmt::format("next: xsp report {}", output.string()));
-  say(fmt::format("      xsp analyze hotspots {}", output.string()));
+  Result<store::Database> database = store::Database::open(output);
+  const std::string answer = database.ok() ? answer_of(*database, terminal_of(2)) : std::string();
+  std::fputs(answer.c_str(), stderr);
+  say(fmt::format("next: xsp {} {}", answer.empty() ? "analyze hotspots" : "findings",
+                  output.string()));
+  say(fmt::format("      xsp report {}", output.string()));
 }
 
 // The command's exit status, or 128 + the signal that ended it; ours only if it was never run.

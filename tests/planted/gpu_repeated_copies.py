@@ -1,4 +1,4 @@
-# planted: rule=repeated_copies, culprit=copy_|_to_copy|HtoD, device=gpu
+# planted: rule=repeated_copies|pageable_copies, culprit=copy_|_to_copy|HtoD, device=gpu
 # cause: the table of items, which never changes, is copied to the GPU in every step.
 # bound: the time of that copy, about seven tenths of a step.
 """Finds the best item of a catalogue for batches of users."""

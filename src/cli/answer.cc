@@ -1,0 +1,149 @@
+#include "cli/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "analyze/catalogue.h"
+#include "analyze/run.h"
+#include "cli/sentences.h"
+
+namespace xsp::cli {
+namespace {
+
+constexpr size_t kFindingsShown = 3;
+constexpr size_t kCulpritsShown = 2;
+constexpr double kLeastShare = 0.01;         // of a step, that a cause is shown with
+constexpr double kLeastCulpritShare = 0.15;  // of a cause, that a culprit is named with
+constexpr double kSameStep = 0.02;           // a step that recording lengthens by less is the same
+constexpr size_t kCauseWidth = 18;
+constexpr size_t kBarWidth = 20;
+
+std::optional<store::Table> rows_of(store::Database& database, const char* name) {
+  const auto analysis = analyze::find(name);
+  if (!analysis.ok()) return std::nullopt;
+  auto table = analyze::run(database, **analysis, {});
+  if (!table.ok()) return std::nullopt;
+  return std::move(table).value();
+}
+
+struct Cause {
+  std::string name;
+  double ns = 0;
+  std::vector<std::string> culprits;
+};
+
+// "save (train.py:12)"
+std::string culprit_of(const Row& row) {
+  const std::string name = row.text("culprit");
+  const std::string place = row.text("place");
+  if (name.empty() || place.empty()) return name + place;
+  return name + " (" + place + ")";
+}
+
+// Rows come by cause, and within one by time, each the largest first.
+std::vector<Cause> causes_of(const store::Table& table, double* step_ns) {
+  std::vector<Cause> causes;
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    const Row row(table, i);
+    if (row.text("cause") == "step") {
+      *step_ns = row.number("time_ns");
+      continue;
+    }
+    if (causes.empty() || causes.back().name != row.text("cause")) {
+      causes.push_back({row.text("cause"), 0, {}});
+    }
+    causes.back().ns += row.number("time_ns");
+  }
+  for (Cause& cause : causes) {
+    for (size_t i = 0; i < table.rows.size(); ++i) {
+      const Row row(table, i);
+      if (row.text("cause") != cause.name || cause.culprits.size() == kCulpritsShown) continue;
+      const std::string culprit = culprit_of(row);
+      if (culprit.empty() || row.number("time_ns") < kLeastCulpritShare * cause.ns) continue;
+      cause.culprits.push_back(culprit);
+    }
+  }
+  return causes;
+}
+
+std::string time_text(double ns) {
+  if (ns >= 1e9) return fmt::format("{:.2f} s", ns / 1e9);
+  if (ns >= 1e6) return fmt::format("{:.2f} ms", ns / 1e6);
+  return fmt::format("{:.1f} us", ns / 1e3);
+}
+
+// A step of the run that recorded least; 0: none was told without deeper levels.
+double least_recorded_ns(store::Database& database) {
+  const auto steps = rows_of(database, "steps");
+  for (size_t i = 0; steps && i < steps->rows.size(); ++i) {
+    const Row row(*steps, i);
+    if (row.text("part") == "steady" && row.number("step_ns") > 0) return row.number("step_ns");
+  }
+  return 0;
+}
+
+std::string step_text(double step_ns, double least_ns) {
+  const bool is_lengthened = least_ns > 0 && step_ns > (1 + kSameStep) * least_ns;
+  const double shown_ns = is_lengthened ? least_ns : step_ns;
+  std::string text =
+      fmt::format("A step takes {}: {:.4g} in a second", time_text(shown_ns), 1e9 / shown_ns);
+  if (is_lengthened) text += fmt::format("; while all is recorded it takes {}", time_text(step_ns));
+  return text + ", made of:";
+}
+
+std::string cause_line(const Cause& cause, double step_ns, const Terminal& terminal) {
+  const double share = cause.ns / step_ns;
+  std::string culprits;
+  for (const std::string& one : cause.culprits) culprits += (culprits.empty() ? "" : ", ") + one;
+  std::string drawn = bar(terminal, share, kBarWidth);
+  drawn.append(kBarWidth - std::min(kBarWidth, width_of(drawn)), ' ');
+  const std::string line =
+      fmt::format("  {:<{}}{:>3.0f} %  ", cause.name, kCauseWidth, 100 * share);
+  const size_t used = width_of(line) + kBarWidth + 2;
+  const size_t room = terminal.width > used + 8 ? terminal.width - used : 8;
+  return line + styled(terminal, Style::kBar, drawn) + "  " + shortened(terminal, culprits, room) +
+         "\n";
+}
+
+std::string findings_text(store::Database& database, const Terminal& terminal) {
+  const auto table = rows_of(database, "findings");
+  if (!table) return {};
+  const Result<std::string> unit = unit_of_findings(database);
+  if (!unit.ok()) return {};
+  std::string text;
+  size_t number = 0;
+  for (size_t i = 0; i < table->rows.size() && number < kFindingsShown; ++i) {
+    const Row row(*table, i);
+    if (!is_finding(row)) continue;
+    text += wrapped(fmt::format("{}. {} {}", ++number, with_bound(row, *unit), row.text("advice")),
+                    terminal.width, 3);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string answer_of(store::Database& database, const Terminal& terminal) {
+  const auto table = rows_of(database, "time_of_step");
+  if (!table || table->rows.empty()) return {};
+  double step_ns = 0;
+  const std::vector<Cause> causes = causes_of(*table, &step_ns);
+  if (step_ns <= 0) return {};
+  std::string text =
+      "\n" + wrapped(step_text(step_ns, least_recorded_ns(database)), terminal.width, 0);
+  Cause other{"other causes", 0, {}};
+  for (const Cause& cause : causes) {
+    if (cause.ns < kLeastShare * step_ns) {
+      other.ns += cause.ns;
+    } else {
+      text += cause_line(cause, step_ns, terminal);
+    }
+  }
+  if (other.ns > 0) text += cause_line(other, step_ns, terminal);
+  return text + "\n" + findings_text(database, terminal);
+}
+
+}  // namespace xsp::cli

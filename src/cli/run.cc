@@ -1,4 +1,6 @@
 // xsp run: watches any command, unchanged, and writes an .xsp file.
+#include "analyze/run.h"
+
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -17,6 +19,7 @@
 #include "evaluate/attach.h"
 #include "evaluate/frameworks.h"
 #include "evaluate/plan.h"
+#include "store/database.h"
 
 namespace xsp::cli {
 namespace {
@@ -127,6 +130,17 @@ class ProgressLine {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// How often the program makes a step, where its model's call returns before the device is done.
+std::string headline_of(const fs::path& output) {
+  Result<store::Database> database = store::Database::open(output);
+  if (!database.ok() || !analyze::load_prelude(*database).ok()) return "";
+  const auto answer = database->query(
+      "SELECT headline FROM model_times() WHERE headline IS NOT NULL ORDER BY batch LIMIT 1");
+  if (!answer.ok() || answer->rows.empty()) return "";
+  const auto* text = std::get_if<std::string>(&answer->rows[0][0]);
+  return text == nullptr ? "" : *text;
+}
+
 void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
   for (const std::string& note : outcome.notes) say(note);
   if (outcome.processes == 0) return;
@@ -134,6 +148,7 @@ void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
       outcome.lost == 0 ? "" : fmt::format("; {} were lost, see: xsp analyze audit", outcome.lost);
   say(fmt::format("wrote {}: {} spans of {} process{}{}", output.string(), outcome.spans,
                   outcome.processes, outcome.processes == 1 ? "" : "es", lost));
+  if (const std::string headline = headline_of(output); !headline.empty()) say(headline);
   say(fmt::format("next: xsp report {}", output.string()));
   say(fmt::format("      xsp analyze hotspots {}", output.string()));
 }

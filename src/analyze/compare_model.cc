@@ -19,21 +19,40 @@ using store::Table;
 using store::Value;
 
 // One row for each batch size. Where each block is a process of its own, the interval holds the
-// spread between them.
+// spread between them. Where the call returns before the device is done, the step of the program is
+// how long the model takes, in twenty consecutive parts.
 const char* const kLatencySql = R"(
   WITH place AS (
     SELECT run_id, count(DISTINCT process) AS processes, count(DISTINCT block) AS blocks,
       count(DISTINCT (block, process)) AS pairs
-    FROM measured_inference GROUP BY run_id)
-  SELECT CAST(batch AS BIGINT), CAST(inferences AS BIGINT), latency_ns, low_ns, high_ns,
-    quantile_of(sorted, 0.5), quantile_of(sorted, 0.99), CAST(inputs_of(batch) AS DOUBLE),
-    p.blocks > 1 AND p.processes = p.blocks AND p.pairs = p.blocks,
-    EXISTS (SELECT 1 FROM block b WHERE b.run_id = m.run_id)
-  FROM model_latency m JOIN place p USING (run_id))";
+    FROM measured_inference GROUP BY run_id),
+  early AS (SELECT * FROM model_times() WHERE step_ns IS NOT NULL)
+  SELECT CAST(batch AS BIGINT), CAST(coalesce(steps, inferences) AS BIGINT),
+    coalesce(step_ns, latency_ns), CASE WHEN step_ns IS NULL THEN low_ns ELSE step_ns - half_ns END,
+    CASE WHEN step_ns IS NULL THEN high_ns ELSE step_ns + half_ns END,
+    quantile_of(CASE WHEN step_ns IS NULL THEN sorted ELSE list_sort(in_order) END, 0.5),
+    quantile_of(CASE WHEN step_ns IS NULL THEN sorted ELSE list_sort(in_order) END, 0.99),
+    CAST(inputs_of(batch) *
+         CASE WHEN step_ns IS NULL THEN 1 ELSE nullif(inferences_in_step, 0) END AS DOUBLE),
+    step_ns IS NULL AND p.blocks > 1 AND p.processes = p.blocks AND p.pairs = p.blocks,
+    step_ns IS NULL AND EXISTS (SELECT 1 FROM block b WHERE b.run_id = m.run_id)
+  FROM model_latency m JOIN place p USING (run_id) LEFT JOIN early USING (batch))";
 
 const char* const kResidualsSql = R"(
-  SELECT CAST(batch AS BIGINT), CAST(block AS BIGINT), CAST(residual_ns AS DOUBLE)
-  FROM model_latency JOIN latency_residual USING (run_id) ORDER BY batch, block)";
+  WITH early AS MATERIALIZED (SELECT * FROM model_times() WHERE step_ns IS NOT NULL),
+  step AS (
+    SELECT batch, unnest(in_order) AS value, unnest(range(len(in_order))) AS place,
+      len(in_order) AS n, step_ns
+    FROM early)
+  SELECT CAST(batch AS BIGINT) AS batch, CAST(block AS BIGINT) AS block,
+    CAST(residual_ns AS DOUBLE) AS residual_ns
+  FROM model_latency JOIN latency_residual USING (run_id)
+  WHERE batch NOT IN (SELECT batch FROM early)
+  UNION ALL
+  SELECT CAST(batch AS BIGINT), CAST(place * least(20, n) // n AS BIGINT),
+    CAST((sum(value) - count(*) * any_value(step_ns)) / any_value(n) AS DOUBLE)
+  FROM step GROUP BY batch, place * least(20, n) // n
+  ORDER BY batch, block)";
 
 const char* const kDoubtsSql = R"(
   SELECT CAST(batch AS BIGINT), kind, doubt FROM level_doubt WHERE level = 2
@@ -227,11 +246,13 @@ void add_columns(TableBuilder* table, size_t evaluations) {
     table->column(named("iterations", e), "count", "Inferences" + of + ".");
     table->column(named("blocks", e), "count",
                   "Blocks that they were measured in: turns of one process, or processes.");
-    table->column(named("latency", e), "ns", "Mean latency of the typical inferences" + of + ".");
+    table->column(named("latency", e), "ns",
+                  "Mean latency of the typical inferences" + of +
+                      "; the program's step where the call returns before the device is done.");
     table->column(named("low", e), "ns", "Lower end of its 95 % interval.");
     table->column(named("high", e), "ns", "Upper end of its 95 % interval.");
-    table->column(named("median", e), "ns", "Median of the latency" + of + ".");
-    table->column(named("p99", e), "ns", "99th percentile of the latency" + of + ".");
+    table->column(named("median", e), "ns", "Median of that" + of + ".");
+    table->column(named("p99", e), "ns", "99th percentile of that" + of + ".");
     table->column(named("throughput", e), "per_s", "Inputs per second" + of + ".");
   }
   table->column("state_a", "text", "Of A: measured, failed, interrupted or not tried.");

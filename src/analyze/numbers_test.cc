@@ -359,7 +359,8 @@ class Numbers {
     Database* const both[] = {&database_, &database_};
     CompareOptions options;
     options.batch = batch;
-    const auto latency = sum(quantities()[0].places[0], batch);
+    const auto step = sum({"model_information", "", {}, "step_ns"}, batch);
+    const auto latency = step ? step : sum(quantities()[0].places[0], batch);
     if (const auto model = compare("model", both, options); model.ok()) {
       const Rows found(model->table, batch);
       found.each([&](const auto& row) {

@@ -1,4 +1,5 @@
 // xsp run: watches any command, unchanged, and writes an .xsp file.
+
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@
 #include "evaluate/attach.h"
 #include "evaluate/frameworks.h"
 #include "evaluate/plan.h"
+#include "store/database.h"
 
 namespace xsp::cli {
 namespace {

@@ -6,25 +6,29 @@ CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
     OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%';
 
 -- One row for each stack. `place` is the innermost line of the program's own code ('train.py:12'), own_function its
--- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` says that it is
--- in code that saves or prints. place and own_function are NULL where no frame is known to be the program's own; in a
+-- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` and
+-- `compiles` say that it is in code that saves or prints, or in a compiler of models. place and own_function are NULL where no frame is known to be the program's own; in a
 -- program without Python `callee` is the function itself.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,
       kind <> 'python' OR coalesce(file LIKE '%/xsp/python/%' OR file LIKE '<frozen%', false) AS is_transparent, kind,
+      file,
       concat(parse_filename(file), ':' || line) AS place,
       kind = 'python' AND regexp_matches(coalesce(file, ''), '(serialization|logging/__init__|csv|json/__init__)\.py$')
-        AND regexp_matches(function, '(save|dump|emit|write|flush|print)') AS writes
+        AND regexp_matches(function, '(save|dump|emit|write|flush|print)') AS writes,
+      kind = 'python' AND regexp_matches(coalesce(file, ''), concat('(torch/_dynamo/convert_frame|torch/_inductor/',
+        'compile_fx|jax/_src/compiler|jax/_src/interpreters/mlir|jax/_src/interpreters/partial_eval)\.py$')) AS compiles
     FROM stack WHERE run_id = wanted_run),
   path AS (
     SELECT stack_id, CASE WHEN is_own THEN place END AS place, CASE WHEN is_own THEN function END AS own_function,
-      CASE WHEN kind <> 'python' OR NOT (is_own OR is_transparent) THEN function END AS callee, writes
+      CASE WHEN (kind <> 'python' AND file NOT LIKE '%python%') OR NOT (is_own OR is_transparent) THEN function END
+        AS callee, writes, compiles
     FROM frame WHERE parent_id IS NULL
     UNION ALL
     SELECT f.stack_id, CASE WHEN f.is_own THEN f.place ELSE p.place END,
       CASE WHEN f.is_own THEN f.function ELSE p.own_function END,
       CASE WHEN f.is_own THEN NULL WHEN f.is_transparent THEN p.callee ELSE coalesce(p.callee, f.function) END,
-      f.writes OR p.writes
+      f.writes OR p.writes, f.compiles OR p.compiles
     FROM frame f JOIN path p ON p.stack_id = f.parent_id)
   FROM path;

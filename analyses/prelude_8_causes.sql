@@ -363,7 +363,7 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
   -- Where the samples of the thread's stack found it meanwhile, for each of these.
   looked AS (
     SELECT n.cause, n.culprit, n.layer, n.is_vague, s.state, s.gil, s.waits_in, f.place, f.own_function, f.callee,
-      f.writes, s.duration_ns
+      f.writes, f.compiles, s.duration_ns
     FROM (FROM sample WHERE run_id = cause_run(wanted_batch)) s ASOF JOIN piece p
         ON s.process = p.process AND s.thread = p.thread AND s.time_ns >= p.start_ns
       JOIN named n ON n.process = p.process AND n.cause = p.cause AND n.span_id IS NOT DISTINCT FROM p.span_id
@@ -372,7 +372,7 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
   seen AS (
     SELECT cause, culprit, layer, is_vague, place,
       CASE WHEN cause <> 'host code' THEN cause WHEN gil = 'waited' THEN 'waiting'
-        WHEN state = 'runnable' THEN 'descheduled'
+        WHEN compiles THEN 'compilation' WHEN state = 'runnable' THEN 'descheduled'
         WHEN writes OR (state = 'waiting' AND is_transfer(waits_in)) THEN 'input/output'
         WHEN state = 'waiting' THEN 'waiting' ELSE cause END AS seen_cause,
       CASE WHEN is_vague AND cause = 'host code' AND gil = 'waited' THEN 'the lock of the interpreter'

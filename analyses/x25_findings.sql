@@ -33,7 +33,7 @@ WITH doubt AS (
       doubt) ELSE doubt END
   FROM level_doubt WHERE batch = (SELECT batch FROM finding_batch) GROUP BY kind, doubt
   UNION ALL
-  SELECT concat(sum(count), ' records were lost') FROM loss HAVING sum(count) > 0
+  SELECT concat(sum(count), ' records were lost') FROM loss WHERE source <> 'stacks' HAVING sum(count) > 0
   UNION ALL
   SELECT concat(sum(value), CASE name WHEN 'open_spans' THEN ' spans never ended'
     WHEN 'executions_unmatched' THEN ' executions have no launch' ELSE ' spans overlap without nesting' END)

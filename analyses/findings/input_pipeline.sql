@@ -3,7 +3,7 @@
 -- @needs watched
 SELECT concat('The step waits ', step_share(ns), ' for its data',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
-  'application' AS level, ns AS gain_ns,
+  'application' AS level, ns * (1 - coalesce((SELECT share FROM finding_lock), 0)) AS gain_ns,
   concat('Prepare batches ahead, in more worker processes or on threads of their own; do ',
     'once, before the training, what does not change from epoch to epoch.') AS advice,
   'time_of_step' AS evidence,

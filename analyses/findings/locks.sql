@@ -10,3 +10,11 @@ SELECT concat('The step waits ', step_share(ns), ' for another thread or process
   'The cause waiting of time_of_step must take less.' AS check,
   culprit, layer
 FROM blamed(['waiting'], NULL)
+UNION ALL
+SELECT concat('The processes that prepare its data wait for one another for ', printf('%.0f %%', 100 * share),
+    ' of their time, in ', l.own_function, ' (', l.place, '), and the step waits ', step_share(ns), ' for them.'),
+  'application', ns * share,
+  concat('Let each process have what it reads for itself, or hold the lock at ', l.place, ' for less time.'),
+  'flame_graph', 'Fewer samples of the workers in flame_graph must wait in futex, and the step must become shorter.',
+  l.own_function, NULL
+FROM blamed(['data'], NULL), finding_lock l

@@ -1,5 +1,4 @@
 // xsp run: watches any command, unchanged, and writes an .xsp file.
-
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -343,8 +343,9 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
 -- The causes of a step, with who is to blame for each: `culprit` is a kernel, a call, an operator, a module or a
 -- phase; NULL: the time is in no span. `layer` is the layer that it belongs to. time_ns is exclusive, hidden_ns ran
 -- underneath something else; both are means over the steps, and all time_ns add up to the step. Matrix products are
--- compute, and every other kernel is memory: the memory's traffic bounds it in general. An operator that launches
--- nothing, and takes the host longer than 50 us, is a computation of the host's own.
+-- compute, and every other kernel is memory: the memory's traffic bounds it in general. An operator whose
+-- site launches nothing itself, and takes longer than 50 us of its own on average, is a computation of the host's own:
+-- in the periods, one longest period around them, and on to the nearest operation that ends or begins there.
 CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
   WITH piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
   used AS (

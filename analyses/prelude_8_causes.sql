@@ -177,11 +177,12 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       max(CASE WHEN class = 2 THEN span_id END) AS span_2, max(CASE WHEN class = 2 THEN end_ns END) AS end_2,
       max(CASE WHEN class = 3 THEN span_id END) AS span_3, max(CASE WHEN class = 3 THEN end_ns END) AS end_3
     FROM device_edge GROUP BY ALL),
+  -- The last one so far is the greatest: a search for the last that is not NULL takes the square of the rows' count.
   device_state AS (
     SELECT process, at_ns AS start_ns, lead(at_ns) OVER in_order AS end_ns,
-      last_value(span_1 IGNORE NULLS) OVER in_order AS span_1, last_value(end_1 IGNORE NULLS) OVER in_order AS end_1,
-      last_value(span_2 IGNORE NULLS) OVER in_order AS span_2, last_value(end_2 IGNORE NULLS) OVER in_order AS end_2,
-      last_value(span_3 IGNORE NULLS) OVER in_order AS span_3, last_value(end_3 IGNORE NULLS) OVER in_order AS end_3
+      max_by(span_1, end_1) OVER in_order AS span_1, max(end_1) OVER in_order AS end_1,
+      max_by(span_2, end_2) OVER in_order AS span_2, max(end_2) OVER in_order AS end_2,
+      max_by(span_3, end_3) OVER in_order AS span_3, max(end_3) OVER in_order AS end_3
     FROM device_moment WINDOW in_order AS (PARTITION BY process ORDER BY at_ns)),
   running AS MATERIALIZED (
     SELECT process, start_ns, end_ns, CASE WHEN end_1 > start_ns THEN span_1 END AS span_1,
@@ -274,8 +275,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   host_state AS (
     SELECT process, thread, at_ns AS start_ns, lead(at_ns) OVER in_order AS end_ns,
       nullif(coalesce(last_value(span_id IGNORE NULLS) OVER in_order, -1), -1) AS span_id,
-      last_value(part_ns IGNORE NULLS) OVER in_order AS part_ns,
-      last_value(until_ns IGNORE NULLS) OVER in_order AS until_ns
+      max(part_ns) OVER in_order AS part_ns, max(until_ns) OVER in_order AS until_ns
     FROM both_moment WINDOW in_order AS (PARTITION BY process, thread ORDER BY at_ns)),
 
   -- The cause of each moment of the host, and the launching that a blocking call delayed.

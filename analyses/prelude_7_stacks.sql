@@ -6,9 +6,9 @@ CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
     OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%';
 
 -- One row for each stack. `place` is the innermost line of the program's own code ('train.py:12'), own_function its
--- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` and
--- `compiles` say that it is in code that saves or prints, or in a compiler of models. place and own_function are NULL where no frame is known to be the program's own; in a
--- program without Python `callee` is the function itself.
+-- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` and `compiles`
+-- say that it is in code that saves or prints, or in a compiler of models. place and own_function are NULL where no
+-- frame is known to be the program's own; in a program without Python `callee` is the function itself.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,

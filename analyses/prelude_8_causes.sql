@@ -33,12 +33,11 @@ CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
   WITH call AS (
     SELECT run_id, coalesce(process, 0) AS process, correlation_id, min(start_ns) AS start_ns,
       max(start_ns + duration_ns) AS end_ns, min_by(coalesce(thread, 0), (start_ns, span_id)) AS thread,
-      min_by(span_id, (start_ns, span_id)) AS span_id, min_by(coalesce(type, ''), (start_ns, span_id)) AS type,
-      min_by(name, (start_ns, span_id)) AS name
+      min_by(span_id, (start_ns, span_id)) AS span_id
     FROM span WHERE list_contains(run_ids, run_id) AND level = 5 AND correlation_id IS NOT NULL GROUP BY ALL)
   SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.type, s.name, s.start_ns,
     s.start_ns + s.duration_ns AS end_ns, s.iteration, s.layer_id, c.thread, c.start_ns AS call_ns,
-    c.end_ns AS called_ns, c.span_id AS call_id, c.type AS call_type, c.name AS call_name
+    c.end_ns AS called_ns, c.span_id AS call_id
   FROM span s LEFT JOIN call c ON c.run_id = s.run_id AND c.process = coalesce(s.process, 0)
     AND c.correlation_id = s.correlation_id
   WHERE list_contains(run_ids, s.run_id) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
@@ -87,8 +86,11 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
   WHERE i.run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL;
 
 -- The steady ones of them, at most so many of a process, from the middle of the run. Inferences are the typical ones.
+-- all_ns is the mean length of all of them, those of every process and those beyond so many among them. All steady
+-- steps count, as a pause in every tenth is of the program; but one that is more than twenty times as long as the
+-- median, and alone among fifty, is something between two loops.
 CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
-  WITH best AS (
+  WITH best AS MATERIALIZED (
     SELECT * FROM every_period(wanted_batch)
     QUALIFY list_position(['steady', 'warm-up', 'first'], part)
       = min(list_position(['steady', 'warm-up', 'first'], part)) OVER (PARTITION BY process)),
@@ -100,14 +102,15 @@ CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
     SELECT * FROM far QUALIFY is_of_loop(is_far, count(*) FILTER (is_far) OVER (PARTITION BY process), n)),
   placed AS (
     SELECT *, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS place,
-      count(*) OVER (PARTITION BY process) AS kept
+      count(*) OVER (PARTITION BY process) AS kept, avg(end_ns - start_ns) OVER () AS all_ns
     FROM counted)
-  SELECT process, thread, kind, part, start_ns, end_ns, ahead_ns, host_ns, host_end_ns FROM placed
+  SELECT process, thread, kind, part, start_ns, end_ns, ahead_ns, host_ns, host_end_ns, all_ns FROM placed
   WHERE place >= (kept - how_many) // 2 AND place < (kept - how_many) // 2 + how_many OR kept <= how_many;
 
 CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
   waits_in IN ('read', 'write', 'pread64', 'pwrite64', 'readv', 'writev', 'fsync', 'fdatasync', 'open', 'openat',
-    'close', 'recvfrom', 'recvmsg', 'sendto', 'sendmsg', 'sendfile', 'copy_file_range', 'getdents64', 'stat', 'newfstatat');
+    'close', 'recvfrom', 'recvmsg', 'sendto', 'sendmsg', 'sendfile', 'copy_file_range', 'getdents64', 'stat',
+    'newfstatat');
 CREATE OR REPLACE TEMP MACRO is_communication(name) AS name ILIKE 'nccl%';
 -- What the innermost span of a thread is doing: its cause, where the device is idle, or where there is none.
 CREATE OR REPLACE TEMP MACRO is_module(type) AS
@@ -126,9 +129,9 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
   WHEN on_device OR level = 2 THEN 'framework'
   ELSE 'compute' END;
 
--- Every piece of every period: [start_ns, end_ns) has one cause. `span_id` is the operation of the device that runs,
--- or the span of the thread that the time is told of (NULL: it is in none). `thread` is that thread; NULL: the time is
--- the device's. Pieces of the device that run underneath others are hidden.
+-- Every piece of every period: [start_ns, end_ns) has one cause. all_ns is periods()'. `span_id` is the operation of
+-- the device that runs, or the span of the thread that the time is told of (NULL: it is in none). `thread` is that
+-- thread; NULL: the time is the device's. Pieces of the device that run underneath others are hidden.
 CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   WITH period AS MATERIALIZED (FROM periods(wanted_batch, how_many)),
   -- A longest period before the first one and after the last, and on to the nearest operation's edge.
@@ -154,10 +157,24 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       AND s.device IS NULL),
 
   -- The device: of each class the pieces that are not under an earlier one's, then the highest class at each moment.
+  -- As operations(), of the stretches alone: the calls of a whole run take seconds.
+  executed AS MATERIALIZED (
+    SELECT w.process, s.span_id, s.correlation_id, s.type, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns
+    FROM span s JOIN stretch w ON w.process = coalesce(s.process, 0)
+    WHERE s.run_id = cause_run(wanted_batch) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
+      AND s.duration_ns > 0 AND s.start_ns <= until_ns AND s.start_ns + s.duration_ns > from_ns),
+  call AS (
+    SELECT k.process, k.correlation_id, min(c.start_ns) AS call_ns, max(c.start_ns + c.duration_ns) AS called_ns,
+      min_by(struct_pack(span_id := c.span_id, thread := coalesce(c.thread, 0), type := coalesce(c.type, ''),
+        name := c.name), (c.start_ns, c.span_id)) AS first
+    FROM span c JOIN (SELECT DISTINCT process, correlation_id FROM executed) k
+      ON k.correlation_id = c.correlation_id AND k.process = coalesce(c.process, 0)
+    WHERE c.run_id = cause_run(wanted_batch) AND c.level = 5 GROUP BY ALL),
   operation AS MATERIALIZED (
-    SELECT o.*, CASE WHEN NOT is_kernel(type) THEN 3 WHEN is_communication(name) THEN 2 ELSE 1 END AS class
-    FROM operations(wanted_batch) o JOIN stretch w USING (process)
-    WHERE start_ns <= until_ns AND end_ns > from_ns),
+    SELECT o.*, call_ns, called_ns, c.first.span_id AS call_id, c.first.thread AS thread, c.first.type AS call_type,
+      c.first.name AS call_name,
+      CASE WHEN NOT is_kernel(type) THEN 3 WHEN is_communication(name) THEN 2 ELSE 1 END AS class
+    FROM executed o LEFT JOIN call c USING (process, correlation_id)),
   alone AS (
     SELECT process, class, span_id, end_ns, greatest(start_ns, coalesce(max(end_ns) OVER (
       PARTITION BY process, class ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
@@ -172,11 +189,12 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       max(CASE WHEN class = 2 THEN span_id END) AS span_2, max(CASE WHEN class = 2 THEN end_ns END) AS end_2,
       max(CASE WHEN class = 3 THEN span_id END) AS span_3, max(CASE WHEN class = 3 THEN end_ns END) AS end_3
     FROM device_edge GROUP BY ALL),
+  -- The last one so far is the greatest: a search for the last that is not NULL takes the square of the rows' count.
   device_state AS (
     SELECT process, at_ns AS start_ns, lead(at_ns) OVER in_order AS end_ns,
-      last_value(span_1 IGNORE NULLS) OVER in_order AS span_1, last_value(end_1 IGNORE NULLS) OVER in_order AS end_1,
-      last_value(span_2 IGNORE NULLS) OVER in_order AS span_2, last_value(end_2 IGNORE NULLS) OVER in_order AS end_2,
-      last_value(span_3 IGNORE NULLS) OVER in_order AS span_3, last_value(end_3 IGNORE NULLS) OVER in_order AS end_3
+      max_by(span_1, end_1) OVER in_order AS span_1, max(end_1) OVER in_order AS end_1,
+      max_by(span_2, end_2) OVER in_order AS span_2, max(end_2) OVER in_order AS end_2,
+      max_by(span_3, end_3) OVER in_order AS span_3, max(end_3) OVER in_order AS end_3
     FROM device_moment WINDOW in_order AS (PARTITION BY process ORDER BY at_ns)),
   running AS MATERIALIZED (
     SELECT process, start_ns, end_ns, CASE WHEN end_1 > start_ns THEN span_1 END AS span_1,
@@ -269,8 +287,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   host_state AS (
     SELECT process, thread, at_ns AS start_ns, lead(at_ns) OVER in_order AS end_ns,
       nullif(coalesce(last_value(span_id IGNORE NULLS) OVER in_order, -1), -1) AS span_id,
-      last_value(part_ns IGNORE NULLS) OVER in_order AS part_ns,
-      last_value(until_ns IGNORE NULLS) OVER in_order AS until_ns
+      max(part_ns) OVER in_order AS part_ns, max(until_ns) OVER in_order AS until_ns
     FROM both_moment WINDOW in_order AS (PARTITION BY process, thread ORDER BY at_ns)),
 
   -- The cause of each moment of the host, and the launching that a blocking call delayed.
@@ -325,37 +342,45 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
 
   -- Cut to the periods: by the one that a piece begins in, and by those that begin in a piece.
   cut AS (
-    SELECT p.*, q.start_ns AS period_ns, p.start_ns AS cut_start_ns, least(p.end_ns, q.end_ns) AS cut_end_ns
+    SELECT p.*, q.start_ns AS period_ns, all_ns, p.start_ns AS cut_start_ns, least(p.end_ns, q.end_ns) AS cut_end_ns
     FROM piece p ASOF JOIN period q ON p.process = q.process AND p.start_ns >= q.start_ns
     UNION ALL
-    SELECT p.*, q.start_ns, q.start_ns, least(p.end_ns, q.end_ns)
+    SELECT p.*, q.start_ns, all_ns, q.start_ns, least(p.end_ns, q.end_ns)
     FROM (SELECT * FROM period, (SELECT unnest([0, 2, 3]) AS track)) q
       ASOF JOIN piece p ON p.process = q.process AND p.track = q.track AND q.start_ns > p.start_ns)
-  SELECT process, period_ns, cut_start_ns AS start_ns, cut_end_ns AS end_ns, cause, is_hidden, thread, span_id
+  SELECT process, period_ns, cut_start_ns AS start_ns, cut_end_ns AS end_ns, cause, is_hidden, thread, span_id,
+    all_ns
   FROM cut WHERE cut_end_ns > cut_start_ns;
 
 -- The causes of a step, with who is to blame for each: `culprit` is a kernel, a call, an operator, a module or a
 -- phase; NULL: the time is in no span. `layer` is the layer that it belongs to. time_ns is exclusive, hidden_ns ran
 -- underneath something else; both are means over the steps, and all time_ns add up to the step. Matrix products are
--- compute, and every other kernel is memory: the memory's traffic bounds it in general. An operator that launches
--- nothing, and takes the host longer than 50 us, is a computation of the host's own.
+-- compute, and every other kernel is memory: the memory's traffic bounds it in general. An operator whose
+-- site launches nothing itself, and takes longer than 50 us of its own on average, is a computation of the host's own:
+-- in the periods, one longest period around them, and on to the nearest operation that ends or begins there.
 CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
-  WITH mean AS (
-    SELECT u.periods, e.period_ns / u.period_ns / u.periods AS scale
-    FROM (SELECT count(*) AS periods, avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 100)) u,
-      (SELECT avg(end_ns - start_ns) AS period_ns FROM periods(wanted_batch, 1000000000)) e),
-  piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
+  WITH piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
+  mean AS (
+    SELECT count(DISTINCT (process, period_ns)) AS periods,
+      any_value(all_ns) / sum(end_ns - start_ns) FILTER (NOT is_hidden) AS scale
+    FROM piece),
   cost AS (
     SELECT process, cause, span_id, coalesce(sum(end_ns - start_ns) FILTER (NOT is_hidden), 0) AS ns,
       coalesce(sum(end_ns - start_ns) FILTER (is_hidden), 0) AS hidden_ns
     FROM piece GROUP BY ALL),
+  -- The few that are wanted, found by a range before they are joined: ten million take a second.
+  told AS MATERIALIZED (
+    SELECT span_id, layer_id, CASE level WHEN 6 THEN kernel_label(name) WHEN 3 THEN type ELSE name END AS culprit,
+      level = 2 OR (level = 3 AND is_module(type)) OR (level = 1 AND type = 'phase') AS is_vague
+    FROM span WHERE run_id = cause_run(wanted_batch) AND span_id IN (SELECT span_id FROM cost)
+      AND span_id BETWEEN (SELECT min(span_id) FROM cost) AND (SELECT max(span_id) FROM cost)),
+  layer AS (
+    SELECT span_id AS layer_id, name AS layer
+    FROM span WHERE run_id = cause_run(wanted_batch) AND span_id IN (SELECT layer_id FROM told)
+      AND span_id BETWEEN (SELECT min(layer_id) FROM told) AND (SELECT max(layer_id) FROM told)),
   named AS MATERIALIZED (
-    SELECT c.*, l.name AS layer,
-      CASE s.level WHEN 6 THEN kernel_label(s.name) WHEN 3 THEN s.type ELSE s.name END AS culprit,
-      s.span_id IS NULL OR s.level = 2 OR (s.level = 3 AND is_module(s.type))
-        OR (s.level = 1 AND s.type = 'phase') AS is_vague
-    FROM cost c LEFT JOIN span s ON s.run_id = cause_run(wanted_batch) AND s.span_id = c.span_id
-      LEFT JOIN span l ON l.run_id = cause_run(wanted_batch) AND l.span_id = s.layer_id),
+    SELECT c.*, layer, culprit, coalesce(is_vague, c.span_id IS NULL) AS is_vague
+    FROM cost c LEFT JOIN told USING (span_id) LEFT JOIN layer USING (layer_id)),
   blamed AS (
     SELECT cause, culprit, layer, is_vague, sum(ns) AS ns, sum(hidden_ns) AS hidden_ns,
       count(DISTINCT span_id) AS calls

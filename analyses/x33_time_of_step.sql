@@ -27,7 +27,8 @@
 WITH part AS MATERIALIZED (FROM step_causes(CAST($batch AS INTEGER))),
 cause_time AS (SELECT cause, sum(time_ns) AS cause_ns FROM part GROUP BY cause),
 line AS (
-  SELECT cause, culprit, max_by(place, time_ns) AS place, max_by(layer, time_ns) AS layer, count(DISTINCT layer) AS layers, sum(time_ns) AS time_ns,
+  SELECT cause, culprit, max_by(place, time_ns) AS place, max_by(layer, time_ns) AS layer,
+    count(DISTINCT layer) AS layers, sum(time_ns) AS time_ns,
     sum(hidden_ns) AS hidden_ns
   FROM part GROUP BY cause, culprit
   UNION ALL

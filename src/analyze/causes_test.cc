@@ -196,7 +196,8 @@ UPDATE span SET parent_id = (
   SELECT min_by(p.span_id, (p.duration_ns, -p.level, p.span_id)) FROM span p
   WHERE p.run_id = span.run_id AND p.process IS NOT DISTINCT FROM span.process
     AND p.thread IS NOT DISTINCT FROM span.thread AND p.device IS NULL
-    AND p.start_ns <= span.start_ns AND p.start_ns + p.duration_ns >= span.start_ns + span.duration_ns
+    AND p.start_ns <= span.start_ns
+    AND p.start_ns + p.duration_ns >= span.start_ns + span.duration_ns
     AND (p.duration_ns, -p.level, -p.span_id) > (span.duration_ns, -span.level, -span.span_id))
 WHERE device IS NULL)";
 

@@ -56,16 +56,21 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
   known AS (
     SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
     FROM (FROM told UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
-  -- A loop that calls no model, as where a CUDA graph is replayed: in a process whose device does most of its work
-  -- before the first step or after the last one, a step goes from one launch of the same work to the next. A work is a
+  -- A loop that calls no model, as where a CUDA graph is replayed: in a process that launches most of the device's
+  -- work before the first step or after the last one, a step goes from one launch of the same work to the next. A work is a
   -- call with the name of what it executes first; those that are launched equally often make the loop, and the loop is
   -- the one on which the device works longest.
   without AS (
-    SELECT process FROM span s
+    SELECT process FROM (
+      SELECT o.process, any_value(o.duration_ns) AS duration_ns,
+        coalesce(min(c.start_ns), any_value(o.start_ns)) AS call_ns
+      FROM span o LEFT JOIN span c ON c.run_id = o.run_id AND c.process = o.process
+        AND c.correlation_id = o.correlation_id AND c.level = 5
+      WHERE with_calls AND o.level = 6 AND o.device IS NOT NULL GROUP BY o.process, o.run_id, o.span_id)
       LEFT JOIN (SELECT process, min(start_ns) AS from_ns, max(end_ns) AS until_ns FROM known GROUP BY process) k
         USING (process)
-    WHERE with_calls AND level = 6 AND device IS NOT NULL GROUP BY process
-    HAVING 2 * coalesce(sum(duration_ns) FILTER (start_ns BETWEEN from_ns AND until_ns), 0) < sum(duration_ns)),
+    GROUP BY process
+    HAVING 2 * coalesce(sum(duration_ns) FILTER (call_ns BETWEEN from_ns AND until_ns), 0) < sum(duration_ns)),
   launched AS (
     SELECT run_id, process, thread, start_ns, concat(call, ' ', executed) AS work, works_ns FROM (
       SELECT c.run_id, c.process, c.thread, c.start_ns, c.name AS call, min_by(o.name, o.start_ns) AS executed,

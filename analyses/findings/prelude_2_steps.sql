@@ -46,7 +46,7 @@ INSERT INTO finding_time
     FROM finding_step_cause),
   -- What recording adds is time of launching and of the framework, to a fifth of theirs at least.
   kept AS (
-    SELECT *, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns)) AS kept_ns
+    SELECT *, least(step_ns, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns))) AS kept_ns
     FROM whole, finding_program),
   cause AS (
   SELECT CASE WHEN c.cause IN ('compute', 'host code', 'framework')

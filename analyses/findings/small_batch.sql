@@ -28,5 +28,5 @@ FROM (
   SELECT sum(ns) AS ns, min(r.rows) AS least_rows, max(r.rows) AS most_rows, max_by(culprit, ns) AS culprit,
     max_by(t.layer, ns) AS layer, max_by(place, ns) AS place
   FROM finding_time t JOIN finding_rows r USING (layer)
-  WHERE t.cause IN ('compute', 'memory') AND r.rows <= 16)
+  WHERE t.cause IN ('compute', 'memory') AND r.rows <= 16 AND is_watched())
 WHERE ns > 0

@@ -150,7 +150,12 @@ store::Database made(const std::string& sql) {
   return std::move(database).value();
 }
 
+// Nearly all of the time is DuckDB's, which sanitizers slow by much.
+#ifdef XSP_SANITIZED
+constexpr unsigned kPrograms = 10, kParts = 10;
+#else
 constexpr unsigned kPrograms = 300, kParts = 10;
+#endif
 
 class MadePrograms : public ::testing::TestWithParam<unsigned> {};
 

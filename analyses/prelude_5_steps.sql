@@ -57,9 +57,9 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
     FROM (FROM told UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
   -- A loop that calls no model, as where a CUDA graph is replayed: in a process that launches most of the device's
-  -- work before the first step or after the last one, a step goes from one launch of the same work to the next. A work is a
-  -- call with the name of what it executes first; those that are launched equally often make the loop, and the loop is
-  -- the one on which the device works longest.
+  -- work before the first step or after the last one, a step goes from one launch of the same work to the next. A work
+  -- is a call with the name of what it executes first; those that are launched equally often make the loop, and the
+  -- loop is the one on which the device works longest.
   without AS (
     SELECT process FROM (
       SELECT o.process, any_value(o.duration_ns) AS duration_ns,

@@ -239,7 +239,7 @@ def main():
     parser.add_argument("--run-time", type=float, help="--max-time of xsp diff --run; else its default")
     parser.add_argument("--limit", type=float, default=5, help="of the gate, percent")
     parser.add_argument("--slowdown", type=float, default=10, help="percent")
-    parser.add_argument("--slower", help="the slower model, kept from a run before: it is not calibrated again")
+    parser.add_argument("--slower", help="the slower model, kept from before: it is not calibrated anew")
     parser.add_argument("--keep", help="where the slower model is kept")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # which ends the load, too

@@ -32,6 +32,7 @@ DOCUMENT = TREE / "docs" / "planted.md"
 SKIPPED = 77  # as common.py has it
 LIMIT_SECONDS = 180  # for a program and what xsp does with it
 GOOD_PCT_MAX = 10  # a bound up to here is no advice
+NO_RULES = ("doubt", "unasked")  # rows of findings that are none
 NOISE_PCT = 2  # of a period: two measurements of the same program differ by as much
 LEAST_RATIO = 1.2  # a mended twin that is not as much faster is none
 
@@ -143,7 +144,8 @@ class Runner:
             done = self.run([self.xsp, *verb, str(file), "--format", "json"])
             if done.returncode == 0:
                 rows = json.loads(done.stdout)
-                return rows if isinstance(rows, list) else rows["rows"]
+                rows = rows if isinstance(rows, list) else rows["rows"]
+                return [row for row in rows if row.get("rule") not in NO_RULES]
         return [{"finding": done.stderr.strip().splitlines()[-1], "is_error": True}]
 
     def gain(self, program, mended, gpu):

@@ -45,7 +45,7 @@ class Blocks {
 
   uint32_t levels() const { return levels_; }
   uint32_t round() const { return round_; }  // from 1; 0: warm-up
-  uint64_t block_steps() const;  // of the block that is on
+  uint64_t block_steps() const;              // of the block that is on
 
  private:
   bool is_warm(uint64_t number, int64_t now_ns) const;

@@ -66,9 +66,9 @@ struct ControlPage {
   uint32_t is_over;                    // the command has ended: who still runs leaves the run
   uint32_t left_out;                   // processes that were not recorded, as there was no room
   uint32_t sample_hz;                  // looks at the threads' stacks in a second; 0: none
-  uint32_t one_in;     // not 0: the deepest set is recorded in one step of so many
-  Command command;               // to all processes, also those that start later
-  char output[kOutputBytesMax];  // the .xsp file, by its whole path
+  uint32_t one_in;                     // not 0: the deepest set is recorded in one step of so many
+  Command command;                     // to all processes, also those that start later
+  char output[kOutputBytesMax];        // the .xsp file, by its whole path
   ProcessSlot slots[kSlotMax];
 };
 

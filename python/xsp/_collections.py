@@ -1,9 +1,11 @@
 """Python's garbage collector: a collection that walks over all objects is a span, with the phase "gc".
 
-Those of the young generations take microseconds, and there are many: they are not recorded.
+Those of the young generations take microseconds, and there are many: they are not recorded. Nor are
+those at the interpreter's end, which are none of the program's.
 """
 
 import gc
+import sys
 
 from . import _native
 
@@ -12,14 +14,16 @@ def install():
     """Watches the collections of this process."""
     site, owner = _native.know_phase("garbage collection", "gc")
     oldest = len(gc.get_threshold()) - 1
+    enter, leave, is_finalizing = _native.enter_phase, _native.leave, sys.is_finalizing
     is_open = False
 
     def watch(event, info):
         nonlocal is_open
         if event == "start":
-            is_open = info["generation"] == oldest and bool(_native.enter_phase(site, owner))
+            is_wanted = info["generation"] == oldest and not is_finalizing()
+            is_open = is_wanted and bool(enter(site, owner))
         elif is_open:
             is_open = False
-            _native.leave()
+            leave()
 
     gc.callbacks.append(watch)

@@ -108,6 +108,7 @@ struct Reader::State {
   std::vector<LevelsFrom> levels;
   Stacks stacks;
   std::vector<ChunkPlace> sample_places;
+  uint64_t stacks_unknown = 0;  // chunks of them
   uint64_t samples_found = 0;
   std::vector<Loss> reported;
   std::vector<Loss> losses;
@@ -183,7 +184,9 @@ void Reader::State::take_chunk(const Chunk& chunk, std::vector<OpenStack>* open)
       break;
     }
     case ChunkType::kStacks:
-      makes_sense = stacks.add(chunk.payload);
+      // One that was not written, as the file was at its limit, leaves the next without its
+      // callers.
+      if (!stacks.add(chunk.payload)) ++stacks_unknown;
       break;
     case ChunkType::kSamples: {
       std::vector<Sample> samples;
@@ -277,6 +280,7 @@ void Reader::State::count_losses(const FileWalk& walk) {
   add_loss("clock jump", session.clock_jumps);
   add_loss(is_complete ? "sample not written" : "sample of a process that ended before writing",
            session.samples - std::min(session.samples, samples_found));
+  add_loss("sample stacks of unknown callers", stacks_unknown);
   losses.insert(losses.end(), reported.begin(), reported.end());
 }
 

@@ -17,7 +17,8 @@ constexpr const char* kKilled = "process ended before writing";
 
 // Before each program: what emits spans, and brings those that have ended to the trace.
 constexpr const char* kBegin =
-    "import ctypes, os, resource, signal, subprocess, sys\n"
+    "import ctypes, gc, os, resource, signal, subprocess, sys\n"
+    "gc.disable()\n"  // whose collections are spans, too
     "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
     "try: import xsp\n"
     "except ImportError: xsp = None\n"  // it is run alone

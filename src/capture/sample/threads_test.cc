@@ -59,9 +59,12 @@ void look_from_elsewhere(const std::function<void(ThreadTable&, int32_t)>& work)
   }).join();
 }
 
+// As under an emulator of another processor, whose threads are not those of the program.
+constexpr const char* kNotHere = "process_vm_readv is refused here: stacks are not sampled";
+
 TEST(OwnMemory, GivesWhatIsThereAndNoSignalForTheRest) {
   OwnMemory memory;
-  ASSERT_TRUE(memory.begin());
+  if (!memory.begin()) GTEST_SKIP() << kNotHere;
   const long page = sysconf(_SC_PAGESIZE);
   void* const pages = mmap(nullptr, static_cast<size_t>(2 * page), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -99,6 +102,7 @@ TEST(OwnFiles, AreNobodyElses) {
 }
 
 TEST(ThreadTable, TellsWhoRunsFromWhoSleepsAndInWhichCall) {
+  if (OwnMemory memory; !memory.begin()) GTEST_SKIP() << kNotHere;
   const Worker busy(spin);
   const Worker idle(sleep_on);
   look_from_elsewhere([&](ThreadTable& table, int32_t self) {
@@ -144,7 +148,7 @@ TEST(ThreadTable, FollowsThreadsThatComeAndGo) {
 
 TEST(PythonLayout, IsKnownForEveryVersionFrom38To312) {
   OwnMemory memory;
-  ASSERT_TRUE(memory.begin());
+  if (!memory.begin()) GTEST_SKIP() << kNotHere;
   PythonLayout own = {};
   for (uint32_t minor = 8; minor <= 12; ++minor) {
     const PythonLayout* layout = find_python_layout(memory, 0, 0x300 | minor, &own);

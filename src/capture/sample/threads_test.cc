@@ -130,6 +130,7 @@ TEST(ThreadTable, TellsWhoRunsFromWhoSleepsAndInWhichCall) {
 }
 
 TEST(ThreadTable, FollowsThreadsThatComeAndGo) {
+  if (OwnMemory memory; !memory.begin()) GTEST_SKIP() << kNotHere;
   look_from_elsewhere([](ThreadTable& table, int32_t self) {
     table.look(self);
     const size_t before = table.count();

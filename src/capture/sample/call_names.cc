@@ -136,8 +136,12 @@ constexpr CallName kNames[] = {
     {SYS_exit_group, "exit_group"},
     {SYS_kill, "kill"},
     {SYS_tgkill, "tgkill"},
+#ifdef SYS_semop
     {SYS_semop, "semop"},
+#endif
+#ifdef SYS_semtimedop
     {SYS_semtimedop, "semtimedop"},
+#endif
     {SYS_msgrcv, "msgrcv"},
     {SYS_msgsnd, "msgsnd"},
     {SYS_mq_timedreceive, "mq_timedreceive"},

@@ -160,7 +160,7 @@ CREATE OR REPLACE TEMP MACRO pct(part, whole) AS 100.0 * part / nullif(whole, 0)
 CREATE OR REPLACE TEMP MACRO time_text(ns) AS CASE
   WHEN ns >= 1e9 THEN printf('%.2f s', ns / 1e9) WHEN ns >= 1e6 THEN printf('%.2f ms', ns / 1e6)
   WHEN ns >= 1e3 THEN printf('%.1f us', ns / 1e3) ELSE printf('%.0f ns', CAST(ns AS DOUBLE)) END;
--- How often in a second what takes so long happens, likewise: "45.8".
+-- The rate of an event that takes so long, in a second, as a sentence shows it: "45.8".
 CREATE OR REPLACE TEMP MACRO rate_text(ns) AS
   printf('%.*f', CASE WHEN ns <= 1e7 THEN 0 WHEN ns <= 1e9 THEN 1 ELSE 3 END, 1e9 / ns);
 
@@ -227,8 +227,8 @@ CREATE OR REPLACE TEMP TABLE run_latency AS
   SELECT m.*, w.blocks, latency_ns - half_ns AS low_ns, latency_ns + half_ns AS high_ns
   FROM mean m JOIN width w USING (run_id);
 
--- Of a series that belongs to no run's inferences, such as a program's steps, in the order of measurement: half the
--- width of the 95 % interval of its plain mean, over twenty consecutive parts.
+-- Half the width of the 95 % interval of a series' plain mean, over twenty consecutive parts. The series is in the
+-- order of measurement and belongs to no run's inferences: a program's steps, for example.
 CREATE OR REPLACE TEMP MACRO mean_half_width(in_order) AS (
   SELECT half_width(list(residual)) FROM (
     SELECT (sum(value) - count(*) * any_value(mean)) / any_value(n) AS residual

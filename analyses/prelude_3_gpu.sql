@@ -174,8 +174,7 @@ CREATE OR REPLACE TEMP MACRO counter_run_ids(batches) AS
 CREATE OR REPLACE TEMP MACRO kernel_batches() AS
   (SELECT coalesce(list(batch), []) FROM measured_run WHERE level = 6);
 
--- What the typical inferences of the runs given as a list executed: the kernels of each site by the layer that
--- launched them.
+-- The kernels that the typical inferences of these runs executed, by site and by the layer that launched them.
 CREATE OR REPLACE TEMP MACRO launched_kernels(run_ids) AS TABLE
   SELECT k.run_id, l.site_id AS layer_site, k.site_id, count(*) AS executions, sum(k.duration_ns) AS total_ns
   FROM span k

@@ -1,4 +1,4 @@
--- Whose code a thread was in, by the samples of its stack: loaded before prelude_8_causes.sql.
+-- These macros tell whose code a thread was in when its stack was sampled. They are loaded before prelude_8_causes.sql.
 
 -- Files of Python that are no part of the program: its library, packages, frozen modules, and xsp's own.
 CREATE OR REPLACE TEMP MACRO is_of_library(file) AS

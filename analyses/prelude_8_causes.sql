@@ -1,4 +1,4 @@
--- What the time of a step is made of: each nanosecond of a period has one cause. Loaded after the other preludes.
+-- This file gives each nanosecond of a step one cause. It is loaded after the preludes before it.
 --
 -- A period goes from one start of what the program repeats to the next (every_period). At each moment of it a process'
 -- devices compute (any kernel), else communicate, else copy, else they are idle; what runs underneath is hidden. Of
@@ -28,7 +28,7 @@ CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS coalesce(
   (SELECT max_by(run_id, (deepest_level(levels), run_id)) FROM run
    WHERE status <> 'failed' AND NOT has_counters(counters)));
 
--- What the device executed in the runs given as a list, each with the call that launched it.
+-- The operations that the device executed in these runs, each with the call that launched it.
 CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
   WITH call AS (
     SELECT run_id, coalesce(process, 0) AS process, correlation_id, min(start_ns) AS start_ns,
@@ -42,7 +42,7 @@ CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
     AND c.correlation_id = s.correlation_id
   WHERE list_contains(run_ids, s.run_id) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
     AND s.duration_ns > 0;
--- Of the run that the causes are told from.
+-- The operations of the run that the causes come from.
 CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE FROM operations_of([cause_run(wanted_batch)]);
 
 -- Every step of that run, and every typical inference. The host may be steps ahead of the device, so the time of a
@@ -112,7 +112,8 @@ CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
     'close', 'recvfrom', 'recvmsg', 'sendto', 'sendmsg', 'sendfile', 'copy_file_range', 'getdents64', 'stat',
     'newfstatat');
 CREATE OR REPLACE TEMP MACRO is_communication(name) AS name ILIKE 'nccl%';
--- What the innermost span of a thread is doing: its cause, where the device is idle, or where there is none.
+-- host_cause names the cause that a thread's innermost span stands for while the device is idle, or is not there.
+-- is_module tells modules of Python from operators.
 CREATE OR REPLACE TEMP MACRO is_module(type) AS
   coalesce(NOT (contains(type, '::') OR regexp_matches(type, 'Backward\d+$')), false);
 CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_python) AS CASE
@@ -259,7 +260,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       call_type, call_name FROM dry
     WHERE launch_ns < end_ns),
 
-  -- What each thread does: at every moment its innermost span. A span that ends leaves the moment to its parent, if
+  -- A thread is in its innermost span at every moment. A span that ends leaves the moment to its parent, if
   -- that is of the same thread and still open.
   caller AS MATERIALIZED (
     SELECT n.*, CASE WHEN type IN ('step', 'process') THEN -1 ELSE span_id END AS told_id FROM near n
@@ -385,7 +386,7 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
     SELECT cause, culprit, layer, is_vague, sum(ns) AS ns, sum(hidden_ns) AS hidden_ns,
       count(DISTINCT span_id) AS calls
     FROM named GROUP BY ALL),
-  -- Where the samples of the thread's stack found it meanwhile, for each of these.
+  -- The samples that found the thread in a piece of each of these.
   looked AS (
     SELECT n.cause, n.culprit, n.layer, n.is_vague, s.state, s.gil, s.waits_in, f.place, f.own_function, f.callee,
       f.writes, f.compiles, s.duration_ns

@@ -41,8 +41,8 @@ CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
     calls / steps AS inferences, (SELECT coalesce(bool_or(is_ahead), false) FROM of_process) AS is_ahead
   FROM whole w JOIN run USING (run_id) CROSS JOIN called;
 
--- What the host spent in each phase of a training, in those steps; `other` is what the step is beyond that, so that the
--- phases add up to `step`. Means over the steps of all processes together. None where no optimiser was seen.
+-- The time that the host spends in each phase of a training step. `other` is the rest of the step, so that the phases
+-- add up to `step`. Means over the steps of all processes together. None where no optimiser was seen.
 CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
   WITH phase_of AS (
     SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
@@ -112,7 +112,7 @@ CREATE OR REPLACE TEMP MACRO inferences_per_s(latency_ns, step_ns, inferences_in
 
 -- ---- Layers ------------------------------------------------------------------------------------------------
 
--- What the device did for the layers, where a device ran: means over the typical inferences of the kernel run. `of`
+-- The device's time for the layers, where a device ran: means over the typical inferences of the kernel run. `of`
 -- says for what: a layer, with the layers in it; own: a layer without them; type: the layers of a type without those in
 -- them; all layers. The span of several executions of a layer is their sum; of a type, and of all, it goes from the
 -- first launch to the last end in an inference. A layer that launched nothing has no span. Layers of a graph that is

@@ -46,8 +46,7 @@ unasked AS (
   SELECT unnest([why_no_level('layer'), coalesce(why_no_level('kernel'), why_no_counters()), why_no_peak(),
     CASE WHEN (SELECT count(*) FROM model_latency) = 1 THEN 'other batch sizes: profile with --batch 1,2,4' END])
     AS why),
--- What a rule that knows the cause says of a program's device, those that compare its layers with the roof do not say
--- again.
+-- Rules that compare layers with the roof are left out where a rule that knows the cause has already told of them.
 told AS (
   SELECT * FROM found f
   WHERE NOT (is_watched() AND rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy')

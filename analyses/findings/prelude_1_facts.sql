@@ -1,5 +1,5 @@
--- What several rules of findings ask, found once for the batch size that is wanted: loaded before them, and anew for
--- each batch size.
+-- These tables hold the facts that several rules of findings ask for. xsp fills them once, before the rules run, for
+-- the batch size that is wanted.
 
 -- The rows of the rules: a sentence with its numbers; the level that it is about; what acting on it gains of the
 -- model's latency at most; what may be done; the analysis to look at, and how to check; what causes it, by name.
@@ -11,8 +11,8 @@ CREATE OR REPLACE TEMP TABLE finding_model AS
   SELECT batch, run_id, sorted, inferences AS n, latency_ns FROM model_latency
   WHERE batch = (SELECT batch FROM finding_batch);
 
--- What repeats, and how long it takes: an inference, or a step of a program that xsp watched (prelude_2_steps.sql).
--- There are so many inferences in a step; gains are those of a step.
+-- The unit that repeats, and its length: an inference, or a step of a program that xsp watched (prelude_2_steps.sql).
+-- `inferences` counts the inferences in it. Gains are gains of this unit.
 CREATE OR REPLACE TEMP TABLE finding_step AS
   SELECT 'inference' AS unit, latency_ns AS step_ns, 1.0::DOUBLE AS inferences FROM finding_model;
 CREATE OR REPLACE TEMP MACRO in_step(ns) AS ns * (SELECT inferences FROM finding_step);
@@ -72,7 +72,7 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
 
 -- ---- The time of a step --------------------------------------------------------------------------------------
 
--- What a kernel or an operator does, by its name and its layer's; NULL: something else.
+-- The kind of work that a kernel or an operator does, told by its name and its layer's name. NULL: another kind.
 CREATE OR REPLACE TEMP TABLE finding_elementwise AS
   SELECT operator FROM operator_cost
   WHERE (rule = 'output'

@@ -44,7 +44,7 @@ INSERT INTO finding_time
   WITH whole AS (
     SELECT sum(time_ns) AS all_ns, coalesce(sum(time_ns) FILTER (cause IN ('launch', 'framework')), 0) AS launching_ns
     FROM finding_step_cause),
-  -- What recording adds is time of launching and of the framework, to a fifth of theirs at least.
+  -- Recording slows launching and the framework. This takes its cost off their time, and leaves a fifth at least.
   kept AS (
     SELECT *, least(step_ns, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns))) AS kept_ns
     FROM whole, finding_program),

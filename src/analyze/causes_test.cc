@@ -1,4 +1,4 @@
-// What the time of a step is made of (analyses/prelude_8_causes.sql), to the nanosecond, against a
+// Compares the causes of a step (analyses/prelude_8_causes.sql), to the nanosecond, with those of a
 // slow and obvious program: slow_causes.h.
 #include <gtest/gtest.h>
 

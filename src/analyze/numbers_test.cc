@@ -237,7 +237,7 @@ class Numbers {
     EXPECT_NEAR(phases, step, close(step));
   }
 
-  // Of a program that was watched.
+  // A watched program has one step everywhere.
   void steps_are_the_same_everywhere(int64_t batch) {
     const Table program = query("SELECT batch, is_ahead FROM program_step()");
     if (program.rows.empty() || text(program.rows[0][0]) != std::to_string(batch)) return;

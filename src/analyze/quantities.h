@@ -60,7 +60,7 @@ class Rows {
   std::string batch_;
 };
 
-// Where one quantity stands: the sum of a column over the rows that a filter takes.
+// A place at which a quantity stands: the sum of a column over the rows that a filter takes.
 struct Place {
   const char* analysis;
   const char* filter_column;            // empty: every row

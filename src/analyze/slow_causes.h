@@ -1,4 +1,4 @@
-// What the time of a step is made of, a second time: slow and obvious, from the raw rows.
+// Computes the causes of a step a second time: slow and obvious, from the raw rows.
 #ifndef XSP_ANALYZE_SLOW_CAUSES_H_
 #define XSP_ANALYZE_SLOW_CAUSES_H_
 

@@ -222,7 +222,7 @@ class Slow : RawRows {
 
   // ---- The host ----
 
-  // Of the spans of a thread that are open at a moment, the one that began last.
+  // The innermost of a thread's open spans at a moment is the one that began last.
   const Span* innermost(int64_t process, int64_t thread, int64_t at) {
     const std::vector<const Span*>& spans = stretches_[process].spans[thread];
     auto span =

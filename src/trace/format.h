@@ -185,7 +185,8 @@ enum class TableEntry : uint8_t {
 
 // What a thread does at a look.
 enum class ThreadDoes : uint8_t { kEnded = 0, kRuns = 1, kQueues = 2, kWaits = 3 };
-// Of the lock of its interpreter, where it is a thread of one.
+// A thread's part in its interpreter's lock. kNone: the thread has no interpreter, or does not want
+// the lock.
 enum class LockState : uint8_t { kNone = 0, kHeld = 1, kWanted = 2 };
 inline constexpr int kLockShift = 2;  // in the byte of both, above ThreadDoes
 

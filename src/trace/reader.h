@@ -130,7 +130,7 @@ class Reader {
   Status scan(size_t stream, size_t chunk, size_t block_spans,
               std::vector<BlockTimes>* blocks) const;
 
-  // What samples point to, of the whole file.
+  // The stacks of the whole file, which samples point to.
   const Stacks& stacks() const;
   size_t sample_chunk_count() const;
   // The samples of one chunk, in the order of time; `samples` is cleared first.

@@ -22,7 +22,7 @@ struct StackNode {
   uint64_t offset = 0;  // of compiled code, in its file
 };
 
-// What the kStacks chunks of a file have said so far.
+// The tree of stacks, as the kStacks chunks that were read so far give it.
 class Stacks {
  public:
   // Adds the entries; false if some of them make no sense (the others are added).

@@ -10,7 +10,8 @@
 namespace xsp::trace {
 namespace {
 
-// Of this function, by each version's compiler, with the lines that it says itself:
+// Line tables of this function, as each version's compiler makes them, with the lines that Python
+// itself says:
 //
 //   def f(x):
 //       total = 0

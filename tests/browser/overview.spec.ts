@@ -49,7 +49,9 @@ test('a CPU has a bottleneck, too', async ({ page }) => {
   await page.goto(live.open(`#/overview${query(live.ids.cpu)}`));
   const bottleneck = page.getByRole('region', { name: 'Bottleneck' });
   // Beside other programs nothing is concluded, and it is said.
-  await expect(bottleneck).toContainText(/For \d+ % of an inference|The measurement is in doubt: disturbed/);
+  await expect(bottleneck).toContainText(
+    /For \d+ % of an inference|The measurement is in doubt: disturbed/,
+  );
   await expect(bottleneck).toContainText(/layers run .* of the latency/);
 });
 

@@ -9,14 +9,8 @@ namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";
 
-class AnnotatedTest : public XspTest {
+class AnnotatedTest : public WatchedTest {
  protected:
-  void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
-  }
   static std::string example(const std::string& name) {
     return std::string(XSP_EXAMPLES_DIR "/") + name;
   }
@@ -55,9 +49,6 @@ class AnnotatedTest : public XspTest {
     const Finished finished = run({"analyze", name, "t.xsp"});
     EXPECT_NE(finished.status, 0) << name;
     return finished.err;
-  }
-  void write_file(const std::string& name, const std::string& text) const {
-    std::ofstream(folder / name) << text;
   }
 
   // Two runs that took turns, of all inferences, in blocks; and every analysis has its numbers.

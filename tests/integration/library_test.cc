@@ -25,17 +25,8 @@ constexpr const char* kProgram =
     "  printf(\"%g %g %g %s\\n\", c[0], c[7], f[0], preload ? preload : \"\");\n"
     "}\n";
 
-class LibraryTest : public XspTest {
+class LibraryTest : public WatchedTest {
  protected:
-  void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
-  }
-  void write_file(const std::string& name, const std::string& text) const {
-    std::ofstream(folder / name) << text;
-  }
   void build_program() const {
     write_file("blas.c", kProgram);
     const std::string path = (folder / "blas").string();

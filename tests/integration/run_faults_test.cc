@@ -29,15 +29,8 @@ constexpr const char* kBegin =
     "    if xsp: ctypes.CDLL(None).xsp_flush()\n"
     "print('begins', flush=True)\n";
 
-class RunFaultsTest : public XspTest {
+class RunFaultsTest : public WatchedTest {
  protected:
-  void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
-  }
-
   // Runs the program alone, then watched: what it says and how it ends is the same.
   Finished watch(const std::string& program, const RunOptions& options = {}) const {
     std::ofstream(folder / "program.py") << kBegin << program;
@@ -62,7 +55,7 @@ class RunFaultsTest : public XspTest {
         "t.xsp", "SELECT coalesce(sum(count), 0)::BIGINT FROM loss WHERE cause = '" + cause + "'");
     return sum.get<int64_t>();
   }
-  // Of spans: how many samples a process took meanwhile, the clock decides.
+  // Losses of samples are left out: their number depends on the clock.
   int64_t lost() const {
     return scalar(
                "t.xsp",

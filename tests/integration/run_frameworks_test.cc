@@ -8,17 +8,8 @@ namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";
 
-class RunFrameworksTest : public XspTest {
+class RunFrameworksTest : public WatchedTest {
  protected:
-  void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
-  }
-  void write_file(const std::string& name, const std::string& text) const {
-    std::ofstream(folder / name) << text;
-  }
   Finished watched(const std::string& program) const {
     write_file("program.py", program);
     const Finished finished = run({"run", "-o", "t.xsp", "--", kPython, "program.py"});

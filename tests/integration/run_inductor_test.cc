@@ -106,13 +106,11 @@ net = Net()
 for _ in range(3): print(net(1))
 )";
 
-class RunInductorTest : public XspTest {
+class RunInductorTest : public WatchedTest {
  protected:
   void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
+    WatchedTest::SetUp();
+    if (IsSkipped()) return;
     std::filesystem::create_directories(folder / "torch/_inductor");
     write("torch/__init__.py", kTorch);
     write("torch/_inductor/__init__.py", "from torch._inductor import config\n");

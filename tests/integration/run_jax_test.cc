@@ -10,13 +10,11 @@ namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";
 
-class RunJaxTest : public XspTest {
+class RunJaxTest : public WatchedTest {
  protected:
   void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
+    WatchedTest::SetUp();
+    if (IsSkipped()) return;
     const char* cache = std::getenv("XDG_CACHE_HOME");
     const char* home = std::getenv("HOME");
     jax_ = cache != nullptr ? cache : std::string(home != nullptr ? home : "") + "/.cache";
@@ -132,15 +130,7 @@ TEST_F(RunJaxTest, AProgramThatProfilesItselfHasItsProfile) {
 }
 
 // What XLA prints of modules, in its older form and on a GPU; no JAX is needed.
-class RunHloTest : public XspTest {
- protected:
-  void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
-  }
-};
+class RunHloTest : public WatchedTest {};
 
 TEST_F(RunHloTest, TheTextOfAModuleSaysWhatItsInstructionsAre) {
   std::ofstream(folder / "program.py") << R"(

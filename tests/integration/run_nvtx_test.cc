@@ -4,14 +4,8 @@
 namespace xsp::integration {
 namespace {
 
-class RunNvtxTest : public XspTest {
+class RunNvtxTest : public WatchedTest {
  protected:
-  void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
-  }
   Finished watch(const std::vector<std::string>& words,
                  const std::map<std::string, std::string>& environment = {}) const {
     std::vector<std::string> arguments = {"run", "--leveled=no", "--levels", "all",

@@ -4,13 +4,11 @@
 namespace xsp::integration {
 namespace {
 
-class RunOpenclTest : public XspTest {
+class RunOpenclTest : public WatchedTest {
  protected:
   void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
+    WatchedTest::SetUp();
+    if (IsSkipped()) return;
 #ifndef XSP_OPENCL_PROGRAM
     GTEST_SKIP() << "skipped: no OpenCL headers and loader: apt-get install opencl-headers";
 #else

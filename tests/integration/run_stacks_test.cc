@@ -49,17 +49,8 @@ takes(lock)
 reads()
 )";
 
-class RunStacksTest : public XspTest {
+class RunStacksTest : public WatchedTest {
  protected:
-  void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
-  }
-  void write_file(const std::string& name, const std::string& text) const {
-    std::ofstream(folder / name) << text;
-  }
   Finished watch(const std::vector<std::string>& command,
                  const std::vector<std::string>& options = {}) const {
     std::vector<std::string> arguments = {"run", "--leveled=no", "-o", "t.xsp"};
@@ -81,7 +72,7 @@ class RunStacksTest : public XspTest {
             condition);
     return value.is_number() ? value.get<double>() : -1;
   }
-  // What an interpreter says of itself; empty: it is not there.
+  // The version that an interpreter prints. Empty: there is no such interpreter.
   std::string version_of(const std::string& python) const {
     RunOptions options;
     options.program = python;

@@ -8,14 +8,8 @@
 namespace xsp::integration {
 namespace {
 
-class RunTest : public XspTest {
+class RunTest : public WatchedTest {
  protected:
-  void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
-  }
   Finished watch(const std::vector<std::string>& command) const {
     std::vector<std::string> arguments = {"run", "--leveled=no", "-o", "t.xsp", "--"};
     arguments.insert(arguments.end(), command.begin(), command.end());
@@ -29,9 +23,6 @@ class RunTest : public XspTest {
                  "    p.start_ns + p.duration_ns AS is_inside "
                  "FROM span s LEFT JOIN span p ON p.span_id = s.parent_id "
                  "WHERE s.type = 'process' ORDER BY s.start_ns");
-  }
-  void write_file(const std::string& name, const std::string& text) const {
-    std::ofstream(folder / name) << text;
   }
 };
 

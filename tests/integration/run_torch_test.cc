@@ -8,13 +8,11 @@ namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";
 
-class RunTorchTest : public XspTest {
+class RunTorchTest : public WatchedTest {
  protected:
   void SetUp() override {
-    XspTest::SetUp();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
-#endif
+    WatchedTest::SetUp();
+    if (IsSkipped()) return;
     if (std::system("/usr/bin/python3 -c 'import torch' 2>/dev/null") != 0) {
       GTEST_SKIP() << kPython << " has no torch";
     }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <sstream>
 
 namespace xsp::integration {
@@ -124,6 +125,17 @@ std::vector<std::string> XspTest::files() const {
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+void XspTest::write_file(const std::string& name, const std::string& text) const {
+  std::ofstream(folder / name) << text;
+}
+
+void WatchedTest::SetUp() {
+  XspTest::SetUp();
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a sanitizer's run-time library cannot be preloaded into other programs";
+#endif
 }
 
 int error_lines(const Finished& finished) {

@@ -41,8 +41,16 @@ class XspTest : public testing::Test {
   // The first column of its first row.
   nlohmann::json scalar(const std::string& file, const std::string& sql) const;
   std::vector<std::string> files() const;  // in the folder, by name
+  void write_file(const std::string& name, const std::string& text) const;
 
   std::filesystem::path folder;
+};
+
+// Watches programs with `xsp run`. A build with a sanitizer skips these tests: its run-time library
+// cannot be preloaded into other programs.
+class WatchedTest : public XspTest {
+ protected:
+  void SetUp() override;
 };
 
 // How many lines begin with "error: ".

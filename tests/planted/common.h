@@ -1,4 +1,4 @@
-// What the planted programs in C++ share: their options, their loop, and the rate that it prints.
+// The planted programs in C++ share this: their options, their loop, and the rate that it prints.
 #ifndef XSP_TESTS_PLANTED_COMMON_H_
 #define XSP_TESTS_PLANTED_COMMON_H_
 

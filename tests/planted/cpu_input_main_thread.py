@@ -7,6 +7,8 @@ import common
 torch = common.need("torch")
 import numpy as np
 
+from nets import small_classifier, train
+
 
 class Photos(torch.utils.data.Dataset):
     def __init__(self):
@@ -35,15 +37,7 @@ class Photos(torch.utils.data.Dataset):
 
 def main():
     loader = torch.utils.data.DataLoader(Photos(), batch_size=8)
-    model = torch.nn.Sequential(
-        torch.nn.Conv2d(3, 16, 5, stride=4), torch.nn.ReLU(), torch.nn.Conv2d(16, 32, 3, stride=2),
-        torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(32, 10))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    for images, labels in common.steps(loader):
-        loss = torch.nn.functional.cross_entropy(model(images), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    train(small_classifier(32, kernel=5, stride=4), common.steps(loader))
 
 
 if __name__ == "__main__":

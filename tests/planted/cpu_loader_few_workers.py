@@ -7,6 +7,7 @@ import time
 import common
 
 torch = common.need("torch")
+from nets import small_classifier, train
 
 
 class Remote(torch.utils.data.Dataset):
@@ -27,15 +28,7 @@ class Remote(torch.utils.data.Dataset):
 def main():
     workers = 8 if common.mended() else 1
     loader = torch.utils.data.DataLoader(Remote(), batch_size=8, num_workers=workers)
-    model = torch.nn.Sequential(
-        torch.nn.Conv2d(3, 16, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3, stride=2),
-        torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 10))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    for images, labels in common.steps(loader):
-        loss = torch.nn.functional.cross_entropy(model(images), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    train(small_classifier(16, kernel=3, stride=1), common.steps(loader))
 
 
 if __name__ == "__main__":

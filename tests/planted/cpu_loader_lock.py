@@ -8,6 +8,7 @@ import time
 import common
 
 torch = common.need("torch")
+from nets import small_classifier, train
 
 
 class Archive(torch.utils.data.Dataset):
@@ -31,15 +32,7 @@ class Archive(torch.utils.data.Dataset):
 
 def main():
     loader = torch.utils.data.DataLoader(Archive(), batch_size=8, num_workers=6)
-    model = torch.nn.Sequential(
-        torch.nn.Conv2d(3, 16, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3, stride=2),
-        torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 10))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    for images, labels in common.steps(loader):
-        loss = torch.nn.functional.cross_entropy(model(images), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    train(small_classifier(16, kernel=3, stride=1), common.steps(loader))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "common.h"
+#include "device.h"
 
 namespace {
 
@@ -18,27 +19,17 @@ __global__ void smooth(const float* from, float* to) {
   if (i > 0 && i < kCount - 1) to[i] = 0.25f * from[i - 1] + 0.5f * from[i] + 0.25f * from[i + 1];
 }
 
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "error: %s\n", cudaGetErrorString(error));
-  std::exit(1);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const planted::Options options(argc, argv);
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    std::printf("skipped: no GPU\n");
-    return planted::kSkipped;
-  }
+  if (!planted::has_device()) return planted::kSkipped;
   float* signal = nullptr;
-  check(cudaMalloc(&signal, sizeof(float) * kCount));
-  check(cudaMemset(signal, 0, sizeof(float) * kCount));
+  planted::check(cudaMalloc(&signal, sizeof(float) * kCount));
+  planted::check(cudaMemset(signal, 0, sizeof(float) * kCount));
   std::array<float*, kPasses> buffers = {};
   const auto allocate = [&] {
-    for (float*& one : buffers) check(cudaMalloc(&one, sizeof(float) * kCount));
+    for (float*& one : buffers) planted::check(cudaMalloc(&one, sizeof(float) * kCount));
   };
   if (options.is_mended) allocate();
   const auto step = [&] {
@@ -49,9 +40,9 @@ int main(int argc, char** argv) {
       from = to;
     }
     if (!options.is_mended) {
-      for (float* one : buffers) check(cudaFree(one));
+      for (float* one : buffers) planted::check(cudaFree(one));
     }
-    check(cudaDeviceSynchronize());
+    planted::check(cudaDeviceSynchronize());
   };
-  planted::repeat(options, step, [] { check(cudaDeviceSynchronize()); });
+  planted::repeat(options, step, [] { planted::check(cudaDeviceSynchronize()); });
 }

@@ -5,15 +5,7 @@
 import common
 
 torch, device = common.cuda()
-
-
-class Wide(torch.nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        return x + self.down(torch.relu(self.up(x)))
+from nets import Wide
 
 
 def main():

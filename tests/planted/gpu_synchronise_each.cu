@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common.h"
+#include "device.h"
 
 namespace {
 
@@ -21,34 +22,24 @@ __global__ void diffuse(const float* from, float* to) {
   to[y * kSize + x] = here[0] + 0.2f * (here[-1] + here[1] + here[-kSize] + here[kSize] - 4 * here[0]);
 }
 
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "error: %s\n", cudaGetErrorString(error));
-  std::exit(1);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const planted::Options options(argc, argv);
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    std::printf("skipped: no GPU\n");
-    return planted::kSkipped;
-  }
+  if (!planted::has_device()) return planted::kSkipped;
   float* heat[2];
   for (float*& one : heat) {
-    check(cudaMalloc(&one, sizeof(float) * kSize * kSize));
-    check(cudaMemset(one, 0, sizeof(float) * kSize * kSize));
+    planted::check(cudaMalloc(&one, sizeof(float) * kSize * kSize));
+    planted::check(cudaMemset(one, 0, sizeof(float) * kSize * kSize));
   }
   const dim3 block(32, 8), grid(kSize / 32, kSize / 8);
   const auto step = [&] {
     for (int i = 0; i < kIterations; ++i) {
       diffuse<<<grid, block>>>(heat[0], heat[1]);
       std::swap(heat[0], heat[1]);
-      if (!options.is_mended) check(cudaDeviceSynchronize());
+      if (!options.is_mended) planted::check(cudaDeviceSynchronize());
     }
-    check(cudaDeviceSynchronize());
+    planted::check(cudaDeviceSynchronize());
   };
-  planted::repeat(options, step, [] { check(cudaDeviceSynchronize()); });
+  planted::repeat(options, step, [] { planted::check(cudaDeviceSynchronize()); });
 }

@@ -50,3 +50,31 @@ class ConvNet(nn.Module):
             if index < 3:
                 x = self.narrow[index](x)
         return self.head(x.mean((2, 3)))
+
+
+class Wide(nn.Module):
+    """A perceptron whose weights are far larger than its input."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return x + self.down(torch.relu(self.up(x)))
+
+
+def small_classifier(width, kernel, stride):
+    """Two convolutions and a linear layer, of three colours and ten classes."""
+    return nn.Sequential(
+        nn.Conv2d(3, 16, kernel, stride, padding=kernel // 2), nn.ReLU(), nn.Conv2d(16, width, 3, stride=2),
+        nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 10))
+
+
+def train(model, batches):
+    """Steps of a classifier's training."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    for images, labels in batches:
+        loss = functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()

@@ -188,7 +188,7 @@ def measure(runner, program, gpu):
         mended = "all"
         if not runner.options.bare:
             result.update(judge(program, runner.findings(program, gpu)))
-            # Of two causes the one that was found is mended alone, as its bound is about nothing else.
+            # The twin mends the cause that was found alone: the bound is about nothing else.
             if len(program.rules) > 1 and result["rule"]:
                 mended = result["rule"]
         if program.is_good:

@@ -17,7 +17,7 @@ inline constexpr size_t kPiecesMax = 64;  // of one read
 
 class OwnMemory {
  public:
-  // Of the calling process; false where the system lets nobody read so.
+  // Begins to read the calling process. False: the system does not allow it.
   bool begin();
   // Whether all bytes could be read.
   bool read(uint64_t address, void* out, size_t bytes) const;

@@ -1,6 +1,6 @@
-// Where running threads are in compiled code: the kernel notes the address of each some hundred
-// times a second of its processor time, in a page that is read here: that of a look is up to 3 ms
-// older. An extra: containers often forbid it, and then there are no such addresses.
+// Finds where running threads are in compiled code: the kernel notes the address of each some
+// hundred times a second of its processor time, in a page that is read here: that of a look is up
+// to 3 ms older. An extra: containers often forbid it, and then there are no such addresses.
 //
 // For a thread that has a table of files of its own.
 #ifndef XSP_CAPTURE_SAMPLE_NATIVE_PLACE_H_
@@ -13,7 +13,7 @@ namespace xsp::capture {
 
 inline constexpr size_t kModulesMax = 4096;
 
-// What the kernel notes of one thread.
+// The kernel's notes about one thread.
 struct ThreadClock {
   void* page;  // nullptr: there is none
   int32_t file;

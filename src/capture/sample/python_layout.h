@@ -54,9 +54,9 @@ inline constexpr uint32_t kFrameBytesMax = 112;
 inline constexpr uint32_t kCodeBytesMax = 208;
 inline constexpr uint32_t kOwnerOfC = 3;  // and above: a frame that stands for C code
 
-// Of the interpreter whose _PyRuntime is at that address; nullptr: of an unknown version, or not
-// what the version promises. From 3.13 on the interpreter says itself where things are. `own` is
-// where that is kept.
+// The layout of the interpreter whose _PyRuntime is at that address. nullptr: its version is not
+// known, or it is not what the version promises. From 3.13 on the interpreter says itself where
+// things are. `own` is where that is kept.
 const PythonLayout* find_python_layout(const OwnMemory& memory, uint64_t runtime, uint32_t version,
                                        PythonLayout* own);
 

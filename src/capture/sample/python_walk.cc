@@ -98,7 +98,7 @@ size_t PythonWalk::read_guessed(const Piece* first, size_t first_count, size_t c
   return first_read;
 }
 
-// What was read in advance is in the order of the chain, of which parts may have gone.
+// Blocks that were read in advance are in the order of the chain; some of them may be gone.
 const uint8_t* PythonWalk::block_at(uint64_t address, size_t bytes, uint8_t* scratch) {
   for (size_t i = guess_.next; i < guess_.count; ++i) {
     if (guess_.address[i] != address) continue;

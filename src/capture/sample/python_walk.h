@@ -1,7 +1,7 @@
 // The stacks of CPython's threads, read from outside: no lock of the interpreter is taken, no
 // function of it is called, and no thread of the program is stopped.
 //
-// What is read belongs to threads that run on meanwhile. Each address is read as foreign memory
+// The threads run on while their memory is read. Each address is read as foreign memory
 // (memory.h), each step is bounded, and what claims to be code must be of the type of code and hold
 // the instruction that its frame is at.
 #ifndef XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_
@@ -103,7 +103,7 @@ class PythonWalk {
   // Reads `first`, and then the blocks; how many pieces of the first were read.
   size_t read_guessed(const Piece* first, size_t first_count, size_t count, size_t bytes);
   const uint8_t* block_at(uint64_t address, size_t bytes, uint8_t* scratch);
-  // What of an interpreter leads to its threads.
+  // The addresses in an interpreter that lead to its threads.
   struct Interpreter {
     uint64_t address;
     uint64_t lock;

@@ -25,7 +25,8 @@ namespace {
 using trace::LockState;
 using trace::ThreadDoes;
 
-// Of one processor, what looks may take: the sleep between two is made longer where they take more.
+// The share of one processor that looks may take. Where they take more, the sampler sleeps longer
+// between them.
 constexpr double kShareMax = 0.005;
 constexpr int64_t kFlushNs = 200'000'000;
 constexpr int64_t kPauseNs = 50'000'000;  // while nothing is recorded
@@ -142,8 +143,8 @@ void define_module(void* context, uint32_t index, const char* path) {
   memory.log.define_module(index, memory.modules[index], path);
 }
 
-// Of a thread on a processor, the function of compiled code that it is in. The interpreter's own
-// are of no interest: they are the Python that is there already.
+// Adds the function of compiled code that a running thread is in. Functions of the interpreter are
+// left out: the Python frames stand for them.
 void look_at_native(SampledThread* thread) {
   Memory& memory = *sampler.memory;
   const bool is_running = thread->does == ThreadDoes::kRuns || thread->does == ThreadDoes::kQueues;
@@ -230,7 +231,7 @@ void* sampler_main(void*) {
   }
   memory.threads.begin();
   const int64_t period_ns = kSecondNs / sampler.rate_hz;
-  // What looks cost is known of some of them together; the first ones cost more than the others.
+  // The cost of a look is the mean of several; the first ones cost more than the others.
   uint32_t looks = 0;
   int64_t before_used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   int64_t cost_ns = 0;

@@ -1,5 +1,5 @@
-// What the sampler writes: the tree of stacks, each node once, and the looks at the threads. Both
-// become chunks of the trace (trace/format.h).
+// The sampler writes two things: the tree of stacks, each node once, and the looks at the threads.
+// Both become chunks of the trace (trace/format.h).
 #ifndef XSP_CAPTURE_SAMPLE_STACK_LOG_H_
 #define XSP_CAPTURE_SAMPLE_STACK_LOG_H_
 
@@ -53,7 +53,7 @@ class StackLog {
     int32_t instruction;
     uint32_t id;  // 0: the place is free
   };
-  // What a thread was said to do in this chunk.
+  // The state that this chunk gives a thread.
   struct Said {
     int32_t tid;
     uint32_t node;

@@ -1,4 +1,4 @@
-// What the sampler sees of this process: its memory, its threads, its own files.
+// The sampler sees this process: its memory, its threads, its own files.
 #include "capture/sample/threads.h"
 
 #include <fcntl.h>

@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
       s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN kind_of k USING (run_id, site_id)
       LEFT JOIN span_attribute a ON a.run_id = s.run_id AND a.span_id = s.span_id AND a.key = 'step'
-    WHERE s.level = 1 AND s.type = 'step' AND NOT s.is_open AND k.kind IS NOT NULL),
+    WHERE s.level = 1 AND s.type = 'step' AND NOT s.is_open AND k.kind IN ('optimizer', 'mark')),
   -- A step ends with the optimiser's. Where none is told around that, it begins where the one before ended.
   phase AS (
     SELECT s.run_id, s.process, s.thread, s.start_ns, s.start_ns + s.duration_ns AS end_ns, k.phase
@@ -36,8 +36,8 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     FROM (SELECT *, lag(end_ns) OVER (PARTITION BY run_id, process ORDER BY end_ns) AS before_ns
           FROM phase WHERE phase = 'optimizer') p
       JOIN (SELECT run_id, process, min(start_ns) AS start_ns FROM phase GROUP BY ALL) f USING (run_id, process)
-    WHERE NOT EXISTS (SELECT 1 FROM told t WHERE t.process = p.process AND t.kind IN ('optimizer', 'mark')
-                      AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
+    WHERE NOT EXISTS (SELECT 1 FROM told t
+                      WHERE t.process = p.process AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
   -- A call of the model is a step from its start to the next call's, on the thread that makes the most of them: what
   -- the program does in between is of the step. The last one before something else is recorded has no next, and is
   -- left out, unless none has one: then a step is the call alone.

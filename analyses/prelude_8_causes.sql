@@ -10,9 +10,10 @@
 --     time is told of what the thread did, moment by moment. If it stood in a blocking call [s, e) at a (of several in
 --     the one that ends last), [a, e) is that call's until c: allocation, if it is one, else synchronisation. It held
 --     the thread up for a - s before the queue ran dry, and so much of the launching that follows until b is its as
---     well, from the first moment on. Launching is: framework, launch, preparation of a copy, synchronisation, and the
---     program's own code where it is in one span, or in none, for less than 100 us; longer code, data, allocation stay
---     what they are, as the gap would not close without the call.
+--     well, from the first moment on; but not in a gap in which an inference of a profiled model begins or ends: the
+--     inferences were kept apart on purpose. Launching is: framework, launch, preparation of a copy, synchronisation,
+--     and the program's own code where it is in one span, or in none, for less than 100 us; longer code, data,
+--     allocation stay what they are, as the gap would not close without the call.
 -- A gap before an operation whose launch is not known, or after the last one, is told of the thread of the steps;
 -- before the first operation of all no queue has run dry. What a thread does at a moment is the innermost of its spans
 -- that have a length and an end: the one that began last; of several that one that ends first, then the deepest level.
@@ -111,12 +112,17 @@ CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
   waits_in IN ('read', 'write', 'pread64', 'pwrite64', 'readv', 'writev', 'fsync', 'fdatasync', 'open', 'openat',
     'close', 'recvfrom', 'recvmsg', 'sendto', 'sendmsg', 'sendfile', 'copy_file_range', 'getdents64', 'stat',
     'newfstatat');
+-- Functions that wait by trying again and again are known by their names.
+CREATE OR REPLACE TEMP MACRO is_spinning(function) AS coalesce(
+  regexp_matches(lower(function),
+    '(^|[:_.]|busy)(wait|spin|yield|barrier|pause|poll)(s|_?(for|until|lock|wait)\w*)?(\(|$)'), false);
 CREATE OR REPLACE TEMP MACRO is_communication(name) AS name ILIKE 'nccl%';
 -- host_cause names the cause that a thread's innermost span stands for while the device is idle, or is not there.
 -- is_module tells modules of Python from operators.
 CREATE OR REPLACE TEMP MACRO is_module(type) AS
   coalesce(NOT (contains(type, '::') OR regexp_matches(type, 'Backward\d+$')), false);
-CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_python) AS CASE
+-- A model of which no layers were recorded computes itself.
+CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_python, has_layers) AS CASE
   WHEN level IS NULL THEN 'host code'
   WHEN phase = 'data' OR type LIKE 'enumerate(DataLoader)%' THEN 'data'
   WHEN level = 5 THEN CASE
@@ -127,7 +133,7 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
   WHEN level = 1 AND phase = 'gc' THEN 'garbage collection'
   WHEN level = 1 AND phase = 'backward' THEN 'framework'
   WHEN level = 1 OR (in_python AND (level = 2 OR (level = 3 AND is_module(type)))) THEN 'host code'
-  WHEN on_device OR level = 2 THEN 'framework'
+  WHEN on_device OR (level = 2 AND has_layers) THEN 'framework'
   ELSE 'compute' END;
 
 -- Every piece of every period: [start_ns, end_ns) has one cause. all_ns is periods()'. `span_id` is the operation of
@@ -232,15 +238,19 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     QUALIFY end_ns > coalesce(max(end_ns) OVER (
       PARTITION BY process, thread ORDER BY start_ns, end_ns DESC, level, span_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)),
+  boundary AS (
+    SELECT process, unnest([start_ns, end_ns]) AS boundary_ns FROM period WHERE kind = 'inference'),
   -- The gap until the launch, with the blocking call that the thread stood in.
   dry AS (
     SELECT g.*, CASE WHEN call_ns IS NULL THEN g.end_ns ELSE least(greatest(call_ns, g.start_ns), g.end_ns) END
         AS launch_ns,
       CASE WHEN b.end_ns > g.start_ns THEN b.span_id END AS blocking_id, b.waits,
       CASE WHEN b.end_ns > g.start_ns THEN b.end_ns ELSE g.start_ns END AS free_ns,
-      CASE WHEN b.end_ns > g.start_ns THEN g.start_ns - b.start_ns ELSE 0 END AS delay_ns
+      CASE WHEN b.end_ns > g.start_ns AND coalesce(m.boundary_ns > g.end_ns, true) THEN g.start_ns - b.start_ns
+           ELSE 0 END AS delay_ns
     FROM gap g ASOF LEFT JOIN blocking b
       ON g.process = b.process AND CASE WHEN ran_dry THEN g.thread END = b.thread AND g.start_ns >= b.start_ns
+    ASOF LEFT JOIN boundary m ON g.process = m.process AND g.start_ns < m.boundary_ns
     WHERE coalesce(called_ns > g.start_ns, true)),
   part AS MATERIALIZED (
     SELECT process, start_ns AS gap_ns, start_ns, end_ns, NULL AS thread, NULL AS span_id, NULL AS blocking_id,
@@ -293,7 +303,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
 
   -- The cause of each moment of the host, and the launching that a blocking call delayed.
   fact AS (
-    SELECT EXISTS (FROM operation) AS on_device,
+    SELECT EXISTS (FROM operation) AS on_device, EXISTS (FROM near WHERE level = 3) AS has_layers,
       fact_of('recorded_by') = 'xsp run' AND fact_of('framework') = 'torch' AS in_python),
   phase_of AS (
     SELECT site_id, max(value) AS phase FROM site_attribute
@@ -306,7 +316,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     GROUP BY site_id HAVING avg(self_ns) > 50_000),
   told AS (
     SELECT h.process, h.thread, h.start_ns, h.end_ns, h.span_id, p.blocking_id, p.gap_ns, p.delay_ns, p.waits,
-      n.level, n.site_id, host_cause(n.level, n.type, n.name, phase, on_device, in_python) AS cause
+      n.level, n.site_id, host_cause(n.level, n.type, n.name, phase, on_device, in_python, has_layers) AS cause
     FROM host_state h JOIN part p ON p.process = h.process AND p.thread = h.thread AND p.start_ns = h.part_ns
         AND p.kind = 'host'
       LEFT JOIN near n ON n.process = h.process AND n.span_id = h.span_id LEFT JOIN phase_of USING (site_id)
@@ -314,7 +324,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     WHERE h.until_ns > h.start_ns
     UNION ALL
     SELECT process, thread, start_ns, end_ns, span_id, blocking_id, gap_ns, delay_ns, waits, 5, NULL,
-      host_cause(5, call_type, call_name, NULL, true, false)
+      host_cause(5, call_type, call_name, NULL, true, false, true)
     FROM part WHERE kind = 'call'),
   judged AS (
     SELECT * REPLACE (CASE WHEN cause = 'framework' AND level = 3 AND site_id IN (FROM computing) THEN 'host code'
@@ -370,11 +380,21 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
       coalesce(sum(end_ns - start_ns) FILTER (is_hidden), 0) AS hidden_ns
     FROM piece GROUP BY ALL),
   -- The few that are wanted, found by a range before they are joined: ten million take a second.
-  told AS MATERIALIZED (
-    SELECT span_id, layer_id, CASE level WHEN 6 THEN kernel_label(name) WHEN 3 THEN type ELSE name END AS culprit,
-      level = 2 OR (level = 3 AND is_module(type)) OR (level = 1 AND type = 'phase') AS is_vague
+  found AS MATERIALIZED (
+    SELECT span_id, parent_id, layer_id, level, type, name
     FROM span WHERE run_id = cause_run(wanted_batch) AND span_id IN (SELECT span_id FROM cost)
       AND span_id BETWEEN (SELECT min(span_id) FROM cost) AND (SELECT max(span_id) FROM cost)),
+  -- Operators that copy for another one are told by the outermost of those that ask for it.
+  asked AS (
+    SELECT s.span_id, s.parent_id, s.type FROM span s
+    WHERE run_id = cause_run(wanted_batch) AND level = 3 AND type IN ('aten::clone', 'aten::contiguous', 'aten::to',
+      'aten::_to_copy', 'aten::reshape') AND EXISTS (FROM found WHERE type = 'aten::copy_')),
+  told AS MATERIALIZED (
+    SELECT f.span_id, f.layer_id,
+      CASE f.level WHEN 6 THEN kernel_label(name) WHEN 3 THEN coalesce(b.type, a.type, f.type) ELSE name END AS culprit,
+      f.level = 2 OR (f.level = 3 AND is_module(f.type)) OR (f.level = 1 AND f.type = 'phase') AS is_vague
+    FROM found f LEFT JOIN asked a ON a.span_id = CASE WHEN f.type = 'aten::copy_' THEN f.parent_id END
+      LEFT JOIN asked b ON b.span_id = a.parent_id),
   layer AS (
     SELECT span_id AS layer_id, name AS layer
     FROM span WHERE run_id = cause_run(wanted_batch) AND span_id IN (SELECT layer_id FROM told)
@@ -386,33 +406,66 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
     SELECT cause, culprit, layer, is_vague, sum(ns) AS ns, sum(hidden_ns) AS hidden_ns,
       count(DISTINCT span_id) AS calls
     FROM named GROUP BY ALL),
-  -- The samples that found the thread in a piece of each of these.
+  -- The samples that found the thread in a piece of each of these, and how many others of its process ran meanwhile.
+  at_work AS (
+    SELECT process, time_ns, count(*) AS threads, any_value(coalesce(callee, own_function)) AS work
+    FROM sample LEFT JOIN stack_facts(cause_run(wanted_batch)) f USING (stack_id)
+    WHERE run_id = cause_run(wanted_batch) AND state <> 'waiting' GROUP BY ALL),
   looked AS (
     SELECT n.cause, n.culprit, n.layer, n.is_vague, s.state, s.gil, s.waits_in, f.place, f.own_function, f.callee,
-      f.writes, f.compiles, s.duration_ns
+      f.writes, f.compiles, s.duration_ns, w.threads AS at_work, w.work,
+      CASE WHEN s.state <> 'waiting' AND is_of_arithmetic(native_library) THEN native_function END AS arithmetic,
+      s.state <> 'waiting' AND is_spinning(coalesce(callee, own_function)) AS spins
     FROM (FROM sample WHERE run_id = cause_run(wanted_batch)) s ASOF JOIN piece p
         ON s.process = p.process AND s.thread = p.thread AND s.time_ns >= p.start_ns
       JOIN named n ON n.process = p.process AND n.cause = p.cause AND n.span_id IS NOT DISTINCT FROM p.span_id
       LEFT JOIN stack_facts(cause_run(wanted_batch)) f USING (stack_id)
+      LEFT JOIN at_work w ON w.process = s.process AND w.time_ns = s.time_ns
     WHERE s.time_ns < p.end_ns),
   seen AS (
     SELECT cause, culprit, layer, is_vague, place,
-      CASE WHEN cause <> 'host code' THEN cause WHEN gil = 'waited' THEN 'waiting'
-        WHEN compiles THEN 'compilation' WHEN state = 'runnable' THEN 'descheduled'
+      CASE WHEN cause IN ('compute', 'framework', 'host code') AND compiles THEN 'compilation'
+        WHEN cause <> 'host code' THEN cause
+        WHEN gil = 'waited' OR spins THEN 'waiting' WHEN state = 'runnable' THEN 'descheduled'
+        WHEN arithmetic IS NOT NULL THEN 'compute'
         WHEN writes OR (state = 'waiting' AND is_transfer(waits_in)) THEN 'input/output'
         WHEN state = 'waiting' THEN 'waiting' ELSE cause END AS seen_cause,
       CASE WHEN is_vague AND cause = 'host code' AND gil = 'waited' THEN 'the lock of the interpreter'
+        WHEN is_vague AND cause = 'host code' AND spins THEN concat('spinning in ', coalesce(callee, own_function))
+        WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND at_work > 0 AND waits_in = 'futex'
+          THEN concat('threads of its own', ' in ' || work)
+        WHEN cause = 'host code' AND arithmetic IS NOT NULL THEN arithmetic
         WHEN is_vague AND cause IN ('host code', 'data') THEN coalesce(callee, own_function, culprit)
         ELSE culprit END AS seen_culprit,
       sum(duration_ns) AS weight
     FROM looked GROUP BY ALL),
   share AS (
-    SELECT *, weight / sum(weight) OVER (PARTITION BY cause, culprit, layer, is_vague) AS share FROM seen)
-  SELECT coalesce(seen_cause, b.cause) AS cause,
-    CASE WHEN seen_cause IS NULL THEN b.culprit ELSE seen_culprit END AS culprit, b.layer, place,
-    sum(ns * coalesce(share, 1) * scale) AS time_ns, sum(hidden_ns * coalesce(share, 1) * scale) AS hidden_ns,
-    sum(calls * coalesce(share, 1) / periods) AS calls
-  FROM blamed b LEFT JOIN share s ON s.cause = b.cause AND s.culprit IS NOT DISTINCT FROM b.culprit
-      AND s.layer IS NOT DISTINCT FROM b.layer AND s.is_vague = b.is_vague
-    CROSS JOIN mean
-  GROUP BY ALL;
+    SELECT *, weight / sum(weight) OVER (PARTITION BY cause, culprit, layer, is_vague) AS share FROM seen),
+  told_of AS (
+    SELECT coalesce(seen_cause, b.cause) AS cause,
+      CASE WHEN seen_cause IS NULL THEN b.culprit ELSE seen_culprit END AS culprit, b.layer, place,
+      ns * coalesce(share, 1) * scale AS time_ns, hidden_ns * coalesce(share, 1) * scale AS hidden_ns,
+      calls * coalesce(share, 1) / periods AS calls
+    FROM blamed b LEFT JOIN share s ON s.cause = b.cause AND s.culprit IS NOT DISTINCT FROM b.culprit
+        AND s.layer IS NOT DISTINCT FROM b.layer AND s.is_vague = b.is_vague
+      CROSS JOIN mean),
+  -- A thread is kept off the processors whatever it does: so large a part of all operators' time.
+  kept_off AS (
+    SELECT cause, coalesce(sum(duration_ns) FILTER (state = 'runnable') / sum(duration_ns), 0) AS part
+    FROM looked WHERE cause IN ('compute', 'framework') GROUP BY cause),
+  divided AS (
+    SELECT t.* REPLACE (time_ns * (1 - coalesce(part, 0)) AS time_ns) FROM told_of t LEFT JOIN kept_off USING (cause)
+    UNION ALL
+    SELECT 'descheduled', culprit, layer, place, time_ns * part, 0, 0 FROM told_of JOIN kept_off USING (cause)
+    WHERE part > 0)
+  SELECT cause, culprit, layer, place, sum(time_ns) AS time_ns, sum(hidden_ns) AS hidden_ns, sum(calls) AS calls
+  FROM divided GROUP BY ALL;
+
+-- The device's time in an inference, or in a step of a program that was watched: busy while it runs any kernel, else
+-- the cause that step_causes() gives the moment. The durations add up to the inference, or the step, in the run that
+-- recorded the kernels.
+CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE
+  SELECT CASE WHEN cause IN ('compute', 'memory', 'communication') THEN 'busy' ELSE cause END AS cause,
+    sum(time_ns) AS duration_ns
+  FROM step_causes(wanted_batch) WHERE chosen_run(6, wanted_batch) IS NOT NULL
+  GROUP BY ALL HAVING sum(time_ns) > 0;

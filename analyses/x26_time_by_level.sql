@@ -4,13 +4,14 @@
 -- @question What is the model's latency made of, from its types of layers down to its kernels?
 -- A tree: the model is divided into types of layers, a type into its layers, a layer into its kernels; what is below a
 -- row adds up to it, exactly. What no part has is in a row of its own: `between layers`, or on a GPU `no kernel runs`,
--- divided by what the device waited for (gpu_idle); what parts take at the same time is taken off in `layers overlap`;
--- what recording the layers added to the inference in `slower when recorded`. share_pct is the layer's share of the
--- inference that it was recorded in, which takes recording to slow everything alike. On a GPU a layer's own time is
--- that of launching it, and its parts are its kernels, whose durations recording leaves alone: share_pct is theirs of
--- the model's latency. Parts that overlap share what they take together. Where a device ran, device_ns and span_ns are
--- its time and that of host and device, of the model's call, and of what layers launched themselves. A call that
--- returns before the device is done, which takes longer, is divided by the device's time, and share_ns is of that.
+-- divided by what the device waited for (gpu_idle; time_of_step has it of a program that was watched); what parts take
+-- at the same time is taken off in `layers overlap`; what recording the layers added to the inference in `slower when
+-- recorded`. share_pct is the layer's share of the inference that it was recorded in, which takes recording to slow
+-- everything alike. On a GPU a layer's own time is that of launching it, and its parts are its kernels, whose
+-- durations recording leaves alone: share_pct is theirs of the model's latency. Parts that overlap share what they
+-- take together. Where a device ran, device_ns and span_ns are its time and that of host and device, of the model's
+-- call, and of what layers launched themselves. A call that returns before the device is done, which takes longer, is
+-- divided by the device's time, and share_ns is of that.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=level,parent,name,latency_ns,device_ns,share_pct,detail
@@ -53,7 +54,8 @@ device AS MATERIALIZED (
 early AS (
   SELECT device_ns FROM model_device_times() JOIN model USING (batch) WHERE returns_early AND device_ns > latency_ns),
 cause AS MATERIALIZED (
-  FROM device_causes((SELECT batch FROM wanted), 200) WHERE EXISTS (FROM kernel) AND NOT EXISTS (FROM early)),
+  FROM device_causes((SELECT batch FROM wanted))
+  WHERE EXISTS (FROM kernel) AND NOT EXISTS (FROM early) AND fact_of('recorded_by') IS NULL),
 -- covered_ns: what the parts take together; less than their sum if they overlap. A call that returns early is divided
 -- by the device's time.
 whole AS MATERIALIZED (

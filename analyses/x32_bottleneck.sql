@@ -1,14 +1,15 @@
 -- @id x32
 -- @name bottleneck
 -- @title Bottleneck
--- @question Which one thing holds an inference back most?
+-- @question Which one thing holds an inference, or a step, back most?
 -- The latency of the model, in parts that add up to it, and the largest of them; of equal ones the first in the order
--- of the columns. On a GPU: while no kernel runs it is what the GPU waits for, as gpu_idle tells it (host: the host's
--- own code, waiting, allocating; launch: launching, or a start on the device; copy: data are copied). While kernels
+-- of the columns. Of a program that was watched, and ran on a GPU, it is the time of a step. On a GPU: while no kernel
+-- runs it is what the GPU waits for, as gpu_idle tells it (launch: launching, or a start on the device; copy: data are
+-- copied, or their copying is prepared; host: all else that the host does, which time_of_step divides). While kernels
 -- run it is what bounds them: the memory or arithmetic, by the counters, else by the roof of their layer; or they
--- communicate (NCCL). The time without kernels is the model's latency less that of the kernels, shared out as in the
--- run that recorded them. On a CPU: what bounds the layers (layer_roofline), and the runtime between them, in the run
--- that recorded the layers. What bounds the kernels, or the layers, alone is a detail: where the GPU waits for the
+-- communicate (NCCL). The time without kernels is the latency, or the step, less that of the kernels, shared out as in
+-- the run that recorded them. On a CPU: what bounds the layers (layer_roofline), and the runtime between them, in the
+-- run that recorded the layers. What bounds the kernels, or the layers, alone is a detail: where the GPU waits for the
 -- host, faster kernels gain nothing.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
@@ -21,7 +22,7 @@
 -- @column work_bound text What bounds most of their time: memory, compute, communication, or unknown; empty: no work.
 -- @column work_bound_pct pct Share of that in the time of the kernels, or layers.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
--- @column host_pct pct The GPU waits for the host's own code.
+-- @column host_pct pct The GPU waits for the host: its code, the framework, data, allocation, synchronisation.
 -- @column launch_pct pct It waits for the next kernel to be launched, or to start.
 -- @column memory_pct pct The memory bounds what runs.
 -- @column compute_pct pct Arithmetic bounds it.
@@ -31,8 +32,10 @@
 -- @column unknown_pct pct What is left: work whose bound is not known, or nothing was recorded of it.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
-  SELECT m.batch, m.latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu
+  SELECT m.batch, coalesce(p.step_ns, m.latency_ns) AS latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu,
+    CASE WHEN p.step_ns IS NULL THEN 'an inference' ELSE 'a step' END AS unit
   FROM model_latency m JOIN run_device r USING (run_id)
+    LEFT JOIN (FROM program_step() WHERE on_device) p ON p.batch = m.batch
   WHERE m.batch = (SELECT batch FROM wanted)),
 -- Nothing is concluded from times that measuring distorted or something else disturbed; the durations of kernels are by
 -- the device's own clock, which recording does not slow.
@@ -45,7 +48,7 @@ layer AS MATERIALIZED (
   FROM layer_roofs((SELECT batch FROM wanted))),
 -- On a GPU: its time with and without kernels.
 cause AS MATERIALIZED (
-  FROM device_causes((SELECT batch FROM wanted), 200) WHERE cause <> 'profiler' AND (SELECT is_gpu FROM model)),
+  FROM device_causes((SELECT batch FROM wanted)) WHERE cause <> 'recording' AND (SELECT is_gpu FROM model)),
 busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FROM cause WHERE cause = 'busy'),
 kernel AS (
   SELECT f.latency_ns AS ns, CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
@@ -68,7 +71,8 @@ part AS MATERIALIZED (
     pct(sum(ns) / (SELECT sum(ns) FROM kernel) * (SELECT ns FROM busy), (SELECT latency_ns FROM model)) AS share_pct
   FROM kernel GROUP BY what
   UNION ALL
-  SELECT CASE cause WHEN 'copies' THEN 'copy' WHEN 'launch' THEN 'launch' WHEN 'device' THEN 'launch' ELSE 'host' END,
+  SELECT CASE WHEN cause IN ('copy', 'copy preparation') THEN 'copy' WHEN cause IN ('launch', 'device') THEN 'launch'
+      ELSE 'host' END,
     false, pct(sum(duration_ns) / (SELECT sum(duration_ns) FROM cause WHERE cause <> 'busy') *
                ((SELECT latency_ns FROM model) - (SELECT ns FROM busy)), (SELECT latency_ns FROM model))
   FROM cause WHERE cause <> 'busy' GROUP BY 1
@@ -104,9 +108,9 @@ work AS (
 SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bottleneck,
   CASE WHEN bad.doubt IS NULL THEN h.share_pct END AS share_pct,
   CASE WHEN bad.doubt IS NOT NULL THEN concat('The measurement is in doubt: ', bad.doubt, '.')
-  ELSE concat(printf('For %.0f %% of an inference ', h.share_pct),
+  ELSE concat(printf('For %.0f %% of %s ', h.share_pct, m.unit),
   CASE h.what
-    WHEN 'host' THEN 'the GPU waits for the host''s own code'
+    WHEN 'host' THEN 'the GPU waits for the host'
     WHEN 'launch' THEN 'the GPU waits for the next launch'
     WHEN 'memory' THEN concat('the memory holds back the ', worker, ' that run')
     WHEN 'compute' THEN concat('arithmetic holds back the ', worker, ' that run')

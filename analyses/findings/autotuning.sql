@@ -1,7 +1,7 @@
 -- @title Autotuning
 -- @rule A steady step tries algorithms out.
 -- @needs watched
-SELECT concat('Choosing algorithms for convolutions takes ', step_share(ns), ' a step, although the first steps are ',
+SELECT concat('Choosing algorithms for convolutions takes ', step_share(ns), ', although the first steps are ',
     'over', coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'layer' AS level, ns AS gain_ns,
   concat('Keep the shapes of the inputs the same (pad them to a few sizes), or do not let the framework try ',

@@ -1,16 +1,9 @@
 -- @title Copies
 -- @rule The device has no kernel while data are copied.
-SELECT concat(so_long, 'data are copied.') AS finding, 'kernel' AS level, ns AS gain_ns,
-  'Copy from pinned memory on a stream of its own, beside the kernels.' AS advice,
-  'copy_overlap' AS evidence,
-  'See in copy_overlap how much of the copies lies beside kernels, before and after.' AS check,
-  longest_call('copy') AS culprit, NULL AS layer
-FROM idle_for('copies')
-UNION ALL
-SELECT concat('The device copies data for ', step_share(ns - of_pageable), ' a step while it runs no kernel',
+SELECT concat('The device copies data for ', step_share(ns - of_pageable), ' while it runs no kernel',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'kernel' AS level, ns - of_pageable AS gain_ns,
-  concat('Copy ahead of the step on a stream of its own, so that kernels run meanwhile; ',
+  concat('Copy ahead of the ', unit_name(), ' on a stream of its own, so that kernels run meanwhile; ',
     'keep on the device what ', coalesce(blame_text(culprit, layer, place), 'it'), ' copies again.') AS advice,
   'time_of_step' AS evidence,
   concat('The causes copy and copy preparation of time_of_step must take less: what is ',

@@ -1,7 +1,7 @@
 -- @title Exposed communication
 -- @rule The device communicates and computes nothing meanwhile.
 -- @needs watched
-SELECT concat('Communication takes ', step_share(ns), ' a step while nothing else runs',
+SELECT concat('Communication takes ', step_share(ns), ' while nothing else runs',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'kernel' AS level, ns AS gain_ns,
   concat('Begin it earlier, while the backward pass still computes (buckets of ',

@@ -1,7 +1,7 @@
 -- @title Overhead of the framework
 -- @rule Without a device, the framework takes the processor between the work of its operators.
 -- @needs watched
-SELECT concat('The framework takes ', step_share(ns), ' a step between the work of its operators',
+SELECT concat('The framework takes ', step_share(ns), ' between the work of its operators',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'layer' AS level, ns AS gain_ns,
   concat('Let each operator do more: larger batches, fused or compiled operators, fewer ',

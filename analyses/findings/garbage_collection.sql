@@ -1,7 +1,7 @@
 -- @title Garbage collection
 -- @rule The step stands still while the interpreter collects garbage.
 -- @needs watched
-SELECT concat('Collecting garbage takes ', step_share(ns), ' a step',
+SELECT concat('Collecting garbage takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'application' AS level, ns AS gain_ns,
   concat('Freeze what lives on (gc.freeze), make fewer objects that refer to one another ',

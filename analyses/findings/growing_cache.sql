@@ -17,7 +17,7 @@ whole AS (
     first(culprit ORDER BY ns DESC, layer) AS culprit, max(shapes) AS shapes
   FROM growing HAVING count(*) > 0)
 SELECT concat(blame_text(culprit, layer, NULL), ' gives a tensor of another size each time (', shapes,
-    ' sizes were seen), and copies all of it: ', step_share(ns), ' a step.') AS finding,
+    ' sizes were seen), and copies all of it: ', step_share(ns), '.') AS finding,
   'layer' AS level, ns AS gain_ns,
   concat('Allocate the cache once at its largest size, and write what is new into its place, instead of ', culprit,
     '.') AS advice,

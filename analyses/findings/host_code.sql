@@ -1,13 +1,6 @@
 -- @title Bound by host code
--- @rule The device is idle while the host runs code of its own.
-SELECT concat(so_long, 'the host runs code of its own.') AS finding, 'kernel' AS level, ns AS gain_ns,
-  'Take the framework out of the inner loop: a CUDA graph, a compiled model, more inputs at once.' AS advice,
-  'gpu_idle' AS evidence,
-  'Compare the idle time of gpu_idle, cause host, before and after.' AS check,
-  NULL AS culprit, NULL AS layer
-FROM idle_for('host')
-UNION ALL
-SELECT concat('The step waits ', step_share(ns), ' for the host''s own code',
+-- @rule The device is idle, or the processor busy, while the program runs code of its own.
+SELECT concat('The program''s own code on the host takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place) || ', which takes ' || time_text(culprit_ns), ''),
     '.') AS finding,
   'application' AS level, ns AS gain_ns,

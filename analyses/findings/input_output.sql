@@ -1,7 +1,7 @@
 -- @title Input and output
 -- @rule The step waits for files, pipes or the network.
 -- @needs watched
-SELECT concat('The step waits ', step_share(ns), ' for reading or writing',
+SELECT concat('Reading or writing takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'application' AS level, ns AS gain_ns,
   concat('Take ', coalesce(blame_text(culprit, layer, place), 'it'),

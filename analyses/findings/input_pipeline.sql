@@ -1,7 +1,7 @@
 -- @title Input pipeline
 -- @rule The step waits for its next batch.
 -- @needs watched
-SELECT concat('The step waits ', step_share(ns), ' for its data',
+SELECT concat('Waiting for data takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'application' AS level, ns * (1 - coalesce((SELECT share FROM finding_lock), 0)) AS gain_ns,
   concat('Prepare batches ahead, in more worker processes or on threads of their own; do ',

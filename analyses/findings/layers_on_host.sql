@@ -7,9 +7,10 @@ WITH on_host AS (
     first(type ORDER BY cost_ns - kernel_ns DESC, type) AS culprit
   FROM finding_layer WHERE kernel_ns > 0 AND time_of = 'host')
 SELECT concat(layers, ' of ', all_layers, ' layers take the host more than twice as long as their kernels take.')
-    AS finding, 'layer' AS level, least(ns, idle_ns) AS gain_ns,
+    AS finding, 'layer' AS level, least(ns, step_ns - busy_ns) AS gain_ns,
   'A CUDA graph or a compiled model leaves out the host; fuse the smallest layers.' AS advice,
   'gpu_by_layer' AS evidence,
   'Compare what the layers take the host with what their kernels take in gpu_by_layer.' AS check,
   culprit, NULL AS layer
-FROM on_host, finding_idle, finding_usable WHERE on_host.layers > 0 AND layers_hold AND NOT is_watched()
+FROM on_host, finding_step, finding_busy, finding_usable
+WHERE on_host.layers > 0 AND step_ns > busy_ns AND layers_hold AND NOT is_watched()

@@ -1,7 +1,7 @@
 -- @title Waiting for another thread
 -- @rule The thread that carries the step waits for another thread or process.
 -- @needs watched
-SELECT concat('The step waits ', step_share(ns), ' for another thread or process',
+SELECT concat('Waiting for another thread or process takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'application' AS level, ns AS gain_ns,
   concat('See who holds what ', coalesce(blame_text(culprit, layer, place), 'it'),
@@ -12,7 +12,7 @@ SELECT concat('The step waits ', step_share(ns), ' for another thread or process
 FROM blamed(['waiting'], NULL)
 UNION ALL
 SELECT concat('The processes that prepare its data wait for one another for ', printf('%.0f %%', 100 * share),
-    ' of their time, in ', l.own_function, ' (', l.place, '), and the step waits ', step_share(ns), ' for them.'),
+    ' of their time, in ', l.own_function, ' (', l.place, '), and waiting for them takes ', step_share(ns), '.'),
   'application', ns * share,
   concat('Let each process have what it reads for itself, or hold the lock at ', l.place, ' for less time.'),
   'flame_graph', 'Fewer samples of the workers in flame_graph must wait in futex, and the step must become shorter.',

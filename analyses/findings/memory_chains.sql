@@ -20,7 +20,7 @@ SELECT concat(layers, CASE layers WHEN 1 THEN ' elementwise layer' ELSE ' elemen
 FROM elementwise, finding_place, finding_usable
 WHERE elementwise.layers > 0 AND NOT is_watched() AND CASE WHEN is_gpu THEN kernels_hold ELSE layers_hold END
 UNION ALL
-SELECT concat('Elementwise work takes ', step_share(ns), ' a step to read and write memory, in ', printf('%.0f', calls),
+SELECT concat('Elementwise work takes ', step_share(ns), ' to read and write memory, in ', printf('%.0f', calls),
     ' pieces, mostly ', blame_text(culprit, layer, place), '.') AS finding,
   'layer' AS level, CASE WHEN 2 * others < calls THEN ns ELSE 0.5 * ns END AS gain_ns,
   concat('Let a compiler fuse ', culprit, ' and what is around it into one kernel that reads and writes once ',
@@ -30,5 +30,6 @@ SELECT concat('Elementwise work takes ', step_share(ns), ' a step to read and wr
   culprit, layer
 FROM blamed(NULL, ['elementwise']), (
     SELECT coalesce(sum(calls), 0) AS others FROM finding_time
-    WHERE cause IN ('compute', 'memory') AND kind IS DISTINCT FROM 'elementwise')
+    WHERE cause IN ('compute', 'memory') AND kind IS DISTINCT FROM 'elementwise' AND ns > 0.01 * (
+      SELECT sum(ns) FROM finding_time WHERE kind = 'elementwise'))
 WHERE is_watched() AND calls >= 2

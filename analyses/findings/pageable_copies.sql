@@ -2,7 +2,7 @@
 -- @rule Large copies go between the device and pageable memory of the host, which the driver must stage.
 -- @needs watched
 SELECT concat('Copies between the device and pageable memory, of ', printf('%.3g MB', bytes / 1e6),
-    ' each, take ', step_share(ns), ' a step',
+    ' each, take ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'kernel' AS level, ns AS gain_ns,
   concat('Keep the data in pinned memory (pin_memory of the loader or of the tensor), and ',

@@ -1,27 +1,59 @@
--- @needs watched
--- The steps of a program that xsp watched, and what they are made of: loaded after prelude_1_facts.sql, whose tables
--- finding_step and finding_time it fills anew.
+-- The unit that repeats, and what its time is made of: loaded after prelude_1_facts.sql.
 
+-- The unit that repeats, and its length: a step of a program that was watched, else an inference. `inferences` counts
+-- the inferences in it. Gains are gains of this unit. A step is as long as while nothing deeper is recorded than in the
+-- run that recorded least, but no shorter than the device works in it; unless the host is ahead of the device, which
+-- then tells it. recorded_ns is how long it takes in the run that recorded most.
 CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM program_steps(true);
 CREATE OR REPLACE TEMP TABLE finding_step_cause AS
   SELECT * FROM step_causes((SELECT batch FROM finding_batch))
     AS one(cause, culprit, layer, place, time_ns, hidden_ns, calls);
--- How long a step takes while nothing deeper is recorded than in the run that recorded least, but no less than the
--- device works in it; unless the host is ahead of the device, which then tells it.
-CREATE OR REPLACE TEMP TABLE finding_program AS
+CREATE OR REPLACE TEMP MACRO is_on_device() AS
+  EXISTS (FROM span WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 6 AND device IS NOT NULL);
+CREATE OR REPLACE TEMP TABLE finding_busy AS
+  SELECT coalesce(sum(time_ns), 0) AS busy_ns FROM finding_step_cause
+  WHERE cause IN ('compute', 'memory', 'communication', 'copy') AND is_on_device();
+CREATE OR REPLACE TEMP TABLE finding_step AS
   WITH least AS (
     SELECT avg(duration_ns) AS least_ns FROM (
       SELECT duration_ns FROM finding_steps WHERE part = 'steady' AND is_counted
-      QUALIFY level = min(level) OVER ()))
-  SELECT step_ns AS recorded_ns, inferences,
-    CASE WHEN is_ahead THEN step_ns ELSE greatest(busy_ns, least(step_ns, coalesce(least_ns, step_ns))) END AS step_ns
-  FROM program_step(), least, (SELECT coalesce(sum(time_ns), 0) AS busy_ns FROM finding_step_cause
-    WHERE cause IN ('compute', 'memory', 'communication', 'copy')
-      AND EXISTS (FROM span WHERE level = 6 AND device IS NOT NULL));
-CREATE OR REPLACE TEMP TABLE finding_watched_step AS
-  SELECT 'step' AS unit, step_ns, inferences FROM finding_program;
-DELETE FROM finding_step WHERE EXISTS (FROM finding_watched_step);
-INSERT INTO finding_step FROM finding_watched_step;
+      QUALIFY level = min(level) OVER ())),
+  step AS (
+    SELECT 'step' AS unit, CASE WHEN is_ahead THEN step_ns
+        ELSE greatest(busy_ns, least(step_ns, coalesce(least_ns, step_ns))) END AS step_ns, inferences,
+      step_ns AS recorded_ns
+    FROM program_step(), least, finding_busy)
+  FROM step
+  UNION ALL
+  SELECT 'inference', latency_ns, 1.0::DOUBLE, coalesce((SELECT sum(time_ns) FROM finding_step_cause), latency_ns)
+  FROM finding_model WHERE NOT EXISTS (FROM step);
+CREATE OR REPLACE TEMP MACRO in_step(ns) AS ns * (SELECT inferences FROM finding_step);
+CREATE OR REPLACE TEMP MACRO unit_name() AS (SELECT unit FROM finding_step);
+CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
+
+-- ---- What its time is made of --------------------------------------------------------------------------------
+
+-- The kind of work that a kernel or an operator does, told by its name and its layer's name. NULL: another kind.
+CREATE OR REPLACE TEMP TABLE finding_elementwise AS
+  SELECT operator FROM operator_cost
+  WHERE (rule = 'output'
+      OR regexp_matches(lower(operator), '^(relu6?|clip|hardtanh|clamp(_m..)?|tanh|exp|sqrt|pow)_?$'))
+    AND NOT regexp_matches(lower(operator), 'norm|soft_?max|group|skip|rms|rotary|cumsum');
+CREATE OR REPLACE TEMP MACRO work_kind(culprit, layer) AS CASE
+  WHEN culprit LIKE 'spinning in %' THEN 'spinning'
+  WHEN culprit LIKE 'threads of its own%' THEN 'threads'
+  WHEN regexp_matches(layer, '(^|/)(Optimizer\.step#|\w+\.step(/|$))') THEN 'optimizer'
+  WHEN regexp_matches(lower(culprit),
+    'nchw_?(to|2)_?nhwc|nhwc_?(to|2)_?nchw|reorder_?(input|output)|^aten::(contiguous|reshape)$') THEN 'layout'
+  WHEN regexp_matches(culprit, '^aten::(to|_to_copy|clone)$') THEN 'conversion'
+  WHEN regexp_matches(lower(culprit), 'index_?select|embedding|gather|scatter|index_put|indexing|aten::index$')
+    THEN 'gather'
+  WHEN regexp_matches(lower(culprit), 'catarray|(::|^)cat$|^concat') THEN 'concatenation'
+  WHEN regexp_matches(lower(culprit), 'soft_?max') THEN 'softmax'
+  WHEN regexp_matches(lower(culprit), 'flash|fmha|scaled_dot_product|sdpa') THEN 'attention'
+  WHEN regexp_matches(lower(culprit), 'b?mm$|gemm|matmul|linear$|einsum') THEN 'product'
+  WHEN regexp_matches(lower(culprit), 'elementwise|pointwise')
+    OR operator_of(culprit) IN (SELECT operator FROM finding_elementwise) THEN 'elementwise' END;
 -- Large copies between pageable memory of the host and a device, by the layer that asks for them: a few bytes are not
 -- worth pinning.
 CREATE OR REPLACE TEMP TABLE finding_pageable AS
@@ -39,35 +71,61 @@ CREATE OR REPLACE TEMP TABLE finding_data_layer AS
         WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
     LEFT JOIN site_attribute a ON a.run_id = l.run_id AND a.site_id = l.site_id AND a.key = 'phase'
   GROUP BY l.name HAVING bool_and(coalesce(a.value = 'data', false));
-DELETE FROM finding_time;
-INSERT INTO finding_time
-  WITH whole AS (
-    SELECT sum(time_ns) AS all_ns, coalesce(sum(time_ns) FILTER (cause IN ('launch', 'framework')), 0) AS launching_ns
-    FROM finding_step_cause),
-  -- Recording slows launching and the framework. This takes its cost off their time, and leaves a fifth at least.
+-- The exclusive time of the unit by its cause, who is to blame and in which layer: the shares of the run that recorded
+-- most. What the device works keeps its length, by its own clock. Recording slows launching and the framework: its cost
+-- is taken off their time, and leaves a fifth at least. The rest, which all idle time is, fills the unit. Of a model
+-- that was profiled on a CPU, it is the layers' own time, and of doubtful levels none is used.
+CREATE OR REPLACE TEMP TABLE finding_time AS
+  WITH cause AS (
+    SELECT c.*, is_on_device() AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy,
+      cause IN ('launch', 'framework') AS is_launching
+    FROM finding_step_cause c, finding_usable
+    WHERE is_watched() OR (is_on_device() AND CASE WHEN is_busy THEN kernels_hold ELSE timeline_holds END)),
+  whole AS (
+    SELECT coalesce(sum(time_ns) FILTER (is_launching), 0) AS launching_ns,
+      coalesce(sum(time_ns) FILTER (NOT is_launching AND NOT is_busy), 0) AS other_ns,
+      greatest(0, any_value(step_ns) - any_value(busy_ns)) AS idle_ns,
+      any_value(recorded_ns) - any_value(step_ns) AS added_ns
+    FROM cause, finding_step, finding_busy),
   kept AS (
-    SELECT *, least(step_ns, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns))) AS kept_ns
-    FROM whole, finding_program),
-  cause AS (
-  SELECT CASE WHEN c.cause IN ('compute', 'host code', 'framework')
-        AND (contains(c.culprit, 'DataLoader') OR c.layer IN (SELECT name FROM finding_data_layer)) THEN 'data'
-      ELSE c.cause END AS cause, c.culprit, c.layer, c.place, time_ns
-      * CASE WHEN c.cause IN ('launch', 'framework') THEN kept_ns / launching_ns
-             ELSE (step_ns - kept_ns) / nullif(all_ns - launching_ns, 0) END AS ns, calls,
-    CASE WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
-        AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
-      WHEN c.layer IN (SELECT name FROM finding_data_layer) THEN NULL
-      ELSE work_kind(c.culprit, c.layer) END AS kind
-  FROM finding_step_cause c, kept)
+    SELECT *, CASE WHEN other_ns = 0 THEN idle_ns
+      ELSE least(idle_ns, greatest(0.2 * launching_ns, launching_ns - added_ns)) END AS kept_ns FROM whole),
+  part AS (
+    SELECT CASE WHEN c.cause IN ('compute', 'host code', 'framework')
+          AND (contains(c.culprit, 'DataLoader') OR c.layer IN (SELECT name FROM finding_data_layer)) THEN 'data'
+        ELSE c.cause END AS cause, c.culprit, c.layer, c.place,
+      time_ns * CASE WHEN is_busy THEN 1 WHEN is_launching THEN kept_ns / launching_ns
+                     ELSE (idle_ns - kept_ns) / other_ns END AS ns, calls,
+      CASE WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
+          AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
+        WHEN c.layer IN (SELECT name FROM finding_data_layer) THEN NULL
+        ELSE work_kind(c.culprit, c.layer) END AS kind
+    FROM cause c, kept
+    UNION ALL
+    SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), work_kind(type, name)
+    FROM finding_layer, finding_usable WHERE NOT is_watched() AND NOT is_gpu AND layers_hold GROUP BY ALL)
   -- Launching that has a rule of its own is not told of twice: a convolution in which the framework works for a
   -- millisecond tries algorithms out; a module that torch.compile made compiles if it takes one; and an optimiser of
-  -- many pieces.
+  -- many pieces. Waiting by spinning takes a processor from those that have work.
   SELECT * REPLACE (CASE
+      WHEN cause = 'waiting' AND kind = 'threads' THEN 'own threads'
+      WHEN cause = 'waiting' AND kind = 'spinning' THEN 'descheduled'
       WHEN cause = 'framework' AND contains(lower(culprit), 'conv') AND ns > 1e6 * calls THEN 'autotuning'
       WHEN cause = 'host code' AND culprit = 'OptimizedModule' AND ns > 1e6 * calls THEN 'compilation'
       WHEN cause IN ('launch', 'framework') AND kind = 'optimizer'
         AND sum(calls) FILTER (kind = 'optimizer') OVER () >= 50 THEN 'optimizer' ELSE cause END AS cause)
-  FROM cause;
+  FROM part;
+-- The rows of the matrix by which each layer multiplies its weights: the outer dimensions of the first of its inputs
+-- that has two or more.
+CREATE OR REPLACE TEMP TABLE finding_rows AS
+  SELECT layer, max(CAST(list_product(list_transform(input[:-2], lambda one: CAST(one AS DOUBLE))) AS BIGINT)) AS rows
+  FROM (
+    SELECT l.name AS layer, list_filter(try_cast(a.value AS BIGINT[][]), lambda one: len(one) >= 2)[1] AS input
+    FROM (SELECT DISTINCT run_id, site_id, name, type FROM span
+          WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
+      JOIN site_attribute a USING (run_id, site_id)
+    WHERE a.key = 'input_shapes' AND work_kind(l.type, NULL) = 'product')
+  WHERE input IS NOT NULL GROUP BY layer;
 -- Where the processes that prepare batches wait for a lock, and for which part of the time in which they have work.
 CREATE OR REPLACE TEMP TABLE finding_lock AS
   WITH busy AS (
@@ -79,3 +137,40 @@ CREATE OR REPLACE TEMP TABLE finding_lock AS
   SELECT sum(duration_ns) FILTER (is_waiting) / sum(duration_ns) AS share,
     mode(own_function) FILTER (is_waiting) AS own_function, mode(place) FILTER (is_waiting) AS place
   FROM busy HAVING sum(duration_ns) FILTER (is_waiting) > 0.5 * sum(duration_ns);
+
+-- How many threads of all processes run while the thread of a step is in a library of arithmetic, and how many there
+-- are processors for.
+CREATE OR REPLACE TEMP TABLE finding_arithmetic AS
+  WITH looked AS (
+    SELECT process, time_ns, count(*) FILTER (state <> 'waiting') AS at_work,
+      any_value(duration_ns) FILTER (s.thread IN (SELECT thread FROM finding_steps) AND state <> 'waiting'
+        AND is_of_arithmetic(native_library)) AS ns
+    FROM sample s LEFT JOIN stack_facts(cause_run((SELECT batch FROM finding_batch))) f USING (stack_id)
+    WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) GROUP BY ALL)
+  SELECT sum(at_work * ns) / sum(ns) * count(DISTINCT process) FILTER (ns IS NOT NULL) AS threads,
+    try_cast(fact_of('processors_usable') AS INTEGER) AS processors
+  FROM looked HAVING sum(ns) > 0;
+
+-- One row, or none: the time that these causes (NULL: all) and kinds (NULL: all) take, the culprit of the most of it,
+-- and the layer and the place of that, where one has a third of it or more.
+CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE
+  WITH one AS (
+    SELECT culprit, CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN layer END AS layer,
+      CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN place END AS place, ns, calls,
+      sum(ns) OVER of_culprit AS one_ns
+    FROM finding_time
+    WHERE coalesce(list_contains(causes, cause), causes IS NULL)
+      AND coalesce(list_contains(kinds, kind), kinds IS NULL)
+    WINDOW of_culprit AS (PARTITION BY culprit))
+  SELECT sum(ns) AS ns, sum(calls) AS calls, max(one_ns) AS culprit_ns,
+    first(culprit ORDER BY one_ns DESC, ns DESC, culprit, layer) AS culprit,
+    first(layer ORDER BY one_ns DESC, ns DESC, culprit, layer) AS layer,
+    first(place ORDER BY one_ns DESC, ns DESC, culprit, layer) AS place
+  FROM one HAVING sum(ns) > 0;
+-- "1.2 ms of 4.0 ms a step"
+CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), ' of ',
+  time_text((SELECT step_ns FROM finding_step)), CASE unit_name() WHEN 'step' THEN ' a step' ELSE ' an inference' END);
+-- "aten::sort in layer (train.py:12)"; NULL: nobody is known by name.
+CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(coalesce(culprit, layer),
+  CASE WHEN layer <> culprit THEN concat(' in ', layer) END,
+  CASE WHEN place IS NOT NULL THEN concat(' (', place, ')') END), '');

@@ -1,7 +1,7 @@
 -- @title Recompilation
 -- @rule A steady step compiles.
 -- @needs watched
-SELECT concat('Compiling takes ', step_share(ns), ' a step, although the first steps are over',
+SELECT concat('Compiling takes ', step_share(ns), ', although the first steps are over',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'application' AS level, ns AS gain_ns,
   concat('Keep the shapes of the inputs the same (pad them to a few sizes), or mark the ',

@@ -14,7 +14,7 @@ SELECT printf('At batch %d an input takes %s instead of %s: %.2f times the throu
 FROM best_batch, finding_usable WHERE model_holds
 UNION ALL
 -- The first operand of a product with so few rows is next to nothing beside the weights that are read for it.
-SELECT printf('Products of matrices have %s, for which all weights are read: %s a step',
+SELECT printf('Products of matrices have %s, for which all weights are read: %s',
     CASE WHEN least_rows = most_rows THEN concat(least_rows, CASE WHEN least_rows = 1 THEN ' row' ELSE ' rows' END)
          ELSE concat(least_rows, ' to ', most_rows, ' rows') END, step_share(ns))
     || coalesce(', mostly ' || blame_text(culprit, layer, place), '') || '.' AS finding,
@@ -30,3 +30,16 @@ FROM (
   FROM finding_time t JOIN finding_rows r USING (layer)
   WHERE t.cause IN ('compute', 'memory') AND r.rows <= 16 AND is_watched())
 WHERE ns > 0
+UNION ALL
+-- Operators that are done in less time than calling a few of them takes hardly take longer for more inputs.
+SELECT printf('The step calls %.0f operators on %d input%s, which take %s on average: calling them counts more than '
+    || 'their work.', calls, batch, CASE batch WHEN 1 THEN '' ELSE 's' END, time_text(ns / calls)),
+  'layer', ns * (1 - batch / 32.0),
+  'Put inputs together in one batch, which takes hardly longer; the bound is on the time of an input.',
+  'time_of_step', 'With a larger batch the time of a step divided by the batch must fall.',
+  concat('batch ', batch), NULL
+FROM finding_batch, (
+  SELECT sum(ns) FILTER (cause <> 'compute' OR ns < 50_000 * calls) AS ns, sum(ns) AS all_ns,
+    sum(calls) FILTER (cause = 'compute' AND ns < 50_000 * calls) AS calls
+  FROM finding_time WHERE cause IN ('compute', 'framework', 'host code') AND is_watched() AND NOT is_on_device())
+WHERE batch < 8 AND calls >= 20 AND 2 * ns > all_ns

@@ -1,14 +1,7 @@
 -- @title Synchronisation
 -- @rule The device is idle while the host waits for it, and only then goes on.
-SELECT concat(so_long, 'the host waits for the device.') AS finding, 'kernel' AS level, ns AS gain_ns,
-  'Wait once, when the results are needed.' AS advice,
-  'gpu_idle' AS evidence,
-  'Compare the idle time of gpu_idle, cause synchronization, before and after.' AS check,
-  longest_call('synchronization') AS culprit, NULL AS layer
-FROM idle_for('synchronization')
-UNION ALL
 SELECT concat('The device is idle for ', step_share(ns - of_copies),
-    ' a step since the host waited for it before it went on',
+    ' since the host waited for it before it went on',
     coalesce(': ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'api' AS level, ns - of_copies AS gain_ns,
   concat('Leave values on the device: ask for what ',
@@ -16,7 +9,7 @@ SELECT concat('The device is idle for ', step_share(ns - of_copies),
     ' waits for once in many steps, or when the loop is over (item, cpu, print and ',
     'comparisons of tensors wait).') AS advice,
   'time_of_step' AS evidence,
-  concat('The cause synchronisation of time_of_step must vanish, and the step must become ',
+  concat('The cause synchronisation of time_of_step must vanish, and the ', unit_name(), ' must become ',
     'shorter by as much.') AS check,
   culprit, layer
 FROM blamed(['synchronisation'], NULL), (SELECT coalesce(sum(ns), 0) AS of_copies FROM finding_time

@@ -215,16 +215,32 @@ class Numbers {
     }
   }
 
+  // The causes are those of time_of_step, and add up to its step; for a model that was profiled, to
+  // its latency and what recording the kernels adds to it.
   void device_adds_up(int64_t batch) {
     const auto& found = rows("gpu_idle", batch);
-    if (!found) return;
-    double causes = 0, slower = 0;
+    const auto& parts = rows("time_of_step", batch);
+    if (!found || !parts) return;
+    std::map<std::string, double> causes, by_step;
+    double all = 0;
     found->each([&](const auto& row) {
-      const double value = found->value(row, "duration_ns");
-      (found->at(row, "cause") == "slower when recorded" ? slower : causes) += value;
+      causes[found->at(row, "cause")] += found->value(row, "duration_ns");
     });
+    parts->each([&](const auto& row) {
+      const std::string cause = parts->at(row, "cause");
+      const bool is_busy = cause == "compute" || cause == "memory" || cause == "communication";
+      by_step[is_busy ? "busy" : cause] += parts->value(row, "time_ns");
+    });
+    for (const auto& [cause, ns] : by_step) {
+      if (cause == "step") continue;
+      all += ns;
+      EXPECT_NEAR(causes[cause], ns, close(by_step["step"])) << cause;
+    }
+    EXPECT_NEAR(all, by_step["step"], close(all));
+    const auto slower = causes.find("slower when recorded");
+    if (slower == causes.end()) return;
     const auto latency = sum(quantities()[0].places[0], batch);
-    EXPECT_NEAR(causes - slower, latency.value_or(0), close(causes));
+    EXPECT_NEAR(all - slower->second, latency.value_or(0), close(all));
   }
 
   void phases_add_up(int64_t batch) {

@@ -205,6 +205,7 @@ class Slow : RawRows {
       }
       for (const auto& [id, span] : by_id) {
         if (span->level == 3) {
+          has_layers_ = true;
           own[span->site].first += static_cast<double>(span->self_ns);
           ++own[span->site].second;
         }
@@ -263,12 +264,22 @@ class Slow : RawRows {
       return "data";
     }
     if (span->level == 5) return call_cause(*span);
+    if (span->level == 1 && phase == "gc") return "garbage collection";
     if (span->level == 1) return phase == "backward" ? "framework" : "host code";
     const bool is_module_call = span->level == 2 || (span->level == 3 && is_module(*span));
     if (in_python_ && is_module_call) return "host code";
-    if (span->level == 2) return "framework";
+    if (span->level == 2) return has_device_ || has_layers_ ? "framework" : "compute";
     if (!has_device_) return "compute";
     return span->level == 3 && computing_.count(span->site) != 0 ? "host code" : "framework";
+  }
+
+  // Whether an inference of a profiled model begins or ends in (a, b].
+  bool has_boundary(int64_t process, int64_t a, int64_t b) const {
+    return is_profile_ &&
+           std::any_of(result_.periods.begin(), result_.periods.end(), [&](const SlowPeriod& one) {
+             const auto is_within = [&](int64_t at) { return at > a && at <= b; };
+             return one.process == process && (is_within(one.start_ns) || is_within(one.end_ns));
+           });
   }
 
   // ---- The gaps of the device ----
@@ -334,7 +345,7 @@ class Slow : RawRows {
     if (call != nullptr && c < b) told.push_back({c, b, call_cause(*call->first), call->first});
 
     // The call delayed the launching by as long as it stood there before the queue ran dry.
-    int64_t delay = block == nullptr ? 0 : a - block->start;
+    int64_t delay = block == nullptr || has_boundary(process, a, b) ? 0 : a - block->start;
     for (const Told& one : told) {
       const int64_t length = one.end - one.start;
       static const std::set<std::string> kLaunching = {"framework", "launch", "copy preparation",
@@ -396,6 +407,7 @@ class Slow : RawRows {
   std::map<int64_t, std::vector<Operation*>> by_process_;
   std::map<int64_t, Stretch> stretches_;
   std::set<int64_t> computing_;
+  bool has_layers_ = false;
   std::vector<SlowPiece> gaps_;
   SlowCauses result_;
 };

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/clock.h"
 #include "capture/attach/run_folder.h"
 #include "evaluate/attach_collectors.h"
 #include "evaluate/attach_command.h"
@@ -173,9 +174,17 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
     }
     request.on_progress(progress);
   };
+  const Machine machine;
+  const std::set<int> processors = usable_processor_numbers();
+  const std::optional<CpuTimes> before = machine.cpu_times(processors);
+  const int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
   XSP_TRY(*wait_status, run_command(program, request.command,
                                     request.on_progress ? std::function<void()>(tell_progress)
                                                         : std::function<void()>()));
+  const double duration_s = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - start_ns) * 1e-9;
+  const std::optional<Load> load =
+      load_between(before, machine.cpu_times(processors), control.processors_time_s(), duration_s);
+  if (load) outcome->loads.push_back(*load);
   const std::string survivors_note = note_of_survivors(control.end());
   if (!survivors_note.empty()) outcome->survivors_note = survivors_note;
   const TraceRoom room = control.room();
@@ -287,6 +296,7 @@ Status record(const AttachRequest& request, const Installation& installation,
   std::map<std::string, std::string> facts = facts_of(request);
   XSP_CHECK_OK(collectors.complete(database, &facts));
   XSP_CHECK_OK(note(request, database, outcome, &facts));
+  facts.merge(facts_about_load(outcome->loads));
   XSP_CHECK_OK(write_facts(database, facts));
   XSP_CHECK_OK(database.execute("COMMIT"));
   XSP_CHECK_OK(database.finish());

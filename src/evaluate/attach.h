@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "evaluate/attach_control.h"
+#include "evaluate/experiment.h"
 #include "evaluate/frameworks.h"
 
 namespace xsp::evaluate {
@@ -61,6 +62,7 @@ struct AttachOutcome {
   std::string size_note;
   std::string survivors_note;
   std::vector<std::string> notes;  // what could not be recorded, and why
+  std::vector<Load> loads;         // of the processors, while the command ran
 };
 
 // Where the program of a command is. Fails in one line if it is not there or may not be run.

@@ -182,6 +182,12 @@ std::vector<WatchedProcess> ControlFile::processes() const {
   return all;
 }
 
+double ControlFile::processors_time_s() const {
+  uint64_t all_ns = load(page_->ended_cpu_ns);
+  for (const ProcessSlot& slot : page_->slots) all_ns += load(slot.cpu_ns);
+  return static_cast<double>(all_ns) * 1e-9;
+}
+
 TraceRoom ControlFile::room() const {
   TraceRoom room;
   room.bytes = load(page_->trace_bytes);

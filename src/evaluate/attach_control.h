@@ -75,6 +75,8 @@ class ControlFile {
   std::filesystem::path output() const;
   std::vector<WatchedProcess> processes() const;
   TraceRoom room() const;
+  // Processors' time of all watched processes so far, to a tenth of a second for each that runs.
+  double processors_time_s() const;
   // The command has ended: the processes that still run are told to record no more. Returns them,
   // when each has completed its trace, or after a second.
   std::vector<WatchedProcess> end();

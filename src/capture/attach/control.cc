@@ -58,6 +58,7 @@ struct Control {
   bool is_manual = false;
   bool is_started = false;
   uint32_t manual_levels = 0;
+  int64_t cpu_told_ns = 0;
 };
 Control control;
 
@@ -80,6 +81,14 @@ void store(T* field, T value) {
 }
 
 int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+// Reading it is a call of the system's: done ten times a second.
+void tell_processors_time(int64_t now) {
+  constexpr int64_t kEveryNs = 100'000'000;
+  if (now - control.cpu_told_ns < kEveryNs) return;
+  control.cpu_told_ns = now;
+  store(&control.slot->cpu_ns, static_cast<uint64_t>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)));
+}
 
 ProcessSlot* find_slot(int32_t process) {
   // A process that becomes another program keeps its slot, and its start.
@@ -233,12 +242,13 @@ void on_pass() {
   keep_sampling();
   const Busy busy;
   keep_limit();
+  const int64_t now = now_ns();
+  tell_processors_time(now);
   const uint32_t wanted = wanted_levels();
   if (wanted == control.levels) {
     control.wanted_ns = 0;
     return;
   }
-  const int64_t now = now_ns();
   const bool has_steps = control.kind != 0 && now - control.step_ns < kStepWaitNs;
   if (control.wanted_ns == 0) control.wanted_ns = now;
   if (!has_steps || now - control.wanted_ns > kStepWaitNs) switch_to(wanted);
@@ -333,6 +343,9 @@ void end_control(bool is_exec) {
   xsp_set_watcher(nullptr);
   if (is_exec || load(control.slot->process) != control.process) return;
   ProcessSlot* slot = control.slot;
+  __atomic_fetch_add(&control.page->ended_cpu_ns,
+                     static_cast<uint64_t>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)), __ATOMIC_RELAXED);
+  store(&slot->cpu_ns, uint64_t{0});
   store(&slot->start_ns, int64_t{0});
   store(&slot->steps, uint64_t{0});
   store(&slot->step_kind, 0u);

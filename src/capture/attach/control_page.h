@@ -38,6 +38,7 @@ struct ProcessSlot {
   uint64_t steps;      // begun so far
   uint32_t step_kind;  // XSP_STEP_*; 0: none was seen
   uint32_t round;      // of sets that take turns: from 1
+  uint64_t cpu_ns;     // processors' time that it had taken a moment ago
   Command command;
 };
 
@@ -65,6 +66,7 @@ struct ControlPage {
   int64_t given_up_ns[kLevelNumbers];  // when, of each level, on CLOCK_MONOTONIC
   uint32_t is_over;                    // the command has ended: who still runs leaves the run
   uint32_t left_out;                   // processes that were not recorded, as there was no room
+  uint64_t ended_cpu_ns;               // processors' time of the processes that have ended
   uint32_t sample_hz;                  // looks at the threads' stacks in a second; 0: none
   uint32_t one_in;                     // not 0: the deepest set is recorded in one step of so many
   Command command;                     // to all processes, also those that start later

@@ -5,7 +5,8 @@
 CREATE OR REPLACE TEMP MACRO is_of_loop(is_far, how_many_are, steps) AS NOT is_far OR how_many_are * 50 > steps;
 
 -- One row for each step of each run that did not count. Steps are what the program marks (xsp_step), else the steps of
--- its optimiser, else, with_calls, the outermost calls of its model, each until the next. `part` is first: the first
+-- its optimiser, else, with_calls, its outermost ranges of NVTX of the name that takes most, where those fill most of
+-- the time, else the outermost calls of its model; ranges and calls each until the next. `part` is first: the first
 -- step of its process, which compiles, tries kernels out and allocates; warm-up: the further ones before the first
 -- measured iteration, or, where none is numbered, those at the beginning that take more than 1.5 times the median of
 -- the later half; steady: the others. is_counted: a mean over the steps of its run, process and part has it, as a pause
@@ -38,23 +39,37 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
       JOIN (SELECT run_id, process, min(start_ns) AS start_ns FROM phase GROUP BY ALL) f USING (run_id, process)
     WHERE NOT EXISTS (SELECT 1 FROM told t
                       WHERE t.process = p.process AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
+  range_of AS (
+    SELECT s.run_id, s.process, s.thread, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns
+    FROM span s JOIN span p ON p.run_id = s.run_id AND p.span_id = s.parent_id
+    WHERE with_calls AND s.level = 1 AND s.type = 'range' AND NOT s.is_open AND p.type = 'process'),
+  repeated AS (
+    SELECT process, thread, name, sum(end_ns - start_ns) AS total_ns, min(start_ns) AS from_ns, max(end_ns) AS until_ns
+    FROM range_of GROUP BY process, thread, name HAVING count(*) >= 5
+    WINDOW of_thread AS (PARTITION BY process, thread)
+    QUALIFY 2 * sum(total_ns) OVER of_thread > max(until_ns) OVER of_thread - min(from_ns) OVER of_thread
+      AND row_number() OVER (PARTITION BY process ORDER BY total_ns DESC, thread, name) = 1),
   -- A call of the model is a step from its start to the next call's, on the thread that makes the most of them: what
-  -- the program does in between is of the step. The last one before something else is recorded has no next, and is
-  -- left out, unless none has one: then a step is the call alone.
+  -- the program does in between is of the step. Ranges are alike. The last one before something else is recorded has no
+  -- next, and is left out, unless none has one: then a step is the call alone.
   call AS (
-    SELECT run_id, process, thread, start_ns, start_ns + duration_ns AS end_ns
+    SELECT 'model' AS kind, run_id, process, thread, start_ns, start_ns + duration_ns AS end_ns
     FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
       AND process NOT IN (SELECT process FROM told)
-    QUALIFY coalesce(thread, 0) = mode(coalesce(thread, 0)) OVER (PARTITION BY process)),
+    QUALIFY coalesce(thread, 0) = mode(coalesce(thread, 0)) OVER (PARTITION BY process)
+    UNION ALL
+    SELECT 'range', run_id, r.process, r.thread, r.start_ns, r.end_ns
+    FROM range_of r JOIN repeated b ON b.process = r.process AND b.thread IS NOT DISTINCT FROM r.thread
+      AND b.name = r.name),
   followed AS (
     SELECT *, CASE WHEN lead(run_id) OVER in_order = run_id THEN lead(start_ns) OVER in_order END AS next_ns,
       row_number() OVER in_order - 1 AS number
-    FROM call WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, run_id)),
+    FROM call WINDOW in_order AS (PARTITION BY process, kind ORDER BY start_ns, run_id)),
   called AS (
-    SELECT run_id, process, thread, 'model' AS kind, number, start_ns, coalesce(next_ns, end_ns) AS end_ns
-    FROM followed QUALIFY next_ns IS NOT NULL OR count(next_ns) OVER (PARTITION BY process) = 0),
+    SELECT run_id, process, thread, kind, number, start_ns, coalesce(next_ns, end_ns) AS end_ns
+    FROM followed QUALIFY next_ns IS NOT NULL OR count(next_ns) OVER (PARTITION BY process, kind) = 0),
   known AS (
-    SELECT *, list_position(['model', 'optimizer', 'mark'], kind) AS strength
+    SELECT *, list_position(['model', 'range', 'optimizer', 'mark'], kind) AS strength
     FROM (FROM told UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
   -- A loop that calls no model, as where a CUDA graph is replayed: in a process that launches most of the device's
   -- work before the first step or after the last one, a step goes from one launch of the same work to the next. A work
@@ -84,7 +99,7 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     WHERE times >= 5),
   looped AS (
     SELECT run_id, process, thread, 'launch' AS kind, row_number() OVER in_order - 1 AS number, start_ns,
-      CASE WHEN lead(run_id) OVER in_order = run_id THEN lead(start_ns) OVER in_order END AS end_ns, 4 AS strength
+      CASE WHEN lead(run_id) OVER in_order = run_id THEN lead(start_ns) OVER in_order END AS end_ns, 5 AS strength
     FROM launched WHERE (process, work) IN (
       SELECT (process, arg_max(work, (alike_ns, -times, -first_ns))) FROM often GROUP BY process)
     WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, run_id)),

@@ -2,7 +2,8 @@
 -- @name steps
 -- @title Steps of a program
 -- @question Which steps does the program repeat, what did the first ones cost, and how steady are the others?
--- Steps are what the program marks (xsp_step), else the steps of its optimiser, else the outermost calls of its model.
+-- Steps are what the program marks (xsp_step), else the steps of its optimiser, else the outermost ranges of NVTX of
+-- one name that fill most of its time, else the outermost calls of its model.
 -- The first step is shown by itself: it compiles, tries kernels out, and allocates. Warm-up are the further ones before
 -- the first measured iteration; where none is numbered, those at the beginning that take more than 1.5 times the median
 -- of the later half. Steady are the others, for each set of levels that was recorded: what was recorded slows a step,
@@ -17,7 +18,7 @@
 -- @view table columns=layers_ns,allocation_ns,total_ns,first_step,last_step,slowest_step,process
 -- @column process number The process that ran them.
 -- @column program text Its program.
--- @column found_by text What tells of them: mark, optimizer, model.
+-- @column found_by text What tells of them: mark, optimizer, range, model, launch.
 -- @column part text first, warm-up, steady.
 -- @column level text The deepest level that was recorded meanwhile.
 -- @column steps count How many.

@@ -11,7 +11,7 @@
 -- for so much earlier the next work would have been launched; allocation, if the call allocates or frees), recording
 -- (the profiler itself); device is a gap although the next operation was queued. Without a device it is the thread that
 -- carries the step, and compute is its operators. Where threads were sampled, the samples divide the host's time
--- further: compilation, input/output, waiting (for the interpreter's lock, by spinning, or for threads of its own, which
+-- further: compilation, input/output, waiting (for the interpreter's lock, by spinning, or for threads of its own which
 -- run meanwhile), descheduled (it could run, and had no processor), and compute, where the program's own code is
 -- in a library of linear algebra. Means over the typical steps of the run that recorded most; they add up to the step
 -- of that run, which recording lengthened: see steps for the step without it. What ran underneath something else is

@@ -104,8 +104,12 @@ std::string cause_line(const Cause& cause, double step_ns, const Terminal& termi
       fmt::format("  {:<{}}{:>3.0f} %  ", cause.name, kCauseWidth, 100 * share);
   const size_t used = width_of(line) + kBarWidth + 2;
   const size_t room = terminal.width > used + 8 ? terminal.width - used : 8;
-  return line + styled(terminal, Style::kBar, drawn) + "  " + shortened(terminal, culprits, room) +
-         "\n";
+  std::string beside = wrapped(culprits, room, 0);  // further lines begin below the first
+  if (beside.empty()) beside = "\n";
+  for (size_t at = beside.find('\n'); at + 1 < beside.size(); at = beside.find('\n', at + 1)) {
+    beside.insert(at + 1, used, ' ');
+  }
+  return line + styled(terminal, Style::kBar, drawn) + "  " + beside;
 }
 
 std::string findings_text(store::Database& database, const Terminal& terminal) {

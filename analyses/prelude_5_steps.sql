@@ -6,12 +6,13 @@ CREATE OR REPLACE TEMP MACRO is_of_loop(is_far, how_many_are, steps) AS NOT is_f
 
 -- One row for each step of each run that did not count. Steps are what the program marks (xsp_step), else the steps of
 -- its optimiser, else, with_calls, its outermost ranges of NVTX of the name that takes most, where those fill most of
--- the time, else the outermost calls of its model; ranges and calls each until the next. `part` is first: the first
--- step of its process, which compiles, tries kernels out and allocates; warm-up: the further ones before the first
--- measured iteration, or, where none is numbered, those at the beginning that take more than 1.5 times the median of
--- the later half; steady: the others. is_counted: a mean over the steps of its run, process and part has it, as a pause
--- in every tenth step is of the program (is_of_loop).
-CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
+-- the time, else the outermost calls of its model; ranges and calls each until the next, and own_end_ns is where they
+-- end themselves. One that has no next is not whole, unless none has one: then a step is the call alone. `part` is
+-- first: the first step of its process, which compiles, tries kernels out and allocates; warm-up: the further ones
+-- before the first measured iteration, or, where none is numbered, those at the beginning that take more than 1.5
+-- times the median of the later half; steady: the others. is_counted: a mean over the steps of its run, process and
+-- part has it, as a pause in every tenth step is of the program (is_of_loop).
+CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   WITH kind_of AS (
     SELECT run_id, site_id, any_value(value) FILTER (key = 'step_of') AS kind,
       any_value(value) FILTER (key = 'phase') AS phase
@@ -24,7 +25,7 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
       s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN kind_of k USING (run_id, site_id)
       LEFT JOIN span_attribute a ON a.run_id = s.run_id AND a.span_id = s.span_id AND a.key = 'step'
-    WHERE s.level = 1 AND s.type = 'step' AND NOT s.is_open AND k.kind IN ('optimizer', 'mark')),
+    WHERE s.level = 1 AND s.type = 'step' AND NOT s.is_open AND k.kind IS NOT NULL),
   -- A step ends with the optimiser's. Where none is told around that, it begins where the one before ended.
   phase AS (
     SELECT s.run_id, s.process, s.thread, s.start_ns, s.start_ns + s.duration_ns AS end_ns, k.phase
@@ -38,7 +39,8 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
           FROM phase WHERE phase = 'optimizer') p
       JOIN (SELECT run_id, process, min(start_ns) AS start_ns FROM phase GROUP BY ALL) f USING (run_id, process)
     WHERE NOT EXISTS (SELECT 1 FROM told t
-                      WHERE t.process = p.process AND t.start_ns <= p.start_ns AND t.end_ns >= p.end_ns)),
+                      WHERE t.process = p.process AND t.kind IN ('optimizer', 'mark') AND t.start_ns <= p.start_ns
+                        AND t.end_ns >= p.end_ns)),
   range_of AS (
     SELECT s.run_id, s.process, s.thread, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN span p ON p.run_id = s.run_id AND p.span_id = s.parent_id
@@ -50,27 +52,31 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     QUALIFY 2 * sum(total_ns) OVER of_thread > max(until_ns) OVER of_thread - min(from_ns) OVER of_thread
       AND row_number() OVER (PARTITION BY process ORDER BY total_ns DESC, thread, name) = 1),
   -- A call of the model is a step from its start to the next call's, on the thread that makes the most of them: what
-  -- the program does in between is of the step. Ranges are alike. The last one before something else is recorded has no
-  -- next, and is left out, unless none has one: then a step is the call alone.
+  -- the program does in between is of the step. Where calls are numbered, as not every one is recorded, the next one
+  -- has the next number. Ranges are alike. The last one before something else is recorded has no next.
   call AS (
-    SELECT 'model' AS kind, run_id, process, thread, start_ns, start_ns + duration_ns AS end_ns
+    SELECT 'model' AS kind, run_id, process, thread, NULL AS number, start_ns, start_ns + duration_ns AS end_ns
     FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
       AND process NOT IN (SELECT process FROM told)
     QUALIFY coalesce(thread, 0) = mode(coalesce(thread, 0)) OVER (PARTITION BY process)
     UNION ALL
-    SELECT 'range', run_id, r.process, r.thread, r.start_ns, r.end_ns
+    SELECT kind, run_id, process, thread, number, start_ns, end_ns FROM told WHERE with_calls AND kind = 'model'
+    UNION ALL
+    SELECT 'range', run_id, r.process, r.thread, NULL, r.start_ns, r.end_ns
     FROM range_of r JOIN repeated b ON b.process = r.process AND b.thread IS NOT DISTINCT FROM r.thread
       AND b.name = r.name),
   followed AS (
-    SELECT *, CASE WHEN lead(run_id) OVER in_order = run_id THEN lead(start_ns) OVER in_order END AS next_ns,
-      row_number() OVER in_order - 1 AS number
+    SELECT * REPLACE (coalesce(number, row_number() OVER in_order - 1) AS number),
+      CASE WHEN lead(run_id) OVER in_order = run_id AND coalesce(lead(number) OVER in_order = number + 1, true)
+           THEN lead(start_ns) OVER in_order END AS next_ns
     FROM call WINDOW in_order AS (PARTITION BY process, kind ORDER BY start_ns, run_id)),
   called AS (
-    SELECT run_id, process, thread, kind, number, start_ns, coalesce(next_ns, end_ns) AS end_ns
-    FROM followed QUALIFY next_ns IS NOT NULL OR count(next_ns) OVER (PARTITION BY process, kind) = 0),
+    SELECT run_id, process, thread, kind, number, start_ns, coalesce(next_ns, end_ns) AS end_ns, end_ns AS own_end_ns,
+      next_ns IS NOT NULL OR count(next_ns) OVER (PARTITION BY process, kind) = 0 AS is_whole
+    FROM followed),
   known AS (
     SELECT *, list_position(['model', 'range', 'optimizer', 'mark'], kind) AS strength
-    FROM (FROM told UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
+    FROM (FROM told WHERE kind <> 'model' UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
   -- A loop that calls no model, as where a CUDA graph is replayed: in a process that launches most of the device's
   -- work before the first step or after the last one, a step goes from one launch of the same work to the next. A work
   -- is a call with the name of what it executes first; those that are launched equally often make the loop, and the
@@ -109,6 +115,7 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     FROM span WHERE level = 2 AND depth = 0 AND iteration IS NOT NULL GROUP BY ALL),
   step AS (
     SELECT f.run_id, r.level, f.process, f.thread, f.kind, f.number, f.start_ns, f.end_ns,
+      coalesce(f.own_end_ns, f.end_ns) AS own_end_ns, coalesce(f.is_whole, true) AS is_whole,
       f.end_ns - f.start_ns AS duration_ns, w.run_id IS NOT NULL AS has_model, w.steady_ns,
       row_number() OVER (PARTITION BY f.process ORDER BY f.start_ns, f.run_id) AS nth,
       row_number() OVER of_run AS nth_of_run, count(*) OVER (PARTITION BY f.run_id, f.process) AS of_run
@@ -116,9 +123,11 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
     WHERE f.strength = (SELECT max(strength) FROM found g WHERE g.process = f.process)
     WINDOW of_run AS (PARTITION BY f.run_id, f.process ORDER BY f.start_ns)),
   usual AS (
-    SELECT run_id, process, median(duration_ns) FILTER (2 * nth_of_run > of_run) AS usual_ns FROM step GROUP BY ALL),
+    SELECT run_id, process, median(duration_ns) FILTER (is_whole AND 2 * nth_of_run > of_run) AS usual_ns
+    FROM step GROUP BY ALL),
   slow_until AS (
-    SELECT s.run_id, s.process, coalesce(min(nth_of_run) FILTER (duration_ns <= 1.5 * usual_ns), 1) AS steady_nth
+    SELECT s.run_id, s.process, coalesce(min(nth_of_run) FILTER (is_whole AND duration_ns <= 1.5 * usual_ns), 1)
+        AS steady_nth
     FROM step s JOIN usual USING (run_id, process) GROUP BY ALL),
   placed AS (
     SELECT s.*, CASE WHEN nth = 1 THEN 'first'
@@ -127,8 +136,12 @@ CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
         ELSE 'steady' END AS part
     FROM step s JOIN slow_until USING (run_id, process)),
   far AS (
-    SELECT *, count(*) OVER of_part AS n, duration_ns > 20 * median(duration_ns) OVER of_part AS is_far
+    SELECT *, count(*) FILTER (is_whole) OVER of_part AS n,
+      duration_ns > 20 * median(duration_ns) FILTER (is_whole) OVER of_part AS is_far
     FROM placed WINDOW of_part AS (PARTITION BY run_id, process, part))
-  SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, duration_ns, part,
+  SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, own_end_ns, is_whole, duration_ns, part,
     is_of_loop(is_far, count(*) FILTER (is_far) OVER (PARTITION BY run_id, process, part), n) AS is_counted
   FROM far;
+-- Those that are whole.
+CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
+  SELECT * EXCLUDE (own_end_ns, is_whole) FROM every_step(with_calls) WHERE is_whole;

@@ -49,23 +49,24 @@ CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE FROM operations_o
 -- Every step of that run, and every typical inference. The host may be steps ahead of the device, so the time of a
 -- step is told where its work is done: from the first operation that it launched to the first that the next one
 -- launched, and no earlier than the step before. Steps are those of the thread that has most of a process' (of several
--- the first). Where none of them launches anything they go from their start to their end on the host; else a step that
--- launches nothing has no period, nor has the one before it. An operation belongs to the step in which its call begins;
+-- the first). Where none of them launches anything they go from their start to their end on the host, if they are
+-- whole; else a step that launches nothing has no period, nor has the one before it. An operation belongs to the step
+-- in which its call begins, of a call of the model to that alone, as what is launched in between may be of the next;
 -- ahead_ns is how long the first one waited, NULL: there is none; host_ns to host_end_ns is the step on the host. Of an
 -- evaluation that `xsp profile` made the steps are its inferences; what it does between them is not the model's.
 CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
   WITH step AS MATERIALIZED (
     SELECT * EXCLUDE (steps) FROM (
-      SELECT coalesce(process, 0) AS process, coalesce(thread, 0) AS thread, kind, number, start_ns, end_ns, part,
-        count(*) OVER (PARTITION BY process, thread) AS steps
-      FROM program_steps(true)
+      SELECT coalesce(process, 0) AS process, coalesce(thread, 0) AS thread, kind, number, start_ns, end_ns,
+        own_end_ns, is_whole, part, count(*) OVER (PARTITION BY process, thread) AS steps
+      FROM every_step(true)
       WHERE run_id = cause_run(wanted_batch) AND fact_of('recorded_by') IS NOT NULL)
     QUALIFY thread = first_value(thread) OVER (PARTITION BY process ORDER BY steps DESC, thread)),
   launched AS (
     SELECT t.process, t.start_ns, t.end_ns, min(o.start_ns) AS device_ns
-    FROM operations(wanted_batch) o ASOF JOIN (FROM step WHERE end_ns > start_ns) t
+    FROM operations(wanted_batch) o ASOF JOIN (FROM step WHERE own_end_ns > start_ns) t
       ON o.process = t.process AND o.call_ns >= t.start_ns
-    WHERE o.call_ns < t.end_ns GROUP BY ALL),
+    WHERE o.call_ns < t.own_end_ns GROUP BY ALL),
   -- Streams may begin a later step's operations first: it then begins no earlier than the one before.
   begun AS (
     SELECT t.*, CASE WHEN l.device_ns IS NOT NULL THEN max(l.device_ns) OVER (
@@ -78,7 +79,7 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
   SELECT process, thread, kind, part, CASE WHEN on_device > 0 THEN device_ns ELSE start_ns END AS start_ns,
     CASE WHEN on_device > 0 THEN next_ns ELSE end_ns END AS end_ns, device_ns - start_ns AS ahead_ns,
     start_ns AS host_ns, end_ns AS host_end_ns
-  FROM followed WHERE CASE WHEN on_device > 0 THEN next_ns > device_ns ELSE end_ns > start_ns END
+  FROM followed WHERE CASE WHEN on_device > 0 THEN next_ns > device_ns ELSE is_whole AND end_ns > start_ns END
   UNION ALL
   SELECT i.process, coalesce(s.thread, 0), 'inference', 'steady', i.start_ns, i.start_ns + i.duration_ns, NULL,
     i.start_ns, i.start_ns + i.duration_ns
@@ -112,6 +113,7 @@ CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
   waits_in IN ('read', 'write', 'pread64', 'pwrite64', 'readv', 'writev', 'fsync', 'fdatasync', 'open', 'openat',
     'close', 'recvfrom', 'recvmsg', 'sendto', 'sendmsg', 'sendfile', 'copy_file_range', 'getdents64', 'stat',
     'newfstatat');
+CREATE OR REPLACE TEMP MACRO interpreters_lock() AS 'the lock of Python''s interpreter';
 -- Functions that wait by trying again and again are known by their names.
 CREATE OR REPLACE TEMP MACRO is_spinning(function) AS coalesce(
   regexp_matches(lower(function),
@@ -430,11 +432,13 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
         WHEN arithmetic IS NOT NULL THEN 'compute'
         WHEN writes OR (state = 'waiting' AND is_transfer(waits_in)) THEN 'input/output'
         WHEN state = 'waiting' THEN 'waiting' ELSE cause END AS seen_cause,
-      CASE WHEN is_vague AND cause = 'host code' AND gil = 'waited' THEN 'the lock of the interpreter'
+      CASE WHEN is_vague AND cause = 'host code' AND gil = 'waited' THEN interpreters_lock()
         WHEN is_vague AND cause = 'host code' AND spins THEN concat('spinning in ', coalesce(callee, own_function))
         WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND at_work > 0 AND waits_in = 'futex'
           THEN concat('threads of its own', ' in ' || work)
         WHEN cause = 'host code' AND arithmetic IS NOT NULL THEN arithmetic
+        WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND waits_in IN ('clock_nanosleep', 'nanosleep')
+          THEN concat('sleeping in ', coalesce(callee, own_function, culprit))
         WHEN is_vague AND cause IN ('host code', 'data') THEN coalesce(callee, own_function, culprit)
         ELSE culprit END AS seen_culprit,
       sum(duration_ns) AS weight

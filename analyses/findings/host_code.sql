@@ -1,7 +1,8 @@
 -- @title Bound by host code
 -- @rule The device is idle, or the processor busy, while the program runs code of its own.
 SELECT concat('The program''s own code on the host takes ', step_share(ns),
-    coalesce(', mostly ' || blame_text(culprit, layer, place) || ', which takes ' || time_text(culprit_ns), ''),
+    coalesce(', mostly ' || blame_text(culprit, layer, place)
+      || CASE WHEN culprit_ns < 0.95 * ns THEN ', which takes ' || time_text(culprit_ns) ELSE '' END, ''),
     '.') AS finding,
   'application' AS level, ns AS gain_ns,
   concat('Take ', coalesce(blame_text(culprit, layer, place), 'it'),

@@ -4,8 +4,10 @@
 SELECT concat('Waiting for another thread or process takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'application' AS level, ns AS gain_ns,
-  concat('See who holds what ', coalesce(blame_text(culprit, layer, place), 'it'),
-    ' waits for: hold it for less time, or give each thread data of its own.') AS advice,
+  CASE WHEN culprit = interpreters_lock() THEN concat('Another thread of Python holds that lock: give its work to a ',
+      'process of its own, or to code that releases the lock (NumPy, the framework''s operators).')
+    ELSE concat('See who holds what ', coalesce(blame_text(culprit, layer, place), 'it'),
+      ' waits for: hold it for less time, or give each thread data of its own.') END AS advice,
   'time_of_step' AS evidence,
   'The cause waiting of time_of_step must take less.' AS check,
   culprit, layer

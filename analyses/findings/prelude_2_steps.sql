@@ -42,6 +42,7 @@ CREATE OR REPLACE TEMP TABLE finding_elementwise AS
 CREATE OR REPLACE TEMP MACRO work_kind(culprit, layer) AS CASE
   WHEN culprit LIKE 'spinning in %' THEN 'spinning'
   WHEN culprit LIKE 'threads of its own%' THEN 'threads'
+  WHEN culprit LIKE 'sleeping in %' THEN 'sleeping'
   WHEN regexp_matches(layer, '(^|/)(Optimizer\.step#|\w+\.step(/|$))') THEN 'optimizer'
   WHEN regexp_matches(lower(culprit),
     'nchw_?(to|2)_?nhwc|nhwc_?(to|2)_?nchw|reorder_?(input|output)|^aten::(contiguous|reshape)$') THEN 'layout'
@@ -110,6 +111,7 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
   SELECT * REPLACE (CASE
       WHEN cause = 'waiting' AND kind = 'threads' THEN 'own threads'
       WHEN cause = 'waiting' AND kind = 'spinning' THEN 'descheduled'
+      WHEN cause = 'waiting' AND kind = 'sleeping' THEN 'sleeping'
       WHEN cause = 'framework' AND contains(lower(culprit), 'conv') AND ns > 1e6 * calls THEN 'autotuning'
       WHEN cause = 'host code' AND culprit = 'OptimizedModule' AND ns > 1e6 * calls THEN 'compilation'
       WHEN cause IN ('launch', 'framework') AND kind = 'optimizer'

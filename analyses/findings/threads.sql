@@ -1,7 +1,7 @@
 -- @title Threads in each other's way
 -- @rule The step has too many threads or too few: it waits for them, has no processor, or leaves processors idle.
 -- @needs watched
-SELECT concat('The step is ready to run, and has no processor',
+SELECT concat('The step is ready to run but has no processor',
     CASE WHEN spinning_ns > 0 THEN ', or spins until another thread has done its part,' END, ' for ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'application' AS level, ns AS gain_ns,
@@ -17,7 +17,7 @@ FROM blamed(['descheduled'], NULL), (
   SELECT try_cast(max(value) AS DOUBLE) AS load_pct FROM evaluation WHERE key = 'machine.other_load_pct')
 WHERE coalesce(load_pct, 0) <= high_load_pct()
 UNION ALL
-SELECT concat('The step waits ', step_share(ns), ' until ', blame_text(culprit, layer, place),
+SELECT concat('The step waits ', step_share(ns), coalesce(' at ' || place, ''), ' until ', culprit,
     ' have done their work.'),
   'application', ns,
   concat('Share the work out evenly, over as many threads as processors; let each thread write to lines of the cache ',
@@ -26,8 +26,8 @@ SELECT concat('The step waits ', step_share(ns), ' until ', blame_text(culprit, 
   culprit, layer
 FROM blamed(['own threads'], NULL)
 UNION ALL
-SELECT printf('%s takes %s on %.1f threads, while there are %d processors.', blame_text(culprit, layer, place),
-    step_share(ns), threads, processors),
+SELECT printf('%s takes %s on %s, while there are %d processors.', blame_text(culprit, layer, place), step_share(ns),
+    CASE WHEN threads < 1.05 THEN 'one thread' ELSE printf('%.1f threads', threads) END, processors),
   'application', ns * (1 - threads / processors),
   concat('Let the library of ', culprit, ' have as many threads as there are processors (OPENBLAS_NUM_THREADS, ',
     'MKL_NUM_THREADS, OMP_NUM_THREADS), or run several such processes at once.'),

@@ -90,13 +90,18 @@ class Slow : RawRows {
       if (!operation->call) continue;
       for (size_t i = steps.size(); i-- > 0;) {
         if (steps[i].start > operation->call->start) continue;
-        if (steps[i].end <= operation->call->start) break;
+        if (steps[i].own_end <= operation->call->start) break;
         begins[i] = std::min(begins[i], operation->span->start);
         launches = true;
         break;
       }
     }
-    if (!launches) return steps;
+    if (!launches) {
+      std::vector<Step> whole;
+      std::copy_if(steps.begin(), steps.end(), std::back_inserter(whole),
+                   [](const Step& step) { return step.is_whole; });
+      return whole;
+    }
     int64_t latest = std::numeric_limits<int64_t>::min();
     for (int64_t& begin : begins) {
       if (begin == kNever) continue;

@@ -45,6 +45,8 @@ struct Operation {
 struct Step {
   int64_t process = 0, thread = 0, number = 0, start = 0, end = 0;
   int part = 0;
+  int64_t own_end = 0;  // of the call that it begins with
+  bool is_whole = true;
 };
 
 bool starts_with(const std::string& words, const char* beginning);

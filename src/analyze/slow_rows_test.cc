@@ -70,11 +70,12 @@ Status RawRows::read_steps() {
   XSP_TRY(const store::Table steps,
           database_.query(
               "SELECT process, coalesce(thread, 0), number, start_ns, end_ns, list_position("
-              "['steady', 'warm-up', 'first'], part) FROM program_steps(true) "
+              "['steady', 'warm-up', 'first'], part), own_end_ns, is_whole::INTEGER FROM "
+              "every_step(true) "
               "WHERE run_id = cause_run(NULL)"));
   for (const auto& row : steps.rows) {
     steps_.push_back({whole(row[0], 0), whole(row[1]), whole(row[2]), whole(row[3]), whole(row[4]),
-                      static_cast<int>(whole(row[5]))});
+                      static_cast<int>(whole(row[5])), whole(row[6]), whole(row[7]) != 0});
   }
   XSP_TRY(const store::Table inferences,
           database_.query("SELECT i.process, coalesce(s.thread, 0), i.start_ns, i.duration_ns FROM "

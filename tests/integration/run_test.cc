@@ -181,6 +181,30 @@ TEST_F(RunTest, LevelsTakeTurnsInBlocksOfSteps) {
   EXPECT_EQ(scalar("few.xsp", "SELECT count(*) FROM span WHERE level = 3"), 3);
 }
 
+TEST_F(RunTest, OneStepInManyIsRecordedWhole) {
+  write_file("steps.py", kSteps);
+  const Finished finished =
+      run({"run", "--sample", "1/20", "-o", "t.xsp", "--", "/usr/bin/python3", "steps.py", "400"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto runs = query(
+      "t.xsp", "SELECT levels, count(*) FILTER (level = 3) AS layers, count(*) FILTER (" + kIsMark +
+                   ") AS steps FROM run JOIN span USING (run_id) GROUP BY ALL "
+                   "ORDER BY levels");
+  ASSERT_EQ(runs.size(), 2u) << runs;
+  EXPECT_EQ(runs[0]["layers"], 0);
+  EXPECT_EQ(runs[0]["steps"].get<int>() + runs[1]["steps"].get<int>(), 400);
+  // The first steps are recorded whole as well.
+  EXPECT_GE(runs[1]["steps"], 20);
+  EXPECT_LE(runs[1]["steps"], 45);
+  EXPECT_GE(runs[1]["layers"], runs[1]["steps"]);
+  // Each figure says how many steps it rests on.
+  const Finished steps = run({"analyze", "steps", "t.xsp", "--format", "csv"});
+  EXPECT_NE(steps.out.find(",steps,"), std::string::npos) << steps.out;
+  EXPECT_NE(steps.out.find(",steady,application,"), std::string::npos) << steps.out;
+  EXPECT_NE(steps.out.find(",steady,layer,"), std::string::npos) << steps.out;
+  EXPECT_EQ(run({"run", "--sample", "1/0", "--", "true"}).status, 2);
+}
+
 TEST_F(RunTest, ARunningProgramIsSwitchedOnAndOff) {
   write_file("loop.py",
              "import time, xsp\n"

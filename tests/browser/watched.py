@@ -29,9 +29,9 @@ def save(colours, file):
 
 
 def main():
-    picture = random.Random(0).choices(range(256), k=150_000)
+    picture = random.Random(0).choices(range(256), k=500_000)
     with tempfile.TemporaryFile() as file:
-        for _ in range(120):
+        for _ in range(100):
             wait_for_camera()
             with xsp.span("colours", level=xsp.MODEL):
                 with xsp.span("count", level=xsp.LAYER):

@@ -1,4 +1,4 @@
-"""Counts the colours of pictures: a program with steps, layers and waiting, which setup.ts runs under `xsp run`."""
+"""Counts the colours of pictures, with steps, layers and waiting: setup.ts runs it under `xsp run`."""
 import os
 import random
 import tempfile

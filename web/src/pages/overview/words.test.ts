@@ -74,7 +74,8 @@ describe('the sentences of the overview', () => {
     expect(leastRecordedStep([first, { ...alone, step_ns: null }, all], 0)).toBe(6e6);
     expect(leastRecordedStep([first], 0)).toBeNull();
     expect(withoutRecording(6e6, 5e6)).toBe('Where the least was recorded it takes 5.000 ms.');
-    expect(withoutRecording(6e6, 5.95e6)).toBe('');
+    expect(withoutRecording(6e6, 5.9999e6)).toBe('');
+    expect(withoutRecording(5e6, 6e6)).toBe('');
     expect(withoutRecording(6e6, null)).toBe('');
   });
 

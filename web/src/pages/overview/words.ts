@@ -49,12 +49,11 @@ export function leastRecordedStep(rows: Row[], work: number): number | null {
   return least !== null && isOnDevice && least < work ? null : least;
 }
 
-const SAME = 1.02; // a time that recording lengthens by less is the same
-
 /** How much shorter it is without recording: "Where the least was recorded it takes 5.01 ms." */
 export function withoutRecording(ns: number, least: number | null): string {
-  if (least === null || ns <= SAME * least) return '';
-  return `Where the least was recorded it takes ${format('ns', least)}.`;
+  const said = format('ns', least);
+  if (least === null || least >= ns || said === format('ns', ns)) return '';
+  return `Where the least was recorded it takes ${said}.`;
 }
 
 /** A difference with its interval, whether or not it can be told from noise: "2.0 % (-4.1 to 8.0)". */

@@ -25,7 +25,7 @@ test('overview', async ({ page }) => {
   await expect(page.getByRole('region', { name: 'Audit' })).toContainText('checks');
   await expect(page.getByRole('region', { name: 'Findings' }).getByRole('listitem')).toHaveCount(3);
   await settled(page);
-  await take(page, 'overview', 965);
+  await take(page, 'overview', 915);
 });
 
 test('timeline', async ({ page }) => {

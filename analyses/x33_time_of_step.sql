@@ -18,6 +18,7 @@
 -- hidden.
 -- @needs steps
 -- @param batch integer - The batch size; by default the smallest that was measured.
+-- @view causes
 -- @view table columns=cause,culprit,place,layer,layers,time_ns,share_pct,hidden_ns bar=share_pct top=20
 -- @column cause text The cause; step: all of them.
 -- @column culprit text The kernel, call, operator, module or phase; empty: the time is in no span.

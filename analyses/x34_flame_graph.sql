@@ -14,6 +14,8 @@
 -- @param thread integer - One thread alone.
 -- @param state text - Only what threads did while running, runnable or waiting.
 -- @param least_pct double 1 The share of its thread's time from which on a row is shown.
+-- @view flame_graph depth=depth name=tree value=total_ns,running_ns,runnable_ns,waiting_ns own=self_ns kind=kind
+-- @view flame_graph place=place file=file state=state
 -- @view table columns=tree,place,total_ns,self_ns,share_pct,state,waits_in bar=share_pct top=200
 -- @column process count The process.
 -- @column thread count The thread; that of the process itself is the main one.

@@ -4,7 +4,7 @@ import { build } from './setup';
 test('the list tells what each file is, and which cannot be read', async ({ page }) => {
   await page.goto(live.open('#/home'));
   const list = page.getByRole('table');
-  await expect(list.getByRole('row')).toHaveCount(4);
+  await expect(list.getByRole('row')).toHaveCount(5);
   await expect(list.getByRole('row', { name: /broken/ })).toContainText('cannot be read');
   await expect(list.getByRole('row', { name: /h200/ })).toContainText('NVIDIA H200');
 });

@@ -5,6 +5,7 @@ import { build } from './setup';
 
 export const GPU = 'gpu/h200_resnet50.xsp';
 export const CPU = 'cpu.xsp';
+export const WATCHED = 'watched.xsp'; // made by `xsp run`
 
 export interface Place {
   name: string;
@@ -23,6 +24,8 @@ export const report: Place = {
   open: (hash) => `file://${build}both.html${hash}`,
   ids: { gpu: 'h200_resnet50.xsp', cpu: 'cpu.xsp' },
 };
+
+export const watchedReport = (hash: string) => `file://${build}watched.html${hash}`;
 
 export const test = base.extend<{ page: Page }>({
   page: async ({ page }, use) => {

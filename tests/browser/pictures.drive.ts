@@ -23,9 +23,9 @@ test.use({ colorScheme: 'light' });
 test('overview', async ({ page }) => {
   await open(page, `#/overview${query(gpu, '&batch=1')}`);
   await expect(page.getByRole('region', { name: 'Audit' })).toContainText('checks');
-  await expect(page.getByRole('region', { name: 'Findings' }).getByRole('listitem')).toHaveCount(5);
+  await expect(page.getByRole('region', { name: 'Findings' }).getByRole('listitem')).toHaveCount(3);
   await settled(page);
-  await take(page, 'overview', 965);
+  await take(page, 'overview', 915);
 });
 
 test('timeline', async ({ page }) => {

@@ -11,17 +11,21 @@ const xsp = `${root}build/release/bin/xsp`;
 const run = (...words: string[]) =>
   execFileSync(xsp, words, { stdio: ['ignore', 'ignore', 'pipe'] });
 
-// The GPU's was recorded on an H200; the CPU's is measured here, once.
+// The GPU's was recorded on an H200; the CPU's and that of a program that is watched are measured here, once.
 function makeSamples() {
   mkdirSync(`${samples}gpu`, { recursive: true });
   const archive = `${root}tests/data/gpu/h200_resnet50.tar.xz`;
   execFileSync('tar', ['-xf', archive, '-C', `${samples}gpu`]);
+  const isFresh = (path: string) =>
+    existsSync(path) && statSync(path).mtimeMs >= statSync(xsp).mtimeMs;
   const cpu = `${samples}cpu.xsp`;
-  const isOld = existsSync(cpu) && statSync(cpu).mtimeMs < statSync(xsp).mtimeMs;
-  if (!existsSync(cpu) || isOld) {
+  if (!isFresh(cpu)) {
     const levels = ['--levels', 'model,layer', '--batch', '1,2', '--max-time', '8'];
     run('profile', 'mobilenet_v2', ...levels, '-o', cpu);
   }
+  const watched = `${samples}watched.xsp`;
+  const program = ['/usr/bin/python3', `${root}tests/browser/watched.py`];
+  if (!isFresh(watched)) run('run', '--quiet', '-o', watched, '--', ...program);
   writeFileSync(`${samples}broken.xsp`, 'this is no database');
 }
 
@@ -30,6 +34,7 @@ export default async function setup() {
   makeSamples();
   const gpu = `${samples}gpu/h200_resnet50.xsp`;
   run('report', `${samples}cpu.xsp`, gpu, '-o', `${build}both.html`);
+  run('report', `${samples}watched.xsp`, '-o', `${build}watched.html`);
   run('report', gpu, '-o', `${build}one.html`);
   const server = spawn(xsp, ['serve', samples, '--listen', '127.0.0.1:0']);
   const address = await new Promise<string>((found, failed) => {

@@ -9,3 +9,7 @@ export function timeOf(row: Row | undefined): number | null {
   if (!isEarly(row)) return number(row?.['latency_ns']);
   return number(row?.['step_ns']) ?? number(row?.['span_ns']);
 }
+
+/** The row of a batch size, or the first. */
+export const ofBatch = (rows: Row[], batch: number | undefined): Row | undefined =>
+  rows.find((row) => row['batch'] === batch) ?? rows[0];

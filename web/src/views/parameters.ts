@@ -5,6 +5,9 @@ import type { Analysis, Param } from '../data/types';
 // What a roofline keeps in the address beside parameters: whose points, in which colours, of which memory.
 export const ROOFLINE_SHOWS = ['points', 'colour', 'memory'] as const;
 
+// What a flame graph keeps there: the frame that is looked at, what is looked for, which time is drawn.
+export const FLAME_SHOWS = ['zoom', 'find', 'time'] as const;
+
 // What the address says of the analysis's parameters. A batch size that this evaluation has not is left to the
 // analysis, which takes the smallest.
 export function parametersOf(

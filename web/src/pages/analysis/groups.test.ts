@@ -22,8 +22,11 @@ it('groups by what is needed, in an order of its own', () => {
     analysis('a1', 'model'),
     analysis('a11', 'model', 'kernel'),
     analysis('x13', 'memory'),
+    analysis('x33', 'steps'),
+    analysis('x34', 'samples'),
   ]);
   expect(groups.map((one) => [one.title, ...one.analyses.map((each) => each.id)])).toEqual([
+    ['The program', 'x33', 'x34'],
     ['Model', 'a1'],
     ['Layers', 'a2'],
     ['Kernels', 'a11'],

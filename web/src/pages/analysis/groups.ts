@@ -8,6 +8,9 @@ export interface Group {
 
 // The first that an analysis needs decides.
 const GROUPS: [need: string, title: string][] = [
+  ['steps', 'The program'],
+  ['training', 'The program'],
+  ['samples', 'The program'],
   ['energy', 'Energy and clocks'],
   ['layer_energy', 'Energy and clocks'],
   ['clocks', 'Energy and clocks'],
@@ -21,7 +24,16 @@ const GROUPS: [need: string, title: string][] = [
   ['application', 'Model'],
 ];
 const WHOLE = 'The measurement';
-const ORDER = ['Model', 'Layers', 'Kernels', 'Rooflines', 'Memory', 'Energy and clocks', WHOLE];
+const ORDER = [
+  'The program',
+  'Model',
+  'Layers',
+  'Kernels',
+  'Rooflines',
+  'Memory',
+  'Energy and clocks',
+  WHOLE,
+];
 
 const titleOf = (analysis: Analysis) =>
   GROUPS.find(([need]) => analysis.needs.includes(need))?.[1] ?? WHOLE;

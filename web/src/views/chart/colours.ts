@@ -5,12 +5,23 @@ export const PALETTE = ['--c1', '--c2', '--c3', '--c4', '--c6', '--c7', '--c5'].
 );
 export const OTHER = 'var(--c8)';
 
-// What bounds a kernel or a layer has the colours of the regions of a roofline.
+// What bounds a kernel or a layer has the colours of the regions of a roofline; the causes of a step that are often
+// together have colours of their own.
 const known = new Map<string, string>([
   ['memory', 'var(--c1)'],
   ['compute', 'var(--c2)'],
   ['l2', 'var(--c3)'],
+  ['data', 'var(--c3)'],
+  ['host code', 'var(--c4)'],
+  ['framework', 'var(--c6)'],
+  ['launch', 'var(--c7)'],
+  ['synchronisation', 'var(--c5)'],
+  ['copy', 'var(--c5)'],
 ]);
+
+// The colour of text on a category's colour.
+export const inkOn = (colour: string): string =>
+  colour === OTHER || colour === 'var(--c1)' ? 'var(--on-deep)' : 'var(--on-bright)';
 
 // Colours for the values of one view, the weightiest first; what the palette has no colour for is `other`.
 export function coloursOf(values: Iterable<[value: string, weight: number]>): Map<string, string> {

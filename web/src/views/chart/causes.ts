@@ -1,0 +1,139 @@
+// The rows of time_of_step as the parts of one bar: the causes, and within each who is to blame.
+import { number, text, type Row } from '../../data/records';
+import { coloursOf, OTHER, PALETTE } from './colours';
+
+export interface Culprit {
+  name: string; // empty: the time is in no span
+  place: string; // file:line; empty: not sampled
+  layer: string;
+  layers: number;
+  ns: number;
+  share: number; // of the step, in per cent
+  hidden: number; // ns underneath something else
+}
+
+export interface Cause {
+  name: string;
+  ns: number;
+  share: number;
+  hidden: number;
+  culprits: Culprit[];
+}
+
+export interface Step {
+  ns: number;
+  causes: Cause[]; // the largest first
+}
+
+// A part of the bar: a cause, or several that are too small for parts of their own.
+export interface Part {
+  name: string;
+  ns: number;
+  share: number;
+  colour: string;
+  causes: Cause[];
+}
+
+const WHOLE = 'step';
+const LEAST_SHARE = 1; // per cent of the step, of a cause with a part of its own
+
+const ABOUT: Record<string, string> = {
+  compute: 'Matrices are multiplied on the device; without a device, operators compute.',
+  memory: 'Other kernels run on the device. In general its memory bounds them.',
+  communication: 'Kernels exchange data between devices, and none computes.',
+  copy: 'The device copies or sets memory, and no kernel runs.',
+  device: 'The device runs nothing, although its next operation was queued.',
+  launch: 'The device waits for the next operation to be launched.',
+  'copy preparation': 'The device waits while the host prepares a copy.',
+  framework: 'The host is inside an operator or a library of the framework.',
+  'host code': 'The program’s own code runs, or an operator that computes on the host.',
+  data: 'The step waits for its batch.',
+  allocation: 'Memory is allocated or freed.',
+  synchronisation: 'The host waited for the device, and launched nothing meanwhile.',
+  recording: 'The profiler itself takes this time.',
+  'garbage collection': 'Python looks for objects that nothing refers to.',
+  'input/output': 'The thread reads or writes files or sockets.',
+  waiting: 'The thread waits for a lock, or for another thread or process.',
+  descheduled: 'The thread could run, but other threads have the processors.',
+  compilation: 'Code is being compiled.',
+};
+export const aboutCause = (name: string): string => ABOUT[name] ?? '';
+
+// null: there is no step among the rows.
+export function stepOf(rows: Row[]): Step | null {
+  const whole = rows.find((row) => text(row['cause']) === WHOLE);
+  const ns = number(whole?.['time_ns']);
+  if (ns === null) return null;
+  const causes = new Map<string, Cause>();
+  for (const row of rows) {
+    if (row === whole) continue;
+    const name = text(row['cause']);
+    const cause = causes.get(name) ?? { name, ns: 0, share: 0, hidden: 0, culprits: [] };
+    causes.set(name, cause);
+    const culprit = {
+      name: text(row['culprit']),
+      place: text(row['place']),
+      layer: text(row['layer']),
+      layers: number(row['layers']) ?? 0,
+      ns: number(row['time_ns']) ?? 0,
+      share: number(row['share_pct']) ?? 0,
+      hidden: number(row['hidden_ns']) ?? 0,
+    };
+    cause.ns += culprit.ns;
+    cause.share += culprit.share;
+    cause.hidden += culprit.hidden;
+    cause.culprits.push(culprit);
+  }
+  return { ns, causes: [...causes.values()] };
+}
+
+// Causes below one per cent, and those that the palette has no colour for, are one part at the end.
+export function partsOf(step: Step): Part[] {
+  const visible = step.causes.filter((one) => one.ns > 0);
+  const isLarge = (one: Cause, at: number) => one.share >= LEAST_SHARE && at < PALETTE.length;
+  const large = visible.filter(isLarge);
+  const small = visible.filter((one, at) => !isLarge(one, at));
+  const colours = coloursOf(large.map((one) => [one.name, one.ns]));
+  const parts = large.map(
+    (one): Part => ({
+      name: one.name,
+      ns: one.ns,
+      share: one.share,
+      colour: colours.get(one.name) ?? OTHER,
+      causes: [one],
+    }),
+  );
+  const sum = (of: (one: Cause) => number) => small.reduce((total, one) => total + of(one), 0);
+  if (small.length > 0) {
+    parts.push({
+      name: small.length === 1 ? (small[0]?.name ?? '') : `${small.length} smaller causes`,
+      ns: sum((one) => one.ns),
+      share: sum((one) => one.share),
+      colour: OTHER,
+      causes: small,
+    });
+  }
+  return parts;
+}
+
+// The culprits of a part, the largest first. `cause` is told where the part has several.
+export function culpritsOf(part: Part): (Culprit & { cause: string })[] {
+  const isOne = part.causes.length === 1;
+  return part.causes
+    .flatMap((cause) => cause.culprits.map((one) => ({ ...one, cause: isOne ? '' : cause.name })))
+    .filter((one) => one.ns > 0 || one.hidden > 0)
+    .sort((a, b) => b.ns - a.ns || b.hidden - a.hidden);
+}
+
+const WORK = ['compute', 'memory', 'communication', 'copy'];
+
+// While the device works.
+export const workOf = (step: Step): number =>
+  step.causes.reduce((sum, one) => sum + (WORK.includes(one.name) ? one.ns : 0), 0);
+
+// What ran underneath something else, cause by cause.
+export const hiddenOf = (step: Step): { name: string; ns: number }[] =>
+  step.causes
+    .filter((one) => one.hidden > 0)
+    .map(({ name, hidden }) => ({ name, ns: hidden }))
+    .sort((a, b) => b.ns - a.ns);

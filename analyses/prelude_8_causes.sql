@@ -52,8 +52,9 @@ CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE FROM operations_o
 -- the first). Where none of them launches anything they go from their start to their end on the host, if they are
 -- whole; else a step that launches nothing has no period, nor has the one before it. An operation belongs to the step
 -- in which its call begins, of a call of the model to that alone, as what is launched in between may be of the next;
--- ahead_ns is how long the first one waited, NULL: there is none; host_ns to host_end_ns is the step on the host. Of an
--- evaluation that `xsp profile` made the steps are its inferences; what it does between them is not the model's.
+-- ahead_ns is how long the first one waited, NULL: there is none; host_ns to host_end_ns is the step on the host, and
+-- work_ns how long its operations take in sum. Of an evaluation that `xsp profile` made the steps are its inferences;
+-- what it does between them is not the model's.
 CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
   WITH step AS MATERIALIZED (
     SELECT * EXCLUDE (steps) FROM (
@@ -63,14 +64,14 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
       WHERE run_id = cause_run(wanted_batch) AND fact_of('recorded_by') IS NOT NULL)
     QUALIFY thread = first_value(thread) OVER (PARTITION BY process ORDER BY steps DESC, thread)),
   launched AS (
-    SELECT t.process, t.start_ns, t.end_ns, min(o.start_ns) AS device_ns
+    SELECT t.process, t.start_ns, t.end_ns, min(o.start_ns) AS device_ns, sum(o.end_ns - o.start_ns) AS work_ns
     FROM operations(wanted_batch) o ASOF JOIN (FROM step WHERE own_end_ns > start_ns) t
       ON o.process = t.process AND o.call_ns >= t.start_ns
     WHERE o.call_ns < t.own_end_ns GROUP BY ALL),
   -- Streams may begin a later step's operations first: it then begins no earlier than the one before.
   begun AS (
     SELECT t.*, CASE WHEN l.device_ns IS NOT NULL THEN max(l.device_ns) OVER (
-      PARTITION BY t.process ORDER BY t.start_ns, number ROWS UNBOUNDED PRECEDING) END AS device_ns
+      PARTITION BY t.process ORDER BY t.start_ns, number ROWS UNBOUNDED PRECEDING) END AS device_ns, work_ns
     FROM step t LEFT JOIN launched l USING (process, start_ns, end_ns)),
   followed AS (
     SELECT *, CASE WHEN lead(number) OVER in_order = number + 1 THEN lead(device_ns) OVER in_order END
@@ -78,11 +79,11 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
     FROM begun WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, number))
   SELECT process, thread, kind, part, CASE WHEN on_device > 0 THEN device_ns ELSE start_ns END AS start_ns,
     CASE WHEN on_device > 0 THEN next_ns ELSE end_ns END AS end_ns, device_ns - start_ns AS ahead_ns,
-    start_ns AS host_ns, end_ns AS host_end_ns
+    start_ns AS host_ns, end_ns AS host_end_ns, work_ns
   FROM followed WHERE CASE WHEN on_device > 0 THEN next_ns > device_ns ELSE is_whole AND end_ns > start_ns END
   UNION ALL
   SELECT i.process, coalesce(s.thread, 0), 'inference', 'steady', i.start_ns, i.start_ns + i.duration_ns, NULL,
-    i.start_ns, i.start_ns + i.duration_ns
+    i.start_ns, i.start_ns + i.duration_ns, NULL
   FROM measured_inference i JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration
     AND coalesce(s.process, 0) = i.process AND s.level = 2 AND s.depth = 0 AND s.start_ns = i.start_ns
   WHERE i.run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL;
@@ -106,7 +107,7 @@ CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
     SELECT *, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS place,
       count(*) OVER (PARTITION BY process) AS kept, avg(end_ns - start_ns) OVER () AS all_ns
     FROM counted)
-  SELECT process, thread, kind, part, start_ns, end_ns, ahead_ns, host_ns, host_end_ns, all_ns FROM placed
+  SELECT process, thread, kind, part, start_ns, end_ns, ahead_ns, host_ns, host_end_ns, work_ns, all_ns FROM placed
   WHERE place >= (kept - how_many) // 2 AND place < (kept - how_many) // 2 + how_many OR kept <= how_many;
 
 CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
@@ -365,13 +366,14 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     all_ns
   FROM cut WHERE cut_end_ns > cut_start_ns;
 
--- The causes of a step, with who is to blame for each: `culprit` is a kernel, a call, an operator, a module or a
--- phase; NULL: the time is in no span. `layer` is the layer that it belongs to. time_ns is exclusive, hidden_ns ran
--- underneath something else; both are means over the steps, and all time_ns add up to the step. Matrix products are
--- compute, and every other kernel is memory: the memory's traffic bounds it in general. An operator whose
--- site launches nothing itself, and takes longer than 50 us of its own on average, is a computation of the host's own:
--- in the periods, one longest period around them, and on to the nearest operation that ends or begins there.
-CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
+-- The causes of a step as it was recorded, with who is to blame for each: `culprit` is a kernel, a call, an operator,
+-- a module or a phase; NULL: the time is in no span. `layer` is the layer that it belongs to. time_ns is exclusive,
+-- hidden_ns ran underneath something else; both are means over the steps, and all time_ns add up to the step in that
+-- run. Matrix products are compute, and every other kernel is memory: the memory's traffic bounds it in general. An
+-- operator whose site launches nothing itself, and takes longer than 50 us of its own on average, is a computation of
+-- the host's own: in the periods, one longest period around them, and on to the nearest operation that ends or begins
+-- there.
+CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
   WITH piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
   mean AS (
     SELECT count(DISTINCT (process, period_ns)) AS periods,
@@ -464,12 +466,3 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
     WHERE part > 0)
   SELECT cause, culprit, layer, place, sum(time_ns) AS time_ns, sum(hidden_ns) AS hidden_ns, sum(calls) AS calls
   FROM divided GROUP BY ALL;
-
--- The device's time in an inference, or in a step of a program that was watched: busy while it runs any kernel, else
--- the cause that step_causes() gives the moment. The durations add up to the inference, or the step, in the run that
--- recorded the kernels.
-CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE
-  SELECT CASE WHEN cause IN ('compute', 'memory', 'communication') THEN 'busy' ELSE cause END AS cause,
-    sum(time_ns) AS duration_ns
-  FROM step_causes(wanted_batch) WHERE chosen_run(6, wanted_batch) IS NOT NULL
-  GROUP BY ALL HAVING sum(time_ns) > 0;

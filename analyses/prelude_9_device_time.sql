@@ -19,7 +19,10 @@ CREATE OR REPLACE TEMP MACRO step_periods(wanted_batch) AS TABLE
     median(ahead_ns) AS ahead_ns, coalesce(median(ahead_ns) > avg(end_ns - start_ns), false) AS is_ahead
   FROM periods(wanted_batch, 1000000000) WHERE kind <> 'inference' GROUP BY process, kind, part;
 
--- The step of the whole program, in one row; none where nothing repeats. inferences: calls of the model in one step.
+-- The step of the whole program, in one row; none where nothing repeats. Recording lengthens it: it is that of the run
+-- that recorded least, unless the host was ahead of the device, or its steps were shorter than the device's work; then,
+-- and where one run is all there is, it is that of the run which time_of_step comes from, where it takes recorded_ns.
+-- inferences: calls of the model in one step.
 CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
   WITH period AS MATERIALIZED (FROM periods(NULL, 1000000000) WHERE kind <> 'inference'),
   of_process AS (
@@ -31,45 +34,121 @@ CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
           WHERE run_id = cause_run(NULL) AND level = 2 AND depth = 0 AND device IS NULL) s
       ASOF JOIN period p ON p.process = s.process AND s.start_ns >= p.host_ns
     WHERE s.start_ns < p.host_end_ns),
-  whole AS (
+  recorded AS (
     SELECT cause_run(NULL) AS run_id, any_value(kind) AS kind, any_value(part) AS part,
       count(ahead_ns) > 0 AS on_device,
       count(DISTINCT process) AS processes, count(*) AS steps, avg(end_ns - start_ns) AS step_ns,
+      coalesce(avg(work_ns), 0) AS work_ns,
       CASE WHEN count(DISTINCT process) = 1 THEN list(end_ns - start_ns ORDER BY start_ns) END AS in_order
-    FROM period HAVING count(*) > 0)
-  SELECT w.*, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, mean_half_width(in_order) AS half_ns,
-    calls / steps AS inferences, (SELECT coalesce(bool_or(is_ahead), false) FROM of_process) AS is_ahead
-  FROM whole w JOIN run USING (run_id) CROSS JOIN called;
+    FROM period HAVING count(*) > 0),
+  alone AS (
+    SELECT any_value(run_id) AS run_id, any_value(level) AS level, count(*) AS steps, avg(duration_ns) AS step_ns,
+      list(duration_ns ORDER BY start_ns) AS in_order
+    FROM (FROM program_steps(true) WHERE part = 'steady' AND is_counted AND process IN (SELECT process FROM period)
+          QUALIFY level = min(level) OVER ())
+    HAVING count(*) > 0),
+  whole AS (
+    SELECT r.*, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, calls / steps AS inferences,
+      (SELECT coalesce(bool_or(is_ahead), false) FROM of_process) AS is_ahead
+    FROM recorded r JOIN run USING (run_id) CROSS JOIN called),
+  compared AS (
+    SELECT w.*, a.run_id AS alone_run_id, a.level AS alone_level, a.steps AS alone_steps, a.step_ns AS alone_ns,
+      a.in_order AS alone_in_order, coalesce(NOT is_ahead AND part = 'steady' AND a.level < w.level
+        AND a.step_ns BETWEEN work_ns AND w.step_ns, false) AS is_alone
+    FROM whole w LEFT JOIN alone a ON true)
+  SELECT CASE WHEN is_alone THEN alone_run_id ELSE run_id END AS run_id, kind, part, on_device, processes,
+    CASE WHEN is_alone THEN alone_steps ELSE steps END AS steps,
+    CASE WHEN is_alone THEN alone_ns ELSE step_ns END AS step_ns, step_ns AS recorded_ns,
+    CASE WHEN NOT is_alone THEN in_order WHEN processes = 1 THEN alone_in_order END AS in_order, batch,
+    CASE WHEN is_alone THEN alone_level ELSE level END AS level,
+    mean_half_width(CASE WHEN NOT is_alone THEN in_order WHEN processes = 1 THEN alone_in_order END) AS half_ns,
+    inferences, is_ahead, is_alone
+  FROM compared;
 
 -- The time that the host spends in each phase of a training step. `other` is the rest of the step, so that the phases
--- add up to `step`. Means over the steps of all processes together. None where no optimiser was seen.
+-- add up to `step`, which is that of program_step(). Means over the steps of all processes together, in the run that it
+-- comes from; where that recorded no model, the shares are those of the run that time_of_step comes from. None where no
+-- optimiser was seen.
 CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
   WITH phase_of AS (
     SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
+  program AS MATERIALIZED (
+    SELECT step_ns, is_alone AND level >= 2 AS is_alone,
+      CASE WHEN is_alone AND level >= 2 THEN run_id ELSE cause_run(NULL) END AS run_id
+    FROM program_step() WHERE kind IN ('optimizer', 'mark')),
   -- Calls of a model within another phase, for an optimiser's loss, are that phase's.
   stage AS (
     SELECT s.process, s.start_ns, s.duration_ns, CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
     FROM span s LEFT JOIN phase_of p USING (run_id, site_id)
-    WHERE s.run_id = cause_run(NULL) AND NOT s.is_open
+    WHERE s.run_id = (SELECT run_id FROM program) AND NOT s.is_open
       AND ((s.level = 2 AND s.depth = 0) OR (s.level = 1 AND s.type = 'phase' AND p.phase <> 'gc'))
       AND NOT EXISTS (SELECT 1 FROM span o WHERE o.run_id = s.run_id AND o.span_id = s.parent_id AND o.type = 'phase')),
   period AS MATERIALIZED (
-    FROM periods(NULL, 1000000000) WHERE kind IN ('optimizer', 'mark')
+    SELECT process, host_ns, host_end_ns, end_ns - start_ns AS step_ns
+    FROM periods(NULL, 1000000000)
+    WHERE EXISTS (FROM program WHERE NOT is_alone)
+      AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')
+    UNION ALL
+    SELECT s.process, s.start_ns, s.end_ns, s.duration_ns
+    FROM program_steps(true) s JOIN program p USING (run_id)
+    WHERE p.is_alone AND s.part = 'steady' AND is_counted
       AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')),
   spent AS (
     SELECT s.phase, count(*) AS calls, sum(s.duration_ns) AS total_ns
     FROM stage s ASOF JOIN period t ON s.process = t.process AND s.start_ns >= t.host_ns
     WHERE s.start_ns < t.host_end_ns GROUP BY s.phase),
   whole AS MATERIALIZED (
-    SELECT count(*) AS steps, avg(end_ns - start_ns) AS step_ns FROM period HAVING count(*) > 0),
+    SELECT count(*) AS steps, any_value(program.step_ns) AS step_ns,
+      any_value(program.step_ns) / avg(period.step_ns) AS scale
+    FROM period, program HAVING count(*) > 0),
   line AS (
-    SELECT phase, steps, coalesce(calls, 0) / steps AS calls_per_step, coalesce(total_ns, 0) / steps AS time_ns
+    SELECT phase, steps, coalesce(calls, 0) / steps AS calls_per_step, scale * coalesce(total_ns, 0) / steps AS time_ns
     FROM (SELECT unnest(['data', 'forward', 'backward', 'optimizer']) AS phase) LEFT JOIN spent USING (phase), whole)
   FROM line
   UNION ALL
   SELECT 'other', steps, 1, step_ns - (SELECT sum(time_ns) FROM line) FROM whole
   UNION ALL
   SELECT 'step', steps, 1, step_ns FROM whole;
+
+-- ---- Causes ------------------------------------------------------------------------------------------------
+
+-- The causes of program_step(), or of an inference as long as the model's latency; they add up to it. They have the
+-- shares of the run that recorded most (recorded_causes). What the device works keeps its length, by its own clock.
+-- What recording adds is taken off launching and the framework, of which a fifth is left at least; what is idle besides
+-- fills the rest. An inference that is shorter than the device's work is left as it was recorded.
+CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
+  WITH cause AS MATERIALIZED (
+    SELECT *, on_device AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy,
+      cause IN ('launch', 'framework') AS is_launching
+    FROM recorded_causes(wanted_batch), (
+      SELECT EXISTS (FROM span WHERE run_id = cause_run(wanted_batch) AND level = 6 AND device IS NOT NULL)
+        AS on_device)),
+  unit AS (
+    SELECT step_ns FROM program_step()
+    UNION ALL
+    SELECT latency_ns FROM model_latency
+    WHERE batch = chosen_batch(2, wanted_batch) AND fact_of('recorded_by') IS NULL),
+  whole AS (
+    SELECT coalesce(sum(time_ns) FILTER (is_launching), 0) AS launching_ns,
+      coalesce(sum(time_ns) FILTER (is_busy), 0) AS busy_ns,
+      coalesce(sum(time_ns) FILTER (NOT is_launching AND NOT is_busy), 0) AS other_ns, sum(time_ns) AS recorded_ns,
+      CASE WHEN (SELECT step_ns FROM unit) >= busy_ns AND launching_ns + other_ns > 0
+           THEN (SELECT step_ns FROM unit) ELSE sum(time_ns) END AS step_ns
+    FROM cause),
+  kept AS (
+    SELECT *, step_ns - busy_ns AS idle_ns, CASE WHEN other_ns = 0 THEN step_ns - busy_ns
+      ELSE least(step_ns - busy_ns, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns))) END AS kept_ns
+    FROM whole)
+  SELECT cause, culprit, layer, place,
+    time_ns * CASE WHEN is_busy THEN 1 WHEN is_launching THEN kept_ns / launching_ns
+                   ELSE (idle_ns - kept_ns) / other_ns END AS time_ns, hidden_ns, calls
+  FROM cause, kept;
+-- The device's part of that: busy while it runs any kernel, else the cause that the moment has.
+CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE
+  SELECT CASE WHEN cause IN ('compute', 'memory', 'communication') THEN 'busy' ELSE cause END AS cause,
+    sum(time_ns) AS duration_ns
+  FROM step_causes(wanted_batch) WHERE chosen_run(6, wanted_batch) IS NOT NULL
+  GROUP BY ALL HAVING sum(time_ns) > 0;
 
 -- ---- Models ------------------------------------------------------------------------------------------------
 

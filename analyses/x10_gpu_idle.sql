@@ -6,8 +6,7 @@
 -- gives it, which also says who is to blame: the device copies or sets memory (copy), or waits although the next
 -- operation was queued (device); or the thread that launches the next operation does something else first (launch,
 -- framework, host code, data, synchronisation, allocation, copy preparation, recording). Of a program that was watched
--- it is a step that is told of. All of that is in the run that recorded the kernels; the last row is how much longer an
--- inference took there than in the model-only run.
+-- it is a step that is told of. All add up to the model's latency, or to the step.
 -- @needs kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view pie label=cause value=duration_ns of=share_pct
@@ -15,23 +14,17 @@
 -- @column batch count Inputs per inference.
 -- @column unit text inference; or step, of a program that was watched.
 -- @column repeats count How many of them the means are over.
--- @column cause text busy, or why it was not; slower when recorded.
+-- @column cause text busy, or why it was not.
 -- @column duration_ns ns Mean in one inference, or step.
--- @column share_pct pct Share of the inference, or step, as it was recorded.
+-- @column share_pct pct Share of the inference, or step.
 -- @column idle_share_pct pct Share of the idle time.
 WITH wanted AS (SELECT chosen_batch(6, CAST($batch AS INTEGER)) AS batch),
 cause AS MATERIALIZED (FROM device_causes((SELECT batch FROM wanted))),
 period AS (
   SELECT CASE any_value(kind) WHEN 'inference' THEN 'inference' ELSE 'step' END AS unit, count(*) AS repeats
-  FROM periods((SELECT batch FROM wanted), 1000000000)),
-line AS (
-  SELECT cause = 'busy' AS is_busy, cause, duration_ns, pct(duration_ns, sum(duration_ns) OVER ()) AS share_pct,
-    CASE WHEN cause <> 'busy' THEN pct(duration_ns, sum(duration_ns) FILTER (cause <> 'busy') OVER ()) END
-      AS idle_share_pct
-  FROM cause
-  UNION ALL
-  SELECT NULL, 'slower when recorded', (SELECT sum(duration_ns) FROM cause) - latency_ns, NULL, NULL
-  FROM model_latency JOIN wanted USING (batch), period WHERE unit = 'inference')
-SELECT batch, unit, repeats, cause, duration_ns, share_pct, idle_share_pct
-FROM line, wanted, period
-ORDER BY is_busy DESC NULLS LAST, duration_ns DESC, cause
+  FROM periods((SELECT batch FROM wanted), 1000000000))
+SELECT batch, unit, repeats, cause, duration_ns, pct(duration_ns, sum(duration_ns) OVER ()) AS share_pct,
+  CASE WHEN cause <> 'busy' THEN pct(duration_ns, sum(duration_ns) FILTER (cause <> 'busy') OVER ()) END
+    AS idle_share_pct
+FROM cause, wanted, period
+ORDER BY cause = 'busy' DESC, duration_ns DESC, cause

@@ -113,7 +113,7 @@ line AS (
   FROM kernel k, whole
   UNION ALL
   SELECT 5, 'idle', 'no kernel runs', cause, share * (of_ns - covered_ns), share * rest, false,
-    concat('its share of the idle time while the kernels were recorded, there ', time_text(duration_ns))
+    'its share of the idle time, as gpu_idle tells it'
   FROM idle, whole WHERE rest > 0)
 SELECT (SELECT batch FROM wanted) AS batch, level, parent, line.name, line.latency_ns, d.device_ns, d.span_ns,
   100 * share AS share_pct,

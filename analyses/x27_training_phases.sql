@@ -2,12 +2,12 @@
 -- @name training_phases
 -- @title Phases of a training
 -- @question Where does a training step spend its time: data, forward, backward, optimiser, or waiting for others?
--- A step ends with the optimiser's. Its time is that of time_of_step: a mean over the steady steps of the run that
--- recorded most, where their work is done. Times on the host are of the same steps, and are what the program waited for
--- each phase; `other` is what they lack of the step: what the host did in no phase, and how much longer the device
--- takes than the host where that is ahead. A device that is still busy makes a later phase wait. Times on the device
--- come from the kernel run: while it ran kernels of the phase, whatever phase the host was in. Communication is NCCL's
--- kernels; it is exposed while no other kernel runs on that device.
+-- A step ends with the optimiser's. Its time is that of time_of_step: a mean over steady steps of the run that recorded
+-- least, or most where the host is ahead of the device. Times on the host are of the same steps, and are what the
+-- program waited for each phase; `other` is what they lack of the step: what the host did in no phase, and how much
+-- longer the device takes than the host where that is ahead. A device that is still busy makes a later phase wait.
+-- Times on the device come from the kernel run: while it ran kernels of the phase, whatever phase the host was in.
+-- Communication is NCCL's kernels; it is exposed while no other kernel runs on that device.
 -- @needs training
 -- @view table columns=phase,steps,calls_per_step,time_ns,share_pct,gpu_ns,communication_ns,exposed_ns
 -- @view table bar=share_pct

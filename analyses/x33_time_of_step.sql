@@ -13,9 +13,9 @@
 -- carries the step, and compute is its operators. Where threads were sampled, the samples divide the host's time
 -- further: compilation, input/output, waiting (for the interpreter's lock, by spinning, or for threads of its own which
 -- run meanwhile), descheduled (it could run, and had no processor), and compute, where the program's own code is
--- in a library of linear algebra. Means over the typical steps of the run that recorded most; they add up to the step
--- of that run, which recording lengthened: see steps for the step without it. What ran underneath something else is
--- hidden.
+-- in a library of linear algebra. The shares are those of the typical steps of the run that recorded most; what
+-- recording added there is taken off launching and the framework, so that all add up to the step of the run that
+-- recorded least, or to the model's latency. What ran underneath something else is hidden.
 -- @needs steps
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view causes

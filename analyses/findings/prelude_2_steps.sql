@@ -1,10 +1,13 @@
 -- The unit that repeats, and what its time is made of: loaded after prelude_1_facts.sql.
 
 -- The unit that repeats, and its length: a step of a program that was watched, else an inference. `inferences` counts
--- the inferences in it. Gains are gains of this unit. A step is as long as while nothing deeper is recorded than in the
--- run that recorded least, but no shorter than the device works in it; unless the host is ahead of the device, which
--- then tells it. recorded_ns is how long it takes in the run that recorded most.
+-- the inferences in it. Gains are gains of this unit.
 CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM program_steps(true);
+CREATE OR REPLACE TEMP TABLE finding_step AS
+  WITH step AS (SELECT 'step' AS unit, step_ns, inferences FROM program_step())
+  FROM step
+  UNION ALL
+  SELECT 'inference', latency_ns, 1.0::DOUBLE FROM finding_model WHERE NOT EXISTS (FROM step);
 CREATE OR REPLACE TEMP TABLE finding_step_cause AS
   SELECT * FROM step_causes((SELECT batch FROM finding_batch))
     AS one(cause, culprit, layer, place, time_ns, hidden_ns, calls);
@@ -13,20 +16,6 @@ CREATE OR REPLACE TEMP MACRO is_on_device() AS
 CREATE OR REPLACE TEMP TABLE finding_busy AS
   SELECT coalesce(sum(time_ns), 0) AS busy_ns FROM finding_step_cause
   WHERE cause IN ('compute', 'memory', 'communication', 'copy') AND is_on_device();
-CREATE OR REPLACE TEMP TABLE finding_step AS
-  WITH least AS (
-    SELECT avg(duration_ns) AS least_ns FROM (
-      SELECT duration_ns FROM finding_steps WHERE part = 'steady' AND is_counted
-      QUALIFY level = min(level) OVER ())),
-  step AS (
-    SELECT 'step' AS unit, CASE WHEN is_ahead THEN step_ns
-        ELSE greatest(busy_ns, least(step_ns, coalesce(least_ns, step_ns))) END AS step_ns, inferences,
-      step_ns AS recorded_ns
-    FROM program_step(), least, finding_busy)
-  FROM step
-  UNION ALL
-  SELECT 'inference', latency_ns, 1.0::DOUBLE, coalesce((SELECT sum(time_ns) FROM finding_step_cause), latency_ns)
-  FROM finding_model WHERE NOT EXISTS (FROM step);
 CREATE OR REPLACE TEMP MACRO in_step(ns) AS ns * (SELECT inferences FROM finding_step);
 CREATE OR REPLACE TEMP MACRO unit_name() AS (SELECT unit FROM finding_step);
 CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
@@ -72,36 +61,23 @@ CREATE OR REPLACE TEMP TABLE finding_data_layer AS
         WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
     LEFT JOIN site_attribute a ON a.run_id = l.run_id AND a.site_id = l.site_id AND a.key = 'phase'
   GROUP BY l.name HAVING bool_and(coalesce(a.value = 'data', false));
--- The exclusive time of the unit by its cause, who is to blame and in which layer: the shares of the run that recorded
--- most. What the device works keeps its length, by its own clock. Recording slows launching and the framework: its cost
--- is taken off their time, and leaves a fifth at least. The rest, which all idle time is, fills the unit. Of a model
--- that was profiled on a CPU, it is the layers' own time, and of doubtful levels none is used.
+-- The exclusive time of the unit by its cause, who is to blame and in which layer. Of a model that was profiled on a
+-- CPU it is the layers' own time, and of doubtful levels none is used.
 CREATE OR REPLACE TEMP TABLE finding_time AS
   WITH cause AS (
-    SELECT c.*, is_on_device() AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy,
-      cause IN ('launch', 'framework') AS is_launching
+    SELECT c.*, is_on_device() AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy
     FROM finding_step_cause c, finding_usable
     WHERE is_watched() OR (is_on_device() AND CASE WHEN is_busy THEN kernels_hold ELSE timeline_holds END)),
-  whole AS (
-    SELECT coalesce(sum(time_ns) FILTER (is_launching), 0) AS launching_ns,
-      coalesce(sum(time_ns) FILTER (NOT is_launching AND NOT is_busy), 0) AS other_ns,
-      greatest(0, any_value(step_ns) - any_value(busy_ns)) AS idle_ns,
-      any_value(recorded_ns) - any_value(step_ns) AS added_ns
-    FROM cause, finding_step, finding_busy),
-  kept AS (
-    SELECT *, CASE WHEN other_ns = 0 THEN idle_ns
-      ELSE least(idle_ns, greatest(0.2 * launching_ns, launching_ns - added_ns)) END AS kept_ns FROM whole),
   part AS (
     SELECT CASE WHEN c.cause IN ('compute', 'host code', 'framework')
           AND (contains(c.culprit, 'DataLoader') OR c.layer IN (SELECT name FROM finding_data_layer)) THEN 'data'
         ELSE c.cause END AS cause, c.culprit, c.layer, c.place,
-      time_ns * CASE WHEN is_busy THEN 1 WHEN is_launching THEN kept_ns / launching_ns
-                     ELSE (idle_ns - kept_ns) / other_ns END AS ns, calls,
+      time_ns AS ns, calls,
       CASE WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
           AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
         WHEN c.layer IN (SELECT name FROM finding_data_layer) THEN NULL
         ELSE work_kind(c.culprit, c.layer) END AS kind
-    FROM cause c, kept
+    FROM cause c
     UNION ALL
     SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), work_kind(type, name)
     FROM finding_layer, finding_usable WHERE NOT is_watched() AND NOT is_gpu AND layers_hold GROUP BY ALL)

@@ -17,7 +17,6 @@ constexpr size_t kFindingsShown = 3;
 constexpr size_t kCulpritsShown = 2;
 constexpr double kLeastShare = 0.01;         // of a step, that a cause is shown with
 constexpr double kLeastCulpritShare = 0.15;  // of a cause, that a culprit is named with
-constexpr double kSameStep = 0.02;           // a step that recording lengthens by less is the same
 constexpr size_t kCauseWidth = 18;
 constexpr size_t kBarWidth = 20;
 
@@ -75,23 +74,9 @@ std::string time_text(double ns) {
   return fmt::format("{:.1f} us", ns / 1e3);
 }
 
-// A step of the run that recorded least; 0: none was told without deeper levels.
-double least_recorded_ns(store::Database& database) {
-  const auto steps = rows_of(database, "steps");
-  for (size_t i = 0; steps && i < steps->rows.size(); ++i) {
-    const Row row(*steps, i);
-    if (row.text("part") == "steady" && row.number("step_ns") > 0) return row.number("step_ns");
-  }
-  return 0;
-}
-
-std::string step_text(double step_ns, double least_ns) {
-  const bool is_lengthened = least_ns > 0 && step_ns > (1 + kSameStep) * least_ns;
-  const double shown_ns = is_lengthened ? least_ns : step_ns;
-  std::string text =
-      fmt::format("A step takes {}: {:.4g} in a second", time_text(shown_ns), 1e9 / shown_ns);
-  if (is_lengthened) text += fmt::format("; while all is recorded it takes {}", time_text(step_ns));
-  return text + ", made of:";
+std::string step_text(double step_ns) {
+  return fmt::format("A step takes {}: {:.4g} in a second, made of:", time_text(step_ns),
+                     1e9 / step_ns);
 }
 
 std::string cause_line(const Cause& cause, double step_ns, const Terminal& terminal) {
@@ -136,8 +121,7 @@ std::string answer_of(store::Database& database, const Terminal& terminal) {
   double step_ns = 0;
   const std::vector<Cause> causes = causes_of(*table, &step_ns);
   if (step_ns <= 0) return {};
-  std::string text =
-      "\n" + wrapped(step_text(step_ns, least_recorded_ns(database)), terminal.width, 0);
+  std::string text = "\n" + wrapped(step_text(step_ns), terminal.width, 0);
   Cause other{"other causes", 0, {}};
   for (const Cause& cause : causes) {
     if (cause.ns < kLeastShare * step_ns) {

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { timeOf } from '../../data/model';
-import {
-  deviceTimes,
-  interval,
-  leastRecordedStep,
-  overhead,
-  throughputInterval,
-  withoutRecording,
-  workBound,
-} from './words';
+import { deviceTimes, interval, overhead, throughputInterval, workBound } from './words';
 
 describe('the sentences of the overview', () => {
   it('give the interval of what is shown, or say that there is none', () => {
@@ -62,21 +54,6 @@ describe('the sentences of the overview', () => {
       '23.0 % (20.0 to 26.0)',
     );
     expect(overhead({ ...row, low_ns: null })).toBe('2.0 % (too few blocks for an interval)');
-  });
-
-  it('tell how long a step is without recording, unless the host alone tells it', () => {
-    const first = { part: 'first', step_ns: 9e6, told_by: 'host' };
-    const alone = { part: 'steady', step_ns: 5e6, told_by: 'host' };
-    const all = { part: 'steady', step_ns: 6e6, told_by: 'device' };
-    expect(leastRecordedStep([first, alone, all], 4e6)).toBe(5e6);
-    expect(leastRecordedStep([first, alone, all], 5.5e6)).toBeNull();
-    expect(leastRecordedStep([first, alone], 5.5e6)).toBe(5e6);
-    expect(leastRecordedStep([first, { ...alone, step_ns: null }, all], 0)).toBe(6e6);
-    expect(leastRecordedStep([first], 0)).toBeNull();
-    expect(withoutRecording(6e6, 5e6)).toBe('Where the least was recorded it takes 5.000 ms.');
-    expect(withoutRecording(6e6, 5.9999e6)).toBe('');
-    expect(withoutRecording(5e6, 6e6)).toBe('');
-    expect(withoutRecording(6e6, null)).toBe('');
   });
 
   it('tell what bounds the work for itself', () => {

@@ -38,24 +38,6 @@ export function deviceTimes(row: Row | undefined): string {
   );
 }
 
-/**
- * The step of the run that recorded least, out of the rows of steps; null: none was told. The starts of a host that is
- * ahead of its device may be nearer to one another than the device's work allows: they tell no step.
- */
-export function leastRecordedStep(rows: Row[], work: number): number | null {
-  const isTold = (row: Row) => row['part'] === 'steady' && (number(row['step_ns']) ?? 0) > 0;
-  const least = number(rows.find(isTold)?.['step_ns']);
-  const isOnDevice = rows.some((row) => row['told_by'] === 'device');
-  return least !== null && isOnDevice && least < work ? null : least;
-}
-
-/** How much shorter it is without recording: "Where the least was recorded it takes 5.01 ms." */
-export function withoutRecording(ns: number, least: number | null): string {
-  const said = format('ns', least);
-  if (least === null || least >= ns || said === format('ns', ns)) return '';
-  return `Where the least was recorded it takes ${said}.`;
-}
-
 /** A difference with its interval, whether or not it can be told from noise: "2.0 % (-4.1 to 8.0)". */
 export function overhead(row: Row): string {
   const added = share(number(row['overhead_pct']));

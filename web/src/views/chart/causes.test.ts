@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aboutCause, culpritsOf, hiddenOf, partsOf, stepOf, workOf } from './causes';
+import { aboutCause, culpritsOf, hiddenOf, partsOf, stepOf } from './causes';
 import { OTHER } from './colours';
 
 const row = (cause: string, culprit: string | null, time_ns: number, hidden_ns = 0) => ({
@@ -32,7 +32,6 @@ describe('a step', () => {
     expect(step.causes[0]).toMatchObject({ name: 'host code', ns: 600_000, share: 60 });
     expect(step.causes[0]?.culprits[0]).toMatchObject({ name: 'decode', place: 'train.py:12' });
     expect(stepOf([])).toBeNull();
-    expect(workOf(step)).toBe(391_000);
   });
 
   it('has parts that lose nothing: what is small is one, what takes no time is none', () => {

@@ -125,12 +125,6 @@ export function culpritsOf(part: Part): (Culprit & { cause: string })[] {
     .sort((a, b) => b.ns - a.ns || b.hidden - a.hidden);
 }
 
-const WORK = ['compute', 'memory', 'communication', 'copy'];
-
-// While the device works.
-export const workOf = (step: Step): number =>
-  step.causes.reduce((sum, one) => sum + (WORK.includes(one.name) ? one.ns : 0), 0);
-
 // What ran underneath something else, cause by cause.
 export const hiddenOf = (step: Step): { name: string; ns: number }[] =>
   step.causes

@@ -8,7 +8,7 @@ CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
 -- One row for each stack. `place` is the innermost line of the program's own code ('train.py:12'), own_function its
 -- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` and `compiles`
 -- say that it is in code that saves or prints, or in a compiler of models. place and own_function are NULL where no
--- frame is known to be the program's own; in a thread without Python `callee` is the innermost function that has a name.
+-- frame is known to be the program's own; in a thread without Python `callee` is the innermost function with a name.
 -- native_function and native_library are those of the innermost frame, where that is compiled code.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (

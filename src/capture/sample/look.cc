@@ -25,7 +25,7 @@ constexpr int64_t kNoteWithinNs = 500'000;
 // Within this time after a note, Python is where it was.
 constexpr int64_t kFreshNs = 300'000;
 // Likewise, of most threads.
-constexpr long kLikelyNoteNs = 150'000;
+constexpr long kLikelyNoteNs = 250'000;
 // The function in which a program begins is smaller.
 constexpr uint64_t kEntryBytes = 64;
 
@@ -119,8 +119,6 @@ void Looker::look_at_python(const PythonThread& python, SampledThread* thread) {
   const size_t count = walk_.walk(python, thread->frames, thread->frame_count, frames_);
   if (walk_.is_cut()) ++cut_;
   thread->node = name_frames(*thread, count);
-  thread->is_at_same_python =
-      count > 0 && thread->frame_count == count && frames_[0].is_at_same(thread->frames[0]);
   memcpy(thread->frames, frames_, count * sizeof frames_[0]);
   thread->frame_count = count;
   thread->is_python = thread->node != 0;
@@ -197,18 +195,12 @@ void Looker::add_natives(SampledThread* thread, const NativeStart& start) {
   }
 }
 
-// Whether what was noted is where the thread is. A note may be late, as the thread was in the queue
-// for a processor: then it counts if its Python is where it was at the look before.
-bool Looker::is_told_by_note(const SampledThread& thread) const {
-  if (!thread.is_python) return true;
-  return clock_ns(CLOCK_MONOTONIC) - note_.time_ns < kFreshNs || thread.is_at_same_python;
-}
-
 void Looker::look_at_native(SampledThread* thread) {
   if (is_running(*thread)) {
-    if (latest_note(&thread->clock, &note_) && is_told_by_note(*thread)) {
-      add_natives(thread, note_.start);
-    }
+    if (!latest_note(&thread->clock, &note_)) return;
+    thread->awaits_note = false;
+    const bool is_fresh = clock_ns(CLOCK_MONOTONIC) - note_.time_ns < kFreshNs;
+    if (is_fresh || !thread->is_python) add_natives(thread, note_.start);
     return;
   }
   if (thread->lock == LockState::kWanted || thread->counter == 0) return;
@@ -219,15 +211,27 @@ void Looker::look_at_native(SampledThread* thread) {
   add_natives(thread, start);
 }
 
+// A thread that was in the queue for a processor, or in the kernel, has its note once it goes on,
+// which is where it was at the look.
+void Looker::complete_look() {
+  if (!is_pending_) return;
+  is_pending_ = false;
+  SampledThread* threads = threads_.threads();
+  for (size_t i = 0; i < threads_.count(); ++i) {
+    if (!threads[i].awaits_note || !latest_note(&threads[i].clock, &note_)) continue;
+    threads[i].awaits_note = false;
+    add_natives(&threads[i], note_.start);
+  }
+  log_.add_look(looked_ns_, lasted_ns_, threads, threads_.count());
+}
+
 void Looker::ask_for_note(SampledThread* thread) {
   if (refusal_ != 0) return;
   if (!open_clock(&thread->clock, thread->tid) && (errno == EACCES || errno == EPERM)) {
     refusal_ = errno;
   }
-  const bool runs = thread->does == ThreadDoes::kRuns;
-  if (thread->clock.pages == nullptr || (!runs && has_note(thread->clock))) return;
-  ask_clock(&thread->clock);
-  if (!runs) return;
+  thread->awaits_note = ask_clock(&thread->clock);
+  if (!thread->awaits_note || thread->does != ThreadDoes::kRuns) return;
   ++asked_count_;
   if (thread->frame_count > 0 && awaited_count_ < kAwaitedMax) awaited_[awaited_count_++] = thread;
 }
@@ -259,15 +263,16 @@ void Looker::look_at_threads(int32_t sampler) {
   threads_.look(sampler);
   SampledThread* threads = threads_.threads();
   for (size_t i = 0; i < threads_.count(); ++i) {
+    threads[i].awaits_note = false;
     if (is_running(threads[i])) ask_for_note(&threads[i]);
   }
   await_notes();
-  for (size_t i = 0; i < threads_.count(); ++i) {
-    if (threads[i].does == ThreadDoes::kRuns) excuse_clock(&threads[i].clock);
-  }
 }
 
-void Looker::look_at_stacks() {
+void Looker::look_at_stacks(int64_t now_ns, int64_t duration_ns) {
+  is_pending_ = true;
+  looked_ns_ = now_ns;
+  lasted_ns_ = duration_ns;
   SampledThread* threads = threads_.threads();
   bool has_moved = false;
   for (size_t i = 0; i < threads_.count(); ++i) {
@@ -276,17 +281,13 @@ void Looker::look_at_stacks() {
     threads[i].call_text = log_.text_of_call(threads[i].call);
     threads[i].node = 0;
     threads[i].lock = LockState::kNone;
-    threads[i].is_python = threads[i].is_at_same_python = false;
+    threads[i].is_python = false;
   }
   if (!has_moved) return;
   if (walk_.is_on()) look_at_all_python();
   for (size_t i = 0; i < threads_.count(); ++i) {
     if (threads[i].has_moved) look_at_native(&threads[i]);
   }
-}
-
-void Looker::write_look(int64_t now_ns, int64_t duration_ns) {
-  log_.add_look(now_ns, duration_ns, threads_.threads(), threads_.count());
 }
 
 void Looker::tell_losses() const {

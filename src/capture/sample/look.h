@@ -27,11 +27,12 @@ class Looker {
   void end();
   // On the sampler's thread, before the first look.
   void begin();
+  // Writes the look before this one, with what was noted since. The caller holds the log's lock.
+  void complete_look();
   // What all threads do; those that run have their registers noted.
   void look_at_threads(int32_t sampler);
-  // Their stacks. The caller holds the log's lock, as for what follows.
-  void look_at_stacks();
-  void write_look(int64_t now_ns, int64_t duration_ns);
+  // Their stacks, at that UNIX time; the look stands for so long. The caller holds the lock.
+  void look_at_stacks(int64_t now_ns, int64_t duration_ns);
 
   StackLog& log() { return log_; }
   void tell_losses() const;
@@ -50,7 +51,6 @@ class Looker {
   void look_at_all_python();
   void ask_for_note(SampledThread* thread);
   void await_notes();
-  bool is_told_by_note(const SampledThread& thread) const;
   void look_at_native(SampledThread* thread);
   int module_of(uint64_t address);
   bool is_of_python(int module) const;
@@ -75,6 +75,9 @@ class Looker {
   uint64_t id_offset_;  // of a thread's number, from what pthread_self() gives; 0: not known
   uint64_t cut_;
   int refusal_;
+  bool is_pending_;  // a look that is not written yet
+  int64_t looked_ns_;
+  int64_t lasted_ns_;
   size_t asked_count_;
   SampledThread* awaited_[kAwaitedMax];
   size_t awaited_count_;

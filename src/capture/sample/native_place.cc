@@ -12,8 +12,9 @@
 namespace xsp::capture {
 namespace {
 
-// Of a thread's processor time, from when it is asked for.
-constexpr uint64_t kWithinNs = 50'000;
+// Of a thread's processor time, from when it is asked for. A thread that is in the kernel is
+// interrupted as often until it leaves that.
+constexpr uint64_t kWithinNs = 200'000;
 // Behind the head, a power of two: of notes with a stack there is room for one.
 constexpr size_t kStackPages = 4;
 constexpr size_t kAddressPages = 1;
@@ -143,18 +144,14 @@ void close_clock(ThreadClock* clock) {
   clock->pages = nullptr;
 }
 
-void ask_clock(ThreadClock* clock) {
-  if (clock->pages == nullptr) return;
+bool ask_clock(ThreadClock* clock) {
+  if (clock->pages == nullptr) return false;
   if (has_note(*clock)) {
     Notes(clock).finish();
     clock->is_asked = false;
   }
   if (!clock->is_asked) clock->is_asked = ioctl(clock->file, PERF_EVENT_IOC_REFRESH, 1) == 0;
-}
-
-void excuse_clock(ThreadClock* clock) {
-  if (!clock->is_asked || has_note(*clock)) return;
-  clock->is_asked = ioctl(clock->file, PERF_EVENT_IOC_DISABLE, 0) != 0;
+  return clock->is_asked;
 }
 
 bool has_note(const ThreadClock& clock) {

@@ -39,10 +39,8 @@ struct NativeNote {
 // The latest note since the last call; false: there is none.
 bool latest_note(ThreadClock* clock, NativeNote* note);
 bool has_note(const ThreadClock& clock);
-// Asks for one note, and forgets those that there are.
-void ask_clock(ThreadClock* clock);
-// Asks no more, if there was none: in the kernel a thread would be interrupted again and again.
-void excuse_clock(ThreadClock* clock);
+// Asks for one note, and forgets those that there are. False: none will come.
+bool ask_clock(ThreadClock* clock);
 
 }  // namespace xsp::capture
 

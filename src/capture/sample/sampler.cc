@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -67,6 +68,16 @@ void wake_to_quit() {
   syscall(SYS_futex, &sampler.quits, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
+void tell_refusal(uint32_t site, int error) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "stacks of compiled code were taken of waiting threads alone, as the kernel refuses "
+           "perf_event_open (%s): set kernel.perf_event_paranoid to 2, and let a container use "
+           "perf_event_open",
+           error == EACCES ? "EACCES" : "EPERM");
+  xsp_site_attribute(site, "native_stacks", text);
+}
+
 void* sampler_main(void*) {
   Looker& looker = *sampler.looker;
   const int32_t self = gettid();
@@ -89,10 +100,12 @@ void* sampler_main(void*) {
     int64_t wait_ns = kPauseNs;
     const int64_t now_ns = xsp_now_ns();
     if (xsp_levels() != 0) {
+      pthread_mutex_lock(&sampler.log);
+      looker.complete_look();
+      pthread_mutex_unlock(&sampler.log);
       looker.look_at_threads(self);
       pthread_mutex_lock(&sampler.log);
-      looker.look_at_stacks();
-      looker.write_look(now_ns, now_ns - before_ns);
+      looker.look_at_stacks(now_ns, now_ns - before_ns);
       pthread_mutex_unlock(&sampler.log);
       if (++looks % kLooksOfCost == 0) {
         const int64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -106,6 +119,9 @@ void* sampler_main(void*) {
     before_ns = now_ns;
     next_ns = began_ns + wait_ns;
   }
+  pthread_mutex_lock(&sampler.log);
+  looker.complete_look();
+  pthread_mutex_unlock(&sampler.log);
   return nullptr;
 }
 
@@ -165,7 +181,7 @@ void keep_sampling() {
   pthread_mutex_unlock(&sampler.control);
 }
 
-void end_sampling() {
+void end_sampling(uint32_t site) {
   const KeepErrno keep_errno;
   pthread_mutex_lock(&sampler.control);
   sampler.is_allowed = false;
@@ -174,6 +190,7 @@ void end_sampling() {
     pthread_join(sampler.thread, nullptr);
     sampler.looker->log().flush();
     sampler.looker->tell_losses();
+    if (sampler.looker->refusal() != 0) tell_refusal(site, sampler.looker->refusal());
     sampler.looker->end();
     free_memory();
   }

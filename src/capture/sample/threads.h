@@ -23,9 +23,9 @@ struct SampledThread {
   int32_t cost_file;   // stat
   ThreadClock clock;
   bool is_there;
-  bool has_moved;          // since the look before, or it is on a processor
-  bool is_python;          // it has frames of Python's
-  bool is_at_same_python;  // the innermost of them is as at the look before
+  bool has_moved;    // since the look before, or it is on a processor
+  bool is_python;    // it has frames of Python's
+  bool awaits_note;  // of its registers
   trace::ThreadDoes does;
   trace::LockState lock;
   int32_t call;           // the system call that it waits in; -1: none

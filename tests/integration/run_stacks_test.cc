@@ -333,7 +333,7 @@ TEST_F(RunStacksTest, LooksTakeNoMoreThanTheirShare) {
              "        print(int(open(folder + '/schedstat').read().split()[0]) / 2e9)\n");
   const Finished finished = watch({"python3", "costs.py"}, {"--stacks", "1000"});
   EXPECT_EQ(finished.status, 0) << finished.err;
-  // Half a per cent, and the first look at every function.
+  // 0.8 per cent, and the first look at every function.
   EXPECT_LT(std::atof(finished.out.c_str()), 0.015) << finished.out;
   EXPECT_GT(std::atof(finished.out.c_str()), 0.0) << finished.out;
 }

@@ -26,6 +26,8 @@ constexpr int64_t kNoteWithinNs = 500'000;
 constexpr int64_t kFreshNs = 300'000;
 // Likewise, of most threads.
 constexpr long kLikelyNoteNs = 250'000;
+// Of 20 KiB each, of the 516 that the kernel sets aside for each processor.
+constexpr size_t kStacksPerProcessor = 16;
 // The function in which a program begins is smaller.
 constexpr uint64_t kEntryBytes = 64;
 
@@ -225,9 +227,21 @@ void Looker::complete_look() {
   log_.add_look(looked_ns_, lasted_ns_, threads, threads_.count());
 }
 
+// What notes take of locked memory is less than the kernel gives its notes in any case, as the
+// program's own limit is for the program.
+bool Looker::has_room_for_stack() {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  size_t count = 0;
+  for (size_t i = 0; i < threads_.count(); ++i) {
+    count += threads_.threads()[i].clock.has_stack ? 1 : 0;
+  }
+  return count < kStacksPerProcessor * static_cast<size_t>(processors > 0 ? processors : 1);
+}
+
 void Looker::ask_for_note(SampledThread* thread) {
   if (refusal_ != 0) return;
-  if (!open_clock(&thread->clock, thread->tid) && (errno == EACCES || errno == EPERM)) {
+  if (!thread->clock.is_tried && !open_clock(&thread->clock, thread->tid, has_room_for_stack()) &&
+      (errno == EACCES || errno == EPERM)) {
     refusal_ = errno;
   }
   thread->awaits_note = ask_clock(&thread->clock);

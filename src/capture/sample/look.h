@@ -49,6 +49,7 @@ class Looker {
   uint32_t name_frames(const SampledThread& thread, size_t count);
   void look_at_python(const PythonThread& python, SampledThread* thread);
   void look_at_all_python();
+  bool has_room_for_stack();
   void ask_for_note(SampledThread* thread);
   void await_notes();
   void look_at_native(SampledThread* thread);

@@ -131,10 +131,10 @@ void read_note(const Notes& notes, uint64_t at, uint64_t end, bool has_stack, Na
 
 }  // namespace
 
-bool open_clock(ThreadClock* clock, int32_t tid) {
+bool open_clock(ThreadClock* clock, int32_t tid, bool has_stack) {
   if (clock->is_tried) return true;
   clock->is_tried = true;
-  return (kHasStacks && map_clock(clock, tid, true)) || map_clock(clock, tid, false);
+  return (kHasStacks && has_stack && map_clock(clock, tid, true)) || map_clock(clock, tid, false);
 }
 
 void close_clock(ThreadClock* clock) {
@@ -142,6 +142,7 @@ void close_clock(ThreadClock* clock) {
   munmap(clock->pages, clock->bytes);
   close(clock->file);
   clock->pages = nullptr;
+  clock->has_stack = false;
 }
 
 bool ask_clock(ThreadClock* clock) {

@@ -25,9 +25,9 @@ struct ThreadClock {
   bool is_asked;
 };
 
-// Opens it, unless that was tried. Where the kernel's limit on locked memory leaves no room for
-// stacks, it notes addresses alone. False: the kernel refuses; errno says why.
-bool open_clock(ThreadClock* clock, int32_t tid);
+// Opens it, unless that was tried. Without a stack, or where the kernel's limit on locked memory
+// leaves no room for that, it notes addresses alone. False: the kernel refuses; errno says why.
+bool open_clock(ThreadClock* clock, int32_t tid, bool has_stack);
 void close_clock(ThreadClock* clock);
 
 // What the kernel noted of a thread.

@@ -56,7 +56,7 @@ const std::vector<uint64_t> kChain = {address_of(reinterpret_cast<void*>(without
 
 bool has_clocks() {
   ThreadClock clock = {};
-  const bool is_open = open_clock(&clock, gettid());
+  const bool is_open = open_clock(&clock, gettid(), true);
   close_clock(&clock);
   return is_open;
 }
@@ -123,7 +123,7 @@ TEST(Native, AThreadThatRunsHasItsWholeStack) {
     if (!native.is_on()) return;
     const auto note = std::make_unique<NativeNote>();
     ThreadClock clock = {};
-    ASSERT_TRUE(open_clock(&clock, busy.tid()));
+    ASSERT_TRUE(open_clock(&clock, busy.tid(), true));
     for (int i = 0; i < 3; ++i) {  // from the second on its callers are known
       ASSERT_TRUE(wait_for_note(&clock, note.get()));
       const std::vector<uint64_t> functions = native.functions(note->start);
@@ -183,7 +183,7 @@ TEST(Native, ALibraryWithoutSymbolsIsNoHindrance) {
     if (!native.is_on()) return;
     const auto note = std::make_unique<NativeNote>();
     ThreadClock clock = {};
-    ASSERT_TRUE(open_clock(&clock, busy.tid()));
+    ASSERT_TRUE(open_clock(&clock, busy.tid(), true));
     ASSERT_TRUE(wait_for_note(&clock, note.get()));
     const std::vector<uint64_t> functions = native.functions(note->start);
     close_clock(&clock);
@@ -225,7 +225,7 @@ TEST(ThreadClock, NotesOnceForEachQuestion) {
   const Worker busy([](const std::atomic<bool>& ends) { begins(spins, ends); });
   const auto note = std::make_unique<NativeNote>();
   ThreadClock clock = {};
-  ASSERT_TRUE(open_clock(&clock, busy.tid()));
+  ASSERT_TRUE(open_clock(&clock, busy.tid(), true));
   EXPECT_FALSE(latest_note(&clock, note.get()));
   int64_t before_ns = clock_ns(CLOCK_MONOTONIC);
   for (int i = 0; i < 100; ++i) {
@@ -240,6 +240,20 @@ TEST(ThreadClock, NotesOnceForEachQuestion) {
   close_clock(&clock);
 }
 
+TEST(ThreadClock, WithoutAStackItNotesAddresses) {
+  if (!has_clocks()) GTEST_SKIP() << "perf_event_open is forbidden here";
+  const Worker busy([](const std::atomic<bool>& ends) { begins(spins, ends); });
+  const auto note = std::make_unique<NativeNote>();
+  ThreadClock clock = {};
+  ASSERT_TRUE(open_clock(&clock, busy.tid(), false));
+  ASSERT_TRUE(wait_for_note(&clock, note.get()));
+  EXPECT_EQ(note->start.known, 0u);
+  const uint64_t begin = address_of(reinterpret_cast<void*>(spins));
+  EXPECT_GE(note->start.registers[kProgramCounter], begin);
+  EXPECT_LT(note->start.registers[kProgramCounter], begin + 256);
+  close_clock(&clock);
+}
+
 TEST(ThreadClock, AThreadThatSleepsIsNotedWhenItGoesOn) {
   if (!has_clocks()) GTEST_SKIP() << "perf_event_open is forbidden here";
   const auto note = std::make_unique<NativeNote>();
@@ -250,7 +264,7 @@ TEST(ThreadClock, AThreadThatSleepsIsNotedWhenItGoesOn) {
   });
   ThreadClock clock = {};
   usleep(20'000);
-  ASSERT_TRUE(open_clock(&clock, idle.tid()));
+  ASSERT_TRUE(open_clock(&clock, idle.tid(), true));
   EXPECT_TRUE(ask_clock(&clock));
   usleep(100'000);
   EXPECT_FALSE(has_note(clock));
@@ -274,11 +288,12 @@ void forbid_clocks() {
 }
 
 TEST(ThreadClock, IsNotThereWhereTheSystemForbidsIt) {
+  if (!has_clocks()) GTEST_SKIP() << "perf_event_open is forbidden here";
   const pid_t child = fork();
   if (child == 0) {
     forbid_clocks();
     ThreadClock clock = {};
-    const bool is_refused = !open_clock(&clock, gettid()) && errno == EPERM;
+    const bool is_refused = !open_clock(&clock, gettid(), true) && errno == EPERM;
     NativeNote note = {};
     const bool is_quiet = !ask_clock(&clock) && !latest_note(&clock, &note) && !has_note(clock);
     close_clock(&clock);

@@ -72,10 +72,13 @@ bool Unwinder::begin(const OwnMemory* memory, const Modules* modules) {
 #ifdef XSP_HAS_UNWINDER
   if (was_forked_within) return false;
   unw_accessors_t all = accessors();
+  is_unwinding = true;
   const auto space = unw_create_addr_space(&all, 0);
-  if (space == nullptr) return false;
-  unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
-  unw_set_cache_size(space, kCachedMax, 0);
+  if (space != nullptr) {
+    unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
+    unw_set_cache_size(space, kCachedMax, 0);
+  }
+  is_unwinding = false;
   space_ = space;
 #endif
   return space_ != nullptr;

@@ -32,7 +32,10 @@ constexpr size_t kRegisterCount = 0;
 constexpr bool kHasStacks = false;
 #endif
 
-size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+size_t page_bytes() {
+  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 bool map_clock(ThreadClock* clock, int32_t tid, bool has_stack) {
   perf_event_attr wanted = {};

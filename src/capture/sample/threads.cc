@@ -177,14 +177,16 @@ void ThreadTable::list(int32_t sampler) {
 }
 
 // "tid (name) state ...": the sixth number behind the state is that of the pages which the thread
-// touched first, the eleventh its time in the kernel.
-void ThreadTable::read_cost(SampledThread* thread) {
+// touched first, the eleventh its time in the kernel. Whether the state is known to be running.
+bool ThreadTable::read_cost(SampledThread* thread) {
   constexpr size_t kFaults = 6;
   constexpr size_t kSystem = 11;
   char text[512];
-  if (read_file(thread->tid, "stat", thread->cost_file, text, sizeof text) == 0) return;
+  if (read_file(thread->tid, "stat", thread->cost_file, text, sizeof text) == 0) {
+    return false;
+  }
   const char* const name_end = strrchr(text, ')');
-  if (name_end == nullptr || strlen(name_end) < 4) return;
+  if (name_end == nullptr || strlen(name_end) < 4) return false;
   uint64_t numbers[kSystem + 1];
   char* next = text + (name_end + 3 - text);
   for (uint64_t& number : numbers) number = strtoull(next, &next, 10);
@@ -196,6 +198,7 @@ void ThreadTable::read_cost(SampledThread* thread) {
   thread->system_ticks = numbers[kSystem];
   thread->all_faults = numbers[kFaults];
   thread->cost_ran_ns = thread->ran_ns;
+  return name_end[2] == 'R';
 }
 
 void ThreadTable::look_at(SampledThread* thread) {
@@ -221,11 +224,12 @@ void ThreadTable::look_at(SampledThread* thread) {
   thread->queued_ns = queued_ns;
   if (slept_on) return;
   const bool has_cost = thread->cost_ran_ns == 0 || ran_ns - thread->cost_ran_ns >= kRanOfCostNs;
-  if (has_cost && ran_ns > 0) read_cost(thread);
+  const bool runs = has_cost && ran_ns > 0 && read_cost(thread);
   thread->call = -1;
   thread->wait = thread->counter = thread->stack = 0;
-  const size_t got = read_file(thread->tid, "syscall", thread->call_file, text, sizeof text);
-  if (got == 0 ? is_asleep(thread->tid) : text[0] != 'r') {  // else "running"
+  const size_t got =
+      runs ? 0 : read_file(thread->tid, "syscall", thread->call_file, text, sizeof text);
+  if (!runs && (got == 0 ? is_asleep(thread->tid) : text[0] != 'r')) {  // else "running"
     thread->does = ThreadDoes::kWaits;
     if (got == 0) return;
     thread->call = static_cast<int32_t>(strtol(text, &next, 10));

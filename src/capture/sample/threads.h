@@ -69,7 +69,7 @@ class ThreadTable {
   void list(int32_t sampler);
   void add(int32_t tid);
   void look_at(SampledThread* thread);
-  void read_cost(SampledThread* thread);
+  bool read_cost(SampledThread* thread);
 
   SampledThread threads_[kSampledThreadsMax];
   size_t count_ = 0;

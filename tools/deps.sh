@@ -15,7 +15,7 @@ cache="${XDG_CACHE_HOME:-$HOME/.cache}/xsp"
 deps="$cache/deps"
 mkdir -p "$deps" "$cache/log"
 
-build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
+build_packages="g++ make cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
   libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev
   libblas-dev libdnnl-dev opencl-headers"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core

@@ -8,8 +8,8 @@
 -- where the function spends its own time most, or else calls from. Frames of Python's imports, and functions without a
 -- name below others of their library, stand for those around them. Compiled code has its callers where xsp doctor says
 -- that native stacks are available. All runs of the program count, whatever was recorded of spans; in what runs with
--- deep levels, their cost is in the times. Eight or more threads that all but never ran, such as those of a pool without
--- work, are one row. Rows below the least share are left out; their time is in the rows above them.
+-- deep levels, their cost is in the times. Eight or more threads that all but never ran, such as those of an idle pool,
+-- are one row. Rows below the least share are left out; their time is in the rows above them.
 -- @needs samples
 -- @param process integer - One process alone.
 -- @param thread integer - One thread alone.

@@ -12,8 +12,8 @@ CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matche
 -- One row for each stack. `place` is the innermost line of the program's own code ('train.py:12'), own_function its
 -- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` and `compiles`
 -- say that it is in code that saves or prints, or in a compiler of models. place and own_function are NULL where no
--- frame is known to be the program's own; in a program without Python `callee` is the function itself. native_function
--- and native_library are where it ends, if that is compiled code.
+-- frame is known to be the program's own; in a thread without Python `callee` is the innermost function with a name.
+-- native_function and native_library are those of the innermost frame, where that is compiled code.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,
@@ -28,14 +28,15 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   path AS (
     SELECT stack_id, CASE WHEN is_own THEN place END AS place, CASE WHEN is_own THEN function END AS own_function,
       CASE WHEN (kind <> 'python' AND file NOT LIKE '%python%') OR NOT (is_own OR is_transparent) THEN function END
-        AS callee, writes, compiles, CASE WHEN kind = 'native' THEN function END AS native_function,
-      CASE WHEN kind = 'native' THEN parse_filename(file) END AS native_library
+        AS callee, writes, compiles, kind = 'native' AS is_native, CASE WHEN kind = 'native' THEN function END
+        AS native_function, CASE WHEN kind = 'native' THEN parse_filename(file) END AS native_library
     FROM frame WHERE parent_id IS NULL
     UNION ALL
     SELECT f.stack_id, CASE WHEN f.is_own THEN f.place ELSE p.place END,
       CASE WHEN f.is_own THEN f.function ELSE p.own_function END,
-      CASE WHEN f.is_own THEN NULL WHEN f.is_transparent THEN p.callee ELSE coalesce(p.callee, f.function) END,
-      f.writes OR p.writes, f.compiles OR p.compiles, CASE WHEN f.kind = 'native' THEN f.function END,
-      CASE WHEN f.kind = 'native' THEN parse_filename(f.file) END
+      CASE WHEN f.is_own THEN NULL WHEN p.is_native AND f.kind = 'native' AND f.function NOT LIKE '[%' THEN f.function
+        WHEN f.is_transparent THEN p.callee ELSE coalesce(p.callee, f.function) END,
+      f.writes OR p.writes, f.compiles OR p.compiles, p.is_native AND f.kind = 'native',
+      CASE WHEN f.kind = 'native' THEN f.function END, CASE WHEN f.kind = 'native' THEN parse_filename(f.file) END
     FROM frame f JOIN path p ON p.stack_id = f.parent_id)
-  FROM path;
+  SELECT * EXCLUDE is_native FROM path;

@@ -5,10 +5,11 @@
 -- The tree of stacks, as samples have it that were taken many times a second from outside: below each process its
 -- threads, below them the functions that call one another. A sample stands for the time since the look before. A
 -- function that calls itself is nested; calls of one function from several lines of another are one row. place is
--- where the function spends its own time most, or else calls from. Frames of Python's imports stand for those around
--- them. All runs of the program count, whatever was recorded of spans; in what runs with deep levels, their cost is in
--- the times. Eight or more threads that all but never ran, such as those of a pool without work, are one row. Rows
--- below the least share are left out; their time is in the rows above them.
+-- where the function spends its own time most, or else calls from. Frames of Python's imports, and functions without a
+-- name below others of their library, stand for those around them. Compiled code has its callers where xsp doctor says
+-- that native stacks are available. All runs of the program count, whatever was recorded of spans; in what runs with
+-- deep levels, their cost is in the times. Eight or more threads that all but never ran, such as those of an idle pool,
+-- are one row. Rows below the least share are left out; their time is in the rows above them.
 -- @needs samples
 -- @param process integer - One process alone.
 -- @param thread integer - One thread alone.
@@ -36,7 +37,9 @@
 -- @column waiting_ns ns Time asleep in a system call.
 -- @column lock_ns ns Of it, for the lock of Python's interpreter.
 WITH RECURSIVE frame AS (
-  SELECT *, coalesce(file LIKE '<frozen importlib%' OR file LIKE '%/xsp/python/xsp/%', false) AS is_hidden FROM stack),
+  SELECT s.*, coalesce(s.file LIKE '<frozen importlib%' OR s.file LIKE '%/xsp/python/xsp/%', false)
+      OR (s.kind = 'native' AND s.function LIKE '[%' AND p.file IS NOT DISTINCT FROM s.file) AS is_hidden
+  FROM stack s LEFT JOIN stack p ON p.run_id = s.run_id AND p.stack_id = s.parent_id),
 taken AS MATERIALIZED (
   SELECT run_id, process, thread, stack_id, state, waits_in, count(*) AS samples, sum(duration_ns) AS ns,
     coalesce(sum(duration_ns) FILTER (gil = 'waited'), 0) AS lock_ns
@@ -44,7 +47,8 @@ taken AS MATERIALIZED (
   WHERE NOT has_counters(counters) AND ($process IS NULL OR process = $process)
     AND ($thread IS NULL OR thread = $thread) AND ($state IS NULL OR state = $state)
   GROUP BY ALL),
--- Frames that are of no interest stand for those around them: the machinery of imports, and what watches.
+-- Frames that are of no interest stand for those around them: the machinery of imports, what watches, and functions of
+-- a library that have no name, below others of it.
 visible AS (
   SELECT run_id, stack_id, function, file, kind, is_hidden, CASE WHEN NOT is_hidden THEN stack_id END AS shown_id,
     NULL::INTEGER AS caller_id

@@ -15,7 +15,7 @@ cache="${XDG_CACHE_HOME:-$HOME/.cache}/xsp"
 deps="$cache/deps"
 mkdir -p "$deps" "$cache/log"
 
-build_packages="g++ cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
+build_packages="g++ make cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
   libcli11-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev
   libblas-dev libdnnl-dev opencl-headers"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core
@@ -88,12 +88,32 @@ fetch_header() {
   cp source/*.h .
   rm -rf source "$1"_*
 }
+# Sources, which build_NAME builds: as their author gave them, without Debian's changes.
+fetch_sources() { trixie source --download-only --tar-only "$1=$2"; }
+
+# What reads a stack of compiled code (src/capture/sample/unwinder.h), for other stacks than the caller's own: linked into
+# libxsp-attach.so, so position-independent and without a name that a program could see; of its lock's users none is a
+# signal's handler. Debian's archive is neither.
+build_libunwind() {
+  mkdir build
+  (
+    cd build
+    ../source/configure --prefix="$PWD/.." --disable-shared --enable-static --with-pic --disable-coredump --disable-ptrace \
+      --disable-setjmp --disable-unwind-header --disable-minidebuginfo --disable-zlibdebuginfo --disable-documentation \
+      --disable-tests --disable-cxx-exceptions --disable-block-signals --disable-conservative-checks \
+      CFLAGS='-O2 -DNDEBUG -fvisibility=hidden'
+    make -j"$(nproc)"
+    make install
+  )
+  rm -rf build source
+}
 
 unpack() {
   case $1 in
     *.tgz) tar -xzf "$1" ;;
     *.whl) unzip -q "$1" ;;
     *.deb) dpkg-deb -x "$1" . ;;
+    *.tar.gz) mkdir source && tar -xzf "$1" -C source --strip-components=1 ;;
     *.h) mkdir include && cp "$1" include ;;
     *) die "$1: unknown kind of archive" ;;
   esac
@@ -113,6 +133,7 @@ install_pinned() {
       die "$package $version: the archive's sha256 is $(sha256sum "$archive" | cut -d' ' -f1), not that of tools/deps.lock"
     if [ "$source" = headers ]; then unzip -q "$archive" '*.h'; else unpack "$archive"; fi
     rm "$archive"
+    if [ "$source" = sources ]; then quietly "build-$name" "build_$name"; fi
     touch .complete
   )
 }

@@ -105,6 +105,35 @@ TEST(Prelude, AdviceForALevelWithoutNumbersFitsHowItWasRecorded) {
   has(why_no_model("('recorded_by', 'the program')", deep, true), "XSP_LEVELS");
 }
 
+// Below Python compiled code is what its line called; without Python the innermost with a name is
+// it.
+TEST(Prelude, StacksTellWhoseCodeAThreadIsIn) {
+  Database database = with_prelude();
+  ASSERT_TRUE(database
+                  .execute("INSERT INTO stack VALUES "
+                           "(1, 1, NULL, 'step', '/src/train.py', 12, 'python'), "
+                           "(1, 2, 1, 'array_matmul', '/lib/umath.so', NULL, 'native'), "
+                           "(1, 3, 2, 'dgemm_', '/lib/libblas.so.3', NULL, 'native'), "
+                           "(1, 4, NULL, 'main', '/bin/prog', NULL, 'native'), "
+                           "(1, 5, 4, 'solve(int)', '/bin/prog', NULL, 'native'), "
+                           "(1, 6, 5, '[libm.so.6]', '/lib/libm.so.6', NULL, 'native')")
+                  .ok());
+  const auto row = [&database](const std::string& stack) {
+    const Table table =
+        query(database,
+              "SELECT concat_ws('|', coalesce(place, '-'), coalesce(own_function, '-'), "
+              "coalesce(callee, '-'), coalesce(native_function, '-'), "
+              "coalesce(native_library, '-')) FROM stack_facts(1) WHERE stack_id = " +
+                  stack);
+    return table.rows.empty() ? "" : std::get<std::string>(table.rows[0][0]);
+  };
+  EXPECT_EQ(row("1"), "train.py:12|step|-|-|-");
+  EXPECT_EQ(row("3"), "train.py:12|step|-|dgemm_|libblas.so.3");
+  EXPECT_EQ(row("4"), "-|-|main|main|prog");
+  EXPECT_EQ(row("5"), "-|-|solve(int)|solve(int)|prog");
+  EXPECT_EQ(row("6"), "-|-|solve(int)|[libm.so.6]|libm.so.6");
+}
+
 // They share one namespace: the second of a name would silently replace the first.
 TEST(Prelude, NoNameIsGivenTwice) {
   static const std::regex kCreated(R"(CREATE OR REPLACE TEMP (?:MACRO|VIEW|TABLE) (\w+))");

@@ -35,7 +35,9 @@ list(FILTER sample_tests INCLUDE REGEX "_test\\.cc$")
 list(FILTER sample EXCLUDE REGEX "_test\\.cc$")
 add_library(xsp_attach SHARED ${attach} ${sample} "${CMAKE_SOURCE_DIR}/src/base/log.cc")
 target_compile_options(xsp_attach PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
-target_link_libraries(xsp_attach PRIVATE xsp_flags xsp_annotate Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(xsp_attach PRIVATE xsp_flags xsp_annotate unwinder Threads::Threads ${CMAKE_DL_LIBS})
+# A program may have a libunwind of its own: the names of this one are nobody's.
+target_link_options(xsp_attach PRIVATE -Wl,--exclude-libs,ALL)
 target_include_directories(xsp_attach PRIVATE "${CMAKE_SOURCE_DIR}/src")
 set_target_properties(xsp_attach PROPERTIES OUTPUT_NAME xsp-attach LINKER_LANGUAGE C
   BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
@@ -45,7 +47,12 @@ target_link_libraries(xsp_capture PUBLIC xsp_annotate)
 
 # They run under ThreadSanitizer, and without any sanitizer, too.
 if(NOT XSP_FUZZ)
-  xsp_test(sample_test SOURCES ${sample_tests} ${sample} LIBRARIES xsp_annotate xsp_trace ${CMAKE_DL_LIBS})
+  # What the tests find their way through: without symbols, as libraries are installed.
+  add_library(sample_chain SHARED EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/src/capture/sample/chain.c")
+  target_compile_options(sample_chain PRIVATE -O2)
+  target_link_options(sample_chain PRIVATE -s)
+  xsp_test(sample_test SOURCES ${sample_tests} ${sample}
+    LIBRARIES xsp_annotate xsp_trace unwinder sample_chain ${CMAKE_DL_LIBS})
   xsp_test(annotate_test LABEL threads-release SOURCES ${annotate_tests} ${attach_tests}
     "${CMAKE_SOURCE_DIR}/src/capture/attach/blocks.cc" "${CMAKE_SOURCE_DIR}/src/capture/attach/room.cc"
     LIBRARIES xsp_annotate xsp_trace ${CMAKE_DL_LIBS})

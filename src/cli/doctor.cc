@@ -1,7 +1,9 @@
 // xsp doctor: what can be measured on this machine, and if not, why not and what to do.
 #include "cli/doctor.h"
 
+#include <linux/perf_event.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -163,6 +165,30 @@ Finding perf_finding() {
   return {"facility", "processor counters", kAvailable, "perf_event_paranoid is " + text, ""};
 }
 
+// Whether the kernel notes the registers of running threads, as xsp run asks it to.
+Finding native_stacks_finding() {
+#ifdef __x86_64__
+  perf_event_attr wanted = {};
+  wanted.size = sizeof wanted;
+  wanted.type = PERF_TYPE_SOFTWARE;
+  wanted.config = PERF_COUNT_SW_TASK_CLOCK;
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  const long file = ::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (file < 0) {
+    return {"facility", "native stacks", kLimited,
+            "of threads that wait alone, as the kernel refuses perf_event_open: " +
+                std::string(std::strerror(errno)),
+            "sudo sysctl kernel.perf_event_paranoid=2, and let a container use perf_event_open"};
+  }
+  ::close(static_cast<int>(file));
+  return {"facility", "native stacks", kAvailable, "the kernel notes registers of threads", ""};
+#else
+  return {"facility", "native stacks", kLimited,
+          "callers of compiled code are found on x86-64 alone", ""};
+#endif
+}
+
 using Facts = std::map<std::string, std::string>;
 
 // What the collectors say of the first GPU.
@@ -287,6 +313,7 @@ Result<Findings> examine() {
   }
   findings.push_back(clock_finding());
   findings.push_back(perf_finding());
+  findings.push_back(native_stacks_finding());
   add_gpu(gpu, facts_of_gpu(installation, collectors, interrupts.count()), &findings);
   findings.push_back(store_finding());
   findings.push_back(folder_finding("cache folder", cache_folder(), "XDG_CACHE_HOME"));

@@ -211,7 +211,7 @@ constexpr const char* kFooter =
     "\n"
     "Where its threads are is seen from outside, many times a second: no signal is sent to them "
     "and\n"
-    "Python's lock is not taken; where a look costs more than half a per cent of a processor's "
+    "Python's lock is not taken; where a look costs more than 0.8 per cent of a processor's "
     "time,\n"
     "it is done less often. 'xsp analyze flame_graph' shows the functions and lines.\n"
     "\n"

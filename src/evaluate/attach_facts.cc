@@ -30,7 +30,9 @@ Status complete_runs(store::Database& database) {
       "    THEN printf('the program''s batches have from %d to %d inputs', least, most) "
       "    ELSE 'how many inputs an inference has is not known' END) "
       "  FROM batch_of JOIN run USING (run_id) WHERE run.batch IS NULL HAVING count(*) > 0; "
-      "DROP TABLE batch_of"));
+      "DROP TABLE batch_of; "
+      "INSERT INTO evaluation SELECT 'not_measured.native_stacks', max(value) FROM site_attribute "
+      "  WHERE key = 'native_stacks' HAVING count(*) > 0"));
   return write_settings(database);
 }
 

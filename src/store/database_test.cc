@@ -212,6 +212,32 @@ TEST_F(DatabaseTest, RefusesWhatIsNotAnXspFile) {
   EXPECT_FALSE(fs::exists(path("missing.xsp")));
 }
 
+// A file from before samples had what they cost the kernel, and one from before there were any.
+TEST_F(DatabaseTest, WhatOldFilesLackIsNullOrEmpty) {
+  const std::string insert =
+      "INSERT INTO sample(run_id, process, thread, time_ns, state, duration_ns) "
+      "VALUES (1, 2, 3, 4, 'running', 5)";
+  const std::pair<const char*, int64_t> cases[] = {
+      {"ALTER TABLE sample DROP system_ns; ALTER TABLE sample DROP faults", 1},
+      {"DROP TABLE sample; DROP TABLE stack", 0}};
+  for (const auto& [sql, rows] : cases) {
+    auto made = Database::create(path("old.xsp"));
+    ASSERT_TRUE(made.ok()) << made.error().text;
+    ASSERT_TRUE(made->execute(insert).ok());
+    ASSERT_TRUE(made->execute(sql).ok());
+    ASSERT_TRUE(made->finish().ok());
+    auto database = Database::open(path("old.xsp"));
+    ASSERT_TRUE(database.ok()) << database.error().text;
+    const auto found = database->query(
+        "SELECT count(*), count(system_ns), count(faults), sum(duration_ns)::BIGINT FROM sample");
+    ASSERT_TRUE(found.ok()) << found.error().text;
+    EXPECT_EQ(found->rows[0][0], Value(rows)) << sql;
+    EXPECT_EQ(found->rows[0][1], Value(int64_t{0})) << sql;
+    EXPECT_EQ(found->rows[0][2], Value(int64_t{0})) << sql;
+    EXPECT_EQ(found->rows[0][3], rows > 0 ? Value(int64_t{5}) : Value()) << sql;
+  }
+}
+
 TEST_F(DatabaseTest, RefusesForeignTablesAndNewerFormats) {
   const std::pair<const char*, const char*> cases[] = {
       {"DROP TABLE loss", "without xsp's tables"},

@@ -41,6 +41,10 @@ class SampleWriter {
     rows_.column<duckdb_string_t>(7)[row_] = text(waits_in);
     rows_.set_null(7, row_, waits_in == nullptr);
     rows_.column<int64_t>(8)[row_] = sample.duration_ns;
+    rows_.column<int64_t>(9)[row_] = static_cast<int64_t>(sample.system_ns);
+    rows_.set_null(9, row_, !sample.has_cost);
+    rows_.column<int64_t>(10)[row_] = static_cast<int64_t>(sample.faults);
+    rows_.set_null(10, row_, !sample.has_cost);
     if (++row_ < rows_.capacity()) return Ok{};
     XSP_CHECK_OK(rows_.append(row_));
     row_ = 0;

@@ -68,6 +68,7 @@ enum class ChunkType : uint16_t {
   kLevels = 7,   // LevelsMark: from then on these levels are recorded
   kStacks = 8,   // what samples point to: texts, code, the tree of stacks
   kSamples = 9,  // SamplesHeader, then looks at the process's threads
+  kCostedSamples = 10,  // likewise, with what the threads cost the kernel
 };
 
 struct ChunkHeader {
@@ -208,7 +209,9 @@ enum class LinesForm : uint8_t { kNone = 0, kBefore310 = 1, k310 = 2, kFrom311 =
 // Looks follow: varint(ns since the look before), varint(ns that it stands for), varint(threads of
 // which there is news), and for each: varint thread, byte ThreadDoes | LockState << kLockShift,
 // varint node (0: none), varint text of what it waits in (0: none). Without news a thread is as it
-// was; in each chunk there is news of all at first.
+// was; in each chunk there is news of all at first. In kCostedSamples each news ends with varint ns
+// in the kernel and varint pages touched first, both since the look before; without news they are
+// 0.
 struct SamplesHeader {
   int64_t first_ns;  // UNIX time, from which the first look is counted
   uint32_t look_count;

@@ -24,6 +24,7 @@ struct ChunkPlace {
   uint32_t bytes = 0;
   uint32_t crc = 0;
   uint32_t epoch = 0;
+  ChunkType type = ChunkType::kSamples;  // of samples alone
 };
 
 // What is known of one lane: from its block, which outlives the process, and from its chunks.
@@ -188,13 +189,15 @@ void Reader::State::take_chunk(const Chunk& chunk, std::vector<OpenStack>* open)
       // callers.
       if (!stacks.add(chunk.payload)) ++stacks_unknown;
       break;
-    case ChunkType::kSamples: {
+    case ChunkType::kSamples:
+    case ChunkType::kCostedSamples: {
+      const auto type = static_cast<ChunkType>(chunk.header.type);
       std::vector<Sample> samples;
-      makes_sense = parse_samples(chunk.payload, &samples);
+      makes_sense = parse_samples(type, chunk.payload, &samples);
       if (!makes_sense) break;
       samples_found += samples.size();
       sample_places.push_back(
-          {chunk.payload_offset, chunk.header.payload_bytes, chunk.header.payload_crc, 0});
+          {chunk.payload_offset, chunk.header.payload_bytes, chunk.header.payload_crc, 0, type});
       break;
     }
   }
@@ -411,8 +414,10 @@ size_t Reader::sample_chunk_count() const { return state_->sample_places.size();
 
 Status Reader::read_samples(size_t chunk, std::vector<Sample>* samples) const {
   samples->clear();
-  XSP_TRY(const std::vector<uint8_t> payload, state_->read_payload(state_->sample_places[chunk]));
-  if (!parse_samples(payload, samples)) return corrupt("a chunk of samples makes no sense");
+  const ChunkPlace& place = state_->sample_places[chunk];
+  XSP_TRY(const std::vector<uint8_t> payload, state_->read_payload(place));
+  if (!parse_samples(place.type, payload, samples))
+    return corrupt("a chunk of samples makes no sense");
   return Ok{};
 }
 

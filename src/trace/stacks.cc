@@ -101,7 +101,8 @@ const std::string* Stacks::text(uint32_t id) const {
   return found == texts_.end() ? nullptr : &found->second;
 }
 
-bool parse_samples(std::span<const uint8_t> payload, std::vector<Sample>* samples) {
+bool parse_samples(ChunkType type, std::span<const uint8_t> payload, std::vector<Sample>* samples) {
+  const bool has_cost = type == ChunkType::kCostedSamples;
   SamplesHeader header;
   if (payload.size() < sizeof header) return false;
   std::memcpy(&header, payload.data(), sizeof header);
@@ -119,7 +120,10 @@ bool parse_samples(std::span<const uint8_t> payload, std::vector<Sample>* sample
       const uint8_t does = cursor.byte();
       const uint64_t node = cursor.number();
       const uint64_t waits_in = cursor.number();
-      if (!cursor.is_good() || thread > kThreadsMax || node > kIdMax || waits_in > kIdMax) {
+      const uint64_t system_ns = has_cost ? cursor.number() : 0;
+      const uint64_t faults = has_cost ? cursor.number() : 0;
+      if (!cursor.is_good() || thread > kThreadsMax || node > kIdMax || waits_in > kIdMax ||
+          system_ns > kStepNsMax || faults > kStepNsMax) {
         return false;
       }
       Sample& sample = now[static_cast<uint32_t>(thread)];
@@ -128,12 +132,16 @@ bool parse_samples(std::span<const uint8_t> payload, std::vector<Sample>* sample
       sample.lock = static_cast<LockState>(does >> kLockShift);
       sample.node = static_cast<uint32_t>(node);
       sample.waits_in = static_cast<uint32_t>(waits_in);
+      sample.has_cost = has_cost;
+      sample.system_ns = system_ns;
+      sample.faults = faults;
     }
     std::erase_if(now, [](const auto& one) { return one.second.does == ThreadDoes::kEnded; });
-    for (const auto& [thread, sample] : now) {
+    for (auto& [thread, sample] : now) {
+      sample.time_ns = time_ns;
+      sample.duration_ns = static_cast<int64_t>(duration_ns);
       samples->push_back(sample);
-      samples->back().time_ns = time_ns;
-      samples->back().duration_ns = static_cast<int64_t>(duration_ns);
+      sample.system_ns = sample.faults = 0;
     }
   }
   return true;

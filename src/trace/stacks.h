@@ -61,10 +61,14 @@ struct Sample {
   LockState lock = LockState::kNone;
   uint32_t node = 0;      // 0: none
   uint32_t waits_in = 0;  // text; 0: none
+  bool has_cost = false;  // whether what follows is known
+  uint64_t system_ns = 0;
+  uint64_t faults = 0;
 };
 
-// Appends the samples of a chunk; false if its bytes make no sense, those before are then there.
-bool parse_samples(std::span<const uint8_t> payload, std::vector<Sample>* samples);
+// Appends the samples of a chunk, kSamples or kCostedSamples; false if its bytes make no sense,
+// those before are then there.
+bool parse_samples(ChunkType type, std::span<const uint8_t> payload, std::vector<Sample>* samples);
 
 // The line of an instruction, as the version of CPython numbers them; 0: it has none.
 int line_of(LinesForm form, std::span<const uint8_t> table, int first_line, int64_t instruction);

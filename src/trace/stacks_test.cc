@@ -173,7 +173,7 @@ TEST(Samples, OfThreadsWithoutNewsAreAsBefore) {
   payload.number(30).number(30).number(1);
   payload.number(8).byte(static_cast<uint8_t>(ThreadDoes::kEnded)).number(0).number(0);
   std::vector<Sample> samples;
-  ASSERT_TRUE(parse_samples(payload.bytes(), &samples));
+  ASSERT_TRUE(parse_samples(ChunkType::kSamples, payload.bytes(), &samples));
   ASSERT_EQ(samples.size(), 5u);
   EXPECT_EQ(samples[0].thread, 7u);
   EXPECT_EQ(samples[0].lock, LockState::kHeld);
@@ -185,8 +185,41 @@ TEST(Samples, OfThreadsWithoutNewsAreAsBefore) {
   EXPECT_EQ(samples[4].thread, 7u);
   EXPECT_EQ(samples[4].time_ns, 1060);
   for (size_t size = 0; size < payload.bytes().size(); ++size) {
-    EXPECT_FALSE(parse_samples(std::span(payload.bytes()).first(size), &samples)) << size;
+    EXPECT_FALSE(
+        parse_samples(ChunkType::kSamples, std::span(payload.bytes()).first(size), &samples))
+        << size;
   }
+}
+
+// What a thread costs the kernel is of one look: without news it costs nothing.
+TEST(Samples, HaveWhatTheThreadsCostTheKernel) {
+  Payload payload;
+  payload.header(1000, 2);
+  payload.number(10).number(10).number(1);
+  payload.number(7).byte(static_cast<uint8_t>(ThreadDoes::kRuns)).number(5).number(0);
+  payload.number(20'000'000).number(312);
+  payload.number(10).number(10).number(0);
+  std::vector<Sample> samples;
+  ASSERT_TRUE(parse_samples(ChunkType::kCostedSamples, payload.bytes(), &samples));
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_TRUE(samples[0].has_cost);
+  EXPECT_EQ(samples[0].system_ns, 20'000'000u);
+  EXPECT_EQ(samples[0].faults, 312u);
+  EXPECT_TRUE(samples[1].has_cost);
+  EXPECT_EQ(samples[1].system_ns, 0u);
+  EXPECT_EQ(samples[1].faults, 0u);
+  EXPECT_EQ(samples[1].node, 5u);
+  for (size_t size = 0; size < payload.bytes().size(); ++size) {
+    const auto cut = std::span(payload.bytes()).first(size);
+    EXPECT_FALSE(parse_samples(ChunkType::kCostedSamples, cut, &samples)) << size;
+  }
+  // A chunk from before there were costs does not have them.
+  Payload before;
+  before.header(1000, 1).number(10).number(10).number(1);
+  before.number(7).byte(static_cast<uint8_t>(ThreadDoes::kRuns)).number(5).number(0);
+  samples.clear();
+  ASSERT_TRUE(parse_samples(ChunkType::kSamples, before.bytes(), &samples));
+  EXPECT_FALSE(samples[0].has_cost);
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ void end_process(bool is_exec) {
   end_control(is_exec);
   // A signal's handler that ends the process may have interrupted a thread that holds our lock.
   if (xsp_flush_within(kLockWaitMs) != 0) return;
-  end_sampling();
+  end_sampling(attached.site);
   end_limit();
   if (attached.span.start != 0) {
     xsp_end(&attached.span);
@@ -190,7 +190,7 @@ void leave_run() {
   if (attached.process != getpid() || !attached.is_recording.exchange(false)) return;
   stop_collectors();
   if (xsp_flush_within(kLockWaitMs) == 0) {
-    end_sampling();
+    end_sampling(attached.site);
     xsp_end_recording();
   }
   end_control(false);  // last: whoever waits for it may read the trace

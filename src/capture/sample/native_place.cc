@@ -1,124 +1,188 @@
 #include "capture/sample/native_place.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace xsp::capture {
 namespace {
 
-constexpr uint64_t kPeriodNs = 3'000'000;  // of a thread's processor time
-constexpr int64_t kReadEveryNs = 100'000'000;
-constexpr size_t kPages = 2;  // the head, and one of notes
+// Of a thread's processor time, from when it is asked for. A thread that is in the kernel is
+// interrupted as often until it leaves that.
+constexpr uint64_t kWithinNs = 200'000;
+// Behind the head, a power of two: of notes with a stack there is room for one.
+constexpr size_t kStackPages = 4;
+constexpr size_t kAddressPages = 1;
 
-size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+#ifdef __x86_64__
+// In the kernel's order: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15; and their numbers in DWARF.
+constexpr uint64_t kRegisters = 0xff01ff;
+constexpr uint8_t kNumbers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
+constexpr size_t kRegisterCount = sizeof kNumbers;
+constexpr bool kHasStacks = true;
+#else
+constexpr uint64_t kRegisters = 0;
+constexpr uint8_t kNumbers[] = {0};
+constexpr size_t kRegisterCount = 0;
+constexpr bool kHasStacks = false;
+#endif
 
-}  // namespace
+size_t page_bytes() {
+  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
-void open_clock(ThreadClock* clock, int32_t tid) {
-  if (clock->is_tried) return;
-  clock->is_tried = true;
+bool map_clock(ThreadClock* clock, int32_t tid, bool has_stack) {
   perf_event_attr wanted = {};
   wanted.size = sizeof wanted;
   wanted.type = PERF_TYPE_SOFTWARE;
   wanted.config = PERF_COUNT_SW_TASK_CLOCK;
-  wanted.sample_period = kPeriodNs;
-  wanted.sample_type = PERF_SAMPLE_IP;
+  wanted.disabled = 1;
+  wanted.sample_period = kWithinNs;
+  wanted.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
   wanted.exclude_kernel = 1;
   wanted.exclude_hv = 1;
+  wanted.exclude_callchain_kernel = 1;
+  wanted.use_clockid = 1;
+  wanted.clockid = CLOCK_MONOTONIC;
+  wanted.wakeup_events = 1;
+  if (has_stack) {
+    wanted.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    wanted.sample_regs_user = kRegisters;
+    wanted.sample_stack_user = kStackCopyBytes;
+  }
   clock->file = static_cast<int32_t>(
       syscall(SYS_perf_event_open, &wanted, tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
-  if (clock->file < 0) return;
-  void* const page =
-      mmap(nullptr, kPages * page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, clock->file, 0);
-  if (page == MAP_FAILED) {
+  if (clock->file < 0) return false;
+  clock->bytes = (1 + (has_stack ? kStackPages : kAddressPages)) * page_bytes();
+  void* const pages =
+      mmap(nullptr, clock->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, clock->file, 0);
+  if (pages == MAP_FAILED) {
+    const int error = errno;
     close(clock->file);
-  } else {
-    clock->page = page;
+    errno = error;
+    return false;
   }
-}
-
-void close_clock(ThreadClock* clock) {
-  if (clock->page == nullptr) return;
-  munmap(clock->page, kPages * page_bytes());
-  close(clock->file);
-  clock->page = nullptr;
-}
-
-uint64_t latest_address(ThreadClock* clock) {
-  if (clock->page == nullptr) return 0;
-  auto* head = static_cast<perf_event_mmap_page*>(clock->page);
-  const auto* notes = static_cast<const uint8_t*>(clock->page) + page_bytes();
-  const uint64_t mask = page_bytes() - 1;
-  const uint64_t end = __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE);
-  uint64_t address = 0;
-  // Notes are of multiples of 8 bytes, which do not lie across the page's end.
-  for (uint64_t at = head->data_tail; at < end;) {
-    perf_event_header note;
-    memcpy(&note, notes + (at & mask), sizeof note);
-    if (note.size < sizeof note) break;
-    if (note.type == PERF_RECORD_SAMPLE) {
-      memcpy(&address, notes + ((at + sizeof note) & mask), sizeof address);
-    }
-    at += note.size;
-  }
-  __atomic_store_n(&head->data_tail, end, __ATOMIC_RELEASE);
-  return address;
-}
-
-int Modules::find(uint64_t address) const {
-  // The latest first: where a library was loaded in the place of another, it is that one.
-  for (size_t i = count_; i-- > 0;) {
-    if (modules_[i].start <= address && address < modules_[i].end) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-// "start-end perms offset device inode path"
-bool Modules::add_line(const char* line, const char** path) {
-  char* next = nullptr;
-  Module module = {};
-  module.start = strtoull(line, &next, 16);
-  if (*next != '-') return false;
-  module.end = strtoull(next + 1, &next, 16);
-  if (strlen(next) < 6 || next[3] != 'x') return false;
-  module.offset = strtoull(next + 6, &next, 16);
-  *path = strpbrk(next, "/[");
-  if (*path == nullptr || count_ == kModulesMax) return false;
-  const int known = find(module.start);
-  if (known >= 0 && memcmp(&modules_[known], &module, sizeof module) == 0) return false;
-  modules_[count_++] = module;
+  clock->pages = pages;
+  clock->has_stack = has_stack;
   return true;
 }
 
-void Modules::refresh(int64_t now_ns, void (*added)(void*, uint32_t, const char*), void* context) {
-  if (now_ns - read_ns_ < kReadEveryNs) return;
-  read_ns_ = now_ns;
-  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  char text[8192];
-  size_t kept = 0;
-  for (;;) {
-    const ssize_t got = read(file, text + kept, sizeof text - 1 - kept);
-    if (got <= 0) break;
-    const size_t bytes = kept + static_cast<size_t>(got);
-    text[bytes] = '\0';
-    char* line = text;
-    for (char* end = strchr(line, '\n'); end != nullptr; end = strchr(line, '\n')) {
-      *end = '\0';
-      const char* path = nullptr;
-      if (add_line(line, &path)) added(context, static_cast<uint32_t>(count_ - 1), path);
-      line = end + 1;
-    }
-    kept = bytes - static_cast<size_t>(line - text);
-    if (kept == sizeof text - 1) kept = 0;  // a line that is longer than any path
-    memmove(text, line, kept);
+// The notes, which go around in their pages.
+class Notes {
+ public:
+  explicit Notes(ThreadClock* clock)
+      : head_(static_cast<perf_event_mmap_page*>(clock->pages)),
+        bytes_(static_cast<const uint8_t*>(clock->pages) + page_bytes()),
+        size_(clock->bytes - page_bytes()),
+        begin_(head_->data_tail),
+        end_(__atomic_load_n(&head_->data_head, __ATOMIC_ACQUIRE)) {}
+  uint64_t begin() const { return begin_; }
+  uint64_t end() const { return end_; }
+  void read(uint64_t at, void* out, size_t count) const {
+    const size_t from = at % size_;
+    const size_t first = count < size_ - from ? count : size_ - from;
+    memcpy(out, bytes_ + from, first);
+    memcpy(static_cast<uint8_t*>(out) + first, bytes_, count - first);
   }
-  close(file);
+  void finish() const { __atomic_store_n(&head_->data_tail, end_, __ATOMIC_RELEASE); }
+
+ private:
+  perf_event_mmap_page* head_;
+  const uint8_t* bytes_;
+  size_t size_;
+  uint64_t begin_;
+  uint64_t end_;
+};
+
+// Of a note that ends at `end`: the address, the time, and, if it has them, the kind of registers
+// (0: there are none), they, the copy's size, the copy, and how much of it there is.
+void read_note(const Notes& notes, uint64_t at, uint64_t end, bool has_stack, NativeNote* note) {
+  struct {
+    uint64_t address, time_ns, registers_kind;
+  } first = {};
+  notes.read(at, &first, has_stack ? sizeof first : sizeof first - sizeof first.registers_kind);
+  at += sizeof first;
+  note->time_ns = static_cast<int64_t>(first.time_ns);
+  note->start.registers[kProgramCounter] = first.address;
+  note->start.known = 0;
+  note->start.size = 0;
+  note->start.bytes = note->bytes;
+  if (!has_stack || first.registers_kind == 0) return;
+  uint64_t registers[kRegisterCount + 1] = {};
+  notes.read(at, registers, kRegisterCount * sizeof registers[0]);
+  at += kRegisterCount * sizeof registers[0];
+  for (size_t i = 0; i < kRegisterCount; ++i) {
+    note->start.registers[kNumbers[i]] = registers[i];
+    note->start.known |= 1u << kNumbers[i];
+  }
+  note->start.stack = note->start.registers[kStackPointer];
+  uint64_t size = 0;
+  notes.read(at, &size, sizeof size);
+  at += sizeof size;
+  if (size > kStackCopyBytes || size == 0 || end - at < size + sizeof size) return;
+  uint64_t there = 0;
+  notes.read(at + size, &there, sizeof there);
+  note->start.size = there < size ? there : size;
+  notes.read(at, note->bytes, note->start.size);
+}
+
+}  // namespace
+
+bool open_clock(ThreadClock* clock, int32_t tid, bool has_stack) {
+  if (clock->is_tried) return true;
+  clock->is_tried = true;
+  return (kHasStacks && has_stack && map_clock(clock, tid, true)) || map_clock(clock, tid, false);
+}
+
+void close_clock(ThreadClock* clock) {
+  if (clock->pages == nullptr) return;
+  munmap(clock->pages, clock->bytes);
+  close(clock->file);
+  clock->pages = nullptr;
+  clock->has_stack = false;
+}
+
+bool ask_clock(ThreadClock* clock) {
+  if (clock->pages == nullptr) return false;
+  if (has_note(*clock)) {
+    Notes(clock).finish();
+    clock->is_asked = false;
+  }
+  if (!clock->is_asked) clock->is_asked = ioctl(clock->file, PERF_EVENT_IOC_REFRESH, 1) == 0;
+  return clock->is_asked;
+}
+
+bool has_note(const ThreadClock& clock) {
+  if (clock.pages == nullptr) return false;
+  const auto* head = static_cast<const perf_event_mmap_page*>(clock.pages);
+  return __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE) != head->data_tail;
+}
+
+bool latest_note(ThreadClock* clock, NativeNote* note) {
+  if (clock->pages == nullptr) return false;
+  const Notes notes(clock);
+  uint64_t latest = 0;
+  uint64_t latest_end = 0;
+  for (uint64_t at = notes.begin(); at < notes.end();) {
+    perf_event_header head;
+    notes.read(at, &head, sizeof head);
+    if (head.size < sizeof head) break;
+    if (head.type == PERF_RECORD_SAMPLE) {
+      latest = at + sizeof head;
+      latest_end = at + head.size;
+    }
+    at += head.size;
+  }
+  if (latest != 0) read_note(notes, latest, latest_end, clock->has_stack, note);
+  notes.finish();
+  if (latest != 0) clock->is_asked = false;
+  return latest != 0;
 }
 
 }  // namespace xsp::capture

@@ -1,6 +1,6 @@
-// Finds where running threads are in compiled code: the kernel notes the address of each some
-// hundred times a second of its processor time, in a page that is read here: that of a look is up
-// to 3 ms older. An extra: containers often forbid it, and then there are no such addresses.
+// Finds where a running thread is in compiled code: when asked, the kernel notes its registers as
+// soon as it is on a processor outside of the kernel, with a copy of the end of its stack, in pages
+// that are read here. No signal is sent. An extra: containers often forbid it.
 //
 // For a thread that has a table of files of its own.
 #ifndef XSP_CAPTURE_SAMPLE_NATIVE_PLACE_H_
@@ -9,45 +9,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/sample/unwinder.h"
+
 namespace xsp::capture {
 
-inline constexpr size_t kModulesMax = 4096;
+inline constexpr size_t kStackCopyBytes = 8192;
 
 // The kernel's notes about one thread.
 struct ThreadClock {
-  void* page;  // nullptr: there is none
+  void* pages;  // nullptr: there are none
+  size_t bytes;
   int32_t file;
   bool is_tried;
+  bool has_stack;
+  bool is_asked;
 };
-void open_clock(ThreadClock* clock, int32_t tid);
+
+// Opens it, unless that was tried. Without a stack, or where the kernel's limit on locked memory
+// leaves no room for that, it notes addresses alone. False: the kernel refuses; errno says why.
+bool open_clock(ThreadClock* clock, int32_t tid, bool has_stack);
 void close_clock(ThreadClock* clock);
-// The latest address since the last call; 0: none.
-uint64_t latest_address(ThreadClock* clock);
 
-// A part of a file that is mapped to be executed.
-struct Module {
-  uint64_t start;
-  uint64_t end;
-  uint64_t offset;  // in the file
+// What the kernel noted of a thread.
+struct NativeNote {
+  int64_t time_ns;    // CLOCK_MONOTONIC
+  NativeStart start;  // nothing known: the address in its register is all there is
+  uint8_t bytes[kStackCopyBytes];
 };
-
-// Memory that is zero is one without modules.
-class Modules {
- public:
-  // The index of an address's module; -1: there is none.
-  int find(uint64_t address) const;
-  // Reads the mappings, unless that was a moment ago; `added` gets those that were not known.
-  void refresh(int64_t now_ns, void (*added)(void* context, uint32_t index, const char* path),
-               void* context);
-  const Module& operator[](size_t index) const { return modules_[index]; }
-
- private:
-  bool add_line(const char* line, const char** path);
-
-  Module modules_[kModulesMax];
-  size_t count_;
-  int64_t read_ns_;
-};
+// The latest note since the last call; false: there is none.
+bool latest_note(ThreadClock* clock, NativeNote* note);
+bool has_note(const ThreadClock& clock);
+// Asks for one note, and forgets those that there are. False: none will come.
+bool ask_clock(ThreadClock* clock);
 
 }  // namespace xsp::capture
 

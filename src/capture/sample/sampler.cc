@@ -1,10 +1,13 @@
 #include "capture/sample/sampler.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,53 +16,30 @@
 #include "base/clock.h"
 #include "base/keep_errno.h"
 #include "capture/annotate/watcher.h"
-#include "capture/sample/memory.h"
-#include "capture/sample/python_walk.h"
-#include "capture/sample/stack_log.h"
-#include "capture/sample/threads.h"
+#include "capture/sample/look.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {
 namespace {
 
-using trace::LockState;
-using trace::ThreadDoes;
-
 // The share of one processor that looks may take. Where they take more, the sampler sleeps longer
 // between them.
-constexpr double kShareMax = 0.005;
+constexpr double kShareMax = 0.008;
 constexpr int64_t kFlushNs = 200'000'000;
 constexpr int64_t kPauseNs = 50'000'000;  // while nothing is recorded
 constexpr uint32_t kLooksOfCost = 16;
 constexpr int64_t kFirstNs = 5'000'000;  // between looks, until it is known
 constexpr int64_t kSecondNs = 1'000'000'000;
-// A lock's futexes lie in so many bytes from its beginning.
-constexpr uint64_t kLockBytes = 256;
-
-struct Memory {
-  OwnMemory own;
-  PythonWalk walk;
-  ThreadTable threads;
-  Modules modules;
-  StackLog log;
-  PythonFrame frames[kDepthMax];
-  PythonCode codes[kDepthMax];
-};
-
 struct Sampler {
   pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;  // of beginning and ending
-  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;     // of `quits`
-  pthread_mutex_t log = PTHREAD_MUTEX_INITIALIZER;      // of the memory's log, taken last
-  pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+  pthread_mutex_t log = PTHREAD_MUTEX_INITIALIZER;      // of the looker's log, taken last
   bool is_allowed = false;
-  bool quits = false;
+  uint32_t quits = 0;  // a futex
   pthread_t thread = {};
   uint32_t rate_hz = 0;
   PythonSymbols python;
-  Memory* memory = nullptr;
+  Looker* looker = nullptr;
   uint32_t random = 0x9e3779b9;
-  uint64_t id_offset = 0;  // of a thread's number, from what pthread_self() gives; 0: not known
-  uint64_t cut = 0;
   int64_t written_ns = 0;
 };
 Sampler sampler;
@@ -72,164 +52,41 @@ double jitter() {
   return 0.75 + static_cast<double>(sampler.random >> 8) * (0.5 / (1u << 24));
 }
 
-// Before Python 3.11 an interpreter knows its threads by the C library's structures, in which the
-// number of the thread is where this thread finds its own.
-void find_id_offset() {
-  constexpr uint64_t kFirst = 256;
-  constexpr uint64_t kLast = 1280;
-  const uint64_t self = static_cast<uint64_t>(pthread_self());
-  const int32_t tid = gettid();
-  sampler.id_offset = 0;
-  for (uint64_t offset = kFirst; offset < kLast; offset += sizeof tid) {
-    int32_t there = 0;
-    if (!sampler.memory->own.read(self + offset, &there)) return;
-    if (there != tid) continue;
-    sampler.id_offset = offset;
-    return;
-  }
-}
-
-int32_t tid_of(const PythonThread& thread) {
-  if (thread.native_id != 0) return thread.native_id;
-  int32_t tid = 0;
-  if (sampler.id_offset == 0 || thread.id == 0) return 0;
-  return sampler.memory->own.read(thread.id + sampler.id_offset, &tid) ? tid : 0;
-}
-
-// The node of the innermost of memory.frames. The frames from the outermost on that are where they
-// were at the last look have their nodes; of the others the code is read.
-uint32_t name_frames(const SampledThread& thread, size_t count) {
-  Memory& memory = *sampler.memory;
-  size_t left = count;
-  size_t known = thread.frame_count;
-  uint32_t node = 0;
-  while (left > 0 && known > 0 && !memory.walk.is_cut()) {
-    const PythonFrame& before = thread.frames[known - 1];
-    if (before.node == 0 || !before.is_at_same(memory.frames[left - 1])) break;
-    node = memory.frames[left - 1].node = before.node;
-    --left;
-    --known;
-  }
-  // A frame whose code cannot be read takes those that it called with it.
-  const size_t readable = memory.walk.read_codes(memory.frames, left, memory.codes);
-  while (left-- > readable) {
-    const uint32_t below =
-        memory.log.node_of(memory.walk, node, memory.frames[left], memory.codes[left]);
-    if (below == 0) break;
-    node = memory.frames[left].node = below;
-  }
-  return node;
-}
-
-void look_at_python(const PythonThread& python, SampledThread* thread) {
-  Memory& memory = *sampler.memory;
-  const bool waits = thread->does == ThreadDoes::kWaits;
-  thread->lock = LockState::kNone;
-  if (waits && thread->wait >= python.lock && thread->wait < python.lock + kLockBytes) {
-    thread->lock = LockState::kWanted;
-  } else if (python.holds_lock) {
-    thread->lock = LockState::kHeld;
-  }
-  if (!thread->has_moved) return;
-  const size_t count = memory.walk.walk(python, thread->frames, thread->frame_count, memory.frames);
-  if (memory.walk.is_cut()) ++sampler.cut;
-  thread->node = name_frames(*thread, count);
-  memcpy(thread->frames, memory.frames, count * sizeof memory.frames[0]);
-  thread->frame_count = count;
-}
-
-void define_module(void* context, uint32_t index, const char* path) {
-  Memory& memory = *static_cast<Memory*>(context);
-  memory.log.define_module(index, memory.modules[index], path);
-}
-
-// Adds the function of compiled code that a running thread is in. Functions of the interpreter are
-// left out: the Python frames stand for them.
-void look_at_native(SampledThread* thread) {
-  Memory& memory = *sampler.memory;
-  const bool is_running = thread->does == ThreadDoes::kRuns || thread->does == ThreadDoes::kQueues;
-  if (is_running) open_clock(&thread->clock, thread->tid);
-  const uint64_t address = latest_address(&thread->clock);
-  if (!is_running || address == 0) return;
-  int module = memory.modules.find(address);
-  if (module < 0) {
-    memory.modules.refresh(clock_ns(CLOCK_MONOTONIC), define_module, &memory);
-    module = memory.modules.find(address);
-  }
-  if (module < 0) return;
-  const bool is_python = thread->node != 0 && sampler.python.evaluate != 0;
-  const Module& in = memory.modules[static_cast<size_t>(module)];
-  if (is_python && in.start <= sampler.python.evaluate && sampler.python.evaluate < in.end) return;
-  thread->node = memory.log.native_node_of(thread->node, static_cast<uint32_t>(module),
-                                           in.offset + (address - in.start));
-}
-
-void look_at_all_python() {
-  Memory& memory = *sampler.memory;
-  memory.walk.look();
-  for (size_t i = 0; i < memory.walk.thread_count(); ++i) {
-    const PythonThread& python = memory.walk.threads()[i];
-    SampledThread* thread = memory.threads.find(tid_of(python));
-    if (thread != nullptr) look_at_python(python, thread);
-  }
-}
-
-void look(int32_t self) {
-  Memory& memory = *sampler.memory;
-  memory.threads.look(self);
-  SampledThread* threads = memory.threads.threads();
-  bool has_moved = false;
-  for (size_t i = 0; i < memory.threads.count(); ++i) {
-    if (!threads[i].has_moved) continue;
-    has_moved = true;
-    threads[i].call_text = memory.log.text_of_call(threads[i].call);
-    threads[i].node = 0;
-    threads[i].lock = LockState::kNone;
-  }
-  if (!has_moved) return;
-  if (memory.walk.is_on()) look_at_all_python();
-  for (size_t i = 0; i < memory.threads.count(); ++i) {
-    if (threads[i].has_moved) look_at_native(&threads[i]);
-  }
-}
-
-// Until the moment, or until it is to end; whether it is.
+// Until the moment, or until it is to end; whether it is. By one call, as it is made at each look.
 bool sleep_until(int64_t moment_ns) {
   const timespec until = {moment_ns / kSecondNs, moment_ns % kSecondNs};
-  pthread_mutex_lock(&sampler.lock);
-  int error = 0;
-  while (!sampler.quits && error == 0) {
-    error = pthread_cond_timedwait(&sampler.wake, &sampler.lock, &until);
+  while (__atomic_load_n(&sampler.quits, __ATOMIC_ACQUIRE) == 0) {
+    const long error = syscall(SYS_futex, &sampler.quits, FUTEX_WAIT_BITSET_PRIVATE, 0, &until,
+                               nullptr, FUTEX_BITSET_MATCH_ANY);
+    if (error != 0 && errno == ETIMEDOUT) return false;
   }
-  const bool quits = sampler.quits;
-  pthread_mutex_unlock(&sampler.lock);
-  return quits;
+  return true;
 }
 
-void tell_losses() {
-  Memory& memory = *sampler.memory;
-  if (sampler.cut > 0) xsp_count_loss("stacks", "stack deeper than is kept", sampler.cut);
-  if (memory.threads.dropped() > 0) {
-    xsp_count_loss("stacks", "look at a thread beyond those kept", memory.threads.dropped());
-  }
+void wake_to_quit() {
+  __atomic_store_n(&sampler.quits, 1u, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &sampler.quits, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void tell_refusal(uint32_t site, int error) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "stacks of compiled code were taken of waiting threads alone, as the kernel refuses "
+           "perf_event_open (%s): set kernel.perf_event_paranoid to 2, and let a container use "
+           "perf_event_open",
+           error == EACCES ? "EACCES" : "EPERM");
+  xsp_site_attribute(site, "native_stacks", text);
 }
 
 void* sampler_main(void*) {
-  Memory& memory = *sampler.memory;
+  Looker& looker = *sampler.looker;
   const int32_t self = gettid();
   pthread_setname_np(pthread_self(), "xsp-sampler");
   if (!own_files()) {
     xsp_count_loss("stacks", "a table of files of its own is not to be had", 1);
     return nullptr;
   }
-  if (!memory.own.begin()) {
-    xsp_count_loss("stacks", "memory that may not be read", 1);
-  } else if (memory.walk.begin(&memory.own, sampler.python)) {
-    find_id_offset();
-  } else if (sampler.python.runtime != 0) {
-    xsp_count_loss("stacks", "Python of an unknown version", 1);
-  }
-  memory.threads.begin();
+  looker.begin();
   const int64_t period_ns = kSecondNs / sampler.rate_hz;
   // The cost of a look is the mean of several; the first ones cost more than the others.
   uint32_t looks = 0;
@@ -239,13 +96,16 @@ void* sampler_main(void*) {
   int64_t next_ns = clock_ns(CLOCK_MONOTONIC);
   int64_t before_ns = xsp_now_ns();
   while (!sleep_until(next_ns)) {
+    const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
     int64_t wait_ns = kPauseNs;
     const int64_t now_ns = xsp_now_ns();
     if (xsp_levels() != 0) {
       pthread_mutex_lock(&sampler.log);
-      look(self);
-      memory.log.add_look(now_ns, now_ns - before_ns, memory.threads.threads(),
-                          memory.threads.count());
+      looker.complete_look();
+      pthread_mutex_unlock(&sampler.log);
+      looker.look_at_threads(self);
+      pthread_mutex_lock(&sampler.log);
+      looker.look_at_stacks(now_ns, now_ns - before_ns);
       pthread_mutex_unlock(&sampler.log);
       if (++looks % kLooksOfCost == 0) {
         const int64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -257,17 +117,15 @@ void* sampler_main(void*) {
       wait_ns = static_cast<int64_t>(static_cast<double>(wait_ns) * jitter());
     }
     before_ns = now_ns;
-    next_ns = clock_ns(CLOCK_MONOTONIC) + wait_ns;
+    next_ns = began_ns + wait_ns;
   }
+  pthread_mutex_lock(&sampler.log);
+  looker.complete_look();
+  pthread_mutex_unlock(&sampler.log);
   return nullptr;
 }
 
 bool begin_thread() {
-  pthread_condattr_t clock;
-  pthread_condattr_init(&clock);
-  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-  pthread_cond_init(&sampler.wake, &clock);
-  pthread_condattr_destroy(&clock);
   // The program's signals are for its own threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -278,18 +136,17 @@ bool begin_thread() {
 }
 
 void free_memory() {
-  if (sampler.memory != nullptr) munmap(sampler.memory, sizeof(Memory));
-  sampler.memory = nullptr;
+  if (sampler.looker != nullptr) munmap(sampler.looker, sizeof(Looker));
+  sampler.looker = nullptr;
 }
 
 void begin_sampling() {
-  void* memory = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE,
+  void* memory = mmap(nullptr, sizeof(Looker), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
-  sampler.memory = new (memory) Memory;
-  sampler.memory->log.begin();
-  sampler.quits = false;
-  sampler.cut = 0;
+  sampler.looker = new (memory) Looker;
+  sampler.looker->prepare(sampler.python);
+  sampler.quits = 0;
   sampler.written_ns = clock_ns(CLOCK_MONOTONIC);
   if (begin_thread()) return;
   free_memory();
@@ -311,12 +168,12 @@ void keep_sampling() {
   const KeepErrno keep_errno;
   // Who ends the sampling waits for nothing that this thread does.
   if (pthread_mutex_trylock(&sampler.control) != 0) return;
-  if (sampler.memory == nullptr && sampler.is_allowed) begin_sampling();
+  if (sampler.looker == nullptr && sampler.is_allowed) begin_sampling();
   const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-  const bool is_due = sampler.memory != nullptr && now_ns - sampler.written_ns >= kFlushNs;
-  if (sampler.memory != nullptr && pthread_mutex_trylock(&sampler.log) == 0) {
-    if (is_due || sampler.memory->log.is_filling()) {
-      sampler.memory->log.flush();
+  const bool is_due = sampler.looker != nullptr && now_ns - sampler.written_ns >= kFlushNs;
+  if (sampler.looker != nullptr && pthread_mutex_trylock(&sampler.log) == 0) {
+    if (is_due || sampler.looker->log().is_filling()) {
+      sampler.looker->log().flush();
       sampler.written_ns = now_ns;
     }
     pthread_mutex_unlock(&sampler.log);
@@ -324,27 +181,26 @@ void keep_sampling() {
   pthread_mutex_unlock(&sampler.control);
 }
 
-void end_sampling() {
+void end_sampling(uint32_t site) {
   const KeepErrno keep_errno;
   pthread_mutex_lock(&sampler.control);
   sampler.is_allowed = false;
-  if (sampler.memory != nullptr) {
-    pthread_mutex_lock(&sampler.lock);
-    sampler.quits = true;
-    pthread_cond_signal(&sampler.wake);
-    pthread_mutex_unlock(&sampler.lock);
+  if (sampler.looker != nullptr) {
+    wake_to_quit();
     pthread_join(sampler.thread, nullptr);
-    sampler.memory->log.flush();
-    tell_losses();
+    sampler.looker->log().flush();
+    sampler.looker->tell_losses();
+    if (sampler.looker->refusal() != 0) tell_refusal(site, sampler.looker->refusal());
+    sampler.looker->end();
     free_memory();
   }
   pthread_mutex_unlock(&sampler.control);
 }
 
 void forget_sampling() {
+  forget_unwinding();
   free_memory();
   pthread_mutex_init(&sampler.control, nullptr);
-  pthread_mutex_init(&sampler.lock, nullptr);
   pthread_mutex_init(&sampler.log, nullptr);
 }
 

@@ -197,7 +197,7 @@ bool StackLog::is_news(size_t* hint, const SampledThread& thread, uint8_t does) 
   said.is_there = true;
   *hint = at + 1;
   const bool is_same = said.node == thread.node && said.call_text == thread.call_text &&
-                       said.does == does && does != 0;
+                       said.does == does && does != 0 && (thread.system_ns | thread.faults) == 0;
   said.node = thread.node;
   said.call_text = thread.call_text;
   said.does = does;
@@ -206,7 +206,7 @@ bool StackLog::is_news(size_t* hint, const SampledThread& thread, uint8_t does) 
 
 void StackLog::add_look(int64_t now_ns, int64_t duration_ns, const SampledThread* threads,
                         size_t count) {
-  constexpr size_t kNewsBytes = 3 * trace::kVarintBytesMax + 1;
+  constexpr size_t kNewsBytes = 5 * trace::kVarintBytesMax + 1;
   const size_t wanted = (count + kSampledThreadsMax + 2) * kNewsBytes;
   if (look_count_ > 0 && looks_end_ + wanted > looks_ + kHeadBytes + kLookBytes) {
     looks_without_room_ += count;
@@ -221,11 +221,13 @@ void StackLog::add_look(int64_t now_ns, int64_t duration_ns, const SampledThread
   for (size_t i = 0; i < said_count_; ++i) said_[i].is_there = false;
   size_t hint = 0;
   uint64_t samples = 0;
-  const auto put = [&](int32_t tid, uint8_t does, uint32_t node, uint32_t text) {
+  const auto put = [&](int32_t tid, uint8_t does, const SampledThread* thread) {
     out = trace::put_varint(out, static_cast<uint32_t>(tid));
     *out++ = does;
-    out = trace::put_varint(out, node);
-    out = trace::put_varint(out, text);
+    out = trace::put_varint(out, thread != nullptr ? thread->node : 0);
+    out = trace::put_varint(out, thread != nullptr ? thread->call_text : 0);
+    out = trace::put_varint(out, thread != nullptr ? thread->system_ns : 0);
+    out = trace::put_varint(out, thread != nullptr ? thread->faults : 0);
     ++news_count;
   };
   for (size_t i = 0; i < count; ++i) {
@@ -234,14 +236,14 @@ void StackLog::add_look(int64_t now_ns, int64_t duration_ns, const SampledThread
     ++samples;
     const uint8_t does = static_cast<uint8_t>(
         static_cast<uint8_t>(thread.does) | static_cast<uint8_t>(thread.lock) << trace::kLockShift);
-    if (is_news(&hint, thread, does)) put(thread.tid, does, thread.node, thread.call_text);
+    if (is_news(&hint, thread, does)) put(thread.tid, does, &thread);
   }
   for (size_t i = 0; i < said_count_;) {
     if (said_[i].is_there) {
       ++i;
       continue;
     }
-    put(said_[i].tid, 0, 0, 0);
+    put(said_[i].tid, 0, nullptr);
     said_[i] = said_[--said_count_];
   }
   const size_t news_bytes = static_cast<size_t>(out - news);
@@ -273,7 +275,7 @@ void StackLog::write_looks() {
   memcpy(looks_ + kHeadBytes + offsetof(trace::SamplesHeader, look_count), &look_count_,
          sizeof look_count_);
   const size_t bytes = static_cast<size_t>(looks_end_ - looks_) - kHeadBytes;
-  const uint32_t type = static_cast<uint32_t>(ChunkType::kSamples);
+  const uint32_t type = static_cast<uint32_t>(ChunkType::kCostedSamples);
   // A reader counts the samples that are missing.
   (void)xsp_append_chunk(type, looks_, bytes);
   look_count_ = 0;

@@ -21,6 +21,8 @@ constexpr char kOwnNames[] = "xsp-";  // threads of ours are named so
 // A thread that took another's place leaves the number of threads as it was.
 constexpr uint32_t kLooksBetweenLists = 32;
 constexpr uint32_t kLooksBetweenCounts = 4;
+// A thread that ran for less has its cost read at a later look.
+constexpr uint64_t kRanOfCostNs = 10'000'000;
 
 int open_file(int32_t tid, const char* name) {
   char path[64];
@@ -42,6 +44,7 @@ void close_files(SampledThread* thread) {
   close_clock(&thread->clock);
   if (thread->turns_file >= 0) close(thread->turns_file);
   if (thread->call_file >= 0) close(thread->call_file);
+  if (thread->cost_file >= 0) close(thread->cost_file);
 }
 
 bool is_ours(int32_t tid) {
@@ -101,6 +104,8 @@ void ThreadTable::begin() {
   looks_ = 0;
   dropped_ = 0;
   has_ended_ = false;
+  const long ticks = sysconf(_SC_CLK_TCK);
+  tick_ns_ = ticks > 0 ? 1'000'000'000u / static_cast<uint64_t>(ticks) : 0;
 }
 
 // The links of the folder are the threads.
@@ -142,6 +147,7 @@ void ThreadTable::add(int32_t tid) {
     thread->call = -1;
     thread->turns_file = open_file(tid, "schedstat");
     thread->call_file = open_file(tid, "syscall");
+    thread->cost_file = open_file(tid, "stat");
   }
   thread->is_there = true;
 }
@@ -170,8 +176,34 @@ void ThreadTable::list(int32_t sampler) {
   has_ended_ = false;
 }
 
+// "tid (name) state ...": the sixth number behind the state is that of the pages which the thread
+// touched first, the eleventh its time in the kernel. Whether the state is known to be running.
+bool ThreadTable::read_cost(SampledThread* thread) {
+  constexpr size_t kFaults = 6;
+  constexpr size_t kSystem = 11;
+  char text[512];
+  if (read_file(thread->tid, "stat", thread->cost_file, text, sizeof text) == 0) {
+    return false;
+  }
+  const char* const name_end = strrchr(text, ')');
+  if (name_end == nullptr || strlen(name_end) < 4) return false;
+  uint64_t numbers[kSystem + 1];
+  char* next = text + (name_end + 3 - text);
+  for (uint64_t& number : numbers) number = strtoull(next, &next, 10);
+  const bool is_first = thread->cost_ran_ns == 0;
+  if (!is_first) {
+    thread->system_ns = (numbers[kSystem] - thread->system_ticks) * tick_ns_;
+    thread->faults = numbers[kFaults] - thread->all_faults;
+  }
+  thread->system_ticks = numbers[kSystem];
+  thread->all_faults = numbers[kFaults];
+  thread->cost_ran_ns = thread->ran_ns;
+  return name_end[2] == 'R';
+}
+
 void ThreadTable::look_at(SampledThread* thread) {
   char text[256];
+  thread->system_ns = thread->faults = 0;
   if (read_file(thread->tid, "schedstat", thread->turns_file, text, sizeof text) == 0) {
     has_ended_ = true;
     thread->does = ThreadDoes::kEnded;
@@ -191,16 +223,24 @@ void ThreadTable::look_at(SampledThread* thread) {
   thread->ran_ns = ran_ns;
   thread->queued_ns = queued_ns;
   if (slept_on) return;
+  const bool has_cost = thread->cost_ran_ns == 0 || ran_ns - thread->cost_ran_ns >= kRanOfCostNs;
+  const bool runs = has_cost && ran_ns > 0 && read_cost(thread);
   thread->call = -1;
-  thread->wait = thread->counter = 0;
-  const size_t got = read_file(thread->tid, "syscall", thread->call_file, text, sizeof text);
-  if (got == 0 ? is_asleep(thread->tid) : text[0] != 'r') {  // else "running"
+  thread->wait = thread->counter = thread->stack = 0;
+  const size_t got =
+      runs ? 0 : read_file(thread->tid, "syscall", thread->call_file, text, sizeof text);
+  if (!runs && (got == 0 ? is_asleep(thread->tid) : text[0] != 'r')) {  // else "running"
     thread->does = ThreadDoes::kWaits;
     if (got == 0) return;
     thread->call = static_cast<int32_t>(strtol(text, &next, 10));
     if (thread->call >= 0) thread->wait = strtoull(next, &next, 16);
-    const char* last = strrchr(text, ' ');
-    if (last != nullptr) thread->counter = strtoull(last, nullptr, 16);
+    // The last two are where the stack and the program are.
+    char* const last = strrchr(text, ' ');
+    if (last == nullptr) return;
+    thread->counter = strtoull(last, nullptr, 16);
+    *last = '\0';
+    const char* const before = strrchr(text, ' ');
+    if (before != nullptr) thread->stack = strtoull(before, nullptr, 16);
     return;
   }
   // On a processor or in the queue for one: the kernel tells them apart by what came since the last

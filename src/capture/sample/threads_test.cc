@@ -13,33 +13,12 @@
 #include <thread>
 
 #include "capture/sample/call_names.h"
+#include "capture/sample/testing.h"
 
 namespace xsp::capture {
 namespace {
 
 using trace::ThreadDoes;
-
-// A thread that goes on until it is told to end.
-class Worker {
- public:
-  explicit Worker(const std::function<void(const std::atomic<bool>&)>& work)
-      : thread_([this, work] {
-          tid_ = gettid();
-          work(ends_);
-        }) {
-    while (tid_ == 0) std::this_thread::yield();
-  }
-  ~Worker() {
-    ends_ = true;
-    thread_.join();
-  }
-  int32_t tid() const { return tid_; }
-
- private:
-  std::atomic<bool> ends_{false};
-  std::atomic<int32_t> tid_{0};
-  std::thread thread_;
-};
 
 void spin(const std::atomic<bool>& ends) {
   while (!ends) {
@@ -49,18 +28,14 @@ void sleep_on(const std::atomic<bool>& ends) {
   while (!ends) usleep(300'000);
 }
 
-// Looks from a thread with files of its own, as the sampler does.
+// The looks of the sampler.
 void look_from_elsewhere(const std::function<void(ThreadTable&, int32_t)>& work) {
-  std::thread([&work] {
-    ASSERT_TRUE(own_files());
+  from_elsewhere([&work] {
     const auto table = std::make_unique<ThreadTable>();
     table->begin();
     work(*table, gettid());
-  }).join();
+  });
 }
-
-// As under an emulator of another processor, whose threads are not those of the program.
-constexpr const char* kNotHere = "process_vm_readv is refused here: stacks are not sampled";
 
 TEST(OwnMemory, GivesWhatIsThereAndNoSignalForTheRest) {
   OwnMemory memory;
@@ -126,6 +101,40 @@ TEST(ThreadTable, TellsWhoRunsFromWhoSleepsAndInWhichCall) {
     EXPECT_GE(ran, 19);
     EXPECT_GE(slept, 18);
     EXPECT_GE(still, 15);
+  });
+}
+
+// Memory that is touched first, and calls that keep the kernel busy.
+TEST(ThreadTable, CountsWhatThreadsCostTheKernel) {
+  if (OwnMemory memory; !memory.begin()) GTEST_SKIP() << kNotHere;
+  constexpr size_t kBytes = 1u << 22;
+  const Worker costly([](const std::atomic<bool>& ends) {
+    while (!ends) {
+      void* const fresh =
+          mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      madvise(fresh, kBytes, MADV_NOHUGEPAGE);
+      for (size_t i = 0; i < kBytes; i += 4096) static_cast<volatile char*>(fresh)[i] = 1;
+      munmap(fresh, kBytes);
+    }
+  });
+  const Worker frugal(spin);
+  look_from_elsewhere([&](ThreadTable& table, int32_t self) {
+    uint64_t faults[2] = {};
+    uint64_t system_ns[2] = {};
+    for (int i = 0; i < 100; ++i) {
+      table.look(self);
+      const SampledThread* const both[] = {table.find(costly.tid()), table.find(frugal.tid())};
+      for (size_t which = 0; which < 2; ++which) {
+        ASSERT_NE(both[which], nullptr);
+        faults[which] += both[which]->faults;
+        system_ns[which] += both[which]->system_ns;
+      }
+      usleep(5000);
+    }
+    EXPECT_GT(faults[0], 5000u);
+    EXPECT_LT(faults[1], 100u);
+    EXPECT_GT(system_ns[0], 30'000'000u);
+    EXPECT_LT(system_ns[1], system_ns[0]);
   });
 }
 

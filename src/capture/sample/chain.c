@@ -1,0 +1,17 @@
+// A library for the tests: its functions but one have no name once it is stripped.
+typedef void (*chain_call)(void* context);
+
+static volatile int deep;
+
+__attribute__((noinline, noclone)) static int third(chain_call call, void* context) {
+  call(context);
+  return deep + 3;
+}
+
+__attribute__((noinline, noclone)) static int second(chain_call call, void* context) {
+  return third(call, context) + deep;
+}
+
+__attribute__((visibility("default"))) int chain_enter(chain_call call, void* context) {
+  return second(call, context) + deep;
+}

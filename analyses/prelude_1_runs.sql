@@ -130,7 +130,8 @@ CREATE OR REPLACE TEMP MACRO why_no_training() AS
 CREATE OR REPLACE TEMP MACRO why_no_steps() AS
   CASE WHEN NOT EXISTS (
       SELECT 1 FROM span WHERE NOT is_open AND (level = 2 OR (level = 1 AND type = 'step')))
-    THEN 'steps: none were seen, no mark, no optimiser''s step, no call of a model: mark them with xsp_step' END;
+    THEN concat('steps: none were seen, no mark, no optimiser''s step, no call of a model: mark them with xsp.step() ',
+      'in Python, xsp_step() in C; flame_graph needs none') END;
 CREATE OR REPLACE TEMP MACRO why_no_samples() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM sample)
     THEN 'samples: nobody looked where the threads were: watch the program with xsp run, without --no-stacks' END;

@@ -3,7 +3,8 @@
 -- Files of Python that are no part of the program: its library, packages, frozen modules, and xsp's own.
 CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
   file IS NULL OR file LIKE '<%' OR file LIKE '%/site-packages/%' OR file LIKE '%/dist-packages/%'
-    OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%';
+    OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%' OR regexp_matches(file,
+      '/(torch|torchvision|jax|jaxlib|flax|optax|numpy|scipy|pandas|tensorflow|keras|transformers|onnxruntime|PIL|sklearn)/');
 
 -- Libraries of linear algebra and transforms: a thread in them computes, whoever called.
 CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matches(lower(library),
@@ -13,7 +14,9 @@ CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matche
 -- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` and `compiles`
 -- say that it is in code that saves or prints, or in a compiler of models. place and own_function are NULL where no
 -- frame is known to be the program's own; in a thread without Python `callee` is the innermost function with a name.
--- native_function and native_library are those of the innermost frame, where that is compiled code.
+-- native_function and native_library are those of the innermost frame, where that is compiled code. is_standard: the
+-- program called a function of Python's library that works on its data (standard_call: copy, pickle, json, re, ...),
+-- whatever that called.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,
@@ -23,13 +26,18 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
       kind = 'python' AND regexp_matches(coalesce(file, ''), '(serialization|logging/__init__|csv|json/__init__)\.py$')
         AND regexp_matches(function, '(save|dump|emit|write|flush|print)') AS writes,
       kind = 'python' AND regexp_matches(coalesce(file, ''), concat('(torch/_dynamo/convert_frame|torch/_inductor/',
-        'compile_fx|jax/_src/compiler|jax/_src/interpreters/mlir|jax/_src/interpreters/partial_eval)\.py$')) AS compiles
+        'compile_fx|jax/_src/compiler|jax/_src/interpreters/mlir|jax/_src/interpreters/partial_eval)\.py$'))
+        AS compiles,
+      kind = 'python' AND regexp_matches(coalesce(file, ''), concat('/lib/python3[.\d]*/(copy|copyreg|pickle|re|',
+        'sre_\w+|json/\w+|csv|random|statistics|difflib|textwrap|string|decimal|fractions|hashlib|gzip|base64)\.py$'))
+        AS is_standard
     FROM stack WHERE run_id = wanted_run),
   path AS (
     SELECT stack_id, CASE WHEN is_own THEN place END AS place, CASE WHEN is_own THEN function END AS own_function,
       CASE WHEN (kind <> 'python' AND file NOT LIKE '%python%') OR NOT (is_own OR is_transparent) THEN function END
         AS callee, writes, compiles, kind = 'native' AS is_native, CASE WHEN kind = 'native' THEN function END
-        AS native_function, CASE WHEN kind = 'native' THEN parse_filename(file) END AS native_library
+        AS native_function, CASE WHEN kind = 'native' THEN parse_filename(file) END AS native_library,
+      is_standard, CASE WHEN is_standard THEN function END AS standard_call
     FROM frame WHERE parent_id IS NULL
     UNION ALL
     SELECT f.stack_id, CASE WHEN f.is_own THEN f.place ELSE p.place END,
@@ -37,6 +45,8 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
       CASE WHEN f.is_own THEN NULL WHEN p.is_native AND f.kind = 'native' AND f.function NOT LIKE '[%' THEN f.function
         WHEN f.is_transparent THEN p.callee ELSE coalesce(p.callee, f.function) END,
       f.writes OR p.writes, f.compiles OR p.compiles, p.is_native AND f.kind = 'native',
-      CASE WHEN f.kind = 'native' THEN f.function END, CASE WHEN f.kind = 'native' THEN parse_filename(f.file) END
+      CASE WHEN f.kind = 'native' THEN f.function END, CASE WHEN f.kind = 'native' THEN parse_filename(f.file) END,
+      NOT f.is_own AND (f.is_standard OR p.is_standard),
+      CASE WHEN NOT f.is_own THEN coalesce(p.standard_call, CASE WHEN f.is_standard THEN f.function END) END
     FROM frame f JOIN path p ON p.stack_id = f.parent_id)
   SELECT * EXCLUDE is_native FROM path;

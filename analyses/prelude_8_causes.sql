@@ -412,12 +412,14 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
     FROM named GROUP BY ALL),
   -- The samples that found the thread in a piece of each of these, and how many others of its process ran meanwhile.
   at_work AS (
-    SELECT process, time_ns, count(*) AS threads, any_value(coalesce(callee, own_function)) AS work
+    SELECT process, time_ns, count(*) AS threads, any_value(coalesce(callee, own_function)) AS work,
+      any_value(native_function) FILTER (native_library LIKE '%.so%') AS works_in
     FROM sample LEFT JOIN stack_facts(cause_run(wanted_batch)) f USING (stack_id)
     WHERE run_id = cause_run(wanted_batch) AND state <> 'waiting' GROUP BY ALL),
   looked AS (
     SELECT n.cause, n.culprit, n.layer, n.is_vague, s.state, s.gil, s.waits_in, f.place, f.own_function, f.callee,
-      f.writes, f.compiles, s.duration_ns, w.threads AS at_work, w.work,
+      f.writes, f.compiles, s.duration_ns, s.system_ns, s.faults, w.threads AS at_work, w.work, w.works_in,
+      is_standard, standard_call,
       CASE WHEN s.state <> 'waiting' AND is_of_arithmetic(native_library) THEN native_function END AS arithmetic,
       s.state <> 'waiting' AND is_spinning(coalesce(callee, own_function)) AS spins
     FROM (FROM sample WHERE run_id = cause_run(wanted_batch)) s ASOF JOIN piece p
@@ -429,16 +431,20 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
   seen AS (
     SELECT cause, culprit, layer, is_vague, place,
       CASE WHEN cause IN ('compute', 'framework', 'host code') AND compiles THEN 'compilation'
+        WHEN cause IN ('compute', 'framework') AND is_standard THEN 'host code'
         WHEN cause <> 'host code' THEN cause
         WHEN gil = 'waited' OR spins THEN 'waiting' WHEN state = 'runnable' THEN 'descheduled'
         WHEN arithmetic IS NOT NULL THEN 'compute'
         WHEN writes OR (state = 'waiting' AND is_transfer(waits_in)) THEN 'input/output'
+        WHEN state = 'waiting' AND waits_in = 'futex' AND works_in IS NOT NULL THEN 'compute'
         WHEN state = 'waiting' THEN 'waiting' ELSE cause END AS seen_cause,
       CASE WHEN is_vague AND cause = 'host code' AND gil = 'waited' THEN interpreters_lock()
         WHEN is_vague AND cause = 'host code' AND spins THEN concat('spinning in ', coalesce(callee, own_function))
+        WHEN cause = 'host code' AND state = 'waiting' AND waits_in = 'futex' AND works_in IS NOT NULL THEN works_in
         WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND at_work > 0 AND waits_in = 'futex'
           THEN concat('threads of its own', ' in ' || work)
         WHEN cause = 'host code' AND arithmetic IS NOT NULL THEN arithmetic
+        WHEN is_standard AND cause IN ('compute', 'framework', 'host code') THEN standard_call
         WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND waits_in IN ('clock_nanosleep', 'nanosleep')
           THEN concat('sleeping in ', coalesce(callee, own_function, culprit))
         WHEN is_vague AND cause IN ('host code', 'data') THEN coalesce(callee, own_function, culprit)
@@ -459,10 +465,22 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
   kept_off AS (
     SELECT cause, coalesce(sum(duration_ns) FILTER (state = 'runnable') / sum(duration_ns), 0) AS part
     FROM looked WHERE cause IN ('compute', 'framework') GROUP BY cause),
+  -- Memory that is touched for the first time is made by the kernel meanwhile: a page takes it half a microsecond or
+  -- so, and where most of its time can be that, it is.
+  faulted AS (
+    SELECT cause, culprit, least(1 - coalesce(any_value(part), 0), sum(system_ns) / sum(duration_ns)) AS fault_part
+    FROM looked LEFT JOIN kept_off USING (cause)
+    WHERE cause IN ('compute', 'framework', 'host code') AND state <> 'waiting'
+    GROUP BY cause, culprit HAVING 500 * sum(faults) >= 0.25 * sum(system_ns) AND sum(system_ns) > 0),
   divided AS (
-    SELECT t.* REPLACE (time_ns * (1 - coalesce(part, 0)) AS time_ns) FROM told_of t LEFT JOIN kept_off USING (cause)
+    SELECT t.* REPLACE (time_ns * (1 - coalesce(part, 0) - coalesce(fault_part, 0)) AS time_ns)
+    FROM told_of t LEFT JOIN kept_off USING (cause)
+      LEFT JOIN faulted f ON f.cause = t.cause AND f.culprit IS NOT DISTINCT FROM t.culprit
     UNION ALL
     SELECT 'descheduled', culprit, layer, place, time_ns * part, 0, 0 FROM told_of JOIN kept_off USING (cause)
-    WHERE part > 0)
+    WHERE part > 0
+    UNION ALL
+    SELECT 'allocation', t.culprit, layer, place, time_ns * fault_part, 0, 0
+    FROM told_of t JOIN faulted f ON f.cause = t.cause AND f.culprit IS NOT DISTINCT FROM t.culprit)
   SELECT cause, culprit, layer, place, sum(time_ns) AS time_ns, sum(hidden_ns) AS hidden_ns, sum(calls) AS calls
   FROM divided GROUP BY ALL;

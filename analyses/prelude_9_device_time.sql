@@ -140,8 +140,8 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
       ELSE least(step_ns - busy_ns, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns))) END AS kept_ns
     FROM whole)
   SELECT cause, culprit, layer, place,
-    time_ns * CASE WHEN is_busy THEN 1 WHEN is_launching THEN kept_ns / launching_ns
-                   ELSE (idle_ns - kept_ns) / other_ns END AS time_ns, hidden_ns, calls
+    time_ns * CASE WHEN is_busy THEN 1 WHEN is_launching THEN coalesce(kept_ns / nullif(launching_ns, 0), 0)
+                   ELSE coalesce((idle_ns - kept_ns) / nullif(other_ns, 0), 0) END AS time_ns, hidden_ns, calls
   FROM cause, kept;
 -- The device's part of that: busy while it runs any kernel, else the cause that the moment has.
 CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE

@@ -5,11 +5,14 @@ SELECT concat('The program''s own code on the host takes ', step_share(ns),
       || CASE WHEN culprit_ns < 0.95 * ns THEN ', which takes ' || time_text(culprit_ns) ELSE '' END, ''),
     '.') AS finding,
   'application' AS level, ns AS gain_ns,
-  concat('Take ', coalesce(blame_text(culprit, layer, place), 'it'),
-    ' out of the step: do it once for many steps, ahead on another thread, or with ',
-    'operators of the framework; compile the model where it is Python around them.') AS advice,
+  CASE WHEN layer IS NOT NULL OR culprit IS NULL THEN concat('Call fewer modules and operators, each on more data, or ',
+      'compile the model (torch.compile): this is Python around operators.')
+    ELSE concat('Take ', blame_text(culprit, layer, place), ' out of the step: do it once for many steps, ahead on ',
+      'another process, or with operators of the framework or NumPy.') END AS advice,
   'time_of_step' AS evidence,
   concat('The cause host code of time_of_step must take less, and the step must become ',
     'shorter by as much.') AS check,
   culprit, layer
 FROM blamed(['host code'], NULL)
+-- Of a program without Python that is its work: nothing tells that it need not be done.
+WHERE EXISTS (FROM stack WHERE kind = 'python') OR NOT EXISTS (FROM stack)

@@ -37,3 +37,5 @@ FROM (
     SELECT sum(ns) AS ns, max_by(culprit, ns) AS culprit, max_by(layer, ns) AS layer, max_by(place, ns) AS place
     FROM finding_time WHERE cause = 'compute' AND kind = 'product' AND layer IS NULL), finding_arithmetic
 WHERE ns > 0 AND threads < 0.75 * processors
+  AND coalesce((SELECT try_cast(max(value) AS DOUBLE) FROM evaluation WHERE key = 'machine.other_load_pct'), 0)
+    <= high_load_pct()

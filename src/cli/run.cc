@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 constexpr int kCannotRunStatus = 127;
 // Of files; what was given as less than nothing is above it.
 constexpr uint64_t kBytesMax = INT64_MAX;
+constexpr uint64_t kSlowBytes = 10'000'000;  // of traces, that take a second or more to read
 constexpr uint32_t kStacksHzMax = 1000;
 constexpr uint32_t kOneInMax = 1'000'000;
 
@@ -158,7 +159,7 @@ void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
   Result<store::Database> database = store::Database::open(output);
   const std::string answer = database.ok() ? answer_of(*database, terminal_of(2)) : std::string();
   std::fputs(answer.c_str(), stderr);
-  say(fmt::format("next: xsp {} {}", answer.empty() ? "analyze hotspots" : "findings",
+  say(fmt::format("next: xsp {} {}", answer.empty() ? "analyze flame_graph" : "findings",
                   output.string()));
   say(fmt::format("      xsp report {}", output.string()));
 }
@@ -186,6 +187,13 @@ Result<int> run(const Options& options) {
   int wait_status = -1;
   std::optional<ProgressLine> line(options.progress && !options.quiet);
   if (line->is_on()) request.on_progress = [&line](const auto& now) { line->draw(now); };
+  if (!options.quiet) {
+    request.on_reading = [](uint64_t bytes) {
+      if (bytes < kSlowBytes) return;
+      say(fmt::format("the command has ended: reading {:.0f} MB of traces",
+                      1e-6 * static_cast<double>(bytes)));
+    };
+  }
   const auto outcome = evaluate::attach(request, installation, &wait_status);
   line.reset();
   if (outcome.ok() && !options.quiet) tell(*outcome, request.output);

@@ -190,6 +190,7 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
   const TraceRoom room = control.room();
   const std::vector<fs::path> traces = traces_in(folder);
   if (traces.empty()) return Ok{};
+  if (request.on_reading) request.on_reading(room.bytes);
   XSP_CHECK_OK(ingest_runs(database, execution, traces, run_id, outcome));
   const std::string size_note = note_of_room(room);
   if (!size_note.empty()) outcome->size_note = size_note;

@@ -50,6 +50,8 @@ struct AttachRequest {
   std::filesystem::path output;
   // Called every second while the command runs, on the calling thread; may be empty.
   std::function<void(const AttachProgress&)> on_progress;
+  // Called when the command has ended, before its traces of so many bytes are read; may be empty.
+  std::function<void(uint64_t trace_bytes)> on_reading;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
 };
 

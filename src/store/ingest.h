@@ -70,7 +70,7 @@ struct IngestReport {
   uint64_t spans = 0;
   uint64_t unattributed = 0;  // spans below the model level without a parent
   uint64_t ambiguous = 0;     // parents that clock jitter left in doubt
-  uint64_t lost = 0;          // sum of the losses
+  uint64_t lost = 0;          // sum of the losses, samples of stacks left out
 };
 
 // Writes the run and all that its trace holds. The trace may be cut short; `run` says what is known

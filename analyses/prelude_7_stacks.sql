@@ -3,8 +3,9 @@
 -- Files of Python that are no part of the program: its library, packages, frozen modules, and xsp's own.
 CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
   file IS NULL OR file LIKE '<%' OR file LIKE '%/site-packages/%' OR file LIKE '%/dist-packages/%'
-    OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%' OR regexp_matches(file,
-      '/(torch|torchvision|jax|jaxlib|flax|optax|numpy|scipy|pandas|tensorflow|keras|transformers|onnxruntime|PIL|sklearn)/');
+    OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%'
+    OR regexp_matches(file, concat('/(torch|torchvision|jax|jaxlib|flax|optax|numpy|scipy|pandas|tensorflow|keras|',
+      'transformers|onnxruntime|PIL|sklearn)/'));
 
 -- Libraries of linear algebra and transforms: a thread in them computes, whoever called.
 CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matches(lower(library),

@@ -441,7 +441,8 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
       CASE WHEN is_vague AND cause = 'host code' AND gil = 'waited' THEN interpreters_lock()
         WHEN is_vague AND cause = 'host code' AND spins THEN concat('spinning in ', coalesce(callee, own_function))
         WHEN cause = 'host code' AND state = 'waiting' AND waits_in = 'futex' AND works_in IS NOT NULL THEN works_in
-        WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND at_work > 0 AND waits_in = 'futex'
+        WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND waits_in = 'futex'
+            AND (at_work > 0 OR regexp_matches(callee, '(^|::|[.])(pthread_)?join([(]|$)'))
           THEN concat('threads of its own', ' in ' || work)
         WHEN cause = 'host code' AND arithmetic IS NOT NULL THEN arithmetic
         WHEN is_standard AND cause IN ('compute', 'framework', 'host code') THEN standard_call

@@ -45,7 +45,14 @@ WITH doubt AS (
 unasked AS (
   SELECT unnest([why_no_level('layer'), coalesce(why_no_level('kernel'), why_no_counters()), why_no_peak(),
     CASE WHEN (SELECT count(*) FROM model_latency) = 1 THEN 'other batch sizes: profile with --batch 1,2,4' END])
-    AS why),
+    AS why
+  WHERE NOT is_watched()
+  UNION ALL
+  -- A program that was watched is asked for what watching can tell.
+  SELECT unnest([why_no_level('layer'), why_no_samples(),
+    CASE WHEN why_no_level('kernel') NOT LIKE '%no process of the command used CUDA%' THEN why_no_level('kernel') END])
+    AS why
+  WHERE is_watched()),
 -- Rules that compare layers with the roof are left out where a rule that knows the cause has already told of them.
 told AS (
   SELECT * FROM found f

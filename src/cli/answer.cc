@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kFindingsShown = 3;
 constexpr size_t kCulpritsShown = 2;
+constexpr size_t kLinesShown = 5;
 constexpr double kLeastShare = 0.01;         // of a step, that a cause is shown with
 constexpr double kLeastCulpritShare = 0.15;  // of a cause, that a culprit is named with
 constexpr size_t kCauseWidth = 18;
@@ -85,8 +86,8 @@ std::string cause_line(const Cause& cause, double step_ns, const Terminal& termi
   for (const std::string& one : cause.culprits) culprits += (culprits.empty() ? "" : ", ") + one;
   std::string drawn = bar(terminal, share, kBarWidth);
   drawn.append(kBarWidth - std::min(kBarWidth, width_of(drawn)), ' ');
-  const std::string line =
-      fmt::format("  {:<{}}{:>3.0f} %  ", cause.name, kCauseWidth, 100 * share);
+  const std::string line = fmt::format("  {:<{}}{:>3.0f} %  ", cause.name,
+                                       cause.name.empty() ? 0 : kCauseWidth, 100 * share);
   const size_t used = width_of(line) + kBarWidth + 2;
   const size_t room = terminal.width > used + 8 ? terminal.width - used : 8;
   std::string beside = wrapped(culprits, room, 0);  // further lines begin below the first
@@ -113,11 +114,34 @@ std::string findings_text(store::Database& database, const Terminal& terminal) {
   return text;
 }
 
+// Of a program in which nothing repeats: the lines that took most of its threads' time.
+std::string lines_text(store::Database& database, const Terminal& terminal) {
+  const auto table = rows_of(database, "functions");
+  if (!table || table->rows.empty()) return {};
+  std::string text =
+      "\n" + wrapped(
+                 "No steps were seen (xsp.step() or xsp_step() marks them). The time of all "
+                 "threads that ran, by line of the program:",
+                 terminal.width, 0);
+  for (size_t i = 0; i < std::min(kLinesShown, table->rows.size()); ++i) {
+    const Row row(*table, i);
+    const double share = row.number("share_pct") / 100;
+    if (share < kLeastShare) break;
+    const std::string place = row.text("place");
+    const std::string calls = row.text("calls");
+    Cause line{"", share, {}};
+    line.culprits.push_back(row.text("function") + (place.empty() ? "" : " (" + place + ")") +
+                            (calls.empty() ? "" : ", in " + calls));
+    text += cause_line(line, 1, terminal);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string answer_of(store::Database& database, const Terminal& terminal) {
+Answer answer_of(store::Database& database, const Terminal& terminal) {
   const auto table = rows_of(database, "time_of_step");
-  if (!table || table->rows.empty()) return {};
+  if (!table || table->rows.empty()) return {lines_text(database, terminal), false};
   double step_ns = 0;
   const std::vector<Cause> causes = causes_of(*table, &step_ns);
   if (step_ns <= 0) return {};
@@ -131,7 +155,7 @@ std::string answer_of(store::Database& database, const Terminal& terminal) {
     }
   }
   if (other.ns > 0) text += cause_line(other, step_ns, terminal);
-  return text + "\n" + findings_text(database, terminal);
+  return {text + "\n" + findings_text(database, terminal), true};
 }
 
 }  // namespace xsp::cli

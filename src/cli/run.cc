@@ -157,10 +157,12 @@ void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
   say(fmt::format("wrote {}: {} spans of {} process{}{}", output.string(), outcome.spans,
                   outcome.processes, outcome.processes == 1 ? "" : "es", lost));
   Result<store::Database> database = store::Database::open(output);
-  const std::string answer = database.ok() ? answer_of(*database, terminal_of(2)) : std::string();
-  std::fputs(answer.c_str(), stderr);
-  say(fmt::format("next: xsp {} {}", answer.empty() ? "analyze flame_graph" : "findings",
-                  output.string()));
+  const Answer answer = database.ok() ? answer_of(*database, terminal_of(2)) : Answer();
+  std::fputs(answer.text.c_str(), stderr);
+  const char* const next = answer.has_steps      ? "findings"
+                           : answer.text.empty() ? "analyze hotspots"
+                                                 : "analyze flame_graph";
+  say(fmt::format("next: xsp {} {}", next, output.string()));
   say(fmt::format("      xsp report {}", output.string()));
 }
 

@@ -1,0 +1,40 @@
+-- @id x35
+-- @name functions
+-- @title Functions and lines
+-- @question Which functions of the program, and which of their lines, took the time of its threads?
+-- Every look at the threads counts, warm-up and what is in no step too, so this answers for programs in which nothing
+-- repeats, as well. A thread's time belongs to the innermost line of the program's own code, whatever that called
+-- (`calls`: most of the time); of a thread without Python to the innermost function with a name. Threads that wait are
+-- told of where they wait in the thread that began the process: others may wait for work. flame_graph has the stacks.
+-- @needs samples
+-- @param top integer 20 How many lines, those with the most time.
+-- @view table columns=program,function,place,calls,time_ns,share_pct,waiting_ns bar=share_pct top=20
+-- @column program text The program of the process.
+-- @column function text The function.
+-- @column place text Its line; empty: not known.
+-- @column calls text What the line called in most of the time; empty: the function itself.
+-- @column time_ns ns Time of threads that were there, waiting or not.
+-- @column share_pct pct Its share of the time of all these threads.
+-- @column waiting_ns ns Part of time_ns in which they waited.
+-- @column process number The process.
+WITH program AS (
+  SELECT process, max_by(name, start_ns) AS name FROM span WHERE level = 1 AND type = 'process' GROUP BY process),
+looked AS (
+  SELECT s.process, coalesce(own_function, callee, CASE WHEN s.stack_id IS NULL THEN 'not known' ELSE 'a library' END)
+      AS function, place, CASE WHEN own_function IS NOT NULL THEN callee END AS callee, s.duration_ns,
+    s.state = 'waiting' AS is_waiting
+  FROM sample s LEFT JOIN (SELECT r.run_id, f.* FROM run r, LATERAL (FROM stack_facts(r.run_id)) f) f
+    ON f.run_id = s.run_id AND f.stack_id = s.stack_id
+  WHERE s.state <> 'waiting' OR s.thread = s.process),
+line AS (
+  SELECT process, function, place, max_by(callee, one_ns) AS calls, sum(one_ns) AS time_ns,
+    sum(waiting_ns) AS waiting_ns
+  FROM (
+    SELECT process, function, place, callee, sum(duration_ns) AS one_ns,
+      coalesce(sum(duration_ns) FILTER (is_waiting), 0) AS waiting_ns
+    FROM looked GROUP BY ALL)
+  GROUP BY process, function, place)
+SELECT p.name AS program, function, place, calls, time_ns, pct(time_ns, sum(time_ns) OVER ()) AS share_pct, waiting_ns,
+  process
+FROM line LEFT JOIN program p USING (process)
+ORDER BY time_ns DESC, function, place, process LIMIT $top

@@ -131,7 +131,8 @@ Status complete_schema(Database& database) {
     if (found.rows[0][1] == Value(true)) return Ok{};
     return database.execute(
         "CREATE TEMP VIEW sample AS SELECT *, NULL::BIGINT AS system_ns, NULL::BIGINT AS faults "
-        "FROM \"" + *name + "\".main.sample");
+        "FROM \"" +
+        *name + "\".main.sample");
   }
   constexpr std::string_view kCreate = "CREATE TABLE";
   std::string sql(kSamplesSql);

@@ -47,15 +47,15 @@ for (const place of [
 
 test('a click looks closer, Back goes back, an address shows it', async ({ page, context }) => {
   await page.goto(live.open(hash()));
-  const before = await wide(page, /^save/);
-  await box(page, /^save/).click();
+  const before = await wide(page, /^wait_for_camera/);
+  await box(page, /^wait_for_camera/).click();
   await expect(page).toHaveURL(/zoom=\d+/);
-  await expect.poll(() => wide(page, /^save/)).toBeGreaterThan(2 * before);
+  await expect.poll(() => wide(page, /^wait_for_camera/)).toBeGreaterThan(2 * before);
   await expect(box(page, /^count_colours/)).toHaveCount(0);
   await expect(box(page, /^main.*calls what is shown/)).toBeVisible();
   const other = await context.newPage();
   await other.goto(page.url());
-  await expect(box(other, /^save.*100\.0 %/)).toBeVisible();
+  await expect(box(other, /^wait_for_camera.*100\.0 %/)).toBeVisible();
   await page.goBack();
   await expect(box(page, /^count_colours/)).toBeVisible();
   await page.getByRole('button', { name: 'Whole' }).click();
@@ -94,7 +94,7 @@ test('a search marks what it finds, and adds it up', async ({ page }) => {
   const said = page.getByRole('status');
   await expect(said).toContainText(`frame: ${format('ns', ns)}, `);
   await expect(box(page, /^count_colours/)).toHaveClass(/found/);
-  await expect(box(page, /^save/)).not.toHaveClass(/found/);
+  await expect(box(page, /^wait_for_camera/)).not.toHaveClass(/found/);
   await expect(page).toHaveURL(/find=COUNT_col/);
   await page.getByRole('searchbox', { name: 'Find frames by name or file' }).fill('nonesuch');
   await expect(said).toHaveText('none');

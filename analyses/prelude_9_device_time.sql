@@ -113,9 +113,10 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
 -- ---- Causes ------------------------------------------------------------------------------------------------
 
 -- The causes of program_step(), or of an inference as long as the model's latency; they add up to it. They have the
--- shares of the run that recorded most (recorded_causes). What the device works keeps its length, by its own clock.
--- What recording adds is taken off launching and the framework, of which a fifth is left at least; what is idle besides
--- fills the rest. An inference that is shorter than the device's work is left as it was recorded.
+-- shares of the run that recorded most (recorded_causes). Without a device, recording slows everything alike, as
+-- time_by_level takes it. With one, its own clock tells how long it works; recording slows launching and the framework,
+-- so its cost comes off these two, down to a fifth of them, and the other idle causes fill the rest of the step. An
+-- inference that is shorter than the device's work stays as the run recorded it.
 CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
   WITH cause AS MATERIALIZED (
     SELECT *, on_device AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy,
@@ -136,7 +137,8 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
            THEN (SELECT step_ns FROM unit) ELSE sum(time_ns) END AS step_ns
     FROM cause),
   kept AS (
-    SELECT *, step_ns - busy_ns AS idle_ns, CASE WHEN other_ns = 0 THEN step_ns - busy_ns
+    SELECT *, step_ns - busy_ns AS idle_ns, CASE WHEN busy_ns = 0 THEN launching_ns * step_ns / recorded_ns
+      WHEN other_ns = 0 THEN step_ns - busy_ns
       ELSE least(step_ns - busy_ns, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns))) END AS kept_ns
     FROM whole)
   SELECT cause, culprit, layer, place,

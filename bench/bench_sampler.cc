@@ -1,4 +1,4 @@
-// What a look at a program's threads costs the sampler, in its own processor time.
+// This benchmark measures the processor time that the sampler takes to look at a program's threads.
 //
 //   unwind_new    the callers of one place, 16 functions deep, for the first time in that stack
 //   unwind_known  again, with another innermost function: the callers are known

@@ -58,6 +58,7 @@ class Numbers {
       summary_adds_up(batch);
       levels_add_up(batch);
       device_adds_up(batch);
+      types_take_their_share(batch);
       phases_add_up(batch);
       steps_are_the_same_everywhere(batch);
       the_device_works_within_spans(batch);
@@ -241,6 +242,31 @@ class Numbers {
     EXPECT_NEAR(all, by_step["step"], close(all));
     if (!is_inference) return;
     EXPECT_NEAR(all, sum(quantities()[0].places[0], batch).value_or(0), close(all));
+  }
+
+  // On a CPU a type of layers has the same share of the latency in time_by_level and time_of_step,
+  // where layers do not overlap and both look at the same inferences.
+  void types_take_their_share(int64_t batch) {
+    const auto& levels = rows("time_by_level", batch);
+    const auto& parts = rows("time_of_step", batch);
+    const Table watched = query("SELECT 1 FROM evaluation WHERE key = 'recorded_by'");
+    if (!levels || !parts || rows("gpu_idle", batch) || !watched.rows.empty()) return;
+    std::map<std::string, double> shares, causes;
+    bool is_alike = true;
+    levels->each([&](const auto& row) {
+      const std::string name = levels->at(row, "name");
+      is_alike = is_alike && name != "layers overlap";
+      if (levels->at(row, "level") == "layer type" && levels->at(row, "is_rest") != "true") {
+        shares[name] += levels->value(row, "share_ns");
+      }
+    });
+    if (!is_alike) return;
+    parts->each([&](const auto& row) {
+      if (parts->at(row, "cause") == "compute") {
+        causes[parts->at(row, "culprit")] += parts->value(row, "time_ns");
+      }
+    });
+    for (const auto& [type, ns] : causes) EXPECT_NEAR(ns, shares[type], close(ns)) << type;
   }
 
   void phases_add_up(int64_t batch) {

@@ -26,7 +26,7 @@ constexpr int64_t kNoteWithinNs = 500'000;
 constexpr int64_t kFreshNs = 300'000;
 // Likewise, of most threads.
 constexpr long kLikelyNoteNs = 250'000;
-// Of 20 KiB each, of the 516 that the kernel sets aside for each processor.
+// A stack takes 20 KiB of locked memory, and the kernel allows 516 KiB for each processor.
 constexpr size_t kStacksPerProcessor = 16;
 // The function in which a program begins is smaller.
 constexpr uint64_t kEntryBytes = 64;
@@ -187,7 +187,7 @@ void Looker::add_natives(SampledThread* thread, const NativeStart& start) {
     count = 1;
   }
   while (count-- > 0) {
-    // What a caller calls from lies before where it goes on.
+    // A caller's call lies before the address at which the caller goes on.
     const uint64_t place = natives_[count].address - (natives_[count].address == address ? 0 : 1);
     const int module = module_of(place);
     if (module < 0 || (thread->is_python && is_of_python(module))) continue;
@@ -227,8 +227,8 @@ void Looker::complete_look() {
   log_.add_look(looked_ns_, lasted_ns_, threads, threads_.count());
 }
 
-// What notes take of locked memory is less than the kernel gives its notes in any case, as the
-// program's own limit is for the program.
+// The notes take less locked memory than the kernel allows for them in any case: the program's own
+// limit stays for the program.
 bool Looker::has_room_for_stack() {
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   size_t count = 0;

@@ -29,7 +29,7 @@ class Looker {
   void begin();
   // Writes the look before this one, with what was noted since. The caller holds the log's lock.
   void complete_look();
-  // What all threads do; those that run have their registers noted.
+  // Reads what each thread does, and asks the kernel to note the registers of those that run.
   void look_at_threads(int32_t sampler);
   // Their stacks, at that UNIX time; the look stands for so long. The caller holds the lock.
   void look_at_stacks(int64_t now_ns, int64_t duration_ns);

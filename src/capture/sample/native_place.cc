@@ -12,8 +12,8 @@
 namespace xsp::capture {
 namespace {
 
-// Of a thread's processor time, from when it is asked for. A thread that is in the kernel is
-// interrupted as often until it leaves that.
+// The kernel notes a thread after it has run for so long since the question. It interrupts a thread
+// that is inside the kernel again and again at this distance, until the thread leaves the kernel.
 constexpr uint64_t kWithinNs = 200'000;
 // Behind the head, a power of two: of notes with a stack there is room for one.
 constexpr size_t kStackPages = 4;
@@ -100,8 +100,9 @@ class Notes {
   uint64_t end_;
 };
 
-// Of a note that ends at `end`: the address, the time, and, if it has them, the kind of registers
-// (0: there are none), they, the copy's size, the copy, and how much of it there is.
+// A note ends at `end`, and holds in this order: the address, the time, and, if it has a stack, the
+// kind of registers (0: there are none), the registers, the copy's size, the copy, and how much of
+// the copy the kernel filled.
 void read_note(const Notes& notes, uint64_t at, uint64_t end, bool has_stack, NativeNote* note) {
   struct {
     uint64_t address, time_ns, registers_kind;

@@ -30,7 +30,7 @@ struct ThreadClock {
 bool open_clock(ThreadClock* clock, int32_t tid, bool has_stack);
 void close_clock(ThreadClock* clock);
 
-// What the kernel noted of a thread.
+// The kernel's note about where a thread is.
 struct NativeNote {
   int64_t time_ns;    // CLOCK_MONOTONIC
   NativeStart start;  // nothing known: the address in its register is all there is

@@ -61,7 +61,7 @@ bool has_clocks() {
   return is_open;
 }
 
-// What the sampler has of compiled code, on its thread.
+// The sampler's view of compiled code: a test uses it on a thread of its own, as the sampler does.
 class Native {
  public:
   Native() {
@@ -235,11 +235,20 @@ TEST(Native, RegistersThatMakeNoSenseHaveNoCallers) {
   });
 }
 
-TEST(ThreadClock, NotesOnceForEachQuestion) {
-  if (!has_clocks()) GTEST_SKIP() << "perf_event_open is forbidden here";
-  const Worker busy([](const std::atomic<bool>& ends) { begins(spins, ends); });
-  const auto note = std::make_unique<NativeNote>();
+// The clock of a thread that runs.
+class ThreadClockTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_clocks()) GTEST_SKIP() << "perf_event_open is forbidden here";
+  }
+  void TearDown() override { close_clock(&clock); }
+
+  const Worker busy{[](const std::atomic<bool>& ends) { begins(spins, ends); }};
+  const std::unique_ptr<NativeNote> note = std::make_unique<NativeNote>();
   ThreadClock clock = {};
+};
+
+TEST_F(ThreadClockTest, NotesOnceForEachQuestion) {
   ASSERT_TRUE(open_clock(&clock, busy.tid(), true));
   EXPECT_FALSE(latest_note(&clock, note.get()));
   int64_t before_ns = clock_ns(CLOCK_MONOTONIC);
@@ -252,19 +261,13 @@ TEST(ThreadClock, NotesOnceForEachQuestion) {
   }
   usleep(20'000);
   EXPECT_FALSE(has_note(clock));
-  close_clock(&clock);
 }
 
-TEST(ThreadClock, WithoutAStackItNotesAddresses) {
-  if (!has_clocks()) GTEST_SKIP() << "perf_event_open is forbidden here";
-  const Worker busy([](const std::atomic<bool>& ends) { begins(spins, ends); });
-  const auto note = std::make_unique<NativeNote>();
-  ThreadClock clock = {};
+TEST_F(ThreadClockTest, WithoutAStackItNotesAddresses) {
   ASSERT_TRUE(open_clock(&clock, busy.tid(), false));
   ASSERT_TRUE(wait_for_note(&clock, note.get()));
   EXPECT_EQ(note->start.known, 0u);
   EXPECT_NE(note->start.registers[kProgramCounter], 0u);
-  close_clock(&clock);
 }
 
 TEST(ThreadClock, AThreadThatSleepsIsNotedWhenItGoesOn) {

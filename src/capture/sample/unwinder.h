@@ -1,5 +1,5 @@
-// Who called whom in compiled code: from the registers of a thread and what is on its stack, by the
-// tables that compilers write beside the code for exceptions (.eh_frame), which libunwind reads.
+// The unwinder finds the callers in compiled code from a thread's registers and its stack.
+// libunwind reads the tables for exceptions (.eh_frame), which compilers write beside the code.
 //
 // Nothing is called in the program, and no lock of its loader is taken: tables and stacks are read
 // as foreign memory (memory.h), of which tables are kept. Where xsp was built without libunwind,

@@ -4,11 +4,13 @@
     cost.py XSP [--rounds N] [--calls N] [--processes N] [--only 'NAME;NAME'] [--program "SCRIPT ARGUMENT..."]
 
 Several processes of each configuration are open at once and compute in turn, in random order, one at a time.
-Printed are the median over all processes of one configuration of their medians, its ratio to bare, and the
-range of the processes' ratios. Two processes of one configuration differ, too: see the range of bare itself.
+Printed are the median over all processes of one configuration of their medians, its ratio to bare, the range of
+the processes' ratios, and the ratio of means over all turns, which holds what few calls cost, too. Two processes
+of one configuration differ, too: see the range of bare itself.
 
-The program is a script beside this one that takes --turns; ResNet-50 is measured within torch.profiler, too.
-Budgets, for ResNet-50: loaded but off 1.01, kernels 1.10, kernels and layers 1.25. Printed, not judged.
+The program is a script beside this one that takes --turns, and is measured within torch.profiler, too. `default`
+is `xsp run` without a flag, where levels take turns; `sampled` is `--sample 1/100`, judged by its mean. Budgets:
+loaded but off 1.01, kernels 1.10, kernels and layers 1.25, sampled 1.01. Printed, not judged.
 """
 import argparse
 import contextlib
@@ -23,9 +25,11 @@ import time
 
 LEVELS = {"off": "application", "kernels": "kernel", "calls and kernels": "api,kernel",
           "layers": "model,layer", "kernels and layers": "model,layer,api,kernel"}
+FLAGS = {**{name: ["--leveled=no", "--levels", levels] for name, levels in LEVELS.items()},
+         "default": [], "sampled": ["--sample", "1/100"]}
 PEERS = {"torch.profiler, kernels": ["--profiler", "kernels"],
          "torch.profiler, all": ["--profiler", "operators"]}
-BUDGETS = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25}
+BUDGETS = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25, "sampled": 1.01}
 
 
 class Program:
@@ -33,9 +37,8 @@ class Program:
 
     def __init__(self, name, command, xsp, folder, number):
         path = f"{folder}/{name}-{number}"
-        if name in LEVELS:
-            command = [xsp, "run", "--leveled=no", "--quiet", "--levels", LEVELS[name], "-o", path + ".xsp",
-                       "--", *command]
+        if name in FLAGS:
+            command = [xsp, "run", "--quiet", *FLAGS[name], "-o", path + ".xsp", "--", *command]
         command = [*command, *PEERS.get(name, [])]
         self.said = open(path + ".txt", "w+")  # a pipe that nobody reads would fill
         few = {**os.environ, "OMP_NUM_THREADS": "2"}  # that they all start at once
@@ -58,7 +61,8 @@ class Program:
         if not answer:
             self.said.seek(0)
             sys.exit(f"a process ended in its turn: {self.said.read().strip()[-300:]}")
-        return float(answer)
+        median, mean = map(float, answer.split())
+        return median, mean
 
 
 def end(programs):
@@ -71,19 +75,23 @@ def end(programs):
             one.process.kill()
 
 
-def report(programs, budgets):
+def report(programs):
     def medians(name):
-        return [statistics.median(one.times) for one in programs[name] if one.times]
+        return [statistics.median(median for median, _ in one.times) for one in programs[name] if one.times]
+
+    def mean(name):
+        return statistics.mean(mean for one in programs[name] for _, mean in one.times)
 
     bare = statistics.median(medians("bare") or [float("nan")])
     for name in programs:
         own = medians(name)
         if not own:
             continue
-        budget = f"budget {budgets[name]:.2f}" if name in budgets else ""
+        budget = f"budget {BUDGETS[name]:.2f}" if name in BUDGETS else ""
         middle = statistics.median(own)
         print(f"{name:24} {middle:8.3f} ms  {middle / bare:6.3f} x bare  {budget:11}  "
-              f"[{min(own) / bare:.3f}, {max(own) / bare:.3f}] of {len(own)} processes")
+              f"[{min(own) / bare:.3f}, {max(own) / bare:.3f}] of {len(own)} processes, "
+              f"means {mean(name) / mean('bare'):.3f} x")
 
 
 def stop(*_):
@@ -104,8 +112,7 @@ def main():
     script, *arguments = options.program.split()
     here = os.path.dirname(os.path.abspath(__file__))
     command = [sys.executable, os.path.join(here, script), *arguments, "--turns"]
-    resnet50 = script == "resnet50.py"
-    names = ["bare", *(options.only.split(";") if options.only else [*LEVELS, *(PEERS if resnet50 else [])])]
+    names = ["bare", *(options.only.split(";") if options.only else [*FLAGS, *PEERS])]
     # Who is stopped before the last round has what was measured until then.
     signal.signal(signal.SIGTERM, stop)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as at_the_end:
@@ -113,7 +120,7 @@ def main():
                     for name in names}
         everyone = [one for several in programs.values() for one in several]
         at_the_end.callback(end, everyone)
-        at_the_end.callback(lambda: report(programs, BUDGETS if resnet50 else {}))
+        at_the_end.callback(lambda: report(programs))
         began = time.monotonic()
         if not all([one.start() for one in everyone]):
             sys.exit(1)

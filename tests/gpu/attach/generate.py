@@ -30,5 +30,5 @@ def generate():
 
 with torch.inference_mode():
     print(tuple(generate().shape), file=sys.stderr)
-    if "--turns" in sys.argv:
+    if turns.told():
         turns.answer(generate)

@@ -140,11 +140,11 @@ stage_attach() {
       nccl) check "NCCL's calls, on two GPUs" attach_nccl python3 "$attach/nccl.py" "$tree/bin/xsp" "$out/attach_nccl" ;;
       cost)
         local one calls log
-        for one in "30 resnet50.py" "5 generate.py gpt2"; do
-          calls=${one%% *} one=${one#* } log="$out/log/attach_cost_${one%%.*}.txt"
+        for one in "30 resnet50.py" "5 generate.py gpt2" "30 eager.py gpt" "20 eager.py gpt-training" "30 eager.py unet"; do
+          calls=${one%% *} one=${one#* } log="$out/log/attach_cost_${one//[. ]/_}.txt"
           python3 "$attach/cost.py" "$tree/bin/xsp" --program "$one" --calls "$calls" \
             --rounds "${XSP_GPU_TURNS:-20}" >"$log" 2>&1 &&
-            line ok "cost of xsp run, ${one%%.*}" "see ${log#"$out/"}" || line FAILED "cost of xsp run, ${one%%.*}" ""
+            line ok "cost of xsp run, $one" "see ${log#"$out/"}" || line FAILED "cost of xsp run, $one" ""
           cat "$log"
         done ;;
     esac

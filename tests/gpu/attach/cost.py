@@ -4,13 +4,13 @@
     cost.py XSP [--rounds N] [--calls N] [--processes N] [--only 'NAME;NAME'] [--program "SCRIPT ARGUMENT..."]
 
 Several processes of each configuration are open at once and compute in turn, in random order, one at a time.
-Printed are the median over all processes of one configuration of their medians, its ratio to bare, the range of
-the processes' ratios, and the ratio of means over all turns, which holds what few calls cost, too. Two processes
-of one configuration differ, too: see the range of bare itself.
+Printed are the median over all processes of one configuration of their medians, its ratio to bare, the range
+of the processes' ratios, and the ratio of means over all turns, which holds what few calls cost, too. Two
+processes of one configuration differ, too: see the range of bare itself.
 
-The program is a script beside this one that takes --turns, and is measured within torch.profiler, too. `default`
-is `xsp run` without a flag, where levels take turns; `sampled` is `--sample 1/100`, judged by its mean. Budgets:
-loaded but off 1.01, kernels 1.10, kernels and layers 1.25, sampled 1.01. Printed, not judged.
+The program is a script beside this one that takes --turns, and is measured within torch.profiler, too.
+`default` is `xsp run` without a flag, where levels take turns; `sampled` is `--sample 1/100`, judged by its
+mean. Budgets: loaded but off 1.01, kernels 1.10, kernels and layers 1.25, sampled 1.01. Printed, not judged.
 """
 import argparse
 import contextlib

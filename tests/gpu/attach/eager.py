@@ -1,8 +1,10 @@
-"""Eager models of many small operators. eager.py gpt|gpt-training|unet [--turns [--profiler kernels|operators]]
+"""Eager models of many small operators.
 
-`gpt` is a transformer like nanoGPT's of 124 M parameters over 256 tokens, `gpt-training` a step of its training,
-`unet` an image network of 31 M parameters with skips, over a picture of 256 x 256. With --turns it computes
-whenever it is told to (turns.py); else it prints the median of a call's time in ms.
+    eager.py gpt|gpt-training|unet [--turns [--profiler kernels|operators]]
+
+`gpt` is a transformer like nanoGPT's of 124 M parameters over 256 tokens, `gpt-training` a step of its
+training, `unet` an image network of 31 M parameters with skips, over a picture of 256 x 256. With --turns
+it computes whenever it is told to (turns.py); else it prints the median of a call's time in ms.
 """
 import statistics
 import sys
@@ -60,9 +62,10 @@ class UNet(nn.Module):
 
     def __init__(self, width=64):
         super().__init__()
-        self.down = nn.ModuleList(two_convolutions(3 if i == 0 else width << (i - 1), width << i) for i in range(5))
-        self.up = nn.ModuleList(nn.ConvTranspose2d(width << (i + 1), width << i, 2, stride=2) for i in range(4))
-        self.join = nn.ModuleList(two_convolutions(width << (i + 1), width << i) for i in range(4))
+        wide = [width << i for i in range(5)]
+        self.down = nn.ModuleList(map(two_convolutions, [3, *wide[:4]], wide))
+        self.up = nn.ModuleList(nn.ConvTranspose2d(wide[i + 1], wide[i], 2, stride=2) for i in range(4))
+        self.join = nn.ModuleList(map(two_convolutions, wide[1:], wide))
         self.pool, self.head = nn.MaxPool2d(2), nn.Conv2d(width, 2, 1)
 
     def forward(self, x):

@@ -1,7 +1,7 @@
 """A script that computes when it is told to: standard input has counts of calls, a line each.
 
-The answer to each is the median and the mean of a call's time in ms, without the first fifth, as a device that
-has rested is slow at first. With --profiler it does so within torch.profiler.
+The answer to each is the median and the mean of a call's time in ms, without the first fifth, as a device
+that has rested is slow at first. With --profiler it does so within torch.profiler.
 """
 import contextlib
 import os

@@ -1,9 +1,10 @@
 -- These macros tell whose code a thread was in when its stack was sampled. They are loaded before prelude_8_causes.sql.
 
--- Files of Python that are no part of the program: its library, packages, frozen modules, and xsp's own.
+-- Files of Python that are no part of the program: its library, packages, frozen modules, what a compiler wrote, and
+-- xsp's own.
 CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
   file IS NULL OR file LIKE '<%' OR file LIKE '%/site-packages/%' OR file LIKE '%/dist-packages/%'
-    OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%'
+    OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%' OR file LIKE '%/torchinductor\_%' ESCAPE '\'
     OR regexp_matches(file, concat('/(torch|torchvision|jax|jaxlib|flax|optax|numpy|scipy|pandas|tensorflow|keras|',
       'transformers|onnxruntime|PIL|sklearn)/'));
 

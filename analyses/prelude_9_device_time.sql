@@ -115,8 +115,9 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
 -- The causes of program_step(), or of an inference as long as the model's latency; they add up to it. They have the
 -- shares of the run that recorded most (recorded_causes). Without a device, recording slows everything alike, as
 -- time_by_level takes it. With one, its own clock tells how long it works; recording slows launching and the framework,
--- so its cost comes off these two, down to a fifth of them, and the other idle causes fill the rest of the step. An
--- inference that is shorter than the device's work stays as the run recorded it.
+-- so its cost comes off these two, down to a fifth of them, and the other idle causes fill the rest of the step. Where
+-- the device worked for longer than a step takes, a step's causes have their shares of it, but an inference stays as
+-- the run recorded it.
 CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
   WITH cause AS MATERIALIZED (
     SELECT *, on_device AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy,
@@ -125,24 +126,28 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
       SELECT EXISTS (FROM span WHERE run_id = cause_run(wanted_batch) AND level = 6 AND device IS NOT NULL)
         AS on_device)),
   unit AS (
-    SELECT step_ns FROM program_step()
+    SELECT step_ns, true AS is_step FROM program_step()
     UNION ALL
-    SELECT latency_ns FROM model_latency
+    SELECT latency_ns, false FROM model_latency
     WHERE batch = chosen_batch(2, wanted_batch) AND fact_of('recorded_by') IS NULL),
-  whole AS (
+  part AS (
     SELECT coalesce(sum(time_ns) FILTER (is_launching), 0) AS launching_ns,
       coalesce(sum(time_ns) FILTER (is_busy), 0) AS busy_ns,
-      coalesce(sum(time_ns) FILTER (NOT is_launching AND NOT is_busy), 0) AS other_ns, sum(time_ns) AS recorded_ns,
-      CASE WHEN (SELECT step_ns FROM unit) >= busy_ns AND launching_ns + other_ns > 0
-           THEN (SELECT step_ns FROM unit) ELSE sum(time_ns) END AS step_ns
+      coalesce(sum(time_ns) FILTER (NOT is_launching AND NOT is_busy), 0) AS other_ns, sum(time_ns) AS recorded_ns
     FROM cause),
+  whole AS (
+    SELECT *, (SELECT step_ns FROM unit) AS unit_ns, coalesce((SELECT is_step FROM unit), false) AS is_step,
+      busy_ns = 0 OR unit_ns < busy_ns OR launching_ns + other_ns = 0 AS is_alike,
+      CASE WHEN unit_ns >= busy_ns AND launching_ns + other_ns > 0 OR is_step THEN unit_ns ELSE recorded_ns END
+        AS step_ns
+    FROM part),
   kept AS (
-    SELECT *, step_ns - busy_ns AS idle_ns, CASE WHEN busy_ns = 0 THEN launching_ns * step_ns / recorded_ns
-      WHEN other_ns = 0 THEN step_ns - busy_ns
+    SELECT *, step_ns - busy_ns AS idle_ns, CASE WHEN other_ns = 0 THEN step_ns - busy_ns
       ELSE least(step_ns - busy_ns, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns))) END AS kept_ns
     FROM whole)
   SELECT cause, culprit, layer, place,
-    time_ns * CASE WHEN is_busy THEN 1 WHEN is_launching THEN coalesce(kept_ns / nullif(launching_ns, 0), 0)
+    time_ns * CASE WHEN is_alike THEN step_ns / recorded_ns WHEN is_busy THEN 1
+                   WHEN is_launching THEN coalesce(kept_ns / nullif(launching_ns, 0), 0)
                    ELSE coalesce((idle_ns - kept_ns) / nullif(other_ns, 0), 0) END AS time_ns, hidden_ns, calls
   FROM cause, kept;
 -- The device's part of that: busy while it runs any kernel, else the cause that the moment has.

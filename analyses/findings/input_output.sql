@@ -3,7 +3,7 @@
 -- @needs watched
 SELECT concat('Reading or writing takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
-  'application' AS level, ns AS gain_ns,
+  'application' AS level, ns + rest_of_lines(['input/output']) AS gain_ns,
   concat('Take ', coalesce(blame_text(culprit, layer, place), 'it'),
     ' out of the step: write from another thread, in larger pieces and less often; ', 'read ahead.') AS advice,
   'time_of_step' AS evidence,

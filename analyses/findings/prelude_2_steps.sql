@@ -72,14 +72,14 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
     SELECT CASE WHEN c.cause IN ('compute', 'host code', 'framework')
           AND (contains(c.culprit, 'DataLoader') OR c.layer IN (SELECT name FROM finding_data_layer)) THEN 'data'
         ELSE c.cause END AS cause, c.culprit, c.layer, c.place,
-      time_ns AS ns, calls,
+      time_ns AS ns, calls, is_busy,
       CASE WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
           AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
         WHEN c.layer IN (SELECT name FROM finding_data_layer) THEN NULL
         ELSE work_kind(c.culprit, c.layer) END AS kind
     FROM cause c
     UNION ALL
-    SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), work_kind(type, name)
+    SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), false, work_kind(type, name)
     FROM finding_layer, finding_usable WHERE NOT is_watched() AND NOT is_gpu AND layers_hold GROUP BY ALL)
   -- Launching that has a rule of its own is not told of twice: a convolution in which the framework works for a
   -- millisecond tries algorithms out; a module that torch.compile made compiles if it takes one; and an optimiser of
@@ -92,7 +92,7 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
       WHEN cause = 'waiting' AND kind = 'sleeping' THEN 'sleeping'
       WHEN cause = 'framework' AND contains(lower(culprit), 'conv') AND ns > 1e6 * calls THEN 'autotuning'
       WHEN cause = 'host code' AND culprit = 'OptimizedModule' AND ns > 1e6 * calls THEN 'compilation'
-      WHEN cause IN ('launch', 'framework') AND kind = 'optimizer'
+      WHEN cause IN ('launch', 'framework', 'host code') AND kind = 'optimizer'
         AND sum(calls) FILTER (kind = 'optimizer') OVER () >= 50 THEN 'optimizer' ELSE cause END AS cause)
   FROM part;
 -- The rows of the matrix by which each layer multiplies its weights: the outer dimensions of the first of its inputs
@@ -147,6 +147,13 @@ CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE
     first(layer ORDER BY one_ns DESC, ns DESC, culprit, layer) AS layer,
     first(place ORDER BY one_ns DESC, ns DESC, culprit, layer) AS place
   FROM one HAVING sum(ns) > 0;
+-- The time of other causes on the host, of kinds without a rule of their own, in those lines of the program that spend
+-- most of their time on one of these: it goes with them.
+CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
+  WITH line AS (
+    SELECT coalesce(sum(ns) FILTER (list_contains(causes, cause)), 0) AS own_ns, sum(ns) AS ns
+    FROM finding_time WHERE place IS NOT NULL AND NOT is_busy GROUP BY place)
+  SELECT coalesce(sum(ns - own_ns), 0) FROM line WHERE 2 * own_ns > ns);
 -- "1.2 ms of 4.0 ms a step"
 CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), ' of ',
   time_text((SELECT step_ns FROM finding_step)), CASE unit_name() WHEN 'step' THEN ' a step' ELSE ' an inference' END);

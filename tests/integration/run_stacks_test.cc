@@ -129,6 +129,32 @@ TEST_F(RunStacksTest, SoItIsWithOtherVersions) {
   }
 }
 
+// It returns through compiled code all the time, so that frames vanish while they are read.
+constexpr const char* kReturns = R"(import functools, time
+
+class Node:
+    def __init__(self, depth):
+        self.next = Node(depth - 1) if depth else None
+
+    def __call__(self, value):
+        return functools.reduce(lambda a, b: self.next(value) if self.next else b, (1, 2))
+
+chain = Node(30)
+until = time.thread_time() + 2
+while time.thread_time() < until:
+    chain(1)
+)";
+
+TEST_F(RunStacksTest, FramesThatVanishAreReadAnew) {
+  write_file("returns.py", kReturns);
+  ASSERT_EQ(watch({"python3", "returns.py"}, {"--stacks", "1000"}).status, 0);
+  const auto all = scalar("t.xsp",
+                          "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM sample WHERE "
+                          "thread = process AND gil = 'held'");
+  ASSERT_GT(all.get<double>(), 1);
+  EXPECT_GT(seconds_in("<module>", "gil = 'held'"), 0.95 * all.get<double>());
+}
+
 // Whether the kernel notes addresses of a thread here; many containers forbid it.
 bool has_clocks() {
   perf_event_attr wanted = {};

@@ -28,6 +28,8 @@ constexpr int64_t kFreshNs = 300'000;
 constexpr long kLikelyNoteNs = 250'000;
 // A stack takes 20 KiB of locked memory, and the kernel allows 516 KiB for each processor.
 constexpr size_t kStacksPerProcessor = 16;
+// The frames of a thread that runs change while they are read: so often they are read anew.
+constexpr int kWalksMax = 4;
 // The function in which a program begins is smaller.
 constexpr uint64_t kEntryBytes = 64;
 
@@ -118,9 +120,15 @@ void Looker::look_at_python(const PythonThread& python, SampledThread* thread) {
     thread->lock = LockState::kHeld;
   }
   if (!thread->has_moved) return;
-  const size_t count = walk_.walk(python, thread->frames, thread->frame_count, frames_);
+  PythonThread now = python;
+  size_t count = 0;
+  for (int walks = 1;; ++walks) {
+    count = walk_.walk(now, thread->frames, thread->frame_count, frames_);
+    thread->node = name_frames(*thread, count);
+    const bool is_whole = thread->node != 0 && !walk_.is_broken();
+    if (is_whole || walks == kWalksMax || !walk_.refresh(&now)) break;
+  }
   if (walk_.is_cut()) ++cut_;
-  thread->node = name_frames(*thread, count);
   memcpy(thread->frames, frames_, count * sizeof frames_[0]);
   thread->frame_count = count;
   thread->is_python = thread->node != 0;

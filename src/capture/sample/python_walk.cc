@@ -185,7 +185,7 @@ size_t PythonWalk::walk(const PythonThread& thread, const PythonFrame* known, si
                         PythonFrame* frames) {
   const PythonLayout& layout = *layout_;
   const size_t bytes = layout.frame.bytes < kFrameBytesMax ? layout.frame.bytes : kFrameBytesMax;
-  is_cut_ = false;
+  is_cut_ = is_broken_ = false;
   uint64_t address = thread.frame;
   if (address == 0) return 0;
   for (size_t i = 0; i < known_count; ++i) guess_.address[i] = known[i].address;
@@ -195,7 +195,10 @@ size_t PythonWalk::walk(const PythonThread& thread, const PythonFrame* known, si
               sizeof address};
   }
   const size_t steps_to_frame = cframe.out != nullptr ? 1 : 0;
-  if (read_guessed(&cframe, steps_to_frame, known_count, bytes) < steps_to_frame) return 0;
+  if (read_guessed(&cframe, steps_to_frame, known_count, bytes) < steps_to_frame) {
+    is_broken_ = true;
+    return 0;
+  }
   size_t count = 0;
   uint8_t scratch[kFrameBytesMax];
   for (size_t step = 0; address != 0 && count < kDepthMax && step < 2 * kDepthMax; ++step) {
@@ -215,7 +218,13 @@ size_t PythonWalk::walk(const PythonThread& thread, const PythonFrame* known, si
     address = field_of<uint64_t>(block, layout.frame.back);
   }
   is_cut_ = address != 0 && count == kDepthMax;
+  is_broken_ = address != 0 && !is_cut_;
   return count;
+}
+
+bool PythonWalk::refresh(PythonThread* thread) const {
+  const uint64_t field = thread->address + static_cast<uint64_t>(layout_->thread.frame);
+  return memory_->read(field, &thread->frame) && thread->frame != 0;
 }
 
 size_t PythonWalk::read_codes(const PythonFrame* frames, size_t count, PythonCode* codes) {

@@ -80,6 +80,11 @@ class PythonWalk {
               PythonFrame* frames);
   // Whether there are more than kDepthMax.
   bool is_cut() const { return is_cut_; }
+  // Whether the frames do not lead to an outermost one: the thread returned from some of them
+  // meanwhile.
+  bool is_broken() const { return is_broken_; }
+  // Reads anew which frame of the thread is the innermost one.
+  bool refresh(PythonThread* thread) const;
   // The facts of the code of each frame, from the outermost on; the first index up from which all
   // could be read.
   size_t read_codes(const PythonFrame* frames, size_t count, PythonCode* codes);
@@ -124,6 +129,7 @@ class PythonWalk {
   PythonThread threads_[kPythonThreadsMax];
   size_t thread_count_ = 0;
   bool is_cut_ = false;
+  bool is_broken_ = false;
   Interpreter main_ = {};  // as it was at the last look
   Guess guess_;
 };

@@ -267,6 +267,27 @@ CREATE OR REPLACE TEMP TABLE recording_effect AS
   FROM pair p JOIN run_latency w ON w.run_id = p.run_id JOIN run_latency o ON o.run_id = p.model_run_id
     LEFT JOIN width h ON h.batch = p.batch AND h.level = p.level;
 
+-- By how much it lengthens what the user waits for: an inference, but in a program that was watched the time from one
+-- call of the model to the next, as a call whose work a device does returns early, or waits for the queue's end. Where
+-- calls follow one another faster than the device can work, the host is ahead of it, and its times tell nothing.
+CREATE OR REPLACE TEMP TABLE recording_cost AS
+  WITH distance AS (
+    SELECT run_id, median(ns) AS ns FROM (
+      SELECT run_id, lead(start_ns) OVER (PARTITION BY run_id, process ORDER BY start_ns) - start_ns AS ns
+      FROM measured_inference WHERE fact_of('recorded_by') IS NOT NULL)
+    GROUP BY run_id HAVING count(ns) > 0),
+  work AS (
+    SELECT run_id, sum(duration_ns) / count(DISTINCT iteration) AS ns FROM span
+    WHERE fact_of('recorded_by') IS NOT NULL AND level = 6 AND device IS NOT NULL AND NOT is_open
+      AND iteration BETWEEN 0 AND 50 GROUP BY run_id)
+  SELECT e.batch, e.level, CASE WHEN o.ns IS NULL THEN 'an inference' ELSE 'a step' END AS unit,
+    coalesce(w.ns - o.ns, effect_ns) AS cost_ns, coalesce(o.ns, without_ns) AS without_ns
+  FROM recording_effect e
+    LEFT JOIN source_run m ON m.batch = e.batch AND m.level = 2 AND m.recorded_level = 2
+    LEFT JOIN distance w ON w.run_id = e.run_id
+    LEFT JOIN distance o ON o.run_id = m.run_id AND w.ns IS NOT NULL
+  WHERE coalesce(o.ns > (SELECT max(ns) FROM work), true);
+
 CREATE OR REPLACE TEMP MACRO share_text(share) AS
   printf('%.*f %%', CASE WHEN share < 0.1 THEN 1 ELSE 0 END, 100 * share);
 -- How a run that did not reach the interval that was wanted ended; NULL: it did, or none was wanted.
@@ -283,8 +304,9 @@ CREATE OR REPLACE TEMP MACRO unsettled_text(stopped_by, latency_ns, high_ns, blo
 CREATE OR REPLACE TEMP MACRO distorted_share() AS 0.5;
 CREATE OR REPLACE TEMP MACRO high_load_pct() AS 20;
 -- Why the numbers of a level at a batch size are doubtful; none: they are not. `kind` is unsettled; distorted:
--- recording the level lengthened the inference by more than half; disturbed: recording seems to shorten it, which
--- cannot be, or other programs took much of the processors; combined: the level has no run of its own.
+-- recording the level lengthened an inference, or a step, by more than half; disturbed: recording seems to shorten it,
+-- which cannot be, or other programs took much of the processors or of the GPU; combined: the level has no run of its
+-- own.
 CREATE OR REPLACE TEMP VIEW level_doubt AS
   SELECT s.batch, s.level, 'unsettled' AS kind,
     unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) AS doubt
@@ -296,18 +318,24 @@ CREATE OR REPLACE TEMP VIEW level_doubt AS
     coalesce(why_not_alone(level_name(level)), concat('profile with --levels ', level_name(level))))
   FROM source_run WHERE recorded_level > level
   UNION ALL
-  SELECT batch, level, 'distorted', concat('distorted: recording the level ', level_name(level),
-    printf(' lengthened an inference by %.0f %%', pct(effect_ns, without_ns)))
-  FROM recording_effect WHERE effect_ns > distorted_share() * without_ns
+  SELECT batch, level, 'distorted', concat('distorted: recording the level ', level_name(level), ' lengthened ', unit,
+    printf(' by %.0f %%', pct(cost_ns, without_ns)))
+  FROM recording_cost WHERE cost_ns > distorted_share() * without_ns
   UNION ALL
   SELECT batch, level, 'disturbed', concat('disturbed: recording the level ', level_name(level),
     printf(' seems to shorten an inference by %.1f %%, which cannot be', -pct(effect_ns, without_ns)))
-  FROM recording_effect WHERE effect_ns + half_ns < 0
+  FROM recording_effect
+  WHERE effect_ns + half_ns < 0 AND (batch, level) IN (SELECT (batch, level) FROM recording_cost WHERE cost_ns < 0)
   UNION ALL
   SELECT batch, level, 'disturbed',
     printf('disturbed: other programs used %.0f %% of the processors', try_cast(value AS DOUBLE))
   FROM source_run, evaluation
-  WHERE key = 'machine.other_load_pct' AND try_cast(value AS DOUBLE) > high_load_pct();
+  WHERE key = 'machine.other_load_pct' AND try_cast(value AS DOUBLE) > high_load_pct()
+  UNION ALL
+  SELECT batch, level, 'disturbed',
+    printf('disturbed: other programs computed on the GPU for %.0f %% of the time', try_cast(value AS DOUBLE))
+  FROM source_run, evaluation
+  WHERE key = 'gpu.other_load_pct' AND try_cast(value AS DOUBLE) > high_load_pct();
 -- The doubts about one level, in one text; NULL: there are none.
 CREATE OR REPLACE TEMP MACRO doubts_of(wanted_level, wanted_batch) AS
   (SELECT string_agg(doubt, '; ' ORDER BY kind, doubt) FROM level_doubt

@@ -8,6 +8,9 @@ CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
     OR regexp_matches(file, concat('/(torch|torchvision|jax|jaxlib|flax|optax|numpy|scipy|pandas|tensorflow|keras|',
       'transformers|onnxruntime|PIL|sklearn)/'));
 
+-- 'train.py:12', of a frame.
+CREATE OR REPLACE TEMP MACRO place_of(frame) AS concat(parse_filename(frame.file), ':' || frame.line);
+
 -- Libraries of linear algebra and transforms: a thread in them computes, whoever called.
 CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matches(lower(library),
   'openblas|^lib(c?blas|lapack|mkl|blis|flexiblas|armpl|dnnl|onednn|fftw|tblis|xsmm)|pocketfft'), false);
@@ -24,7 +27,7 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,
       kind <> 'python' OR coalesce(file LIKE '%/xsp/python/%' OR file LIKE '<frozen%', false) AS is_transparent, kind,
       file,
-      concat(parse_filename(file), ':' || line) AS place,
+      place_of(struct_pack(file := file, line := line)) AS place,
       kind = 'python' AND regexp_matches(coalesce(file, ''), '(serialization|logging/__init__|csv|json/__init__)\.py$')
         AND regexp_matches(function, '(save|dump|emit|write|flush|print)') AS writes,
       kind = 'python' AND regexp_matches(coalesce(file, ''), concat('(torch/_dynamo/convert_frame|torch/_inductor/',

@@ -136,11 +136,10 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
       coalesce(sum(time_ns) FILTER (NOT is_launching AND NOT is_busy), 0) AS other_ns, sum(time_ns) AS recorded_ns
     FROM cause),
   whole AS (
-    SELECT *, (SELECT step_ns FROM unit) AS unit_ns, coalesce((SELECT is_step FROM unit), false) AS is_step,
-      busy_ns = 0 OR unit_ns < busy_ns OR launching_ns + other_ns = 0 AS is_alike,
-      CASE WHEN unit_ns >= busy_ns AND launching_ns + other_ns > 0 OR is_step THEN unit_ns ELSE recorded_ns END
+    SELECT part.*, busy_ns = 0 OR u.step_ns < busy_ns OR launching_ns + other_ns = 0 AS is_alike,
+      CASE WHEN u.step_ns >= busy_ns AND launching_ns + other_ns > 0 OR is_step THEN u.step_ns ELSE recorded_ns END
         AS step_ns
-    FROM part),
+    FROM part LEFT JOIN unit u ON true),
   kept AS (
     SELECT *, step_ns - busy_ns AS idle_ns, CASE WHEN other_ns = 0 THEN step_ns - busy_ns
       ELSE least(step_ns - busy_ns, greatest(0.2 * launching_ns, launching_ns - (recorded_ns - step_ns))) END AS kept_ns

@@ -53,7 +53,8 @@ unasked AS (
     CASE WHEN why_no_level('kernel') NOT LIKE '%no process of the command used CUDA%' THEN why_no_level('kernel') END])
     AS why
   WHERE is_watched()),
--- Rules that compare layers with the roof are left out where a rule that knows the cause has already told of them.
+-- Rules that compare layers with the roof, and that which knows a line alone, are left out where a rule that knows the
+-- cause has already told of them.
 told AS (
   SELECT * FROM found f
   WHERE NOT (is_watched() AND rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy')
@@ -61,7 +62,12 @@ told AS (
       FROM found o
       WHERE o.gain_ns >= 0.25 * f.gain_ns
         AND o.rule IN ('idle_tensor_cores', 'unaligned_sizes', 'layout_changes', 'memory_chains', 'gather_bound',
-                       'written_out_attention', 'unfused_optimizer', 'growing_cache')))),
+                       'written_out_attention', 'unfused_optimizer', 'growing_cache')))
+    AND NOT (rule = 'outside_the_model' AND EXISTS (
+      FROM found o
+      WHERE o.gain_ns >= 0.7 * f.gain_ns
+        AND o.rule IN ('host_code', 'repeated_copies', 'layout_changes', 'gather_bound', 'growing_cache', 'input_output',
+                       'input_pipeline', 'recompilation', 'garbage_collection', 'locks', 'sleeping', 'threads')))),
 line AS (
   SELECT 0 AS section, 'doubt' AS rule,
     concat('The measurement is in doubt: ', string_agg(what, '; ' ORDER BY what)) AS finding, '' AS level,

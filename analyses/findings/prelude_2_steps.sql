@@ -154,6 +154,8 @@ CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
     SELECT coalesce(sum(ns) FILTER (list_contains(causes, cause)), 0) AS own_ns, sum(ns) AS ns
     FROM finding_time WHERE place IS NOT NULL AND NOT is_busy GROUP BY place)
   SELECT coalesce(sum(ns - own_ns), 0) FROM line WHERE 2 * own_ns > ns);
+CREATE OR REPLACE TEMP MACRO rest_text(ns) AS
+  CASE WHEN ns > 0 THEN concat('; what else the same lines do takes ', time_text(ns)) ELSE '' END;
 -- "1.2 ms of 4.0 ms a step"
 CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), ' of ',
   time_text((SELECT step_ns FROM finding_step)), CASE unit_name() WHEN 'step' THEN ' a step' ELSE ' an inference' END);

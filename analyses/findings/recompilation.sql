@@ -2,7 +2,8 @@
 -- @rule A steady step compiles.
 -- @needs watched
 SELECT concat('Compiling takes ', step_share(ns), ', although the first steps are over',
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), rest_text(rest_of_lines(['compilation'])),
+    '.') AS finding,
   'application' AS level, ns + rest_of_lines(['compilation']) AS gain_ns,
   concat('Keep the shapes of the inputs the same (pad them to a few sizes), or mark the ',
     'dimension that changes as dynamic; compile before the loop.') AS advice,

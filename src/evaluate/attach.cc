@@ -16,6 +16,7 @@
 #include "evaluate/attach_facts.h"
 #include "evaluate/attach_room.h"
 #include "evaluate/attach_runs.h"
+#include "evaluate/gpu_neighbours.h"
 #include "evaluate/machine.h"
 #include "evaluate/plan.h"
 #include "evaluate/scratch.h"
@@ -178,6 +179,11 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
   const std::set<int> processors = usable_processor_numbers();
   const std::optional<CpuTimes> before = machine.cpu_times(processors);
   const int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+  GpuNeighbours neighbours([&control] {
+    std::set<int> watched;
+    for (const WatchedProcess& one : control.processes()) watched.insert(one.process);
+    return watched;
+  });
   XSP_TRY(*wait_status, run_command(program, request.command,
                                     request.on_progress ? std::function<void()>(tell_progress)
                                                         : std::function<void()>()));
@@ -185,6 +191,7 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
   const std::optional<Load> load =
       load_between(before, machine.cpu_times(processors), control.processors_time_s(), duration_s);
   if (load) outcome->loads.push_back(*load);
+  outcome->gpu_facts = neighbours.finish();
   const std::string survivors_note = note_of_survivors(control.end());
   if (!survivors_note.empty()) outcome->survivors_note = survivors_note;
   const TraceRoom room = control.room();
@@ -298,6 +305,7 @@ Status record(const AttachRequest& request, const Installation& installation,
   XSP_CHECK_OK(collectors.complete(database, &facts));
   XSP_CHECK_OK(note(request, database, outcome, &facts));
   facts.merge(facts_about_load(outcome->loads));
+  facts.merge(outcome->gpu_facts);
   XSP_CHECK_OK(write_facts(database, facts));
   XSP_CHECK_OK(database.execute("COMMIT"));
   XSP_CHECK_OK(database.finish());

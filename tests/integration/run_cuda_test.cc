@@ -71,6 +71,22 @@ TEST_F(RunCudaTest, AProgramWithoutCudaHasNoKernelLevelAndIsToldWhy) {
   EXPECT_EQ(scalar("t.xsp", "SELECT device FROM run"), nullptr);
 }
 
+// Process 1 computes on the GPU for 60 % of the time.
+TEST_F(RunCudaTest, ANeighbourOnTheGpuIsTold) {
+  RunOptions options;
+  options.environment = {{"LD_LIBRARY_PATH", XSP_FAKE_GPU_DIR}, {"FAKE_NVML_NEIGHBOUR", "1"}};
+  const Finished finished =
+      run({"run", "--leveled=no", "-o", "t.xsp", "--", "sleep", "3"}, options);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(fact("gpu.other_load_pct"), "60.00");
+  const auto names = fact("gpu.other_programs");
+  ASSERT_TRUE(names.is_string());
+  EXPECT_TRUE(names.get<std::string>().ends_with(" 1")) << names;
+  options.environment.erase("FAKE_NVML_NEIGHBOUR");
+  ASSERT_EQ(run({"run", "--leveled=no", "-o", "t.xsp", "--", "sleep", "2"}, options).status, 0);
+  EXPECT_EQ(fact("gpu.other_load_pct"), nullptr);
+}
+
 TEST_F(RunCudaTest, HoweverTheProgramEndsWhatWasCompleteIsThere) {
   struct Case {
     std::vector<std::string> words;

@@ -1,4 +1,4 @@
-# planted: rule=synchronisation, culprit=item|_local_scalar_dense|cpu|confusion, device=gpu
+# planted: rule=synchronisation|outside_the_model, culprit=item|_local_scalar_dense|cpu|confusion, device=gpu
 # cause: the metrics of each class are brought to the CPU one by one, and the loss is printed, in every step.
 # bound: the time in which the GPU is idle after an .item() or .cpu(), about three quarters of a step.
 """Trains a classifier and counts, for each class, how often it is right."""

@@ -66,8 +66,9 @@ told AS (
     AND NOT (rule = 'outside_the_model' AND EXISTS (
       FROM found o
       WHERE o.gain_ns >= 0.7 * f.gain_ns
-        AND o.rule IN ('host_code', 'repeated_copies', 'layout_changes', 'gather_bound', 'growing_cache', 'input_output',
-                       'input_pipeline', 'recompilation', 'garbage_collection', 'locks', 'sleeping', 'threads')))),
+        AND o.rule IN ('host_code', 'repeated_copies', 'layout_changes', 'gather_bound', 'growing_cache',
+                       'input_output', 'input_pipeline', 'recompilation', 'garbage_collection', 'locks', 'sleeping',
+                       'threads')))),
 line AS (
   SELECT 0 AS section, 'doubt' AS rule,
     concat('The measurement is in doubt: ', string_agg(what, '; ' ORDER BY what)) AS finding, '' AS level,

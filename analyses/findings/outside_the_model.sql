@@ -3,8 +3,8 @@
 -- @needs watched
 -- The loop is the innermost function of the program in which its thread almost always is. What a line of it calls is
 -- judged together, whatever the causes: metrics that are counted class by class are launches, kernels and Python.
--- Waiting for a device or for threads is left out, and lines that spend most of their time on causes with rules of their own. All
--- runs tell, of a device those that recorded the calls that wait for it.
+-- Waiting for a device or for threads is left out, and lines that spend most of their time on causes with rules of
+-- their own. All runs tell, of a device those that recorded the calls that wait for it.
 WITH RECURSIVE told AS (
   SELECT run_id FROM run WHERE status <> 'failed' AND (NOT is_on_device() OR deepest_level(levels) >= 5)),
 frame AS (
@@ -38,7 +38,8 @@ covered AS (
     AND (s.level = 2 OR (s.level = 1 AND s.type = 'phase')
       OR (s.level = 5 AND s.type IN ('synchronization', 'copy', 'allocation')))),
 placed AS MATERIALIZED (
-  SELECT k.*, coalesce(m.end_ns > k.time_ns, false) AS is_inside, is_futex OR coalesce(w.end_ns > k.time_ns, false) AS is_waiting
+  SELECT k.*, coalesce(m.end_ns > k.time_ns, false) AS is_inside,
+    is_futex OR coalesce(w.end_ns > k.time_ns, false) AS is_waiting
   FROM looked k
     ASOF LEFT JOIN (FROM covered WHERE NOT waits) m ON m.run_id = k.run_id AND m.process = k.process
       AND m.thread = k.thread AND k.time_ns >= m.start_ns

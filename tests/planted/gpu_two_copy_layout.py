@@ -1,4 +1,4 @@
-# planted: rule=pageable_copies+layout_changes, culprit=copy_|ageable|nchwToNhwc|nhwcToNchw|conv2d|Conv2d, device=gpu
+# planted: rule=pageable_copies+layout_changes, culprit=copy_|ageable|nchw|nhwc|conv2d|Conv2d, device=gpu
 # cause: batches are copied from pageable memory, and convolutions change their layout.
 # bound: about half of a step for the copies, and a sixth for the layout.
 """Denoises batches of images that lie in the host's memory."""

@@ -4,9 +4,12 @@
 -- The loop is the innermost function of the program in which its thread almost always is. What a line of it calls is
 -- judged together, whatever the causes: metrics that are counted class by class are launches, kernels and Python.
 -- Waiting for a device or for threads is left out, and lines that spend most of their time on causes with rules of
--- their own. All runs tell, of a device those that recorded the calls that wait for it.
+-- their own. The run that recorded least tells, as recording lengthens what calls many operators; of a program with a
+-- device all those that recorded the calls that wait for it.
 WITH RECURSIVE told AS (
-  SELECT run_id FROM run WHERE status <> 'failed' AND (NOT is_on_device() OR deepest_level(levels) >= 5)),
+  SELECT run_id FROM run
+  WHERE CASE WHEN is_on_device() THEN status <> 'failed' AND deepest_level(levels) >= 5
+             ELSE run_id = (SELECT run_id FROM program_step()) END),
 frame AS (
   SELECT run_id, stack_id, parent_id, CASE WHEN kind = 'python' AND NOT is_of_library(file)
       THEN struct_pack(function := function, file := file, line := line) END AS own

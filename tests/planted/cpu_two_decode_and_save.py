@@ -1,4 +1,4 @@
-# planted: rule=host_code+input_output, culprit=count|save|fsync|write, device=cpu
+# planted: rule=host_code|outside_the_model+input_output, culprit=count|save|fsync|write, device=cpu
 # cause: the words of a batch are counted one by one in Python, and the model is saved in every step.
 # bound: about half of a step for counting, and four tenths for saving.
 """Trains a classifier of texts on bags of words."""

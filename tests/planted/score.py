@@ -173,7 +173,7 @@ def judge(program, rows):
     causes = [names for names in program.rules if first.get("rule") in names]
     is_right = bool(causes) and all(names in causes or others & set(names) for names in program.rules)
     text = " ".join(str(first.get(key) or "") for key in ("finding", "advice", "culprit", "layer", "check"))
-    return {"first": _name(first or (rows or [{}])[0]), "rule": first.get("rule") if causes else None,
+    return {"first": _name(first or (rows or [{}])[0]), "rule": causes[0][0] if causes else None,
             "right": is_right, "named": any(culprit in text for culprit in program.culprits),
             "bound_pct": first.get("gain_pct")}
 

@@ -173,7 +173,7 @@ void xsp_end_recorded(const xsp_span* span) {
   const uint64_t end = xsp::read_tsc();
   const uint64_t head = lane->head.load(std::memory_order_relaxed);
   const bool is_plain =
-      lane->pending_used == 0 && span->site_id - 1 < xsp::kSiteMax && head < lane->limit;
+      span->key < c::kHasPending && span->site_id - 1 < xsp::kSiteMax && head < lane->limit;
   if (!c::is_likely(is_plain)) return c::end_special(lane, span, end);
   c::fill(c::slot(lane, head), span, end, 0);
   lane->head.store(head + 1, std::memory_order_release);

@@ -10,6 +10,8 @@
 namespace xsp::capture {
 
 inline constexpr int kKeyKindShift = 16;  // in xsp_span::key: the kind of its value, above the key
+// There, too: values wait in the lane for this span's end. Spans inside it end as if none waited.
+inline constexpr uint32_t kHasPending = uint32_t{1} << 31;
 
 // In xsp_span::site_id, above the site: the call of a model that this span is around is a step.
 inline constexpr uint32_t kStepBit = uint32_t{1} << 31;
@@ -58,11 +60,11 @@ inline void fill(trace::Record* record, const xsp_span* span, uint64_t end, uint
   record->payload = span->value;
   record->site_id = span->site_id;
   record->key = static_cast<uint16_t>(span->key);
-  record->bits = static_cast<uint16_t>((span->key >> kKeyKindShift) |
+  record->bits = static_cast<uint16_t>(((span->key & ~kHasPending) >> kKeyKindShift) |
                                        (extra_slots << trace::Record::kExtraShift));
 }
 
-// Ends a span whose thread holds values for its open spans.
+// Ends a span for which values may wait in the lane.
 void end_with_values(trace::Lane* lane, const xsp_span* span, uint64_t end);
 
 inline void drop_value() { session.dropped_value.fetch_add(1, std::memory_order_relaxed); }

@@ -112,6 +112,38 @@ TEST(Session, ValuesOfEveryKind) {
   }
 }
 
+// Only the span that values wait for goes the long way.
+TEST(Session, PlainSpansInsideOneWhoseValuesWait) {
+  Scratch scratch;
+  ASSERT_EQ(start(scratch.path()), 0);
+  const uint32_t a = xsp_intern_key("a");
+  xsp_site site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
+  xsp_span outer = xsp_begin(&site);
+  xsp_span_text(&outer, a, "a text before the first number");
+  xsp_span_int(&outer, a, 7);
+  for (int i = 0; i < 100; ++i) {
+    xsp_span inner = xsp_begin(&site);
+    if (i % 2 == 1) xsp_span_int(&inner, a, i);
+    xsp_end(&inner);
+  }
+  xsp_end(&outer);
+  ASSERT_EQ(xsp_stop(), 0);
+  const Reader reader = open_trace(scratch.path());
+  EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
+  const std::vector<ReadSpan> spans = read_spans(reader);
+  ASSERT_EQ(spans.size(), 101u);
+  for (size_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(spans[i].values.size(), i % 2);
+    if (i % 2 == 1) {
+      EXPECT_EQ(spans[i].values[0].value.as_int, static_cast<int64_t>(i));
+    }
+  }
+  ASSERT_EQ(spans[100].values.size(), 2u);
+  EXPECT_EQ(spans[100].values[0].value.kind, uint32_t{XSP_VALUE_INT});
+  EXPECT_EQ(spans[100].values[0].value.as_int, 7);
+  EXPECT_EQ(spans[100].values[1].value.as_text, "a text before the first number");
+}
+
 TEST(Session, SpansWithGivenTimes) {
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);

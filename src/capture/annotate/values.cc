@@ -36,7 +36,7 @@ void take_pending(Lane* lane, uint64_t start, Visit visit) {
 }
 
 // Keeps a value until its span ends. `text`: NULL, or extra.text_bytes bytes.
-void add_pending(const xsp_span* span, Extra extra, const char* text) {
+void add_pending(xsp_span* span, Extra extra, const char* text) {
   Lane* lane = current_lane();
   if (lane == nullptr || span->start == 0 || span->site_id == kStepAlone) return;
   const uint32_t slots = text != nullptr ? trace::slots_of_text(extra.text_bytes) : 1;
@@ -52,14 +52,15 @@ void add_pending(const xsp_span* span, Extra extra, const char* text) {
     memcpy(reinterpret_cast<char*>(at + 1) + offsetof(Extra, text), text, extra.text_bytes);
   }
   lane->pending_used += 1 + slots;
+  span->key |= kHasPending;
 }
 
 void add_number(xsp_span* span, uint32_t key, uint8_t kind, uint64_t bits) {
   if (span->start == 0) return;
   if (!is_key(key)) {
     drop_value();
-  } else if (span->key == 0) {
-    span->key = key | uint32_t{Record::kind_bits(kind)} << kKeyKindShift;
+  } else if ((span->key & ~kHasPending) == 0) {
+    span->key |= key | uint32_t{Record::kind_bits(kind)} << kKeyKindShift;
     span->value = bits;
   } else {
     Extra extra = {};

@@ -7,28 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "thread.h"
 #include "xsp/plugin.h"
 
-#define DEPTH_MAX 1024u
 #define OWNERS_MAX (1u << 18)
-
-/* Never freed: a range may be closed by another thread after its own has gone. Threads that come
- * later take the blocks of those that have. */
-typedef struct Thread {
-  struct Thread* next_free;
-  struct Thread* next;  /* of all */
-  uint32_t id;          /* the system's */
-  int64_t busy_from_ns; /* see xsp_thread_is_busy; 0: it is not */
-  int64_t busy_until_ns;
-  uint32_t depth;
-  uint32_t outer_calls; /* of no other call, since the position below was set */
-  uint64_t position;
-  uint32_t instances;
-  uint32_t is_in_model; /* that the program says it calls */
-  Call calls[DEPTH_MAX];
-  KnownSite sites[XSP_KNOWN_SITES];
-  struct Tape* tapes;
-} Thread;
 
 typedef struct Owner {
   char* path;
@@ -38,7 +20,7 @@ typedef struct Owner {
   uint32_t site;     /* of that, in the twin */
 } Owner;
 
-static __thread Thread* here;
+__thread Thread* xsp_thread_here;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* The lock guards all that follows. */
 static pthread_key_t thread_end;
@@ -64,7 +46,7 @@ static void give_back_thread(void* pointer) {
   pthread_mutex_unlock(&lock);
 }
 
-static Thread* take_thread(void) {
+Thread* xsp_thread_take(void) {
   pthread_mutex_lock(&lock);
   if (!has_thread_end) has_thread_end = pthread_key_create(&thread_end, give_back_thread) == 0;
   Thread* thread = free_threads;
@@ -82,60 +64,52 @@ static Thread* take_thread(void) {
   const int is_known = thread != NULL && has_thread_end;
   pthread_mutex_unlock(&lock);
   if (thread == NULL) return NULL;
-  for (uint32_t i = 0; i < DEPTH_MAX && thread->calls[i].table == NULL; ++i) {
+  for (uint32_t i = 0; i < XSP_DEPTH_MAX && thread->calls[i].table == NULL; ++i) {
     thread->calls[i].table = call_table;
   }
-  thread->depth = thread->outer_calls = 0;
-  thread->is_in_model = 0;
-  thread->position = 0;
+  thread->now = (Now){0};
   thread->id = (uint32_t)syscall(SYS_gettid);
   if (is_known) pthread_setspecific(thread_end, thread);
-  return here = thread;
+  return xsp_thread_here = thread;
 }
-
-static inline Thread* this_thread(void) { return here != NULL ? here : take_thread(); }
 
 /* ---- Calls ---- */
 
-static uint64_t inner_position(uint64_t position, uint32_t number) {
-  if (position == 0) return 0;
-  position = (position ^ number) * 0xd6e8feb86659fd93u;
-  return (position ^ position >> 32) | 1u;
-}
-
-uint64_t xsp_call_next_position(void) {
-  const Thread* thread = here;
-  if (thread == NULL) return 0;
-  if (thread->depth == 0) return inner_position(thread->position, thread->outer_calls);
-  const Call* around = &thread->calls[thread->depth - 1];
-  return inner_position(around->position, around->inner_calls);
-}
-
 void xsp_call_positions_from(uint64_t position) {
-  Thread* thread = this_thread();
+  Thread* thread = xsp_this_thread();
   if (thread == NULL) return;
-  thread->position = position;
-  thread->outer_calls = 0;
+  thread->now.position = position;
+  thread->now.outer_calls = 0;
 }
 
-Call* xsp_call_open(uint32_t level, uint32_t site_id, uint32_t owner) {
-  Thread* thread = this_thread();
-  if (thread == NULL || thread->depth == DEPTH_MAX) return NULL;
-  const uint64_t position = xsp_call_next_position();
-  ++*(thread->depth == 0 ? &thread->outer_calls : &thread->calls[thread->depth - 1].inner_calls);
-  Call* call = &thread->calls[thread->depth++];
-  xsp_site site = {NULL, NULL, level, site_id};
+Call* xsp_call_open_on(Thread* thread, uint32_t level, uint32_t site_id, uint32_t owner) {
+  const uint32_t depth = thread->now.depth;
+  if (depth == XSP_DEPTH_MAX) return NULL;
+  Call* call = &thread->calls[depth];
   call->level = level;
   call->instance = ++thread->instances;
   call->owner = owner;
   call->key = 0;
-  call->position = position;
+  call->position = xsp_next_position_of(thread);
   call->inner_calls = 0;
   call->is_pair = 0;
-  call->is_inner = thread->depth > 1 && (call - 1)->is_inner;
+  if (depth == 0) {
+    call->is_inner = 0;
+    ++thread->now.outer_calls;
+  } else {
+    call->is_inner = (call - 1)->is_inner;
+    ++(call - 1)->inner_calls;
+  }
+  thread->now.depth = depth + 1;
   __atomic_store_n(&call->is_open, 1u, __ATOMIC_RELAXED);
+  xsp_site site = {NULL, NULL, level, site_id};
   call->span = site_id == 0 ? (xsp_span){0, 0, 0, 0} : xsp_begin(&site);
   return call;
+}
+
+Call* xsp_call_open(uint32_t level, uint32_t site_id, uint32_t owner) {
+  Thread* thread = xsp_this_thread();
+  return thread == NULL ? NULL : xsp_call_open_on(thread, level, site_id, owner);
 }
 
 static void end_span(Call* call) {
@@ -148,20 +122,20 @@ void xsp_call_close(Call* call) {
   if (call == NULL) return;
   end_span(call);
   if (call->is_pair) end_span(call - 1);
-  Thread* thread = here;
+  Thread* thread = xsp_thread_here;
   if (thread == NULL) return;
-  while (thread->depth > 0 &&
-         !__atomic_load_n(&thread->calls[thread->depth - 1].is_open, __ATOMIC_ACQUIRE)) {
-    --thread->depth;
-  }
-  if (thread->depth == 0 && __atomic_load_n(&thread->busy_from_ns, __ATOMIC_RELAXED) != 0) {
+  uint32_t depth = thread->now.depth;
+  while (depth > 0 && !__atomic_load_n(&thread->calls[depth - 1].is_open, __ATOMIC_ACQUIRE))
+    --depth;
+  thread->now.depth = depth;
+  if (depth == 0 && __atomic_load_n(&thread->busy_from_ns, __ATOMIC_RELAXED) != 0) {
     __atomic_store_n(&thread->busy_until_ns, xsp_now_ns(), __ATOMIC_RELEASE);
   }
 }
 
 void xsp_thread_is_busy(void) {
-  Thread* thread = this_thread();
-  if (thread == NULL || thread->depth != 0 || thread->busy_from_ns != 0) return;
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL || thread->now.depth != 0 || thread->busy_from_ns != 0) return;
   __atomic_store_n(&thread->busy_until_ns, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&thread->busy_from_ns, xsp_now_ns(), __ATOMIC_RELEASE);
 }
@@ -173,7 +147,7 @@ void xsp_emit_busy_threads(uint32_t site_id) {
     const int64_t until = __atomic_load_n(&thread->busy_until_ns, __ATOMIC_ACQUIRE);
     if (from == 0 || until < from) continue;
     __atomic_store_n(&thread->busy_from_ns, 0, __ATOMIC_RELEASE);
-    if (thread == here) continue; /* it has a span of its own around this */
+    if (thread == xsp_thread_here) continue; /* it has a span of its own around this */
     xsp_complete_span span = {0};
     span.struct_size = sizeof span;
     span.site_id = site_id;
@@ -186,36 +160,22 @@ void xsp_emit_busy_threads(uint32_t site_id) {
 }
 
 Call* xsp_call_innermost(void) {
-  Thread* thread = here;
-  return thread != NULL && thread->depth > 0 ? &thread->calls[thread->depth - 1] : NULL;
+  Thread* thread = xsp_thread_here;
+  return thread != NULL ? xsp_innermost_of(thread) : NULL;
 }
 
-KnownSite* xsp_known_sites(void) {
-  Thread* thread = this_thread();
-  return thread != NULL ? thread->sites : NULL;
-}
-
-struct Tape** xsp_thread_tapes(void) {
-  Thread* thread = this_thread();
-  return thread != NULL ? &thread->tapes : NULL;
-}
-
-uint32_t* xsp_thread_model(void) {
-  Thread* thread = this_thread();
-  return thread != NULL ? &thread->is_in_model : NULL;
-}
-
-uint32_t xsp_call_depth(void) { return here != NULL ? here->depth : 0; }
+uint32_t xsp_call_depth(void) { return xsp_thread_here != NULL ? xsp_thread_here->now.depth : 0; }
 
 void xsp_call_close_to(uint32_t depth) {
-  while (here != NULL && here->depth >= depth && here->depth > 0) {
-    xsp_call_close(&here->calls[here->depth - 1]);
+  Thread* const thread = xsp_thread_here;
+  while (thread != NULL && thread->now.depth >= depth && thread->now.depth > 0) {
+    xsp_call_close(xsp_innermost_of(thread));
   }
 }
 
 static xsp_layer_mark open_layer(void) {
-  const Thread* thread = here;
-  for (uint32_t i = thread != NULL ? thread->depth : 0; i-- > 0;) {
+  const Thread* thread = xsp_thread_here;
+  for (uint32_t i = thread != NULL ? thread->now.depth : 0; i-- > 0;) {
     const Call* call = &thread->calls[i];
     if (call->level != XSP_LEVEL_LAYER || call->span.start == 0) continue;
     return (xsp_layer_mark){call->span.site_id, call->instance};

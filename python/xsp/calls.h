@@ -49,19 +49,12 @@ uint32_t xsp_call_depth(void);
 
 /* A model is called on this thread: from now on positions count from this one (not 0). */
 void xsp_call_positions_from(uint64_t position);
-/* The position of the next call that is opened. */
-uint64_t xsp_call_next_position(void);
-
 /* Threads that a framework owns (that on which the engine of backward passes drives a device) have
  * no span around what they run. From now on this one is busy with a piece of work, until the last
  * of the calls that are opened on it has closed. */
 void xsp_thread_is_busy(void);
 /* The work is done: a span of this site, level application, on each thread that was busy. */
 void xsp_emit_busy_threads(uint32_t site_id);
-
-/* Whether a model is open that the program says it calls, as a step: of this thread, to be read and
- * set. It stays where it is when the thread ends. NULL: there is no memory. */
-uint32_t* xsp_thread_model(void);
 
 /* ---- Owners ---- */
 
@@ -78,19 +71,5 @@ uint32_t xsp_phase_number(const char* name);
 const char* xsp_owner_path(uint32_t owner);
 /* Tells of the site what its owner is. */
 void xsp_owner_describe(uint32_t owner, uint32_t site);
-
-/* ---- What each thread remembers, see operators.h ---- */
-
-#define XSP_KNOWN_SITES 16384u /* a power of two */
-typedef struct KnownSite {
-  uint64_t hash;    /* of all that tells it apart; 0: none */
-  uint64_t outputs; /* see xsp_values_hash; 0: not known */
-  uint32_t site;
-  uint32_t is_varied; /* of a position: it had several sites */
-} KnownSite;
-/* Those of this thread; NULL: there is no memory. */
-KnownSite* xsp_known_sites(void);
-/* Where this thread, and a later one after it, has its tapes (tape.h); NULL: there is no memory. */
-struct Tape** xsp_thread_tapes(void);
 
 #endif /* XSP_PYTHON_XSP_CALLS_H_ */

@@ -5,15 +5,12 @@
 #include "modules.h"
 #include "observer.h"
 #include "operators.h"
+#include "thread.h"
 #include "xsp/xsp.h"
 
 static int64_t iterations; /* of the outermost modules */
 static PyObject* name_modules;
 static PyObject* follow_models;
-
-/* Whether the thread is in an outermost module, recorded or not: what is called in it is no model,
- * even where recording begins meanwhile. */
-static __thread int is_in_model;
 
 static void keep(PyObject** place, PyObject* function) {
   PyObject* before = *place;
@@ -31,11 +28,11 @@ static uint32_t iteration_key(void) {
   return key;
 }
 
-static int enter_module(const Module* module, int is_inner) {
+static int enter_module(Thread* thread, const Module* module, int is_inner) {
   const int is_layer = is_inner || module->model_site == 0;
   const uint32_t level = is_layer ? XSP_LEVEL_LAYER : XSP_LEVEL_MODEL;
   const uint32_t site = is_layer ? module->layer_site : module->model_site;
-  Call* call = xsp_call_open(level, site, module->owner);
+  Call* call = xsp_call_open_on(thread, level, site, module->owner);
   if (is_layer) {
     if (call != NULL) call->is_inner = 1;
     return call == NULL ? XSP_NOT_RECORDED : XSP_IS_LAYER;
@@ -90,21 +87,17 @@ static uint64_t kind_of_call(PyObject* object, PyObject* const* arguments, size_
                             ((hash.plain ^ model) * 0xd6e8feb86659fd93u) | 1u);
 }
 
-static int is_in_own_model(void) {
-  const uint32_t* is_open = xsp_thread_model();
-  return is_open != NULL && *is_open != 0;
-}
-
 /* The outermost module of its thread. It is a step, whatever is recorded; before that the levels
  * may be switched. */
-static int enter_outermost(PyObject* object, PyObject* const* arguments, size_t count) {
+static int enter_outermost(Thread* thread, PyObject* object, PyObject* const* arguments,
+                           size_t count) {
   const Module* module = module_of(object);
   if (module == NULL) return XSP_NOT_RECORDED;
   const int is_model = module->model_site != 0;
   if (is_model) {
-    is_in_model = 1;
+    thread->now.is_in_module = 1;
     ++iterations;
-    if (!is_in_own_model()) xsp_step_begin(XSP_STEP_MODEL);
+    if (!thread->now.is_in_model) xsp_step_begin(XSP_STEP_MODEL);
   }
   xsp_observer_follow();
   tell_follower();
@@ -115,42 +108,47 @@ static int enter_outermost(PyObject* object, PyObject* const* arguments, size_t 
     kind = kind_of_call(object, arguments, count);
     xsp_observer_look(xsp_operators_follow(kind));
   }
-  const int entered = enter_module(module, 0);
+  const int entered = enter_module(thread, module, 0);
   if (kind != 0 && (entered == XSP_IS_MODEL || entered == XSP_IS_CALL)) {
-    xsp_call_innermost()->position = kind;
+    xsp_innermost_of(thread)->position = kind;
   }
   return entered;
 }
 
 int xsp_module_enter(PyObject* object, PyObject* const* arguments, size_t count) {
-  const int has_layers = (recorded_levels() & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
-  if (!is_in_model) {
-    const Call* around = xsp_call_innermost();
-    if (around == NULL || !around->is_inner) return enter_outermost(object, arguments, count);
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL) return XSP_NOT_RECORDED;
+  if (!thread->now.is_in_module) {
+    const Call* around = xsp_innermost_of(thread);
+    if (around == NULL || !around->is_inner) {
+      return enter_outermost(thread, object, arguments, count);
+    }
   }
-  if (!has_layers) return XSP_NOT_RECORDED;
+  if (!xsp_is_recorded(XSP_LEVEL_LAYER)) return XSP_NOT_RECORDED;
   const Module* module = module_of(object);
-  return module == NULL ? XSP_NOT_RECORDED : enter_module(module, 1);
+  return module == NULL ? XSP_NOT_RECORDED : enter_module(thread, module, 1);
 }
 
 void xsp_module_leave(int entered) {
   if (entered == XSP_NOT_RECORDED) return;
   if (entered != XSP_IS_OUTERMOST) xsp_call_close(xsp_call_innermost());
   if (entered == XSP_IS_LAYER) return;
-  is_in_model = 0;
-  if (!is_in_own_model()) xsp_step_end(XSP_STEP_MODEL);
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL) return;
+  thread->now.is_in_module = 0;
+  if (!thread->now.is_in_model) xsp_step_end(XSP_STEP_MODEL);
 }
 
 uintptr_t xsp_model_enter(void) {
-  uint32_t* is_open = xsp_thread_model();
-  if (is_open == NULL || *is_open || is_in_model) return 0;
-  *is_open = 1;
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL || thread->now.is_in_model || thread->now.is_in_module) return 0;
+  thread->now.is_in_model = 1;
   xsp_step_begin(XSP_STEP_MODEL);
-  return (uintptr_t)is_open;
+  return (uintptr_t)thread;
 }
 
 void xsp_model_leave(uintptr_t entered) {
   if (entered == 0) return;
-  *(uint32_t*)entered = 0;
+  ((Thread*)entered)->now.is_in_model = 0;
   xsp_step_end(XSP_STEP_MODEL);
 }

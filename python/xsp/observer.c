@@ -7,6 +7,7 @@
 
 #include "calls.h"
 #include "operators.h"
+#include "thread.h"
 #include "values.h"
 
 /* at::RecordScope */
@@ -64,7 +65,9 @@ static inline int64_t number_of(const void* function, size_t offset) {
 /* ---- Where things lie in an at::RecordFunction ---- */
 
 #define WORDS_MAX 64u /* of it, at least: it is 300 to 400 bytes */
-static __thread int is_checking;
+/* The thread whose operators are checked; NULL: none is. Those of others are left alone meanwhile.
+ */
+static const Thread* checked_thread;
 static uint64_t candidates; /* words that held the number each time, as bits */
 static uint32_t checks;
 static size_t number_offset;
@@ -147,11 +150,13 @@ static inline Node* node_at(int64_t number, uint64_t thread) {
   return &nodes[((uint64_t)number + thread * (NODES_MAX / 8 + 1)) & (NODES_MAX - 1)];
 }
 
-static void note_node(int64_t number, uint32_t owner, uint64_t position) {
-  static __thread uint64_t this_thread;
-  if (this_thread == 0 && thread_offset != 0) this_thread = torch.this_thread();
+static void note_node(Thread* thread, int64_t number, uint32_t owner) {
+  if (thread->now.torch_number == 0 && thread_offset != 0) {
+    thread->now.torch_number = torch.this_thread();
+  }
+  const uint64_t this_thread = thread->now.torch_number;
   Node* node = node_at(number, this_thread);
-  __atomic_store_n(&node->position, position, __ATOMIC_RELAXED);
+  __atomic_store_n(&node->position, xsp_next_position_of(thread), __ATOMIC_RELAXED);
   __atomic_store_n(&node->thread, this_thread, __ATOMIC_RELAXED);
   __atomic_store_n(&node->number, number, __ATOMIC_RELAXED);
   __atomic_store_n(&node->owner, owner, __ATOMIC_RELAXED);
@@ -174,9 +179,19 @@ static uint32_t find_node(const void* function, uint64_t* position) {
 
 /* ---- What torch calls ---- */
 
-static inline uint32_t owner_here(void) {
-  const Call* call = xsp_call_innermost();
+static inline uint32_t owner_on(Thread* thread) {
+  const Call* call = xsp_innermost_of(thread);
   return call != NULL ? call->owner : 0;
+}
+
+static const Thread* checked_now(void) {
+  return __atomic_load_n(&checked_thread, __ATOMIC_RELAXED);
+}
+
+/* The thread, if what it does now is to be recorded. */
+static inline Thread* recorded_thread(void) {
+  if (!xsp_is_recorded(XSP_LEVEL_LAYER) || checked_now() != NULL) return NULL;
+  return xsp_this_thread();
 }
 
 static int begins(const char* name, const char* prefix) {
@@ -193,13 +208,13 @@ static Values top_of(Values values, size_t count) {
 
 static void** start_operator(void** context, const void* function) {
   *context = NULL;
-  if (is_checking) {
-    check_function(function);
+  Thread* thread = recorded_thread();
+  if (thread == NULL) {
+    if (checked_now() != NULL && checked_now() == xsp_thread_here) check_function(function);
     return context;
   }
-  if (!xsp_is_recorded(XSP_LEVEL_LAYER)) return context;
   const char* name = torch.name(function);
-  uint32_t owner = owner_here();
+  uint32_t owner = owner_on(thread);
   Values values = {NULL, 0};
   const Values* inputs = NULL;
   if (has_shapes && is_looking) {
@@ -216,13 +231,13 @@ static void** start_operator(void** context, const void* function) {
   }
   if (inputs == &values) values = top_of(values, torch.input_count(function));
   const int64_t number = number_of(function, number_offset);
-  if (number >= 0) note_node(number, owner, xsp_call_next_position());
+  if (number >= 0) note_node(thread, number, owner);
   *context = (void*)xsp_operator_open(owner, name, inputs);
   return context;
 }
 
 static void end_operator(const void* function, void* context) {
-  if (is_checking) check_outputs(function);
+  if (checked_now() != NULL && checked_now() == xsp_thread_here) check_outputs(function);
   Call* call = context;
   if (call != NULL && call->hash != 0) {
     const Values outputs = xsp_values_of_vector((const char*)function + outputs_offset);
@@ -233,13 +248,14 @@ static void end_operator(const void* function, void* context) {
 
 static void** start_node(void** context, const void* function) {
   *context = NULL;
-  if (is_checking || !xsp_is_recorded(XSP_LEVEL_LAYER)) return context;
+  Thread* thread = recorded_thread();
+  if (thread == NULL) return context;
   uint32_t site = 0;
   uint64_t position = 0;
   const uint32_t forward = find_node(function, &position);
   uint32_t owner = xsp_owner_backward(forward, &site);
   if (owner == 0) owner = backward_owner;
-  Call* engine = xsp_call_innermost();
+  Call* engine = xsp_innermost_of(thread);
   if (engine != NULL && engine->level == XSP_LEVEL_LAYER && engine->owner == backward_owner) {
     engine->owner = owner; /* also of what it does when the node has ended */
     engine->position = position != 0 ? position + 2 : 0;
@@ -258,10 +274,10 @@ static void** start_node(void** context, const void* function) {
 /* Ranges of the program and of torch itself. Those that end elsewhere are left out. */
 static void** start_range(void** context, const void* function) {
   *context = NULL;
-  if (is_checking || torch.is_async(function)) return context;
-  if (!xsp_is_recorded(XSP_LEVEL_LAYER)) return context;
+  Thread* thread = recorded_thread();
+  if (thread == NULL || torch.is_async(function)) return context;
   const char* name = torch.name(function);
-  uint32_t owner = owner_here();
+  uint32_t owner = owner_on(thread);
   if (owner == 0 && begins(name, "Optimizer.")) owner = optimizer_owner;
   *context = (void*)xsp_operator_open(owner, name, NULL);
   return context;
@@ -324,14 +340,17 @@ const char* xsp_observer_prepare(const char* library, const void* const* tensors
   look_up(handle, "_ZN2at8autocast10is_enabledEv", &torch.is_autocast_gpu);
   look_up(handle, "_ZN2at8autocast14is_cpu_enabledEv", &torch.is_autocast_cpu);
   look_up(handle, "_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE", &torch.is_autocast);
-  is_checking = is_looking = 1;
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL) return "there is no memory";
+  __atomic_store_n(&checked_thread, thread, __ATOMIC_RELAXED);
+  is_looking = 1;
   checks = 0;
   observe(1);
   return NULL;
 }
 
 const char* xsp_observer_check(void) {
-  is_checking = 0;
+  __atomic_store_n(&checked_thread, NULL, __ATOMIC_RELAXED);
   observe(0);
   if (checks < XSP_EXAMPLES || candidates == 0)
     return "what it tells of operators is not understood";

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tape.h"
+#include "thread.h"
 
 #define TABLE_SIZE (1u << 19) /* a power of two */
 #define SITES_MAX (TABLE_SIZE / 2)
@@ -40,17 +41,23 @@ static uint64_t mix(uint64_t value) {
   return value ^ (value >> 32);
 }
 
+static inline uint64_t word_at(const char* text) {
+  uint64_t word;
+  memcpy(&word, text, sizeof word);
+  return word;
+}
+
+/* The last word of a name overlaps the one before it. */
 static uint64_t hash_of(uint32_t owner, uint64_t around, const char* name) {
-  size_t length = strlen(name);
+  const size_t length = strlen(name);
   uint64_t hash = mix(around ^ owner) ^ length;
-  for (; length >= 8; length -= 8, name += 8) {
-    uint64_t word;
-    memcpy(&word, name, 8);
-    hash = mix(hash ^ word);
+  if (length < sizeof hash) {
+    uint64_t word = 0;
+    memcpy(&word, name, length);
+    return mix(hash ^ word) | 1u;
   }
-  uint64_t rest = 0;
-  memcpy(&rest, name, length);
-  return mix(hash ^ rest) | 1u;
+  for (size_t at = 0; at + 8 < length; at += 8) hash = mix(hash ^ word_at(name + at));
+  return mix(hash ^ word_at(name + length - 8)) | 1u;
 }
 
 static uint64_t with(uint64_t hash, uint64_t more) { return mix(hash ^ more * 3) | 1u; }
@@ -143,11 +150,6 @@ typedef struct Kind {
 /* Several threads may count one less than there were. */
 static Kind kinds[KINDS];
 
-/* Of the model that is being called on this thread, or was last. */
-static __thread uint64_t kind_here;
-static __thread uint32_t calls_here; /* of its kind before it */
-static __thread uint32_t surprises;  /* operators that were not as in calls before */
-
 const Values xsp_values_unseen = {NULL, 0};
 
 static Kind* kind_at(uint64_t hash) {
@@ -166,9 +168,12 @@ uint64_t xsp_operators_kind(uint64_t exact, uint64_t plain) {
 
 int xsp_operators_follow(uint64_t kind) {
   xsp_call_positions_from(kind);
-  const int is_as_before = surprises == 0 || kind != kind_here;
-  kind_here = kind;
-  surprises = calls_here = 0;
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL) return 1;
+  Now* now = &thread->now;
+  const int is_as_before = now->surprises == 0 || kind != now->kind;
+  now->kind = kind;
+  now->surprises = now->calls_of_kind = 0;
   if (kind == 0) {
     xsp_tape_begin(0, 0);
     return 1;
@@ -176,7 +181,7 @@ int xsp_operators_follow(uint64_t kind) {
   Kind* here = kind_at(kind);
   if (here->looks == 0 && !is_as_before) here->looks = LOOKS_AGAIN;
   if (here->looks == 0 && here->calls % LOOKS_EVERY == 0) here->looks = 1;
-  calls_here = here->calls++;
+  now->calls_of_kind = here->calls++;
   xsp_tape_begin(kind, here->looks != 0);
   if (here->looks == 0) return 0;
   --here->looks;
@@ -241,38 +246,38 @@ static KnownSite make_known_by_outputs(const Call* call, const char* name, uint6
   return known;
 }
 
-static KnownSite* place_of(uint64_t hash) {
-  KnownSite* sites = xsp_known_sites();
-  return sites == NULL ? NULL : &sites[hash >> 1 & (XSP_KNOWN_SITES - 1)];
+static KnownSite* place_of(Thread* thread, uint64_t hash) {
+  return &thread->sites[hash >> 1 & (XSP_KNOWN_SITES - 1)];
 }
 
 /* The operator at this position had this site. In the first two calls that does not mean much: what
  * is made once is made there. */
-static void note_position(uint64_t position, uint32_t site) {
-  KnownSite* known = place_of(position);
+static void note_position(Thread* thread, uint64_t position, uint32_t site) {
+  KnownSite* known = place_of(thread, position);
   if (known->hash == position && (known->is_varied || known->site == site)) return;
   pthread_mutex_lock(&lock);
   Entry* entry = entry_among(position, POSITIONS_MAX);
   if (entry != NULL) {
-    if (entry->site != site) ++surprises;
-    if (entry->site != 0 && entry->site != site && calls_here + 1 >= LOOKS_FIRST) ++entry->count;
+    const int is_learnt = thread->now.calls_of_kind + 1 >= LOOKS_FIRST;
+    if (entry->site != site) ++thread->now.surprises;
+    if (entry->site != 0 && entry->site != site && is_learnt) ++entry->count;
     entry->site = site;
     *known = (KnownSite){position, 0, site, entry->count != 0};
   }
   pthread_mutex_unlock(&lock);
 }
 
-static uint32_t site_without_shapes(const Operator* one) {
+static uint32_t site_without_shapes(Thread* thread, const Operator* one) {
   Operator all = *one;
   all.inputs = NULL;
   all.hash = all.key;
-  KnownSite* known = place_of(all.key);
+  KnownSite* known = place_of(thread, all.key);
   if (known->hash != all.key) *known = make_known(&all);
   return known->site;
 }
 
-static uint32_t find_site_at(uint64_t position, const Operator* one) {
-  KnownSite* known = place_of(position);
+static uint32_t find_site_at(Thread* thread, uint64_t position, const Operator* one) {
+  KnownSite* known = place_of(thread, position);
   if (known->hash != position) {
     pthread_mutex_lock(&lock);
     const Entry* entry = entry_among(position, POSITIONS_MAX);
@@ -283,38 +288,40 @@ static uint32_t find_site_at(uint64_t position, const Operator* one) {
   if (known->site != 0 && !known->is_varied) return known->site;
   if (known->site == 0) {
     known->hash = 0; /* another thread may learn of it */
-    ++surprises;
+    ++thread->now.surprises;
   }
-  return site_without_shapes(one);
+  return site_without_shapes(thread, one);
 }
 
 /* Where the operator's tensors are not looked at. */
-static uint32_t site_at(uint64_t position, const Operator* one) {
+static uint32_t site_at(Thread* thread, uint64_t position, const Operator* one) {
   uint32_t site = xsp_tape_next(position);
   if (site != 0) return site;
-  const uint32_t before = surprises;
-  site = find_site_at(position, one);
-  if (surprises == before) xsp_tape_add(position, site);
+  const uint32_t before = thread->now.surprises;
+  site = find_site_at(thread, position, one);
+  if (thread->now.surprises == before) xsp_tape_add(position, site);
   return site;
 }
 
 Call* xsp_operator_open(uint32_t owner, const char* name, const Values* inputs) {
-  if (place_of(0) == NULL) return NULL;
-  const Call* around = xsp_call_innermost();
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL) return NULL;
+  const Call* around = xsp_innermost_of(thread);
   const uint64_t key = hash_of(owner, around != NULL ? around->key : 0, name);
   const int is_seen = inputs != NULL && inputs != &xsp_values_unseen;
   Operator one = {name, owner, key, key, inputs};
   KnownSite found = {0, NOT_TOLD, 0, 0};
   if (is_seen) {
     one.hash = with(key, xsp_values_hash(*inputs));
-    KnownSite* known = place_of(one.hash);
+    KnownSite* known = place_of(thread, one.hash);
     if (known->hash != one.hash) *known = make_known(&one);
     found = *known;
   } else {
-    const uint64_t position = inputs == NULL ? 0 : xsp_call_next_position();
-    found.site = position == 0 ? site_without_shapes(&one) : site_at(with(position, key), &one);
+    const uint64_t position = inputs == NULL ? 0 : xsp_next_position_of(thread);
+    found.site = position == 0 ? site_without_shapes(thread, &one)
+                               : site_at(thread, with(position, key), &one);
   }
-  Call* call = xsp_call_open(XSP_LEVEL_LAYER, found.site, owner);
+  Call* call = xsp_call_open_on(thread, XSP_LEVEL_LAYER, found.site, owner);
   if (call == NULL) return NULL;
   call->key = key;
   call->hash = is_seen ? one.hash : 0;
@@ -322,14 +329,14 @@ Call* xsp_operator_open(uint32_t owner, const char* name, const Values* inputs) 
   return call;
 }
 
-static void find_site_by_outputs(Call* call, const char* name, Values values) {
+static void find_site_by_outputs(Thread* thread, Call* call, const char* name, Values values) {
   const uint64_t outputs = xsp_values_hash(values);
   if (outputs == call->outputs) return;
   const uint64_t hash = with(call->hash, outputs);
-  KnownSite* known = place_of(hash);
+  KnownSite* known = place_of(thread, hash);
   if (known->hash != hash) *known = make_known_by_outputs(call, name, hash, outputs, values);
   if (call->outputs == 0) {
-    KnownSite* first = place_of(call->hash);
+    KnownSite* first = place_of(thread, call->hash);
     if (first->hash == call->hash && first->site == known->site) first->outputs = outputs;
   }
   call->span.site_id = known->site;
@@ -337,6 +344,10 @@ static void find_site_by_outputs(Call* call, const char* name, Values values) {
 
 void xsp_operator_returns(Call* call, const char* name, Values values) {
   if (call == NULL || call->hash == 0) return;
-  if (call->outputs != NOT_TOLD) find_site_by_outputs(call, name, values);
-  if (call->position != 0) note_position(with(call->position, call->key), call->span.site_id);
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL) return;
+  if (call->outputs != NOT_TOLD) find_site_by_outputs(thread, call, name, values);
+  if (call->position != 0) {
+    note_position(thread, with(call->position, call->key), call->span.site_id);
+  }
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "calls.h"
+#include "thread.h"
 
 /* 16 MiB of a thread at most. */
 #define TAPES 64u        /* of a thread; a power of two: later kinds replace those before */
@@ -22,33 +22,34 @@ typedef struct Tape {
   uint32_t count;
 } Tape;
 
-static __thread Tape* tape; /* of the call that is going on; NULL: none */
-static __thread uint32_t next;
-
 void xsp_tape_begin(uint64_t kind, int is_new) {
-  tape = NULL;
-  next = 0;
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL) return;
+  thread->now.tape = NULL;
+  thread->now.next_on_tape = 0;
   if (kind == 0) return;
-  Tape** tapes = xsp_thread_tapes();
-  if (tapes == NULL) return;
-  if (*tapes == NULL) *tapes = calloc(TAPES, sizeof **tapes);
-  if (*tapes == NULL) return;
-  tape = &(*tapes)[kind >> 1 & (TAPES - 1)];
+  if (thread->tapes == NULL) thread->tapes = calloc(TAPES, sizeof *thread->tapes);
+  if (thread->tapes == NULL) return;
+  Tape* tape = &thread->tapes[kind >> 1 & (TAPES - 1)];
   if (tape->kind != kind || is_new) tape->count = 0;
   tape->kind = kind;
+  thread->now.tape = tape;
 }
 
 uint32_t xsp_tape_next(uint64_t position) {
+  Thread* thread = xsp_thread_here;
+  const Tape* tape = thread != NULL ? thread->now.tape : NULL;
   if (tape == NULL) return 0;
+  const uint32_t next = thread->now.next_on_tape;
   for (uint32_t i = next; i < tape->count && i < next + AHEAD_MAX; ++i) {
     if (tape->slots[i].position != position) continue;
-    next = i + 1;
+    thread->now.next_on_tape = i + 1;
     return tape->slots[i].site;
   }
   return 0;
 }
 
-static int has_room(void) {
+static int has_room(Tape* tape) {
   if (tape->count < tape->capacity) return 1;
   const uint32_t capacity = tape->capacity == 0 ? SLOTS_FIRST : 2 * tape->capacity;
   if (capacity > SLOTS_MAX) return 0;
@@ -60,8 +61,10 @@ static int has_room(void) {
 }
 
 void xsp_tape_add(uint64_t position, uint32_t site) {
+  Thread* thread = xsp_thread_here;
+  Tape* tape = thread != NULL ? thread->now.tape : NULL;
   /* What comes between those that are known is not always there. */
-  if (tape == NULL || next != tape->count || !has_room()) return;
+  if (tape == NULL || thread->now.next_on_tape != tape->count || !has_room(tape)) return;
   tape->slots[tape->count++] = (Slot){position, site};
-  next = tape->count;
+  thread->now.next_on_tape = tape->count;
 }

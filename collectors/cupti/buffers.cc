@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -93,9 +94,13 @@ void Buffers::wait(std::unique_lock<std::mutex>* lock) {
   if (changed_.wait_until(*lock, next_flush_) == std::cv_status::no_timeout || is_stopping_) return;
   // It hands buffers back from within.
   lock->unlock();
+  const auto began = std::chrono::steady_clock::now();
   flushing_.flush();
   lock->lock();
-  next_flush_ = std::chrono::steady_clock::now() + flushing_.period;
+  using Time = std::chrono::steady_clock::duration;
+  const auto ended = std::chrono::steady_clock::now();
+  const Time pause = std::min<Time>((ended - began) * Flushing::kShare, Flushing::kLongest);
+  next_flush_ = ended + std::max<Time>(pause, flushing_.period);
 }
 
 void Buffers::work() {

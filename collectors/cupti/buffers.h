@@ -19,8 +19,11 @@
 
 namespace xsp::cupti {
 
-// Has CUPTI hand back its buffers now and then, full or not; never if the period is 0.
+// Has CUPTI hand back its buffers now and then, full or not; never if the period is 0. What the
+// program does meanwhile is slower, so that where it takes long it is done less often.
 struct Flushing {
+  static constexpr int kShare = 400;  // of the time, one part in so many
+  static constexpr std::chrono::milliseconds kLongest{1000};
   std::chrono::milliseconds period{0};
   std::function<void()> flush;
 };

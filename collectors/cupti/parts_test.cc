@@ -362,6 +362,26 @@ TEST(Buffers, AreBoundedAndServeAgain) {
   EXPECT_EQ(buffers.take(), nullptr);
 }
 
+TEST(Buffers, AreFlushedLessOftenWhereThatTakesLong) {
+  std::atomic<int> flushes{0};
+  const auto flush_for = [&](int ms) {
+    flushes = 0;
+    return Flushing{std::chrono::milliseconds(1), [&flushes, ms] {
+                      ++flushes;
+                      std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+                    }};
+  };
+  const auto drop = [](uint8_t*, size_t) {};
+  {
+    Buffers slow(drop, flush_for(10), 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    slow.stop();
+    EXPECT_LE(flushes, 3);
+  }
+  Buffers fast(drop, flush_for(0), 1);
+  while (flushes < 3) std::this_thread::yield();
+}
+
 TEST(Versions, AreSaidAsCudaCountsThem) {
   EXPECT_EQ(version_text(130001), "13.0.1");
   EXPECT_EQ(version_text(120900), "12.9.0");

@@ -1,11 +1,12 @@
 #include <cstdio>
 
+#include "base/text.h"
 #include "cli/verbs.h"
 
 namespace xsp::cli {
 
 int report(const Error& error) {
-  std::string line = error.text;
+  std::string line = check_text(error.text).text;
   for (char& c : line) {
     if (c == '\n' || c == '\r') c = ' ';
   }

@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 
 namespace xsp::cli {
 namespace {
+
+constexpr size_t kArgumentBytesMax = 1 << 20;  // a query may be long
 
 constexpr const char* kTeaching =
     "xsp profiles a machine-learning model across the stack: model, layers, kernels.\n"
@@ -33,6 +36,18 @@ Status check_verb(const CLI::App& app, const std::string& word) {
   for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
   if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return Ok{};
   return usage("verb '" + word + "': unknown: " + did_you_mean(word, verbs, "see xsp --help"));
+}
+
+// What is no text is refused before anything is done with it. The words of a command that is
+// watched are the command's own.
+Status check_arguments(const std::vector<std::string>& arguments) {
+  const bool is_watched = !arguments.empty() && arguments[0] == "run";
+  if (is_watched) return Ok{};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    XSP_CHECK_OK(
+        require_text("argument " + std::to_string(i + 1), arguments[i], kArgumentBytesMax));
+  }
+  return Ok{};
 }
 
 // The verb that is being parsed, for a hint.
@@ -63,6 +78,8 @@ int main(int argc, char** argv) {
     const Status written = write_stdout(kTeaching);
     return written.ok() ? 0 : report(written.error());
   }
+  const Status text = check_arguments({argv + 1, argv + argc});
+  if (!text.ok()) return report(text.error());
   const Status known = check_verb(app, argv[1]);
   if (!known.ok()) return report(known.error());
   try {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -170,6 +171,7 @@ void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
 Result<int> run(const Options& options) {
   evaluate::AttachRequest request;
   request.command = options.command;
+  XSP_CHECK_OK(require_text("--output", options.output));
   XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
   const std::string leveled = options.sample.empty() ? options.leveled : "sampled";
   request.leveled = kLeveled.at(leveled);

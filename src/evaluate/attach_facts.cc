@@ -3,8 +3,9 @@
 namespace xsp::evaluate {
 
 Status write_facts(store::Database& database, const std::map<std::string, std::string>& facts) {
+  // Keys that are no text may be the same once they are kept as text.
   for (const auto& [key, value] : facts) {
-    XSP_CHECK_OK(database.query("INSERT INTO evaluation VALUES ($key, $value)",
+    XSP_CHECK_OK(database.query("INSERT OR IGNORE INTO evaluation VALUES ($key, $value)",
                                 {{"key", key}, {"value", value}}));
   }
   return Ok{};

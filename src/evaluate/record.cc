@@ -146,10 +146,7 @@ std::vector<std::string> notes_of(const std::vector<std::string>& of_device,
 
 Status write_record(const Record& record, store::Database& database) {
   XSP_CHECK_OK(write_runs(record, database));
-  for (const auto& [key, value] : record.facts) {
-    XSP_CHECK_OK(database.query("INSERT INTO evaluation VALUES ($key, $value)",
-                                {{"key", key}, {"value", value}}));
-  }
+  XSP_CHECK_OK(write_facts(database, record.facts));
   for (const Peak& peak : record.peaks) {
     XSP_CHECK_OK(database.query("INSERT INTO peak VALUES ($device, $name, $value, $source)",
                                 {{"device", peak.device},

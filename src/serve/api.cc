@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/guard.h"
+#include "base/text.h"
 #include "serve/routes.h"
 
 namespace xsp::serve {
@@ -138,6 +139,8 @@ Answer Api::answer(std::string_view target) {
       for (const std::string_view part : *parts) {
         auto decoded = decode(part);
         if (!decoded.ok()) return refuse(400, decoded.error().text);
+        const Status text = require_text("address", *decoded);
+        if (!text.ok()) return refuse(400, text.error().text);
         context.parts.push_back(std::move(decoded).value());
       }
       return find_or_run(route, context, key_of(target, context));

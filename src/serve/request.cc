@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace xsp::serve {
 
 std::optional<std::vector<std::string_view>> match(std::string_view pattern,
@@ -36,6 +38,8 @@ Result<Request> parse_request(std::string_view target) {
     XSP_TRY(std::string name, decode(pair.substr(0, equal)));
     XSP_TRY(std::string value,
             decode(equal == std::string_view::npos ? "" : pair.substr(equal + 1)));
+    XSP_CHECK_OK(require_text("parameter", name));
+    XSP_CHECK_OK(require_text("parameter " + name, value));
     request.query.emplace_back(std::move(name), std::move(value));
   }
   return request;

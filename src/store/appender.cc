@@ -1,6 +1,5 @@
 #include "store/appender.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace xsp::store {
@@ -8,26 +7,6 @@ namespace xsp::store {
 namespace {
 
 constexpr size_t kInlineBytes = 12;
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// The bytes of the UTF-8 character at the beginning of `text`; 0: there is none.
-size_t character_bytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t count = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < count) return 0;
-  for (size_t i = 1; i < count; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Longer than need be, a surrogate, or beyond the last character.
-  const unsigned char second = byte(1);
-  if (lead == 0xE0 && second < 0xA0) return 0;
-  if (lead == 0xED && second > 0x9F) return 0;
-  if (lead == 0xF0 && second < 0x90) return 0;
-  if (lead == 0xF4 && second > 0x8F) return 0;
-  return count;
-}
 
 }  // namespace
 
@@ -41,17 +20,6 @@ duckdb_string_t borrow_text(std::string_view text) {
     result.value.pointer.length = static_cast<uint32_t>(text.size());
     std::memcpy(result.value.pointer.prefix, text.data(), sizeof result.value.pointer.prefix);
     result.value.pointer.ptr = const_cast<char*>(text.data());
-  }
-  return result;
-}
-
-std::string make_utf8(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  while (!text.empty()) {
-    const size_t count = character_bytes(text);
-    result += count > 0 ? text.substr(0, count) : kReplacement;
-    text.remove_prefix(std::max<size_t>(1, count));
   }
   return result;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "store/duck.h"
 
 namespace xsp::store {
@@ -16,14 +17,12 @@ namespace xsp::store {
 // one. The long one must stay where it is until the vector has been appended.
 duckdb_string_t borrow_text(std::string_view text);
 
-// The same text, with what is not UTF-8 replaced by U+FFFD: DuckDB's text must be UTF-8.
-std::string make_utf8(std::string_view text);
-
-// A text, made UTF-8, which can be borrowed as long as this is where it is.
+// A text, as it can be kept (see base/text.h), which can be borrowed as long as this is where it
+// is. DuckDB's text must be UTF-8.
 class BorrowedText {
  public:
   BorrowedText() = default;
-  explicit BorrowedText(std::string_view text) : text_(make_utf8(text)) {}
+  BorrowedText(std::string_view text, uint64_t& replaced) : text_(keep_text(text, replaced)) {}
   duckdb_string_t get() const { return borrow_text(text_); }
   bool is_empty() const { return text_.empty(); }
 

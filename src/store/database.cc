@@ -11,6 +11,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "base/text.h"
 #include "store/duck.h"
 
 namespace xsp::store {
@@ -235,7 +236,17 @@ CellValue make_value(const Value& value) {
   return CellValue(duckdb_create_null_value());
 }
 
-Status bind(duckdb_prepared_statement statement, const std::map<std::string, Value>& parameters) {
+// What is written is kept as far as it is text; what is asked for must be text.
+Status admit(Database::State& state, const std::string& name, Value& value) {
+  auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) return Ok{};
+  if (state.reads_only) return require_text("SQL: the parameter $" + name, *text);
+  *text = keep_text(*text, state.replaced_texts);
+  return Ok{};
+}
+
+Status bind(Database::State& state, duckdb_prepared_statement statement,
+            const std::map<std::string, Value>& parameters) {
   for (idx_t i = 1; i <= duckdb_nparams(statement); ++i) {
     const char* text = duckdb_parameter_name(statement, i);
     const std::string name = text != nullptr ? text : "";
@@ -245,8 +256,10 @@ Status bind(duckdb_prepared_statement statement, const std::map<std::string, Val
       return usage("SQL: the parameter $" + name + " has no value: give it with --param " + name +
                    "=...");
     }
-    CellValue value = make_value(found->second);
-    if (duckdb_bind_value(statement, i, value.get()) != DuckDBSuccess) {
+    Value admitted = found->second;
+    XSP_CHECK_OK(admit(state, name, admitted));
+    CellValue value = make_value(admitted);
+    if (!value || duckdb_bind_value(statement, i, value.get()) != DuckDBSuccess) {
       return usage("SQL: the parameter $" + name + " cannot be used here");
     }
   }
@@ -277,7 +290,7 @@ Status run(Database::State& state, std::string_view sql,
                    ": statements that read or write other files are refused: use --format csv and "
                    "redirect the output");
     }
-    XSP_CHECK_OK(bind(statement.get(), parameters));
+    XSP_CHECK_OK(bind(state, statement.get(), parameters));
     *result = std::make_unique<QueryResult>();
     if (duckdb_execute_prepared(statement.get(), &(*result)->result) != DuckDBSuccess) {
       const char* message = duckdb_result_error(&(*result)->result);
@@ -366,6 +379,10 @@ void Database::interrupt() { duckdb_interrupt(state_->connection.get()); }
 
 Status Database::finish() {
   if (state_->partial.empty()) return Ok{};
+  if (state_->replaced_texts > 0) {
+    XSP_CHECK_OK(query("INSERT INTO evaluation VALUES ('texts_replaced', $count)",
+                       {{"count", std::to_string(state_->replaced_texts)}}));
+  }
   XSP_CHECK_OK(execute("CHECKPOINT"));
   state_->connection.reset();
   state_->database.reset();

@@ -137,6 +137,29 @@ TEST_F(DatabaseTest, ParametersReplaceTheirNames) {
   expect_one_line(missing.error(), "$absent");
 }
 
+TEST_F(DatabaseTest, TextThatIsNoneIsKeptAsTextAndCountedOrRefused) {
+  const std::string no_text = "a\xFFz";
+  {
+    auto database = Database::create(path("a.xsp"));
+    ASSERT_TRUE(database.ok()) << database.error().text;
+    const auto written = database->query("INSERT INTO model_layer VALUES (0, $name, $type)",
+                                         {{"name", no_text}, {"type", std::string("Conv")}});
+    ASSERT_TRUE(written.ok()) << written.error().text;
+    ASSERT_TRUE(database->finish().ok());
+  }
+  auto database = Database::open(path("a.xsp"));
+  ASSERT_TRUE(database.ok()) << database.error().text;
+  const auto kept = database->query("SELECT name FROM model_layer");
+  EXPECT_EQ(kept->rows[0][0], Value(std::string("a\xEF\xBF\xBDz")));
+  const auto count = database->query("SELECT value FROM evaluation WHERE key = 'texts_replaced'");
+  ASSERT_EQ(count->rows.size(), 1u);
+  EXPECT_EQ(count->rows[0][0], Value(std::string("1")));
+  const auto asked = database->query("SELECT $text", {{"text", no_text}});
+  ASSERT_FALSE(asked.ok());
+  EXPECT_EQ(asked.error().code, Code::kUsage);
+  EXPECT_NE(asked.error().text.find("not UTF-8"), std::string::npos) << asked.error().text;
+}
+
 TEST_F(DatabaseTest, SqlErrorsAreOneLine) {
   auto database = Database::in_memory();
   ASSERT_TRUE(database.ok());

@@ -100,9 +100,10 @@ struct Database::State {
   // The connection goes before the database that it belongs to.
   DatabaseHandle database;
   Connection connection;
-  std::string name;                   // what errors call it: its path
-  bool reads_only = false;            // open(): SQL comes from users
-  bool has_span_function = false;     // see span_source.h
+  std::string name;                // what errors call it: its path
+  bool reads_only = false;         // open(): SQL comes from users
+  uint64_t replaced_texts = 0;     // of what was written, those that were no text: see base/text.h
+  bool has_span_function = false;  // see span_source.h
   SpanSource* span_source = nullptr;  // the spans that it gives
   std::filesystem::path path;         // create(): where finish() moves the file to; else empty
   std::filesystem::path partial;

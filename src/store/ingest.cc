@@ -22,7 +22,7 @@ constexpr const char* kIterationKey =
 constexpr int64_t kCorrelationsOfATrace = int64_t{1} << 40;
 
 Value optional_text(const std::string& text) {
-  return text.empty() ? Value(std::monostate()) : Value(make_utf8(text));
+  return text.empty() ? Value(std::monostate()) : Value(text);
 }
 
 template <typename T>
@@ -62,7 +62,7 @@ Status insert_block(Database& database, const RunInfo& run, int64_t number) {
 Status insert_run(Database& database, const RunInfo& run) {
   const std::map<std::string, Value> values = {
       {"run_id", int64_t{run.run_id}},
-      {"levels", make_utf8(run.levels)},
+      {"levels", run.levels},
       {"batch", optional_number(run.batch)},
       {"counters", optional_text(run.counters)},
       {"framework", optional_text(run.framework)},
@@ -71,7 +71,7 @@ Status insert_run(Database& database, const RunInfo& run) {
       {"threads", optional_number(run.threads)},
       {"warmup", int64_t{run.warmup_iterations}},
       {"iterations", int64_t{run.iterations}},
-      {"status", make_utf8(run.status)},
+      {"status", run.status},
       {"reason", optional_text(run.reason)},
       {"stopped_by", optional_text(run.stopped_by)}};
   XSP_CHECK_OK(
@@ -96,8 +96,8 @@ Status insert_site_names(Database& database, const trace::Reader& reader, const 
   std::deque<BorrowedText> texts;
   size_t rows = 0;
   for (const trace::Site& site : reader.sites()) {
-    const BorrowedText& name = texts.emplace_back(site.name);
-    const BorrowedText& type = texts.emplace_back(site.type);
+    const BorrowedText& name = texts.emplace_back(site.name, state.replaced_texts);
+    const BorrowedText& type = texts.emplace_back(site.type, state.replaced_texts);
     sites.column<int32_t>(0)[rows] = part.first_site + static_cast<int32_t>(site.id);
     sites.column<duckdb_string_t>(1)[rows] = name.get();
     sites.column<duckdb_string_t>(2)[rows] = type.get();
@@ -121,12 +121,13 @@ Status insert_sites(Database& database, int32_t run_id, const trace::Reader& rea
   std::deque<std::string> keys;  // what the appenders borrow stays where it is
   for (const trace::Site& site : reader.sites()) {
     for (const auto& [key, value] : site.attributes) {
-      keys.push_back(make_utf8(key));
+      keys.push_back(keep_text(key, state.replaced_texts));
       XSP_CHECK_OK(attributes.add(run_id, part.first_site + int64_t{site.id},
-                                  borrow_text(keys.back()), make_utf8(value)));
+                                  borrow_text(keys.back()),
+                                  keep_text(value, state.replaced_texts)));
     }
     for (const auto& [key, value] : site.counters) {
-      keys.push_back(make_utf8(key));
+      keys.push_back(keep_text(key, state.replaced_texts));
       XSP_CHECK_OK(counters.add(run_id, part.first_site + int64_t{site.id},
                                 borrow_text(keys.back()), value));
     }
@@ -151,7 +152,7 @@ struct Whole {
 void Whole::add(const trace::Reader& reader, const RunTrace& trace, const correlate::Facts& one) {
   for (const trace::Loss& loss : reader.losses()) {
     if (!trace.has_losses) break;
-    losses[{make_utf8(loss.source), make_utf8(loss.cause)}] += loss.count;
+    losses[{loss.source, loss.cause}] += loss.count;
   }
   // What shows only when a chunk is decoded.
   if (one.damaged_chunks > 0) losses[{"trace", "unreadable chunk"}] += one.damaged_chunks;
@@ -244,7 +245,7 @@ Status ingest_trace(Database& database, duckdb_connection values, const RunInfo&
   XSP_TRY(const trace::Reader reader, trace::Reader::open(trace.path));
   XSP_CHECK_OK(insert_sites(database, run.run_id, reader, whole->next));
   XSP_TRY(ValueWriter writer,
-          ValueWriter::open(values, database.state().name, run.run_id, reader, whole->next));
+          ValueWriter::open(values, &database.state(), run.run_id, reader, whole->next));
   correlate::Options options;
   options.iteration_key = find_key(reader, kIterationKey);
   options.calls = trace.calls.get();

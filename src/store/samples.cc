@@ -21,8 +21,13 @@ bool is_in(const std::vector<correlate::TimeWindow>& windows, int64_t time_ns) {
 // The samples of one trace, row by row.
 class SampleWriter {
  public:
-  SampleWriter(TableAppender rows, int32_t run_id, const trace::Reader& reader, StackTree* tree)
-      : rows_(std::move(rows)), run_id_(run_id), reader_(reader), tree_(tree) {}
+  SampleWriter(TableAppender rows, int32_t run_id, const trace::Reader& reader, StackTree* tree,
+               uint64_t& replaced_texts)
+      : rows_(std::move(rows)),
+        run_id_(run_id),
+        reader_(reader),
+        tree_(tree),
+        replaced_texts_(replaced_texts) {}
 
   Status add(const trace::Sample& sample) {
     const int32_t stack = tree_->id_of(reader_.stacks(), sample.node, &known_);
@@ -59,7 +64,7 @@ class SampleWriter {
   duckdb_string_t text(const std::string* text) {
     if (text == nullptr) return borrow_text("");
     const auto [at, is_new] = texts_.try_emplace(text);
-    if (is_new) at->second = BorrowedText(*text);
+    if (is_new) at->second = BorrowedText(*text, replaced_texts_);
     return at->second.get();
   }
 
@@ -70,6 +75,7 @@ class SampleWriter {
   size_t row_ = 0;
   std::map<uint32_t, int32_t> known_;
   std::map<const std::string*, BorrowedText> texts_;
+  uint64_t& replaced_texts_;
 };
 
 }  // namespace
@@ -112,8 +118,8 @@ Status StackTree::insert(Database& database, int32_t run_id) const {
     rows.column<int32_t>(1)[row] = static_cast<int32_t>(i) + 1;
     rows.column<int32_t>(2)[row] = parent;
     rows.set_null(2, row, parent == 0);
-    rows.column<duckdb_string_t>(3)[row] = texts.emplace_back(function).get();
-    rows.column<duckdb_string_t>(4)[row] = texts.emplace_back(file).get();
+    rows.column<duckdb_string_t>(3)[row] = texts.emplace_back(function, state.replaced_texts).get();
+    rows.column<duckdb_string_t>(4)[row] = texts.emplace_back(file, state.replaced_texts).get();
     rows.set_null(4, row, file.empty());
     rows.column<int32_t>(5)[row] = line;
     rows.set_null(5, row, line == 0);
@@ -132,7 +138,7 @@ Status insert_samples(Database& database, int32_t run_id, const trace::Reader& r
   if (reader.sample_chunk_count() == 0) return Ok{};
   Database::State& state = database.state();
   XSP_TRY(TableAppender rows, TableAppender::open(state.connection.get(), state.name, "sample"));
-  SampleWriter writer(std::move(rows), run_id, reader, tree);
+  SampleWriter writer(std::move(rows), run_id, reader, tree, state.replaced_texts);
   std::vector<trace::Sample> samples;
   for (size_t chunk = 0; chunk < reader.sample_chunk_count(); ++chunk) {
     XSP_CHECK_OK(reader.read_samples(chunk, &samples));

@@ -3,7 +3,9 @@
 
 CREATE TABLE evaluation(
   key VARCHAR PRIMARY KEY,        -- xsp_format (of these tables, '1' or '2'), model, framework, framework_version,
-                                  -- device, command, xsp_version, ...
+                                  -- device, command, xsp_version, ...; texts_replaced: how many
+                                  -- texts of this file were not UTF-8, too long or had control characters, and were
+                                  -- kept with U+FFFD in the place of what was wrong
   value VARCHAR NOT NULL);
 
 -- One measured execution: one model, batch size and set of levels, in one worker process.

@@ -104,14 +104,18 @@ class ColumnWriter {
 // ---- Values
 // ---------------------------------------------------------------------------------------
 
-Result<ValueWriter> ValueWriter::open(duckdb_connection connection, const std::string& name,
+Result<ValueWriter> ValueWriter::open(duckdb_connection connection, Database::State* database,
                                       int run_id, const trace::Reader& reader, const Part& part) {
-  XSP_TRY(FactAppender attributes, FactAppender::open(connection, name, "span_attribute"));
-  XSP_TRY(FactAppender counters, FactAppender::open(connection, name, "span_counter"));
+  XSP_TRY(FactAppender attributes,
+          FactAppender::open(connection, database->name, "span_attribute"));
+  XSP_TRY(FactAppender counters, FactAppender::open(connection, database->name, "span_counter"));
   ValueWriter writer(std::move(attributes), std::move(counters));
+  writer.database_ = database;
   writer.run_id_ = run_id;
   writer.first_span_ = part.first_span;
-  for (const std::string& key : reader.keys()) writer.keys_.emplace_back(key);
+  for (const std::string& key : reader.keys()) {
+    writer.keys_.emplace_back(key, database->replaced_texts);
+  }
   return writer;
 }
 
@@ -127,7 +131,7 @@ Status ValueWriter::value(uint64_t span_id, const trace::SpanValue& value) {
     case XSP_VALUE_DOUBLE:
       return attributes_.add(run_id_, id, key, number_text(value.as_double));
     default:
-      return attributes_.add(run_id_, id, key, make_utf8(value.as_text));
+      return attributes_.add(run_id_, id, key, keep_text(value.as_text, database_->replaced_texts));
   }
 }
 

@@ -42,8 +42,8 @@ struct Part {
 // Writes the attributes and counters of spans.
 class ValueWriter final : public correlate::ValueSink {
  public:
-  static Result<ValueWriter> open(duckdb_connection connection, const std::string& name, int run_id,
-                                  const trace::Reader& reader, const Part& part);
+  static Result<ValueWriter> open(duckdb_connection connection, Database::State* database,
+                                  int run_id, const trace::Reader& reader, const Part& part);
 
   Status value(uint64_t span_id, const trace::SpanValue& value) override;
   // Nothing can be written after it.
@@ -53,6 +53,7 @@ class ValueWriter final : public correlate::ValueSink {
   ValueWriter(FactAppender attributes, FactAppender counters)
       : attributes_(std::move(attributes)), counters_(std::move(counters)) {}
 
+  Database::State* database_ = nullptr;
   int32_t run_id_ = 0;
   int64_t first_span_ = 0;
   std::vector<BorrowedText> keys_;  // by index of Reader::keys()

@@ -1,4 +1,7 @@
 // xsp: an across-stack profiler for machine-learning models.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -38,6 +41,17 @@ Status check_verb(const CLI::App& app, const std::string& word) {
   return usage("verb '" + word + "': unknown: " + did_you_mean(word, verbs, "see xsp --help"));
 }
 
+// A file that took the place of a standard stream would get what is said there. What is written to
+// a standard output that was closed fails, as it would without this; and a command that is watched
+// starts without the streams that were closed.
+void open_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    const int flags = fd == 2 ? O_WRONLY : O_RDONLY;
+    if (::open("/dev/null", flags | O_CLOEXEC) != fd) return;
+  }
+}
+
 // What is no text is refused before anything is done with it. The words of a command that is
 // watched are the command's own.
 Status check_arguments(const std::vector<std::string>& arguments) {
@@ -58,6 +72,7 @@ std::string help_hint(const CLI::App& app) {
 }
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   CLI::App app("xsp: an across-stack profiler for machine-learning models", "xsp");
   app.require_subcommand(1);
   app.set_version_flag("--version", XSP_VERSION);

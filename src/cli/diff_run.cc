@@ -74,7 +74,7 @@ Result<PairFiles> run_pairs(const PairOptions& options, const std::vector<std::s
   PairFiles files;
   fs::path folder = options.folder;
   if (options.folder.empty()) {
-    XSP_TRY(files.scratch, evaluate::ScratchFolder::create());
+    XSP_TRY(files.scratch, ScratchFolder::create());
     folder = files.scratch->path();
   }
   evaluate::PairsRequest request;

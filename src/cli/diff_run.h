@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "cli/request.h"
 #include "evaluate/pairs.h"
-#include "evaluate/scratch.h"
+#include "base/scratch.h"
 
 namespace CLI {
 class App;
@@ -48,7 +48,7 @@ RequestOptions options_of_side(const PairOptions& options, size_t side, const st
 struct PairFiles {
   std::vector<std::string> files;
   std::vector<std::string> names;  // for people: the files if they stay, else the models
-  std::unique_ptr<evaluate::ScratchFolder> scratch;  // holds the files, unless they stay
+  std::unique_ptr<ScratchFolder> scratch;  // holds the files, unless they stay
   std::optional<Error> problem;                      // although there are files
   bool is_interrupted = false;
 };

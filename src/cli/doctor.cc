@@ -23,6 +23,7 @@
 #include "evaluate/gpu.h"
 #include "evaluate/interrupt.h"
 #include "evaluate/monitor.h"
+#include "store/apart.h"
 #include "store/database.h"
 
 #if defined(__x86_64__)
@@ -248,6 +249,12 @@ Finding store_finding() {
   return {"facility", "DuckDB", kAvailable, std::get<std::string>(version->rows[0][0]), ""};
 }
 
+Finding confinement_finding() {
+  const std::string gaps = store::not_confined();
+  return {"facility", "confined reading", gaps.empty() ? kAvailable : kLimited,
+          gaps.empty() ? "of .xsp files, in a process of its own" : gaps, ""};
+}
+
 Finding folder_finding(const std::string& name, const fs::path& folder, const char* variable) {
   const std::string action = std::string("name another folder with ") + variable;
   // It may not be there yet: its nearest parent that is decides.
@@ -316,6 +323,7 @@ Result<Findings> examine() {
   findings.push_back(native_stacks_finding());
   add_gpu(gpu, facts_of_gpu(installation, collectors, interrupts.count()), &findings);
   findings.push_back(store_finding());
+  findings.push_back(confinement_finding());
   findings.push_back(folder_finding("cache folder", cache_folder(), "XDG_CACHE_HOME"));
   std::error_code error;
   fs::path scratch = fs::temp_directory_path(error);

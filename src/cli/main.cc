@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "store/apart.h"
 
 namespace xsp::cli {
 namespace {
@@ -72,7 +75,9 @@ std::string help_hint(const CLI::App& app) {
 }
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == store::kApartWord) return store::be_apart();
   open_standard_streams();
+  store::read_apart("/proc/self/exe");
   CLI::App app("xsp: an across-stack profiler for machine-learning models", "xsp");
   app.require_subcommand(1);
   app.set_version_flag("--version", XSP_VERSION);
@@ -103,6 +108,8 @@ int main(int argc, char** argv) {
     return app.exit(success);  // --help, --version
   } catch (const CLI::ParseError& error) {
     return report(usage(std::string(error.what()) + help_hint(app)));
+  } catch (const std::exception& error) {
+    return report(failed(std::string("xsp: ") + error.what() + ": this is a defect: report it"));
   }
   return exit_status;
 }

@@ -19,7 +19,7 @@
 #include "evaluate/gpu_neighbours.h"
 #include "evaluate/machine.h"
 #include "evaluate/plan.h"
-#include "evaluate/scratch.h"
+#include "base/scratch.h"
 #include "store/database.h"
 #include "store/ingest.h"
 #include "xsp/xsp.h"

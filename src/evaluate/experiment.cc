@@ -8,7 +8,7 @@
 #include "evaluate/monitor.h"
 #include "evaluate/peaks.h"
 #include "evaluate/record.h"
-#include "evaluate/scratch.h"
+#include "base/scratch.h"
 #include "store/database.h"
 #include "xsp/xsp.h"
 

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "evaluate/scratch.h"
+#include "base/scratch.h"
 
 namespace xsp::evaluate {
 namespace {

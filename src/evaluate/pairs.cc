@@ -10,7 +10,7 @@
 
 #include "evaluate/monitor.h"
 #include "evaluate/record.h"
-#include "evaluate/scratch.h"
+#include "base/scratch.h"
 #include "evaluate/statistics.h"
 #include "store/database.h"
 #include "xsp/xsp.h"

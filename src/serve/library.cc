@@ -7,10 +7,16 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
+
 namespace xsp::serve {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Of one file: more are in none that xsp writes.
+constexpr size_t kFacts = 10'000;
+constexpr size_t kBatches = 1'000;
 
 // What of a file must stay the same for what was read of it to hold.
 struct Stamp {
@@ -32,24 +38,26 @@ bool is_of_type(const fs::path& path, mode_t type) {
   return ::lstat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IFMT) == type;
 }
 
-void read_facts(store::Database& database, Entry& entry) {
-  const auto facts = database.query("SELECT key, value FROM evaluation ORDER BY key");
-  if (!facts.ok()) {
-    entry.reason = facts.error().text;
-    return;
-  }
+Status read_facts(store::Database& database, Entry& entry) {
+  const auto facts = database.query(
+      "SELECT key, value FROM evaluation WHERE key IS NOT NULL AND value IS NOT NULL ORDER BY key "
+      "LIMIT " +
+      std::to_string(kFacts));
+  if (!facts.ok()) return facts.error();
+  entry.facts.clear();
+  entry.batches.clear();
   for (const auto& row : facts->rows) {
-    entry.facts[std::get<std::string>(row[0])] = std::get<std::string>(row[1]);
+    entry.facts[check_text(std::get<std::string>(row[0])).text] =
+        check_text(std::get<std::string>(row[1])).text;
   }
   const auto batches =
-      database.query("SELECT DISTINCT batch FROM run WHERE batch IS NOT NULL ORDER BY batch");
-  if (!batches.ok()) {
-    entry.reason = batches.error().text;
-    return;
-  }
+      database.query("SELECT DISTINCT batch FROM run WHERE batch > 0 ORDER BY batch LIMIT " +
+                     std::to_string(kBatches));
+  if (!batches.ok()) return batches.error();
   for (const auto& row : batches->rows) {
     entry.batches.push_back(static_cast<int>(std::get<int64_t>(row[0])));
   }
+  return Ok{};
 }
 
 }  // namespace
@@ -68,6 +76,9 @@ class Library::Slot {
 
 struct Library::Open {
   Stamp stamp;
+  Code code = Code::kFailed;  // with a reason in `entry`
+  std::optional<Clock::time_point>
+      retry;  // when a reason may have gone though the file is as it was
   fs::path path;
   std::timed_mutex mutex;  // its holder's
   // What follows is changed by the holder, or where there is none, and with `watched` locked.
@@ -84,6 +95,8 @@ Library::Wait::Wait(Library& library)
     : library_(library), is_ok_(++library.waiting_ <= Library::kWaiting) {}
 Library::Wait::~Wait() { --library_.waiting_; }
 
+void Library::stop() { is_stopped_ = true; }
+
 Library::~Library() {
   {
     const std::lock_guard lock(mutex_);
@@ -94,6 +107,8 @@ Library::~Library() {
 }
 
 void Library::limit_queries(std::chrono::milliseconds limit) {
+  limits_.query = limit;
+  limits_.open = std::min<std::chrono::milliseconds>(limit, kOpening);
   watch_ = std::thread([this, limit] { watch(limit); });
 }
 
@@ -160,6 +175,7 @@ Result<std::unique_ptr<Library>> Library::of_folder(const fs::path& folder) {
   }
   std::unique_ptr<Library> library(new Library);
   library->folder_ = real;
+  library->limits_.stop = &library->is_stopped_;
   return library;
 }
 
@@ -181,6 +197,7 @@ std::unique_ptr<Library> Library::again() const {
   library->folder_ = folder_;
   library->files_ = files_;
   library->limits_ = limits_;
+  library->limits_.stop = &library->is_stopped_;
   return library;
 }
 
@@ -256,8 +273,11 @@ std::shared_ptr<Library::Open> Library::know(const std::string& id, const fs::pa
 
 // Its holder's: opens the database, and what the list says of it is known.
 Status Library::read(Open& one, Clock::time_point until) {
-  if (one.database) return Ok{};
-  if (one.is_read && !one.entry.reason.empty()) return failed(one.entry.reason);
+  if (one.database && one.database->is_alive()) return Ok{};
+  drop(one);
+  const bool is_bad = one.is_read && !one.entry.reason.empty();
+  if (is_bad && !(one.retry && Clock::now() >= *one.retry))
+    return Error{one.code, one.entry.reason};
   XSP_TRY(std::unique_ptr<Slot> slot, take_slot(until));
   auto opened = store::Database::open(one.path, limits_);
   std::unique_ptr<store::Database> database;
@@ -268,23 +288,32 @@ Status Library::read(Open& one, Clock::time_point until) {
       one.slot = std::move(slot);
       one.database = std::move(database);
     }
-    if (one.is_read) return Ok{};
+    if (one.is_read && !is_bad) return Ok{};
   }
   Entry entry = one.entry;
-  entry.reason.clear();
-  if (opened.ok()) {
-    read_facts(*one.database, entry);
-  } else {
-    entry.reason = opened.error().text;
+  const Status status = opened.ok() ? read_facts(*one.database, entry) : Status(opened.error());
+  entry.reason = status.ok() ? "" : status.error().text;
+  {
+    const std::lock_guard watched(one.watched);
+    one.entry = std::move(entry);
+    // What the file is to blame for stays until it changes; a slow one is not tried at each look.
+    const bool is_slow = !status.ok() && status.error().code == Code::kInterrupted;
+    one.is_read = opened.ok() || is_slow || opened.error().code == Code::kCorrupt;
+    one.retry.reset();
+    if (is_slow) one.retry = Clock::now() + kRetry;
+    if (!status.ok()) one.code = status.error().code;
   }
+  if (!status.ok()) drop(one);
+  return status;
+}
+
+// Its holder's.
+void Library::drop(Open& one) {
+  std::unique_ptr<Slot> slot;  // goes after the database, and both after the lock
+  std::unique_ptr<store::Database> database;
   const std::lock_guard watched(one.watched);
-  one.entry = std::move(entry);
-  // What the file is to blame for stays until it changes.
-  one.is_read = opened.ok() || opened.error().code == Code::kCorrupt;
-  if (one.entry.reason.empty()) return Ok{};
-  one.database.reset();
-  one.slot.reset();
-  return failed(one.entry.reason);
+  slot = std::move(one.slot);
+  database = std::move(one.database);
 }
 
 Result<Held> Library::take(std::shared_ptr<Open> one, Clock::time_point until) {
@@ -311,6 +340,7 @@ Listing Library::list() {
   Listing listing;
   const auto now = files(listing.left_out);
   const auto until = Clock::now() + kTurn;
+  const auto end = Clock::now() + kListing;
   for (const auto& [id, path] : now) {
     const std::shared_ptr<Open> one = know(id, path);
     const auto copy = [&one](bool is_final) -> std::optional<Entry> {
@@ -319,7 +349,10 @@ Listing Library::list() {
       return one->entry;
     };
     auto entry = copy(false);
-    if (!entry) {
+    if (!entry && Clock::now() >= end) {
+      entry = copy(true);
+      entry->reason = entry->id + ": not looked at yet: others take long: ask again later";
+    } else if (!entry) {
       const auto held = take(one, until);
       entry = copy(true);
       if (!held.ok()) entry->reason = held.error().text;

@@ -64,14 +64,23 @@ class Library {
   static constexpr size_t kOpen = 16;
   static constexpr size_t kWaiting = 24;  // that wait for others' evaluations: each keeps a thread
   static constexpr std::chrono::seconds kTurn{20};  // that they wait
+  static constexpr std::chrono::seconds kOpening{
+      10};  // that opening a file may take, where queries are limited
+  static constexpr std::chrono::seconds kRetry{
+      60};  // after which one that took longer is tried anew
+  static constexpr std::chrono::seconds kListing{60};  // after which a list opens no more files
 
   // Breaks queries off that take longer; by default none is. Before any other thread comes.
   void limit_queries(std::chrono::milliseconds limit);
   // What all queries together may take of memory, and each of processors; by default what the
   // machine has. Before any other thread comes.
   void limit_memory(uint64_t bytes);
+  // From here on nobody waits for a query: what runs fails soon. Any thread.
+  void stop();
   // The folder; empty for a list.
   const std::filesystem::path& folder() const { return folder_; }
+  // Of each database that is opened.
+  const store::ReadLimits& limits() const { return limits_; }
 
   // One that is not known yet is opened for it, unless others have it for longer than kTurn.
   Listing list();
@@ -108,6 +117,7 @@ class Library {
   std::shared_ptr<Open> know(const std::string& id, const std::filesystem::path& path);
   Result<Held> take(std::shared_ptr<Open> one, Clock::time_point until);
   Status read(Open& one, Clock::time_point until);
+  void drop(Open& one);
   Result<std::unique_ptr<Slot>> take_slot(Clock::time_point until);
   bool close_idle();
   void watch(std::chrono::milliseconds limit);
@@ -115,6 +125,7 @@ class Library {
   std::filesystem::path folder_;                        // empty: the list
   std::map<std::string, std::filesystem::path> files_;  // of the list
   store::ReadLimits limits_;                            // of each database
+  std::atomic<bool> is_stopped_{false};
   std::atomic<size_t> waiting_{0};
   std::atomic<size_t> slots_{0};  // that are taken
   mutable std::mutex mutex_;      // of what follows; nobody opens or closes a file with it

@@ -268,7 +268,7 @@ void Server::State::receive(const httplib::Request& request, httplib::Response& 
                    ? Error{Code::kOutOfMemory, "upload: larger than --max-upload allows"}
                    : corrupt("upload: cut short");
     }
-    if (status.ok()) status = upload->finish();
+    if (status.ok()) status = upload->finish(library.limits());
   }
   if (status.ok()) {
     response.status = 201;
@@ -352,6 +352,9 @@ Result<std::string> Server::listen() {
 
 Status Server::run() { return state_->connections.run(state_->http.listener()); }
 
-void Server::stop() { state_->connections.stop(); }
+void Server::stop() {
+  state_->library.stop();
+  state_->connections.stop();
+}
 
 }  // namespace xsp::serve

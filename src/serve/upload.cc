@@ -9,8 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "store/database.h"
-
 namespace xsp::serve {
 namespace {
 
@@ -79,8 +77,8 @@ Status Upload::write(std::string_view bytes) {
   return Ok{};
 }
 
-Status Upload::finish() {
-  const auto database = store::Database::open(partial_);
+Status Upload::finish(const store::ReadLimits& limits) {
+  const auto database = store::Database::open(partial_, limits);
   if (!database.ok()) return corrupt("upload: not an .xsp file that this xsp can read");
   // A link fails where the name is taken, which a rename would replace.
   if (::link(partial_.c_str(), path_.c_str()) != 0) {

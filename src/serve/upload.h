@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "store/database.h"
 
 namespace xsp::serve {
 
@@ -22,8 +23,8 @@ class Upload {
   Upload& operator=(Upload&&) = delete;
   ~Upload();  // without finish() nothing stays
 
-  Status write(std::string_view bytes);  // Code::kOutOfMemory beyond the limit
-  Status finish();                       // Code::kCorrupt if it is no evaluation
+  Status write(std::string_view bytes);            // Code::kOutOfMemory beyond the limit
+  Status finish(const store::ReadLimits& limits);  // Code::kCorrupt if it is no evaluation
 
  private:
   Upload() = default;

@@ -345,33 +345,28 @@ std::string type_name(duckdb_type type) {
   return "UNKNOWN";
 }
 
-Table read_table(duckdb_result& result) {
-  Table table;
-  std::vector<LogicalType> types;
+ResultRows::ResultRows(duckdb_result& result) : result_(result) {
   const idx_t columns = duckdb_column_count(&result);
   for (idx_t c = 0; c < columns; ++c) {
-    types.emplace_back(duckdb_column_logical_type(&result, c));
-    table.columns.push_back(
-        {duckdb_column_name(&result, c), type_name(duckdb_get_type_id(types.back().get()))});
+    types_.emplace_back(duckdb_column_logical_type(&result, c));
+    columns_.push_back(
+        {duckdb_column_name(&result, c), type_name(duckdb_get_type_id(types_.back().get()))});
   }
-  for (;;) {
-    Chunk chunk(duckdb_fetch_chunk(result));
-    if (!chunk) break;
-    const idx_t rows = duckdb_data_chunk_get_size(chunk.get());
-    const size_t first = table.rows.size();
-    table.rows.resize(first + rows);
-    for (auto row = table.rows.begin() + static_cast<std::ptrdiff_t>(first);
-         row != table.rows.end(); ++row) {
-      row->reserve(columns);
-    }
-    for (idx_t c = 0; c < columns; ++c) {
-      duckdb_vector vector = duckdb_data_chunk_get_vector(chunk.get(), c);
-      for (idx_t r = 0; r < rows; ++r) {
-        table.rows[first + r].push_back(cell_at(vector, types[c].get(), r));
-      }
+}
+
+bool ResultRows::next(std::vector<std::vector<Value>>* rows) {
+  rows->clear();
+  Chunk chunk(duckdb_fetch_chunk(result_));
+  if (!chunk) return false;
+  rows->resize(duckdb_data_chunk_get_size(chunk.get()));
+  for (auto& row : *rows) row.reserve(types_.size());
+  for (idx_t c = 0; c < types_.size(); ++c) {
+    duckdb_vector vector = duckdb_data_chunk_get_vector(chunk.get(), c);
+    for (size_t r = 0; r < rows->size(); ++r) {
+      (*rows)[r].push_back(cell_at(vector, types_[c].get(), r));
     }
   }
-  return table;
+  return true;
 }
 
 }  // namespace xsp::store

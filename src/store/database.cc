@@ -4,15 +4,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <tuple>
 
 #include "base/text.h"
+#include "store/apart.h"
 #include "store/duck.h"
+#include "store/schema.h"
 
 namespace xsp::store {
 
@@ -42,16 +44,6 @@ Status check_library() {
 }
 
 std::string errno_text() { return std::strerror(errno); }
-
-// Where a query that outgrows the memory limit spills to; DuckDB makes it at need and removes it.
-std::string spill_folder() {
-  static std::atomic<int> count{0};
-  std::error_code ignored;
-  fs::path base = fs::temp_directory_path(ignored);
-  if (ignored) base = "/tmp";
-  return (base / ("xsp-spill-" + std::to_string(getpid()) + "-" + std::to_string(++count)))
-      .string();
-}
 
 // Is this a file which may hold a DuckDB database? Its first block begins with a checksum of eight
 // bytes and then "DUCK".
@@ -104,10 +96,16 @@ Status connect(Database::State* state, const std::string& path, const Settings& 
   return Ok{};
 }
 
-Settings common_settings() {
+// `spill`: where a query that outgrows the memory limit spills to.
+Settings common_settings(const fs::path& spill) {
   return {{"autoinstall_known_extensions", "false"},
           {"autoload_known_extensions", "false"},
-          {"temp_directory", spill_folder()}};
+          {"temp_directory", spill.string()}};
+}
+
+Result<Settings> own_settings(Database::State* state) {
+  XSP_TRY(state->spill, ScratchFolder::create());
+  return common_settings(state->spill->path());
 }
 
 // Bounds what writing takes, whatever the length of the trace.
@@ -120,51 +118,6 @@ Status write_schema(Database& database) {
   XSP_CHECK_OK(database.execute(kSamplesSql));
   XSP_CHECK_OK(database.execute("INSERT INTO evaluation VALUES ('xsp_format', '1')"));
   return database.execute("COMMIT");
-}
-
-// A file from before there were samples is as one without any, and what samples had not is NULL:
-// whoever asks for them need not know.
-Status complete_schema(Database& database) {
-  XSP_TRY(const Table found,
-          database.query("SELECT max(database_name), bool_or(column_name = 'faults') FROM "
-                         "duckdb_columns() WHERE table_name = 'sample'"));
-  if (const auto* name = std::get_if<std::string>(&found.rows[0][0])) {
-    if (found.rows[0][1] == Value(true)) return Ok{};
-    return database.execute(
-        "CREATE TEMP VIEW sample AS SELECT *, NULL::BIGINT AS system_ns, NULL::BIGINT AS faults "
-        "FROM \"" +
-        *name + "\".main.sample");
-  }
-  constexpr std::string_view kCreate = "CREATE TABLE";
-  std::string sql(kSamplesSql);
-  for (size_t at = sql.find(kCreate); at != std::string::npos; at = sql.find(kCreate, at + 1)) {
-    sql.replace(at, kCreate.size(), "CREATE TEMP TABLE");
-  }
-  return database.execute(sql);
-}
-
-Status check_schema(Database& database, const std::string& name) {
-  XSP_TRY(Table tables,
-          database.query("SELECT count(*) FROM information_schema.tables WHERE table_name IN "
-                         "('evaluation', 'run', 'span', 'loss', 'audit_fact')"));
-  if (tables.rows.size() != 1 || tables.rows[0][0] != Value(int64_t{5})) {
-    return corrupt(name +
-                   ": not an .xsp file: a DuckDB database without xsp's tables: name one that "
-                   "xsp wrote");
-  }
-  XSP_TRY(Table format,
-          database.query("SELECT try_cast(value AS INTEGER) FROM evaluation WHERE key = "
-                         "'xsp_format'"));
-  if (format.rows.size() != 1 || !std::holds_alternative<int64_t>(format.rows[0][0])) {
-    return corrupt(name +
-                   ": not an .xsp file: it does not say its format: name one that xsp wrote");
-  }
-  const int64_t found = std::get<int64_t>(format.rows[0][0]);
-  if (found > kFormat || found < 1) {
-    return corrupt(name + ": written by a newer xsp: format " + std::to_string(found) +
-                   ", this one reads up to " + std::to_string(kFormat) + ": update xsp");
-  }
-  return Ok{};
 }
 
 // Is another process writing this file?
@@ -267,8 +220,8 @@ Status bind(Database::State& state, duckdb_prepared_statement statement,
 }
 
 // Runs every statement of `sql`; leaves the last one's rows in `result`.
-Status run(Database::State& state, std::string_view sql,
-           const std::map<std::string, Value>& parameters, std::unique_ptr<QueryResult>* result) {
+Status run_statements(Database::State& state, std::string_view sql,
+                      const std::map<std::string, Value>& parameters, QueryResult& result) {
   if (!state.connection) return failed(state.name + ": is finished: open it again to read it");
   Statements statements;
   const std::string text(sql);
@@ -291,9 +244,9 @@ Status run(Database::State& state, std::string_view sql,
                    "redirect the output");
     }
     XSP_CHECK_OK(bind(state, statement.get(), parameters));
-    *result = std::make_unique<QueryResult>();
-    if (duckdb_execute_prepared(statement.get(), &(*result)->result) != DuckDBSuccess) {
-      const char* message = duckdb_result_error(&(*result)->result);
+    result.reset();
+    if (duckdb_execute_prepared(statement.get(), &result.result) != DuckDBSuccess) {
+      const char* message = duckdb_result_error(&result.result);
       return query_error(state.name, message != nullptr ? message : "unknown error");
     }
   }
@@ -318,9 +271,25 @@ bool Database::reads_only() const { return state_->reads_only; }
 Result<Database> Database::open(const fs::path& path, const ReadLimits& limits) {
   XSP_CHECK_OK(check_file(path));
   auto state = std::make_unique<State>();
+  if (apart_program().empty()) {
+    XSP_TRY(state->spill, ScratchFolder::create());
+    XSP_TRY(Database database, open_here(path, limits, state->spill->path()));
+    database.state_->spill = std::move(state->spill);
+    return database;
+  }
   state->name = path.string();
   state->reads_only = true;
-  Settings settings = common_settings();
+  XSP_TRY(state->apart, Apart::open(path, limits));
+  return Database(std::move(state));
+}
+
+Result<Database> Database::open_here(const fs::path& path, const ReadLimits& limits,
+                                     const fs::path& spill) {
+  XSP_CHECK_OK(check_file(path));
+  auto state = std::make_unique<State>();
+  state->name = path.string();
+  state->reads_only = true;
+  Settings settings = common_settings(spill);
   settings.push_back({"access_mode", "READ_ONLY"});
   settings.push_back({"enable_external_access", "false"});
   settings.push_back({"lock_configuration", "true"});
@@ -345,7 +314,7 @@ Result<Database> Database::create(const fs::path& path) {
   XSP_CHECK_OK(check_output(path, partial));
   state->path = fs::absolute(path);
   state->partial = partial;
-  Settings settings = common_settings();
+  XSP_TRY(Settings settings, own_settings(state.get()));
   settings.push_back({"memory_limit", kWriterMemory});
   settings.push_back({"threads", "1"});  // more of them wait for each other, awake
   XSP_CHECK_OK(connect(state.get(), partial.string(), settings));
@@ -357,7 +326,8 @@ Result<Database> Database::create(const fs::path& path) {
 Result<Database> Database::in_memory() {
   auto state = std::make_unique<State>();
   state->name = "the database in memory";
-  XSP_CHECK_OK(connect(state.get(), "", common_settings()));
+  XSP_TRY(const Settings settings, own_settings(state.get()));
+  XSP_CHECK_OK(connect(state.get(), "", settings));
   Database database(std::move(state));
   XSP_CHECK_OK(write_schema(database));
   return database;
@@ -365,17 +335,37 @@ Result<Database> Database::in_memory() {
 
 Result<Table> Database::query(std::string_view sql,
                               const std::map<std::string, Value>& parameters) {
-  std::unique_ptr<QueryResult> result;
-  XSP_CHECK_OK(run(*state_, sql, parameters, &result));
-  return read_table(result->result);
+  if (state_->apart) return state_->apart->query(sql, parameters, true);
+  QueryResult result;
+  XSP_CHECK_OK(run(sql, parameters, result));
+  Table table;
+  ResultRows rows(result.result);
+  table.columns = rows.columns();
+  for (std::vector<std::vector<Value>> some; rows.next(&some);) {
+    std::move(some.begin(), some.end(), std::back_inserter(table.rows));
+  }
+  return table;
 }
 
 Status Database::execute(std::string_view sql) {
-  std::unique_ptr<QueryResult> result;
-  return run(*state_, sql, {}, &result);
+  if (state_->apart) {
+    XSP_CHECK_OK(state_->apart->query(sql, {}, false));
+    return Ok{};
+  }
+  QueryResult result;
+  return run(sql, {}, result);
 }
 
-void Database::interrupt() { duckdb_interrupt(state_->connection.get()); }
+Status Database::run(std::string_view sql, const std::map<std::string, Value>& parameters,
+                     QueryResult& result) {
+  return run_statements(*state_, sql, parameters, result);
+}
+
+void Database::interrupt() {
+  state_->apart ? state_->apart->interrupt() : duckdb_interrupt(state_->connection.get());
+}
+
+bool Database::is_alive() const { return !state_->apart || state_->apart->is_alive(); }
 
 Status Database::finish() {
   if (state_->partial.empty()) return Ok{};

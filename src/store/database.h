@@ -4,6 +4,8 @@
 #ifndef XSP_STORE_DATABASE_H_
 #define XSP_STORE_DATABASE_H_
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -35,16 +37,23 @@ struct Table {
 // evaluation. 1: schema.sql alone, as create() leaves it; 2: with spans.sql, as ingest() does.
 inline constexpr int kFormat = 2;
 
-// What a database that is read may take; 0: what the machine has.
+// What a database that is read may take; 0: what the machine has, or any time.
 struct ReadLimits {
   uint64_t memory_bytes = 0;  // queries that need more spill to files, of four times as much
   int threads = 0;
+  // Of a file that a process of its own reads: for opening it, and for each query.
+  std::chrono::milliseconds open{30'000};
+  std::chrono::milliseconds query{600'000};
+  const std::atomic<bool>* stop = nullptr;  // once it is true, answers have two seconds
 };
+
+class QueryResult;
 
 class Database {
  public:
   // Opens an existing .xsp file for reading. Refuses, in one line: a missing file, one that is not
-  // a DuckDB database, one without xsp's tables, one written by a newer xsp.
+  // a DuckDB database, one without xsp's tables, one written by a newer xsp. Where read_apart() was
+  // called (apart.h), a process of its own reads it, and what it does there ends there.
   static Result<Database> open(const std::filesystem::path& path, const ReadLimits& limits = {});
   // Creates a new .xsp file with the schema, for writing. It is written as PATH.partial beside it,
   // and replaces what is at PATH only when it is complete: see finish(). Without finish() it is
@@ -68,12 +77,20 @@ class Database {
   bool reads_only() const;
   // Makes the statement that runs, if any, fail soon. Any thread may call it.
   void interrupt();
+  // False: whatever is asked fails, as the process that read the file has ended.
+  bool is_alive() const;
   // Makes what was written durable and moves it to the path given to create(). Nothing can be
   // written or read after it. Without create() it does nothing.
   Status finish();
 
+  // For src/store alone.
   struct State;
-  State& state() { return *state_; }  // for src/store alone
+  State& state() { return *state_; }
+  // open(), in this process.
+  static Result<Database> open_here(const std::filesystem::path& path, const ReadLimits& limits,
+                                    const std::filesystem::path& spill);
+  Status run(std::string_view sql, const std::map<std::string, Value>& parameters,
+             QueryResult& result);
 
  private:
   explicit Database(std::unique_ptr<State> state);

@@ -5,11 +5,14 @@
 #include <duckdb.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
+#include "base/scratch.h"
 #include "store/database.h"
 
 namespace xsp::store {
@@ -77,7 +80,11 @@ class QueryResult {
   QueryResult() = default;
   QueryResult(const QueryResult&) = delete;
   QueryResult& operator=(const QueryResult&) = delete;
-  ~QueryResult() { duckdb_destroy_result(&result); }
+  ~QueryResult() { reset(); }
+  void reset() {
+    duckdb_destroy_result(&result);
+    result = {};
+  }
 
   duckdb_result result{};
 };
@@ -91,12 +98,27 @@ Error open_error(std::string_view path, std::string_view message);
 
 // DuckDB's name of a type: "BIGINT", "VARCHAR", "LIST", ...
 std::string type_name(duckdb_type type);
-// The rows of a result; `result` is used up.
-Table read_table(duckdb_result& result);
 
+// The rows of a result, some at a time; the result is used up.
+class ResultRows {
+ public:
+  explicit ResultRows(duckdb_result& result);
+  const std::vector<Column>& columns() const { return columns_; }
+  // False: there are no more.
+  bool next(std::vector<std::vector<Value>>* rows);
+
+ private:
+  duckdb_result& result_;
+  std::vector<LogicalType> types_;
+  std::vector<Column> columns_;
+};
+
+class Apart;
 class SpanSource;
 
 struct Database::State {
+  std::unique_ptr<ScratchFolder> spill;  // goes after the database
+  std::unique_ptr<Apart> apart;          // open(): the process that has the file open, if any has
   // The connection goes before the database that it belongs to.
   DatabaseHandle database;
   Connection connection;

@@ -1,0 +1,80 @@
+// Wire: what is said between the process that asks of a file and the one that has it open, as bytes
+// over a socket. For src/store alone.
+#ifndef XSP_STORE_WIRE_H_
+#define XSP_STORE_WIRE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+
+namespace xsp::store {
+
+// What one side says first, in one byte.
+enum class Word : uint8_t {
+  kOpen = 1,   // path, spill folder, memory, threads
+  kQuery,      // SQL, parameters, whether its rows are wanted
+  kInterrupt,  // break the query off that runs
+  kOk,         // an answer, and its end if it has no rows
+  kError,      // code, text
+  kColumns,    // the head of a table
+  kRow,        // each of its rows
+};
+
+// Writes to a socket, through a buffer.
+class WireWriter {
+ public:
+  explicit WireWriter(int fd) : fd_(fd) {}
+  void word(Word word) { byte(static_cast<uint8_t>(word)); }
+  void byte(uint8_t value);
+  void number(uint64_t value);
+  void text(std::string_view value);
+  void value(const Value& value);
+  void error(const Error& error);
+  // False: the other side has gone.
+  bool flush();
+
+ private:
+  int fd_;
+  bool is_open_ = true;
+  std::string buffer_;
+};
+
+// Reads from a socket. Nothing that the other side says is believed: once something is not as it
+// must be, or `fill` gives no more, ok() is false and all that is read is empty.
+class WireReader {
+ public:
+  // Reads up to so many bytes; 0: there will be none.
+  using Fill = std::function<size_t(char* to, size_t size)>;
+  explicit WireReader(Fill fill) : fill_(std::move(fill)) {}
+  // How many bytes may be read from now on.
+  void limit(uint64_t bytes) { left_ = bytes; }
+
+  bool ok() const { return is_ok_; }
+  bool is_over_limit() const { return is_over_limit_; }
+  Word word() { return static_cast<Word>(byte()); }
+  uint8_t byte();
+  uint64_t number();
+  std::string text();
+  Value value();
+  Error error();
+  void fail() { is_ok_ = false; }
+
+ private:
+  bool read(char* to, size_t size);
+
+  Fill fill_;
+  bool is_ok_ = true;
+  bool is_over_limit_ = false;
+  uint64_t left_ = UINT64_MAX;
+  std::string buffer_;
+  size_t at_ = 0;
+};
+
+}  // namespace xsp::store
+
+#endif  // XSP_STORE_WIRE_H_

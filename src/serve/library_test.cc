@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "serve/api.h"
 #include "serve/testing.h"
 
 namespace xsp::serve {
@@ -130,6 +131,31 @@ TEST_F(LibraryTest, AQueryThatTakesTooLongIsBrokenOff) {
       "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range = 7");
   ASSERT_FALSE(endless.ok());
   EXPECT_EQ(endless.error().code, Code::kInterrupted) << endless.error().text;
+}
+
+TEST_F(LibraryTest, WhateverIsAskedOfAnEndlessFileIsAnsweredWith503) {
+  {
+    auto database = store::Database::create(folder_ / "endless.xsp");
+    ASSERT_TRUE(database.ok());
+    const Status made = database->execute(
+        "INSERT INTO run(run_id, levels, batch, status) VALUES (1, 'model', 1, 'ok');"
+        "CREATE TABLE small AS FROM span; DROP TABLE span;"
+        "CREATE VIEW span AS WITH RECURSIVE t(i) AS (SELECT 1::BIGINT UNION ALL SELECT i + 1 FROM "
+        "t)"
+        " SELECT * REPLACE (i AS span_id, 1::INTEGER AS run_id, 2::TINYINT AS level, 'a' AS name, "
+        "0::BIGINT AS start_ns, 1::BIGINT AS duration_ns, 0::SMALLINT AS depth) "
+        "FROM t LEFT JOIN small ON false");
+    ASSERT_TRUE(made.ok()) << made.error().text;
+    ASSERT_TRUE(database->finish().ok());
+  }
+  library_->limit_queries(std::chrono::milliseconds(200));
+  Api api(*library_);
+  for (const char* target : {"", "/timeline?run=1", "/timeline/search?run=1&text=a",
+                             "/timeline/tile?run=1&zoom=0&tile=0", "/timeline/span?run=1&span=1",
+                             "/analyses/hotspots", "/analyses/model_summary"}) {
+    const Answer answer = api.answer(std::string(kApiPrefix) + "/evaluations/endless.xsp" + target);
+    EXPECT_EQ(answer.status, 503) << target << answer.body;
+  }
 }
 
 }  // namespace

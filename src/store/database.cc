@@ -1,6 +1,7 @@
 #include "store/database.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,34 +121,45 @@ Status write_schema(Database& database) {
   return database.execute("COMMIT");
 }
 
-// Is another process writing this file?
-bool is_locked(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return false;
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  const bool locked = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  ::close(file);
-  return locked;
-}
-
 void remove_with_log(const fs::path& path) {
   std::error_code ignored;
   fs::remove(path, ignored);
   fs::remove(path.string() + ".wal", ignored);
 }
 
-// Can a file be made here? Says why not before anything is measured.
+// Beside the file that is written, which DuckDB makes itself.
+fs::path lock_of(const fs::path& partial) { return partial.string() + ".lock"; }
+
+// Locks the place of a file for as long as it is written.
+Result<int> claim_output(const fs::path& path, const fs::path& partial) {
+  const fs::path name = lock_of(partial);
+  const int file = ::open(name.c_str(), O_CREAT | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (file < 0) {
+    return failed(path.string() + ": cannot be written: " + errno_text() +
+                  ": name a file in another folder with -o");
+  }
+  struct stat locked {
+  }, found{};
+  // A file system without locks has no other writer that could be told.
+  const bool is_locked = flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  const bool is_mine = is_locked && fstat(file, &locked) == 0 &&
+                       // Whoever had it may have removed it meanwhile.
+                       stat(name.c_str(), &found) == 0 && found.st_ino == locked.st_ino;
+  if (is_mine) return file;
+  ::close(file);
+  return failed(path.string() +
+                ": cannot be written: another xsp is writing it: name another with -o");
+}
+
+void release_output(Database::State& state) {
+  if (state.lock < 0) return;
+  ::unlink(lock_of(state.partial).c_str());
+  ::close(std::exchange(state.lock, -1));
+}
+
+// Can a file be made here? Says why not before anything is measured. Its place is ours: what is
+// there, a killed process left.
 Status check_output(const fs::path& path, const fs::path& partial) {
-  struct stat facts;
-  if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
-    return usage(path.string() + ": cannot be written: it is not a file: name another with -o");
-  }
-  if (is_locked(partial)) {
-    return failed(path.string() +
-                  ": cannot be written: another xsp is writing it: name another with -o");
-  }
   remove_with_log(partial);
   const int file = ::open(partial.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (file < 0) {
@@ -259,6 +271,7 @@ Database::State::~State() {
   connection.reset();
   database.reset();
   if (!partial.empty()) remove_with_log(partial);
+  release_output(*this);
 }
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -311,9 +324,14 @@ Result<Database> Database::create(const fs::path& path) {
   auto state = std::make_unique<State>();
   state->name = path.string();
   const fs::path partial = fs::absolute(path).string() + ".partial";
+  struct stat facts;
+  if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    return usage(path.string() + ": cannot be written: it is not a file: name another with -o");
+  }
+  XSP_TRY(state->lock, claim_output(path, partial));
+  state->partial = partial;  // from here on what is there is ours to remove
   XSP_CHECK_OK(check_output(path, partial));
   state->path = fs::absolute(path);
-  state->partial = partial;
   XSP_TRY(Settings settings, own_settings(state.get()));
   settings.push_back({"memory_limit", kWriterMemory});
   settings.push_back({"threads", "1"});  // more of them wait for each other, awake
@@ -383,6 +401,7 @@ Status Database::finish() {
     return failed(state_->name + ": cannot be written: " + error.message() +
                   ": name a file in another folder with -o");
   }
+  release_output(*state_);
   state_->partial.clear();
   sync(state_->path.parent_path(), O_RDONLY | O_DIRECTORY);
   return Ok{};

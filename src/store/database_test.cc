@@ -370,6 +370,32 @@ TEST_F(DatabaseTest, TwoWritersOfOneFileAreRefused) {
   EXPECT_TRUE(Database::create(path("a.xsp")).ok());
 }
 
+TEST_F(DatabaseTest, OfManyWhoStartAtOnceOneWrites) {
+  constexpr int kWriters = 6;
+  for (int round = 0; round < 20; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < kWriters; ++i) {
+      children.push_back(fork());
+      if (children.back() != 0) continue;
+      auto database = Database::create(path("a.xsp"));
+      if (!database.ok()) _exit(database.error().text.find("another xsp") == std::string::npos);
+      usleep(100'000);  // the others have come, and gone
+      _exit(database->finish().ok() ? 2 : 1);
+    }
+    int written = 0, failed = 0;
+    for (const pid_t child : children) {
+      int status = 0;
+      waitpid(child, &status, 0);
+      written += WIFEXITED(status) && WEXITSTATUS(status) == 2;
+      failed += !WIFEXITED(status) || WEXITSTATUS(status) == 1;
+    }
+    EXPECT_GE(written, 1);
+    EXPECT_EQ(failed, 0);
+    EXPECT_EQ(file_count(), 1u);
+    EXPECT_TRUE(reads_well(path("a.xsp")));
+  }
+}
+
 TEST_F(DatabaseTest, FoldersThatCannotBeWrittenAreRefusedInOneLine) {
   auto missing = Database::create(path("no/such/folder/a.xsp"));
   ASSERT_FALSE(missing.ok());

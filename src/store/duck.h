@@ -129,6 +129,7 @@ struct Database::State {
   SpanSource* span_source = nullptr;  // the spans that it gives
   std::filesystem::path path;         // create(): where finish() moves the file to; else empty
   std::filesystem::path partial;
+  int lock = -1;  // of its place, while it is written
 
   State() = default;
   State(const State&) = delete;

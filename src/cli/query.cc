@@ -15,9 +15,7 @@ struct Options {
 };
 
 Status query(const Options& options) {
-  store::ReadLimits limits;
-  limits.query = {};  // it is the user's own: Ctrl-C ends it
-  XSP_TRY(store::Database database, store::Database::open(options.file, limits));
+  XSP_TRY(store::Database database, store::Database::open(options.file));
   XSP_CHECK_OK(analyze::load_prelude(database));
   XSP_TRY(store::Table table, database.query(options.sql));
   return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));

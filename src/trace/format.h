@@ -48,6 +48,7 @@ struct SessionBlock {
   uint64_t chunk_count;  // in the file
   uint64_t drained;      // spans taken off the rings, whether they could be written or not
   uint64_t samples;      // of threads taken, whether they are written or not
+  uint64_t late;         // spans begun after the recording, while the process came to its end
 };
 inline constexpr uint32_t kSessionBlockOffset = 64;
 static_assert(kSessionBlockOffset + sizeof(SessionBlock) <= kHeaderCopyOffset);

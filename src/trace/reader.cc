@@ -278,6 +278,7 @@ void Reader::State::count_losses(const FileWalk& walk) {
   add_loss("damaged chunk", std::max(walk.damage_count() - torn, absent) + senseless);
   add_loss("open span beyond the kept depth", open_not_kept);
   add_loss("open span of an unknown site", open_unknown);
+  add_loss("begun while the process ended", session.late);
   add_loss("value of a span", session.dropped_value);
   add_loss("site, key or fact of a site", session.dropped_fact);
   add_loss("clock jump", session.clock_jumps);

@@ -25,7 +25,7 @@ size_t front_bytes() {
 Lane* make_lane(uint32_t ring_bytes) {
   const size_t front = front_bytes();
   const size_t bytes = front + block_area_bytes() + ring_bytes;
-  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kPrivate | MAP_POPULATE, -1, 0);
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kPrivate, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   // The child of a fork must not write as if it were its parent, and the parent's ring must not be
   // copied page by page as it writes on.

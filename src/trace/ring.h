@@ -59,8 +59,8 @@ struct Lane {
   uint32_t is_step_alone;  // nothing is recorded of that call
 };
 
-// Maps a lane whose ring has that many bytes, a power of two, and touches all of it. nullptr if the
-// memory cannot be had.
+// Maps a lane whose ring has that many bytes, a power of two. Its pages are taken as spans come to
+// them for the first time: most threads emit few. nullptr if the memory cannot be had.
 Lane* make_lane(uint32_t ring_bytes);
 // `bytes`: Lane::mapped_bytes, which a fork wipes in the child.
 void free_lane_memory(Lane* lane, size_t bytes);

@@ -37,6 +37,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -76,11 +77,14 @@ class NoFileSizeSignal {
   bool was_pending_ = false;
 };
 
+// By the call itself: a process that is watched sees the function called (attach/descriptors.cc).
+int move_up(int fd) { return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kFirstFd)); }
+
 int open_file(const char* path, int flags) {
   const int fd = ::open(path, flags | O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
   if (fd < 0) return fd;
   // Programs use the low numbers as if they were alone: a shell's `exec 3<file`.
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kFirstFd);
+  const int high = move_up(fd);
   if (high < 0) return fd;
   ::close(fd);
   return high;
@@ -162,6 +166,14 @@ int Writer::open(const char* path, const FileHeader& header, uint64_t limit_byte
   }
   if (error != 0) close();
   return error;
+}
+
+void Writer::move_descriptor() {
+  if (!is_ours()) return;
+  const int other = move_up(fd_);
+  if (other < 0) return;
+  ::close(fd_);
+  __atomic_store_n(&fd_, other, __ATOMIC_RELAXED);
 }
 
 bool Writer::is_ours() const {
@@ -249,6 +261,17 @@ int Writer::write_page(const void* page, uint64_t offset) {
 }
 
 int Writer::write_session() { return is_mapped_ ? 0 : write_page(page_, 0); }
+
+SessionBlock* Writer::leave_session(void* to) {
+  if (page_ == nullptr || !is_mapped_) return nullptr;
+  // In one step: other threads may be writing to what is there.
+  if (mremap(page_, kPageBytes, kPageBytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) {
+    return nullptr;
+  }
+  page_ = nullptr;
+  session_ = nullptr;
+  return reinterpret_cast<SessionBlock*>(static_cast<uint8_t*>(to) + kSessionBlockOffset);
+}
 
 void Writer::close() {
   if (page_ != nullptr) munmap(page_, kPageBytes);

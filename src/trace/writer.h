@@ -23,6 +23,9 @@ class Writer {
   // to it. `limit_bytes`: the file grows no further; 0: no limit.
   int open(const char* path, const FileHeader& header, uint64_t limit_bytes);
   bool is_open() const { return fd_ >= 0; }
+  // Its number is another from now on: the program wants this one.
+  void move_descriptor();
+  int descriptor() const { return __atomic_load_n(&fd_, __ATOMIC_RELAXED); }
   // In the first page, as long as the file is open.
   SessionBlock* session() { return session_; }
 
@@ -41,6 +44,9 @@ class Writer {
   // Brings the first page to the file, where the file system cannot map.
   int write_session();
 
+  // The first page stays as it is, mapped at `to`, a page of the caller's in whose place it comes,
+  // and is not this object's any more. nullptr: that cannot be.
+  SessionBlock* leave_session(void* to);
   // Unmaps the first page and closes the file, if open. Changes nothing in the file, so the child
   // of a fork may call it on its copy.
   void close();

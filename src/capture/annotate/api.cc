@@ -18,22 +18,32 @@ int xsp_start(const xsp_options* options) {
   return c::start(complete);
 }
 int xsp_stop(void) {
-  if (c::session.watcher.load() == nullptr) return c::stop();
+  if (c::session.watcher.load() == nullptr) return c::stop(false);
   c::flush();
   return 0;
 }
-int xsp_end_recording(void) { return c::stop(); }
-void xsp_join(void) { (void)c::joined_lane(); }
+int xsp_end_recording(int counts_late) { return c::stop(counts_late != 0); }
+void xsp_be_quiet(void) { c::session.is_quiet = true; }
+void xsp_leave_descriptor(int number) { c::leave_descriptor(number); }
+void xsp_pause(void) { c::pause(); }
+void xsp_resume(void) { c::resume(); }
+void xsp_join(void) {
+  if ((c::session.generation.load(std::memory_order_relaxed) & 1) == 0) (void)c::joined_lane();
+}
 int xsp_is_watched(void) { return c::session.watcher.load() != nullptr; }
 void xsp_flush(void) { c::flush(); }
 int xsp_flush_within(uint32_t milliseconds) { return c::flush_within(milliseconds); }
 void xsp_set_levels(uint32_t levels) { c::set_levels(levels, 0); }
 
 uint32_t xsp_intern_site(uint32_t level, const char* name, const char* type) {
-  return c::intern_site(level, name, type);
+  const uint32_t id = c::intern_site(level, name, type);
+  c::write_new_tables();
+  return id;
 }
 uint32_t xsp_new_site(uint32_t level, const char* name, const char* type) {
-  return c::new_site(level, name, type);
+  const uint32_t id = c::new_site(level, name, type);
+  c::write_new_tables();
+  return id;
 }
 void xsp_site_attribute(uint32_t site_id, const char* key, const char* value) {
   c::add_site_attribute(site_id, key, value);

@@ -7,14 +7,15 @@
 // the program's back and protects them against writing while it does: an emitting thread would meet
 // page faults and, on a slow disk, waits. docs/trace_format.md has the numbers.
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <new>
 
-#include "base/log.h"
 #include "capture/annotate/anchors.h"
+#include "capture/annotate/own_threads.h"
 #include "capture/annotate/session.h"
 #include "capture/annotate/tables.h"
 #include "trace/encode.h"
@@ -46,14 +47,13 @@ namespace {
 constexpr int64_t kPassPeriodNs = 4'000'000;
 constexpr size_t kTableChunkBytes = 1u << 20;
 constexpr uint64_t kSlotsPerRelease = 2048;
+constexpr int64_t kAloneCheckNs = 25'000'000;
 
 void note_error(int error) {
   static int said = 0;
   if (error == 0) return;
   if (session.first_error == 0) session.first_error = error;
-  // A limit on the size of a watched program's traces is not the program's concern.
-  if (error == EFBIG && session.watcher.load(std::memory_order_relaxed) != nullptr) return;
-  say_once(&said, "cannot write the trace", error, "spans are counted and dropped");
+  complain(&said, "cannot write the trace", error, "spans are counted and dropped");
 }
 
 int append(ChunkType type, size_t payload_bytes) {
@@ -259,11 +259,37 @@ uint64_t pass(bool is_last) {
   return fullest;
 }
 
+// The program's last thread has ended, and would have ended the process. All that was emitted is
+// written. The process ends with this thread as it would have with that one: where its threads
+// ended by the C library, this has the last one call what is to be called at the exit; where the
+// first ended by a call of the system, its status, if it is not 0, tells.
+void* end_with_program(int status) {
+  const Watcher* watcher = session.watcher;
+  if (watcher != nullptr) watcher->on_last_thread();
+  pthread_mutex_lock(&session.lock);
+  session.has_drainer_thread = false;
+  if (session.state == State::kRecording) pass(false);
+  pthread_mutex_unlock(&session.lock);
+  if (status != 0) syscall(SYS_exit, status);
+  pthread_detach(pthread_self());
+  return nullptr;
+}
+
 void* drainer_main(void*) {
   pthread_setname_np(pthread_self(), "xsp-drainer");
+  int64_t checked_ns = clock_ns(CLOCK_MONOTONIC);
   pthread_mutex_lock(&session.lock);
   while (!session.drainer_quits) {
     const bool is_much = pass(false) > 32;
+    const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    if (now_ns - checked_ns >= kAloneCheckNs) {
+      checked_ns = now_ns;
+      int status = 0;
+      if (has_program_ended(&status)) {
+        pthread_mutex_unlock(&session.lock);
+        return end_with_program(status);
+      }
+    }
     // It may switch levels, which takes the lock.
     const Watcher* watcher = session.watcher;
     if (watcher != nullptr) {
@@ -309,6 +335,7 @@ bool write_tables() {
     memcpy(drain->payload(), log + drain->tables_written, bytes);
     if (append(ChunkType::kTable, bytes) != 0) return false;
     drain->tables_written += bytes;
+    session.tables_written = drain->tables_written;
   }
   trace::SessionBlock* block = session.writer.session();
   trace::store(&block->dropped_fact, tables_dropped() - drain->tables_dropped_before);
@@ -327,8 +354,8 @@ int start_draining(const trace::FileHeader& header) {
   if (memory == MAP_FAILED) return errno;
   session.drain = new (memory) DrainMemory;
   session.drain->tables_dropped_before = tables_dropped();
+  session.tables_written = 0;
   session.drain->anchors.begin(header.first, header.ticks_per_s);
-  session.drainer_quits = false;
   write_tables();
 
   pthread_condattr_t clock;
@@ -337,17 +364,16 @@ int start_draining(const trace::FileHeader& header) {
   pthread_cond_init(&session.wake, &clock);
   pthread_condattr_destroy(&clock);
 
-  // The program's signals are for its own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  const int error = pthread_create(&session.drainer, nullptr, drainer_main, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) {
-    free_memory();
-    return error;
-  }
-  return 0;
+  const int error = start_drainer_thread();
+  if (error != 0) free_memory();
+  return error;
+}
+
+int start_drainer_thread() {
+  session.drainer_quits = false;
+  const int error = start_own_thread(drainer_main, &session.drainer);
+  session.has_drainer_thread = error == 0;
+  return error;
 }
 
 void stop_drainer_thread() {
@@ -355,7 +381,8 @@ void stop_drainer_thread() {
   session.drainer_quits = true;
   pthread_cond_signal(&session.wake);
   pthread_mutex_unlock(&session.lock);
-  pthread_join(session.drainer, nullptr);
+  if (session.has_drainer_thread) pthread_join(session.drainer, nullptr);
+  session.has_drainer_thread = false;
 }
 
 void release_lane(Lane* lane) {
@@ -412,7 +439,21 @@ static void finish_lane(Lane* lane, xsp_counts* total) {
   note_error(session.writer.write_page(&last, lane->block_offset));
 }
 
-void finish_file() {
+static void leave_late_count() {
+  if (session.late_page == nullptr) {
+    void* page = mmap(nullptr, trace::kPageBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return;
+    session.late_page = page;
+  }
+  trace::SessionBlock* block = session.writer.leave_session(session.late_page);
+  if (block == nullptr) return;
+  session.late.store(&block->late, std::memory_order_release);
+  const uint64_t before = __atomic_exchange_n(&session.late_count, 0, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&block->late, before, __ATOMIC_RELAXED);
+}
+
+void finish_file(bool counts_late) {
   pass(true);
   xsp_counts total = {};
   for (uint32_t i = 0; i < session.lane_count; ++i) {
@@ -427,6 +468,7 @@ void finish_file() {
   session.last_counts = total;
   trace::store(&block->state, static_cast<uint64_t>(trace::FileState::kComplete));
   note_error(session.writer.write_session());
+  if (counts_late) leave_late_count();
   session.writer.close();
   pthread_cond_destroy(&session.wake);
   free_memory();

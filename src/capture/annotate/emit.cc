@@ -49,6 +49,12 @@ inline void push(LaneBlock* block, uint64_t live, uint64_t start, uint32_t site_
   trace::store(&block->accepted_and_depth, live + 1);
 }
 
+// What comes after a recording is lost to it if it ended with the process, and else it is not.
+void count_late() {
+  uint64_t* late = session.late.load(std::memory_order_acquire);
+  if (late != nullptr) __atomic_add_fetch(late, 1, __ATOMIC_RELAXED);
+}
+
 constexpr xsp_span kNoSpan = {0, 0, 0, 0};
 
 // A span that was never ended is not open any more once one around it has ended.
@@ -107,6 +113,8 @@ __attribute__((noinline)) void end_special(Lane* lane, const xsp_span* span, uin
 }
 
 __attribute__((noinline)) void end_long_way(const xsp_span* span) {
+  // It was written as open; and the clock may be forbidden by now.
+  if ((session.generation.load(std::memory_order_relaxed) & 1) != 0) return;
   const uint64_t end = now_ticks();
   Lane* lane = current_lane();
   if (lane == nullptr) {
@@ -121,9 +129,13 @@ __attribute__((noinline)) void end_long_way(const xsp_span* span) {
 }  // namespace
 
 Lane* joined_lane() {
+  // Odd: the recording has stopped.
+  if ((session.generation.load(std::memory_order_relaxed) & 1) != 0) {
+    count_late();
+    return nullptr;
+  }
   Lane* lane = current_lane();
   if (lane == nullptr) lane = attach_thread();
-  // Odd: the recording has stopped, and what comes later is not lost to it.
   if (lane == nullptr && (session.generation.load(std::memory_order_relaxed) & 1) == 0) {
     session.dropped_ring.fetch_add(1, std::memory_order_relaxed);
   }

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/keep_errno.h"
+#include "base/no_cancel.h"
 #include "capture/annotate/session.h"
 #include "capture/annotate/watcher.h"
 
@@ -14,6 +15,9 @@ class Locked {
   ~Locked() { pthread_mutex_unlock(&session.lock); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
+
+ private:
+  NoCancel no_cancel_;
 };
 
 }  // namespace

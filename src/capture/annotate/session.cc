@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/keep_errno.h"
 #include "base/log.h"
+#include "base/no_cancel.h"
 #include "capture/annotate/environment.h"
 #include "capture/annotate/tables.h"
 
@@ -33,6 +35,10 @@ void publish_levels(uint32_t levels) {
   __atomic_store_n(&xsp_recorded_levels, levels | always, __ATOMIC_RELAXED);
 }
 
+void complain(int* said, const char* what, int error, const char* consequence) {
+  if (!session.is_quiet) say_once(said, what, error, consequence);
+}
+
 void lock_before_drainer(pthread_mutex_t* mutex) {
   session.waiting.fetch_add(1, std::memory_order_relaxed);
   pthread_mutex_lock(mutex);
@@ -47,6 +53,7 @@ class Locked {
   ~Locked() { pthread_mutex_unlock(mutex_); }
 
  private:
+  NoCancel no_cancel_;
   pthread_mutex_t* mutex_;
 };
 
@@ -89,6 +96,9 @@ void forget_parent() {
     trace::free_lane_memory(session.lanes[i], session.lane_bytes[i]);
   }
   session.lane_count = 0;
+  session.late = nullptr;
+  if (session.late_page != nullptr) munmap(session.late_page, trace::kPageBytes);
+  session.late_page = nullptr;
   if (session.state == State::kRecording) session.state = State::kForked;
   session.first_ticks = read_ticks(session.tick_source);  // spans begun before are the parent's
   forget_counts();
@@ -230,9 +240,13 @@ int start_locked(const xsp_options& options) {
 }
 
 // From here on nobody begins a span; what is under way may still end.
-void become_idle() {
-  session.given_levels = 0;
-  __atomic_store_n(&xsp_recorded_levels, 0, __ATOMIC_RELAXED);
+void become_idle(bool counts_late) {
+  // What asks for a span counts it where it finds that nothing is recorded.
+  session.late = counts_late ? &session.late_count : nullptr;
+  if (!counts_late) {
+    session.given_levels = 0;
+    __atomic_store_n(&xsp_recorded_levels, 0, __ATOMIC_RELAXED);
+  }
   session.generation = session.generation.load() | 1;
   session.tsc_generation = UINT32_MAX;
   session.state = State::kIdle;
@@ -313,20 +327,48 @@ int start(const xsp_options& options) {
   return start_locked(options);
 }
 
-int stop() {
+int stop(bool counts_late) {
   KeepErrno keep_errno;
+  // A process that may make no system calls any more ended its recording before that.
+  if (__atomic_load_n(&session.state, __ATOMIC_RELAXED) == State::kIdle) return 0;
+  NoCancel no_cancel;
   prepare();
   Locked control(&session.control);
   {
     Locked locked(&session.lock);
-    if (session.state == State::kForked) become_idle();
+    if (session.state == State::kForked) become_idle(false);
     if (session.state != State::kRecording) return 0;
-    become_idle();
+    become_idle(counts_late);
   }
   stop_drainer_thread();
   Locked locked(&session.lock);
-  finish_file();
+  finish_file(counts_late);
   return session.first_error;
+}
+
+void pause() {
+  KeepErrno keep_errno;
+  NoCancel no_cancel;
+  prepare();
+  lock_before_drainer(&session.control);
+  if (session.state == State::kRecording) stop_drainer_thread();
+}
+
+void resume() {
+  KeepErrno keep_errno;
+  NoCancel no_cancel;
+  // Without the thread what is emitted stays in the rings until a flush or the end.
+  if (session.state == State::kRecording) (void)start_drainer_thread();
+  pthread_mutex_unlock(&session.control);
+}
+
+void leave_descriptor(int number) {
+  if (session.writer.descriptor() != number) return;
+  KeepErrno keep_errno;
+  // A child of vfork has descriptors of its own, and our memory.
+  if (session.process_id != getpid()) return;
+  Locked locked(&session.lock);
+  if (session.writer.descriptor() == number) session.writer.move_descriptor();
 }
 
 void flush() {
@@ -338,6 +380,7 @@ void flush() {
 
 int flush_within(uint32_t milliseconds) {
   KeepErrno keep_errno;
+  NoCancel no_cancel;
   prepare();
   timespec limit = {};
   clock_gettime(CLOCK_REALTIME, &limit);
@@ -385,6 +428,8 @@ void limit_file(uint64_t more_bytes) {
 }
 
 void write_new_tables() {
+  const bool is_idle = (session.generation.load(std::memory_order_relaxed) & 1) != 0;
+  if (is_idle || tables_size() <= session.tables_written.load(std::memory_order_relaxed)) return;
   KeepErrno keep_errno;
   Locked locked(&session.lock);
   if (session.state == State::kRecording) write_tables();
@@ -401,18 +446,17 @@ Lane* attach_thread() {
     if (fits) memcpy(session.path, path, sizeof path);
     const int error = fits ? begin_recording(true) : ENAMETOOLONG;
     if (error != 0) {
-      // Without its folder, the run that watched its parent is over.
       static int said_no_child = 0;
-      const bool is_over = error == ENOENT && session.watcher.load() != nullptr;
-      if (!is_over)
-        say_once(&said_no_child, "cannot record this child process", error, "it is not recorded");
-      become_idle();
+      complain(&said_no_child, "cannot record this child process", error, "it is not recorded");
+      const Watcher* watcher = session.watcher;
+      if (watcher != nullptr) watcher->on_unrecorded(error);
+      become_idle(false);
     }
   }
   if (session.state != State::kRecording) return nullptr;
   Lane* lane = find_lane();
   if (lane == nullptr) {
-    say_once(&said_no_ring, "no memory for the ring of a thread", ENOMEM,
+    complain(&said_no_ring, "no memory for the ring of a thread", ENOMEM,
              "its spans are counted and dropped");
     return nullptr;
   }
@@ -455,4 +499,4 @@ void get_counts(xsp_counts* counts) {
 }  // namespace xsp::capture
 
 // A program that ends without xsp_stop: what it emitted is kept.
-__attribute__((destructor)) static void stop_at_exit() { xsp::capture::stop(); }
+__attribute__((destructor)) static void stop_at_exit() { xsp::capture::stop(true); }

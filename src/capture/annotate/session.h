@@ -48,6 +48,7 @@ struct Session {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   std::atomic<int> waiting{0};  // threads in lock_before_drainer()
   State state = State::kIdle;
+  bool is_quiet = false;
   int process_id = 0;
   // Asked for. xsp_recorded_levels is 0 while not recording; where there is a watcher it has the
   // level model besides, as calls of a model are steps whatever is recorded.
@@ -71,6 +72,7 @@ struct Session {
   pthread_t drainer = {};
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
   bool drainer_quits = false;
+  bool has_drainer_thread = false;
   DrainMemory* drain = nullptr;
 
   LossEntry losses[kLossMax] = {};
@@ -80,13 +82,27 @@ struct Session {
   std::atomic<uint64_t> dropped_ring{0};   // of threads without a lane
   std::atomic<uint64_t> dropped_site{0};
   xsp_counts last_counts = {};  // of the last recording
+  // Of the log of sites and keys, in the file.
+  std::atomic<size_t> tables_written{0};
+  // What threads begin from the end of the recording until the process is gone is counted here;
+  // nullptr: nobody counts. First in late_count, then in the file's first page, which stays mapped
+  // at late_page.
+  std::atomic<uint64_t*> late{nullptr};
+  uint64_t late_count = 0;
+  void* late_page = nullptr;
 };
 extern Session session;
 
 // ---- session.cc: what xsp.h promises -----------------------------------------------------------
 
 int start(const xsp_options& options);
-int stop();
+// `counts_late`: the process is about to end, and what its threads begin until then is counted.
+int stop(bool counts_late);
+// The process is without the drainer's thread from one to the other. Nobody starts, stops or forks
+// meanwhile.
+void pause();
+void resume();
+void leave_descriptor(int number);
 void flush();
 int flush_within(uint32_t milliseconds);
 // `round`: see trace::LevelsMark.
@@ -97,6 +113,8 @@ void limit_file(uint64_t more_bytes);
 void count_loss(const char* source, const char* cause, uint64_t count);
 void get_counts(xsp_counts* counts);
 
+// Says it once, unless this process is to be quiet: see base/log.h.
+void complain(int* said, const char* what, int error, const char* consequence);
 // Locks; a busy drainer, which would take the lock again at once, lets the thread go first.
 void lock_before_drainer(pthread_mutex_t* mutex);
 // The calling thread's lane, if its generation is the session's.
@@ -105,7 +123,7 @@ extern __thread trace::Lane* thread_lane __attribute__((tls_model("initial-exec"
 // had.
 trace::Lane* attach_thread();
 // Brings the tables of sites and keys to the file, for a span about to begin: should the process
-// die in it, its name is known. Takes `lock`.
+// die in it, its name is known. Takes `lock`, if anything is new.
 void write_new_tables();
 // Gives xsp_recorded_levels its value.
 void publish_levels(uint32_t levels);
@@ -123,8 +141,9 @@ void forget_steps();
 
 // Return 0 or an errno value; `lock` is held, unless it says otherwise.
 int start_draining(const trace::FileHeader& header);
-// Stops the drainer's thread; `lock` is not held.
+// Stops the drainer's thread, and has it again; `lock` is not held.
 void stop_drainer_thread();
+int start_drainer_thread();
 // Drains the lane of a thread that ended, writes the spans that it left open, and frees the lane.
 void release_lane(trace::Lane* lane);
 // False if some of the tables could not be written: spans that need them cannot be, either.
@@ -135,7 +154,7 @@ void write_levels(uint64_t ticks, uint32_t levels, uint32_t round);
 void drain_all();
 xsp_counts count_now();
 // The last of a recording: drains, writes open spans, lets go of the blocks, closes the file.
-void finish_file();
+void finish_file(bool counts_late);
 // In the child of a fork: forgets the drainer.
 void forget_drainer();
 

@@ -2,11 +2,13 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cstring>
 
 #include "base/keep_errno.h"
+#include "base/no_cancel.h"
 #include "base/limits.h"
 #include "trace/format.h"
 #include "trace/varint.h"
@@ -64,6 +66,7 @@ class Locked {
 
  private:
   KeepErrno keep_errno_;
+  NoCancel no_cancel_;
 };
 
 // One entry being appended; seen by readers when committed.
@@ -106,8 +109,14 @@ class Entry {
   static constexpr size_t kLengthBytes = 4;
 
   static void reserve() {
-    // Address space alone: pages come as they are written. A tight limit on it is met by halving.
-    for (size_t bytes = kTableBytesMax; bytes >= (1u << 20); bytes /= 2) {
+    // Address space alone: pages come as they are written. Where it is limited, most is left to the
+    // program.
+    rlimit limit = {};
+    const bool is_known = getrlimit(RLIMIT_AS, &limit) == 0;
+    constexpr size_t kLeast = 1u << 20;
+    constexpr size_t kShare = 64;
+    for (size_t bytes = kTableBytesMax; bytes >= kLeast; bytes /= 2) {
+      if (is_known && bytes > kLeast && bytes > limit.rlim_cur / kShare) continue;
       void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (at == MAP_FAILED) continue;

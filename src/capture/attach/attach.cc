@@ -20,7 +20,7 @@
 #include <atomic>
 
 #include "base/keep_errno.h"
-#include "base/log.h"
+#include "base/no_cancel.h"
 #include "capture/annotate/watcher.h"
 #include "capture/attach/collectors.h"
 #include "capture/attach/control.h"
@@ -99,6 +99,7 @@ void after_fork_in_child() {
 
 void start_recording(const char* folder) {
   KeepErrno keep_errno;
+  NoCancel no_cancel;
   if (!has_room(folder)) return;
   char path[4096];
   const int64_t moment = xsp_now_ns();
@@ -114,9 +115,7 @@ void start_recording(const char* folder) {
   if (error != 0) {
     // A program that starts its own recording is recorded there; where there is no folder any more,
     // the command has ended.
-    static int said = 0;
-    if (error != EALREADY && error != ENOENT)
-      say_once(&said, "cannot record this process", error, "it runs on");
+    if (error != EALREADY && error != ENOENT) count_unrecorded(error);
     return;
   }
   attached.is_recording = true;
@@ -166,6 +165,7 @@ void end_process(bool is_exec) {
   // A child of vfork shares this memory, and must leave it alone.
   if (!attached.is_recording || attached.process != getpid()) return;
   KeepErrno keep_errno;
+  NoCancel no_cancel;
   // Most children of a fork go on to exec at once: they leave no file.
   if (is_exec && attached.span.start == 0 && !has_recorded()) return;
   // One of two threads, if the process leaves its run at this moment.
@@ -183,7 +183,39 @@ void end_process(bool is_exec) {
     record_process_span();
     emit_forked();
   }
-  xsp_end_recording();
+  xsp_end_recording(1);
+}
+
+bool forbids_itself(const char* what) {
+  // A child of vfork shares this memory, and must leave it alone.
+  if (!attached.is_recording || attached.process != getpid()) return false;
+  char text[128];
+  snprintf(text, sizeof text, "the process forbade itself %s", what);
+  xsp_site_attribute(attached.site, kRecordedUntilKey, text);
+  end_process(false);
+  return true;
+}
+
+void has_forbidden_itself() {
+  // Nor are the programs recorded that it becomes or starts: what it forbade is forbidden to them.
+  unsetenv(kRunFolderVariable);
+}
+
+void on_last_thread() {
+  end_sampling(attached.site);
+  end_stopping_thread();
+}
+
+bool pause_threads() {
+  if (!attached.is_recording || attached.process != getpid()) return false;
+  pause_sampling();
+  xsp_pause();
+  return true;
+}
+
+void resume_threads() {
+  xsp_resume();
+  resume_sampling();
 }
 
 void leave_run() {
@@ -191,7 +223,7 @@ void leave_run() {
   stop_collectors();
   if (xsp_flush_within(kLockWaitMs) == 0) {
     end_sampling(attached.site);
-    xsp_end_recording();
+    xsp_end_recording(0);
   }
   end_control(false);  // last: whoever waits for it may read the trace
 }
@@ -227,6 +259,7 @@ void xsp_begin_opencl(void) { c::begin_opencl(); }
 __attribute__((constructor)) static void attach() {
   const char* folder = c::run_folder();
   if (folder == nullptr) return;
+  xsp_be_quiet();
   pthread_atfork(nullptr, nullptr, c::after_fork_in_child);
   c::start_recording(folder);
 }

@@ -16,6 +16,16 @@ bool is_recording();
 void begin_cuda();
 // Likewise OpenCL.
 void begin_opencl();
+// From one to the other the process has no thread of ours, as some calls of the system are refused
+// to a process of several. False: it is none that is recorded, and has none.
+bool pause_threads();
+void resume_threads();
+// The process is about to forbid itself what a recording needs: that ends before. False: there is
+// none. Once it is forbidden, has_forbidden_itself() follows, else exec_failed().
+bool forbids_itself(const char* what);
+void has_forbidden_itself();
+// The program's last thread has ended: those of ours end, too. On the drainer's thread.
+void on_last_thread();
 // It did not become another program: what follows is a span of its own.
 void exec_failed();
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/keep_errno.h"
+#include "base/no_cancel.h"
 #include "capture/attach/control.h"
 #include "capture/attach/run_folder.h"
 #include "xsp/plugin.h"
@@ -43,6 +44,7 @@ struct State {
   uint32_t site = 0;
   // The thread that stops them.
   bool has_thread = false;
+  bool ends = false;
   sem_t wanted = {};
   sem_t done = {};
   const char* only_kind = nullptr;  // nullptr: all
@@ -172,6 +174,7 @@ void* stop_when_wanted(void*) {
   for (;;) {
     while (sem_wait(&state.wanted) != 0) {
     }
+    if (state.ends) return nullptr;
     stop_now(state.only_kind);
     sem_post(&state.done);
   }
@@ -206,6 +209,7 @@ uint64_t recorded() {
 void stop_on_thread(const char* kind) {
   if (__atomic_load_n(&state.count, __ATOMIC_ACQUIRE) == 0 || !state.has_thread) return;
   KeepErrno keep_errno;
+  NoCancel no_cancel;
   if (xsp_flush_within(kLockWaitMs) != 0) return;
   uint64_t before = recorded();
   state.only_kind = kind;
@@ -231,6 +235,7 @@ void start_collectors(const char* kind, uint32_t site) {
   const char* list = getenv(kCollectorsVariable);
   if (list == nullptr) return;
   KeepErrno keep_errno;
+  NoCancel no_cancel;
   pthread_mutex_lock(&state.mutex);
   state.site = site;
   const size_t kind_length = strlen(kind);
@@ -285,6 +290,13 @@ void yield_collectors(const char* kind, const char* why) {
     tell(kCollectorNoteKey, state.running[i].collector->name, note);
   }
   stop_on_thread(kind);
+}
+
+void end_stopping_thread() {
+  if (!state.has_thread) return;
+  state.has_thread = false;
+  state.ends = true;
+  sem_post(&state.wanted);
 }
 
 void forget_collectors() {

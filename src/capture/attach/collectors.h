@@ -27,6 +27,8 @@ void stop_collectors();
 // The program takes for itself what they need, as `why` says: those of that kind end, if any runs,
 // and none is started any more.
 void yield_collectors(const char* kind, const char* why);
+// The thread that stops them ends: nothing is left that it could stop.
+void end_stopping_thread();
 // In the child of a fork: they are the parent's.
 void forget_collectors();
 

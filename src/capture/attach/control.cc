@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/keep_errno.h"
+#include "base/no_cancel.h"
 #include "capture/annotate/watcher.h"
 #include "capture/attach/attach.h"
 #include "capture/attach/blocks.h"
@@ -220,7 +221,7 @@ void switch_to(uint32_t levels) {
 void on_pass();
 void on_step(uint32_t kind, uint64_t number);
 uint32_t levels_of_child();
-Watcher watcher = {on_pass, on_step, levels_of_child, 0};
+Watcher watcher = {on_pass, on_step, levels_of_child, count_unrecorded, on_last_thread, 0};
 
 void* leave(void*) {
   leave_run();
@@ -257,6 +258,7 @@ void on_pass() {
 void on_step(uint32_t kind, uint64_t number) {
   if (!control.is_on) return;
   KeepErrno keep_errno;
+  NoCancel no_cancel;
   const Busy busy;
   const int64_t now = now_ns();
   if (kind != control.kind) control.blocks.restart();
@@ -312,6 +314,14 @@ bool has_room(const char* folder) {
   if (!is_full()) return true;
   __atomic_add_fetch(&control.page->left_out, 1, __ATOMIC_RELAXED);
   return false;
+}
+
+void count_unrecorded(int error) {
+  if (control.page == nullptr || load(control.page->is_over) != 0) return;
+  int32_t none = 0;
+  __atomic_compare_exchange_n(&control.page->unrecorded_error, &none, error, false,
+                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&control.page->unrecorded, 1, __ATOMIC_RELAXED);
 }
 
 void begin_control(const char* folder) {

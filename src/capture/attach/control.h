@@ -12,6 +12,9 @@ namespace xsp::capture {
 // Whether there is room for one more trace in this run's folder; where there is not, the page
 // counts a process that was left out.
 bool has_room(const char* folder);
+// This process is not recorded, as its trace cannot be written: `xsp run` says so, as what this
+// process says belongs to the program.
+void count_unrecorded(int error);
 // Maps the page of this run's folder, and obeys it from now on. The process's recording has begun.
 // Without a page all is recorded, always.
 void begin_control(const char* folder);

@@ -66,6 +66,8 @@ struct ControlPage {
   int64_t given_up_ns[kLevelNumbers];  // when, of each level, on CLOCK_MONOTONIC
   uint32_t is_over;                    // the command has ended: who still runs leaves the run
   uint32_t left_out;                   // processes that were not recorded, as there was no room
+  uint32_t unrecorded;                 // likewise, as their traces could not be written
+  int32_t unrecorded_error;            // why: an errno value, of the first
   uint64_t ended_cpu_ns;               // processors' time of the processes that have ended
   uint32_t sample_hz;                  // looks at the threads' stacks in a second; 0: none
   uint32_t one_in;                     // not 0: the deepest set is recorded in one step of so many

@@ -5,17 +5,17 @@
 // itself (system, posix_spawn) are not seen here: they come from a child of vfork, which has
 // nothing to write.
 #include <dlfcn.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "capture/attach/attach.h"
 #include "xsp/xsp.h"
 
 namespace {
-
-constexpr int kArgumentsMax = 1024;  // of the forms of exec that list them; they lie on the stack
 
 // The C library's own. Looked up before main(): later, in a child of fork, the loader's lock may be
 // held by a thread that is not there.
@@ -49,23 +49,46 @@ const Next& next() {
 
 __attribute__((constructor)) void look_up_all() { next(); }
 
-// For the forms of exec that list their arguments: as an array, which ends with NULL. What follows
-// it in the list is left to the caller.
-bool gather(const char* first, va_list* rest, char** out) {
-  int count = 0;
+// For the forms of exec that list their arguments.
+size_t count_listed(const char* first, va_list* rest) {
+  size_t count = 0;
   for (const char* argument = first; argument != nullptr; argument = va_arg(*rest, const char*)) {
-    if (count == kArgumentsMax - 1) {
-      errno = E2BIG;
-      return false;
-    }
-    out[count++] = const_cast<char*>(argument);
+    ++count;
   }
-  out[count] = nullptr;
-  return true;
+  return count;
 }
 
+// As an array, which ends with NULL. What follows it in the list is left to the caller.
+void gather(const char* first, va_list* rest, char** out) {
+  for (const char* argument = first; argument != nullptr; argument = va_arg(*rest, const char*)) {
+    *out++ = const_cast<char*>(argument);
+  }
+  *out = nullptr;
+}
+
+bool can_be_run(const char* path) { return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0; }
+
+// Whether any of the files in $PATH can be run that the name may mean.
+bool can_be_found(const char* name) {
+  if (strchr(name, '/') != nullptr) return can_be_run(name);
+  const char* folders = getenv("PATH");
+  if (folders == nullptr) return true;
+  char path[4096];
+  while (true) {
+    const char* end = strchrnul(folders, ':');
+    const int length = static_cast<int>(end - folders);
+    const int got =
+        snprintf(path, sizeof path, "%.*s%s%s", length, folders, length > 0 ? "/" : "", name);
+    if (got < 0 || static_cast<size_t>(got) >= sizeof path || can_be_run(path)) return true;
+    if (*end == '\0') return false;
+    folders = end + 1;
+  }
+}
+
+// A shell tries folder after folder: where there is nothing to run, the process goes on as it is.
 template <typename Call>
-int exec_with(Call call) {
+int exec_with(bool is_there, Call call) {
+  if (!is_there) return call();
   xsp::capture::end_process(true);
   const int result = call();
   xsp::capture::exec_failed();
@@ -77,51 +100,63 @@ int exec_with(Call call) {
 extern "C" {
 
 XSP_API int execve(const char* path, char* const* argv, char* const* environment) noexcept {
-  return exec_with([&] { return next().execve(path, argv, environment); });
+  return exec_with(can_be_run(path), [&] { return next().execve(path, argv, environment); });
 }
 
 XSP_API int execv(const char* path, char* const* argv) noexcept {
-  return exec_with([&] { return next().execv(path, argv); });
+  return exec_with(can_be_run(path), [&] { return next().execv(path, argv); });
 }
 
 XSP_API int execvp(const char* file, char* const* argv) noexcept {
-  return exec_with([&] { return next().execvp(file, argv); });
+  return exec_with(can_be_found(file), [&] { return next().execvp(file, argv); });
 }
 
 XSP_API int execvpe(const char* file, char* const* argv, char* const* environment) noexcept {
-  return exec_with([&] { return next().execvpe(file, argv, environment); });
+  return exec_with(can_be_found(file), [&] { return next().execvpe(file, argv, environment); });
 }
 
 XSP_API int fexecve(int fd, char* const* argv, char* const* environment) noexcept {
-  return exec_with([&] { return next().fexecve(fd, argv, environment); });
+  return exec_with(true, [&] { return next().fexecve(fd, argv, environment); });
 }
 
 XSP_API int execl(const char* path, const char* argument, ...) noexcept {
-  char* argv[kArgumentsMax];
   va_list rest;
   va_start(rest, argument);
-  const bool fits = gather(argument, &rest, argv);
+  const size_t count = count_listed(argument, &rest);
   va_end(rest);
-  return fits ? execv(path, argv) : -1;
+  // On the stack, where the list is: a child of vfork must not allocate.
+  char** argv = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
+  va_start(rest, argument);
+  gather(argument, &rest, argv);
+  va_end(rest);
+  return execv(path, argv);
 }
 
 XSP_API int execlp(const char* file, const char* argument, ...) noexcept {
-  char* argv[kArgumentsMax];
   va_list rest;
   va_start(rest, argument);
-  const bool fits = gather(argument, &rest, argv);
+  const size_t count = count_listed(argument, &rest);
   va_end(rest);
-  return fits ? execvp(file, argv) : -1;
+  // On the stack, where the list is: a child of vfork must not allocate.
+  char** argv = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
+  va_start(rest, argument);
+  gather(argument, &rest, argv);
+  va_end(rest);
+  return execvp(file, argv);
 }
 
 XSP_API int execle(const char* path, const char* argument, ...) noexcept {
-  char* argv[kArgumentsMax];
   va_list rest;
   va_start(rest, argument);
-  const bool fits = gather(argument, &rest, argv);
-  char* const* environment = fits ? va_arg(rest, char* const*) : nullptr;
+  const size_t count = count_listed(argument, &rest);
   va_end(rest);
-  return fits ? execve(path, argv, environment) : -1;
+  // On the stack, where the list is: a child of vfork must not allocate.
+  char** argv = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
+  va_start(rest, argument);
+  gather(argument, &rest, argv);
+  char* const* environment = va_arg(rest, char* const*);
+  va_end(rest);
+  return execve(path, argv, environment);
 }
 
 XSP_API void _exit(int status) {

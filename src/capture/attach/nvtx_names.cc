@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/no_cancel.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture::nvtx {
@@ -68,6 +69,9 @@ class Lock {
   ~Lock() { pthread_mutex_unlock(&state.mutex); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
+
+ private:
+  NoCancel no_cancel_;
 };
 
 Rule rule_of(const char* name) {

@@ -24,6 +24,8 @@ inline constexpr const char* kOtherInjectionVariable = "XSP_OTHER_CUDA_INJECTION
 inline constexpr const char* kUsesCudaKey = "uses_cuda";
 inline constexpr const char* kCollectorKey = "collector.";
 inline constexpr const char* kCollectorNoteKey = "collector_note.";
+// Why what a process did later is not in its trace.
+inline constexpr const char* kRecordedUntilKey = "recorded_until";
 inline constexpr const char* kRecorded = "recorded";
 
 }  // namespace xsp::capture

@@ -27,6 +27,8 @@ class Looker {
   void end();
   // On the sampler's thread, before the first look.
   void begin();
+  // The last on that thread, whose files these are.
+  void leave_threads() { threads_.end(); }
   // Writes the look before this one, with what was noted since. The caller holds the log's lock.
   void complete_look();
   // Reads what each thread does, and asks the kernel to note the registers of those that run.

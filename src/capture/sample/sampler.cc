@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/keep_errno.h"
+#include "capture/annotate/own_threads.h"
 #include "capture/annotate/watcher.h"
 #include "capture/sample/look.h"
 #include "xsp/xsp.h"
@@ -36,6 +36,7 @@ struct Sampler {
   bool is_allowed = false;
   uint32_t quits = 0;  // a futex
   pthread_t thread = {};
+  bool has_thread = false;
   uint32_t rate_hz = 0;
   PythonSymbols python;
   Looker* looker = nullptr;
@@ -122,17 +123,20 @@ void* sampler_main(void*) {
   pthread_mutex_lock(&sampler.log);
   looker.complete_look();
   pthread_mutex_unlock(&sampler.log);
+  looker.leave_threads();
   return nullptr;
 }
 
 bool begin_thread() {
-  // The program's signals are for its own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  const int error = pthread_create(&sampler.thread, nullptr, sampler_main, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return error == 0;
+  sampler.quits = 0;
+  sampler.has_thread = start_own_thread(sampler_main, &sampler.thread) == 0;
+  return sampler.has_thread;
+}
+
+void end_thread() {
+  wake_to_quit();
+  pthread_join(sampler.thread, nullptr);
+  sampler.has_thread = false;
 }
 
 void free_memory() {
@@ -146,7 +150,6 @@ void begin_sampling() {
   if (memory == MAP_FAILED) return;
   sampler.looker = new (memory) Looker;
   sampler.looker->prepare(sampler.python);
-  sampler.quits = 0;
   sampler.written_ns = clock_ns(CLOCK_MONOTONIC);
   if (begin_thread()) return;
   free_memory();
@@ -181,13 +184,25 @@ void keep_sampling() {
   pthread_mutex_unlock(&sampler.control);
 }
 
+void pause_sampling() {
+  const KeepErrno keep_errno;
+  pthread_mutex_lock(&sampler.control);
+  if (sampler.looker != nullptr && sampler.has_thread) end_thread();
+}
+
+void resume_sampling() {
+  const KeepErrno keep_errno;
+  // Another thread, with a table of files of its own, begins where this one was.
+  if (sampler.looker != nullptr) begin_thread();
+  pthread_mutex_unlock(&sampler.control);
+}
+
 void end_sampling(uint32_t site) {
   const KeepErrno keep_errno;
   pthread_mutex_lock(&sampler.control);
   sampler.is_allowed = false;
   if (sampler.looker != nullptr) {
-    wake_to_quit();
-    pthread_join(sampler.thread, nullptr);
+    if (sampler.has_thread) end_thread();
     sampler.looker->log().flush();
     sampler.looker->tell_losses();
     if (sampler.looker->refusal() != 0) tell_refusal(site, sampler.looker->refusal());

@@ -17,6 +17,9 @@ void prepare_sampling(uint32_t rate_hz);
 // Begins to look, if that was prepared; and writes what was seen. On the drainer's thread, with
 // every pass.
 void keep_sampling();
+// From one to the other the process has no thread of the sampler, and nothing of it begins or ends.
+void pause_sampling();
+void resume_sampling();
 // Looks no more; what was seen is written, and what could not be seen becomes a fact of the site.
 // The recording must not have ended yet, and the calling thread holds no lock of its.
 void end_sampling(uint32_t site);

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/annotate/own_threads.h"
+
 namespace xsp::capture {
 namespace {
 
@@ -17,7 +19,6 @@ using trace::LockState;
 using trace::ThreadDoes;
 
 constexpr char kTaskFolder[] = "/proc/self/task";
-constexpr char kOwnNames[] = "xsp-";  // threads of ours are named so
 // A thread that took another's place leaves the number of threads as it was.
 constexpr uint32_t kLooksBetweenLists = 32;
 constexpr uint32_t kLooksBetweenCounts = 4;
@@ -50,7 +51,7 @@ void close_files(SampledThread* thread) {
 bool is_ours(int32_t tid) {
   char name[32];
   return read_file(tid, "comm", -1, name, sizeof name) > 0 &&
-         strncmp(name, kOwnNames, sizeof kOwnNames - 1) == 0;
+         strncmp(name, kOwnThreadNames, sizeof kOwnThreadNames - 1) == 0;
 }
 
 // Where the system does not tell the call.
@@ -106,6 +107,11 @@ void ThreadTable::begin() {
   has_ended_ = false;
   const long ticks = sysconf(_SC_CLK_TCK);
   tick_ns_ = ticks > 0 ? 1'000'000'000u / static_cast<uint64_t>(ticks) : 0;
+}
+
+void ThreadTable::end() {
+  for (size_t i = 0; i < count_; ++i) close_files(&threads_[i]);
+  count_ = 0;
 }
 
 // The links of the folder are the threads.

@@ -55,6 +55,8 @@ bool own_files();
 class ThreadTable {
  public:
   void begin();
+  // Closes its files, on the thread that began.
+  void end();
   // One look at all. `sampler` is left out, and with it threads of ours.
   void look(int32_t sampler);
   SampledThread* threads() { return threads_; }

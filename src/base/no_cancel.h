@@ -1,0 +1,24 @@
+// NoCancel: while it lives, the calling thread is not cancelled (pthread_cancel). What the library
+// does inside a user's process holds locks and calls the system: a thread that were cancelled there
+// would leave a lock behind.
+#ifndef XSP_BASE_NO_CANCEL_H_
+#define XSP_BASE_NO_CANCEL_H_
+
+#include <pthread.h>
+
+namespace xsp {
+
+class NoCancel {
+ public:
+  NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  NoCancel(const NoCancel&) = delete;
+  NoCancel& operator=(const NoCancel&) = delete;
+  ~NoCancel() { pthread_setcancelstate(before_, nullptr); }
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+}  // namespace xsp
+
+#endif  // XSP_BASE_NO_CANCEL_H_

@@ -1,0 +1,40 @@
+// Threads of ours in the program's process: they are named so that they are told apart from its own,
+// take no signal of its, and need little memory.
+#ifndef XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
+#define XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <cstddef>
+
+namespace xsp::capture {
+
+inline constexpr char kOwnThreadNames[] = "xsp-";  // their names begin so
+// What the deepest of them needs is a tenth of that. The program's thread-local variables lie in it
+// too, and where they take more, the usual size is taken.
+inline constexpr size_t kOwnStackBytes = 512u << 10;
+
+// 0, or an errno value.
+inline int start_own_thread(void* (*run)(void*), pthread_t* thread) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kOwnStackBytes);
+  int error = pthread_create(thread, &attributes, run, nullptr);
+  if (error == EINVAL) error = pthread_create(thread, nullptr, run, nullptr);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error;
+}
+
+// Whether all threads that are left are ours: the first one has ended, and so have the others.
+// `*status` is what the first one gave the system as it ended.
+bool has_program_ended(int* status);
+
+}  // namespace xsp::capture
+
+#endif  // XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_

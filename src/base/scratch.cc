@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
 
@@ -36,6 +37,21 @@ int lock(const fs::path& path) {
   return -1;
 }
 
+// Whether a trace in it was written to in the last day: who was killed left a command that records
+// on, or traces that can be imported.
+bool has_fresh_traces(const fs::path& folder) {
+  constexpr auto kFresh = std::chrono::hours(24);
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (at->path().extension() != ".xtrace") continue;
+    std::error_code ignored;
+    const auto written = fs::last_write_time(at->path(), ignored);
+    if (!ignored && fs::file_time_type::clock::now() - written < kFresh) return true;
+  }
+  return false;
+}
+
 // Removes what killed processes left: folders that nobody has locked.
 void remove_leftovers(const fs::path& base) {
   std::error_code error;
@@ -46,7 +62,7 @@ void remove_leftovers(const fs::path& base) {
     const int fd = lock(at->path());
     if (fd < 0) continue;
     std::error_code ignored;
-    fs::remove_all(at->path(), ignored);
+    if (!has_fresh_traces(at->path())) fs::remove_all(at->path(), ignored);
     ::close(fd);
   }
 }
@@ -56,7 +72,8 @@ void remove_leftovers(const fs::path& base) {
 Result<std::unique_ptr<ScratchFolder>> ScratchFolder::create() {
   static std::atomic<pid_t> looked{0};
   std::error_code error;
-  const fs::path found = fs::temp_directory_path(error);
+  // By its whole path: programs go to other folders.
+  const fs::path found = fs::absolute(fs::temp_directory_path(error), error);
   const fs::path base = error ? fs::path("/tmp") : found;
   if (looked.exchange(::getpid()) != ::getpid()) remove_leftovers(base);
   std::string pattern;

@@ -1,7 +1,7 @@
 // ScratchFolder: a folder of our own for temporary files, removed with all it holds.
 //
 // Nobody else may read it, nor foresee its name. It is locked while its owner lives: what a killed
-// one left is removed by the next process that makes one.
+// one left is removed by the next process that makes one, but for traces of the last day.
 #ifndef XSP_BASE_SCRATCH_H_
 #define XSP_BASE_SCRATCH_H_
 

@@ -94,8 +94,49 @@ void prepend(const char* name, const std::string& what) {
   ::setenv(name, before.empty() ? what.c_str() : (what + ":" + before).c_str(), 1);
 }
 
+void append(const char* name, const std::string& what) {
+  const std::string before = environment_of(name);
+  ::setenv(name, before.empty() ? what.c_str() : (before + ":" + what).c_str(), 1);
+}
+
+// The program that runs a script; of any other, itself.
+fs::path interpreter_of(const fs::path& program) {
+  std::ifstream file(program, std::ios::binary);
+  std::string line;
+  if (!std::getline(file, line) || line.rfind("#!", 0) != 0) return program;
+  std::istringstream words(line.substr(2));
+  std::string interpreter;
+  words >> interpreter;
+  return interpreter;
+}
+
+// Why the program's loader would refuse our library, and with it the program; empty: it would not.
+std::string loader_refusal(const fs::path& program) {
+  std::ifstream file(interpreter_of(program), std::ios::binary);
+  Elf64_Ehdr header = {};
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (!file || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "";
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment = {};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
+    file.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (!file) return "";
+    if (segment.p_type != PT_INTERP || segment.p_filesz == 0 || segment.p_filesz > 4096) continue;
+    std::string loader(segment.p_filesz - 1, '\0');
+    file.seekg(static_cast<std::streamoff>(segment.p_offset));
+    file.read(loader.data(), static_cast<std::streamsize>(loader.size()));
+    const bool is_musl = loader.find("/ld-musl") != std::string::npos;
+    return is_musl ? "it is built for the C library musl (" + loader + ")" : "";
+  }
+  return "";
+}
+
 // Of this process, which the command inherits.
-void set_environment(const Installation& installation, const fs::path& scratch) {
+void set_environment(const Installation& installation, const fs::path& program,
+                     const fs::path& scratch) {
+  if (!loader_refusal(program).empty()) return;
+  // A library that comes before its own ends a program with AddressSanitizer; ours leaves it alone.
+  append("ASAN_OPTIONS", "verify_asan_link_order=0");
   std::error_code error;
   fs::path library = installation.attach;
   if (library.string().find_first_of(" :") != std::string::npos) {
@@ -194,6 +235,8 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
   outcome->gpu_facts = neighbours.finish();
   const std::string survivors_note = note_of_survivors(control.end());
   if (!survivors_note.empty()) outcome->survivors_note = survivors_note;
+  const std::string unrecorded_note = control.note_of_unrecorded();
+  if (!unrecorded_note.empty()) outcome->unrecorded_note = unrecorded_note;
   const TraceRoom room = control.room();
   const std::vector<fs::path> traces = traces_in(folder);
   if (traces.empty()) return Ok{};
@@ -215,6 +258,7 @@ Status note(const AttachRequest& request, store::Database& database, AttachOutco
   };
   add("note.size", outcome->size_note);
   add("note.processes", outcome->survivors_note);
+  add("note.unrecorded", outcome->unrecorded_note);
   if (request.leveled == Leveled::kTurns || request.leveled == Leveled::kTurnsAndBare) {
     XSP_TRY(const std::string text, note_of_turns(database));
     add("note.levels", text);
@@ -247,7 +291,7 @@ std::string why_not_attachable(const fs::path& program) {
   Elf64_Ehdr header = {};
   file.read(reinterpret_cast<char*>(&header), sizeof header);
   const bool is_elf = file.gcount() >= SELFMAG && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
-  if (!is_elf) return "";  // a script: its interpreter decides
+  if (!is_elf) return loader_refusal(program);  // a script: its interpreter decides
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
     return "it is for another kind of processor";
   }
@@ -256,7 +300,7 @@ std::string why_not_attachable(const fs::path& program) {
     file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
     file.read(reinterpret_cast<char*>(&segment), sizeof segment);
     if (!file) return "";
-    if (segment.p_type == PT_INTERP) return "";
+    if (segment.p_type == PT_INTERP) return loader_refusal(program);
   }
   return "it is linked statically";
 }
@@ -277,7 +321,7 @@ Status record(const AttachRequest& request, const Installation& installation,
               AttachOutcome* outcome, int* wait_status) {
   const AttachedCollectors collectors(installation, request.levels);
   collectors.set_environment(scratch);
-  set_environment(installation, scratch);
+  set_environment(installation, program, scratch);
   const std::vector<Execution> executions = executions_of(request, collectors.levels());
   int run_id = 1;
   for (size_t i = 0; i < executions.size(); ++i) {
@@ -292,7 +336,9 @@ Status record(const AttachRequest& request, const Installation& installation,
     }
   }
   if (outcome->processes == 0) {
-    const std::string why = why_not_attachable(program);
+    const std::string why = !outcome->unrecorded_note.empty()
+                                ? outcome->unrecorded_note
+                                : why_not_attachable(program);
     outcome->notes.push_back(note_of(
         request, why.empty() ? "it started without the environment that xsp gave it" : why));
     return Ok{};
@@ -337,7 +383,7 @@ Result<Trial> try_attach(const std::vector<std::string>& command,
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
   const fs::path folder = scratch->path() / "0";
   fs::create_directory(folder);
-  set_environment(installation, scratch->path());
+  set_environment(installation, program, scratch->path());
   ::setenv(capture::kRunFolderVariable, folder.c_str(), 1);
   XSP_TRY(const ControlFile control,
           ControlFile::create(folder, kAttachedLevels, {}, {}, 0, scratch->path() / "none"));

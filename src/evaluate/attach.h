@@ -63,6 +63,7 @@ struct AttachOutcome {
   // What a limit on the size of traces took, and who still runs; empty: nothing, nobody.
   std::string size_note;
   std::string survivors_note;
+  std::string unrecorded_note;                   // why processes of it were not recorded
   std::vector<std::string> notes;                // what could not be recorded, and why
   std::vector<Load> loads;                       // of the processors, while the command ran
   std::map<std::string, std::string> gpu_facts;  // of neighbours, in the last execution

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -18,26 +19,47 @@ namespace fs = std::filesystem;
 
 constexpr int kProgressMs = 1000;
 
-// Signals that somebody sends to us are meant for the command.
-constexpr std::array kPassedOn = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
-// Signals of the terminal, which it sends to the command as well.
-constexpr std::array kIgnored = {SIGINT, SIGQUIT};
+// Signals that end, stop or report a process's own doing, and the C library's own, are not passed
+// on; all others are that somebody sends to us, as they are meant for the command.
+bool is_passed_on(int number) {
+  constexpr std::array kOurs = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,
+                                SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGXFSZ};
+  if (number > SIGSYS && number < SIGRTMIN) return false;
+  return std::find(kOurs.begin(), kOurs.end(), number) == kOurs.end();
+}
 
 volatile sig_atomic_t command_pid = 0;
 
-extern "C" void pass_on(int number) {
+extern "C" void pass_on(int number, siginfo_t* info, void*) {
+  // The terminal, and the system, tell the command as well; what we did to ourselves is ours.
+  const bool is_sent = info->si_code <= 0 && info->si_pid != ::getpid();
+  if (!is_sent || command_pid <= 0) return;
   const int saved = errno;
-  if (command_pid > 0) ::kill(static_cast<pid_t>(command_pid), number);
+  const pid_t pid = static_cast<pid_t>(command_pid);
+  if (info->si_code == SI_QUEUE) {
+    ::sigqueue(pid, number, info->si_value);
+  } else {
+    ::kill(pid, number);
+  }
   errno = saved;
 }
 
-// For as long as it lives, this process's own answer to signals; the command's is what it was.
+// For as long as it lives, this process's own answer to signals; the command's is what it was. They
+// wait until it is known to whom they go.
 class Signals {
  public:
   Signals() {
-    size_t at = 0;
-    for (const int number : kPassedOn) set(number, pass_on, &before_[at++]);
-    for (const int number : kIgnored) set(number, SIG_IGN, &before_[at++]);
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &mask_);
+    for (int number = 1; number < NSIG; ++number) {
+      if (!is_passed_on(number)) continue;
+      struct sigaction action = {};
+      action.sa_sigaction = pass_on;
+      action.sa_flags = SA_SIGINFO | SA_RESTART;
+      ::sigemptyset(&action.sa_mask);
+      ::sigaction(number, &action, &before_[static_cast<size_t>(number)]);
+    }
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -45,20 +67,23 @@ class Signals {
     restore();
     command_pid = 0;
   }
+  // They go to that process from now on.
+  void begin(pid_t command) {
+    command_pid = command;
+    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
   void restore() const {
-    size_t at = 0;
-    for (const int number : kPassedOn) ::sigaction(number, &before_[at++], nullptr);
-    for (const int number : kIgnored) ::sigaction(number, &before_[at++], nullptr);
+    for (int number = 1; number < NSIG; ++number) {
+      if (is_passed_on(number)) {
+        ::sigaction(number, &before_[static_cast<size_t>(number)], nullptr);
+      }
+    }
+    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
 
  private:
-  static void set(int number, void (*handler)(int), struct sigaction* before) {
-    struct sigaction action = {};
-    action.sa_handler = handler;
-    ::sigemptyset(&action.sa_mask);
-    ::sigaction(number, &action, before);
-  }
-  std::array<struct sigaction, kPassedOn.size() + kIgnored.size()> before_ = {};
+  sigset_t mask_;
+  std::array<struct sigaction, NSIG> before_ = {};
 };
 
 // Waits for its end, and calls `every_second` meanwhile; what waitpid gives.
@@ -83,7 +108,7 @@ Result<int> run_command(const fs::path& program, const std::vector<std::string>&
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  const Signals signals;
+  Signals signals;
   int failure[2];
   if (::pipe2(failure, O_CLOEXEC) != 0) return failed("pipe: " + std::string(std::strerror(errno)));
   const pid_t child = ::fork();
@@ -97,7 +122,7 @@ Result<int> run_command(const fs::path& program, const std::vector<std::string>&
     [[maybe_unused]] const ssize_t written = ::write(failure[1], &why, sizeof why);
     ::_exit(127);
   }
-  command_pid = child;
+  signals.begin(child);
   ::close(failure[1]);
   int why = 0;
   const bool has_failed = ::read(failure[0], &why, sizeof why) == sizeof why;

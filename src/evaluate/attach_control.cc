@@ -207,6 +207,19 @@ TraceRoom ControlFile::room() const {
   return room;
 }
 
+std::string ControlFile::note_of_unrecorded() const {
+  std::string text;
+  const auto add = [&text](uint32_t count, const std::string& why) {
+    if (count == 0) return;
+    text += (text.empty() ? "" : "; ") + std::to_string(count) +
+            (count == 1 ? " process was" : " processes were") + " not recorded: " + why;
+  };
+  add(load(page_->unrecorded), std::string("a trace could not be written: ") +
+                                   std::strerror(load(page_->unrecorded_error)));
+  add(load(page_->sanitized), "built with a sanitizer, which would report what xsp does");
+  return text;
+}
+
 std::vector<WatchedProcess> ControlFile::end() {
   __atomic_store_n(&page_->is_over, 1, __ATOMIC_RELEASE);
   const auto running = [this] {

@@ -75,6 +75,8 @@ class ControlFile {
   std::filesystem::path output() const;
   std::vector<WatchedProcess> processes() const;
   TraceRoom room() const;
+  // Why processes were not recorded, in one line for people; empty: nothing kept any from it.
+  std::string note_of_unrecorded() const;
   // Processors' time of all watched processes so far, to a tenth of a second for each that runs.
   double processors_time_s() const;
   // The command has ended: the processes that still run are told to record no more. Returns them,

@@ -9,6 +9,7 @@
 // was. In processes that `xsp run` did not start, $XSP_RUN is not set, and it does nothing.
 #include "capture/attach/attach.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -95,6 +96,15 @@ void after_fork_in_child() {
   attached.uses_cuda = false;  // what the parent has of it is of no use here
   attached.span = {};
   begin_process();
+}
+
+// It would report threads and memory of ours as the program's mistakes.
+bool has_sanitizer() {
+  constexpr const char* kEntries[] = {"__asan_init", "__tsan_init", "__msan_init", "__lsan_init"};
+  for (const char* entry : kEntries) {
+    if (dlsym(RTLD_DEFAULT, entry) != nullptr) return true;
+  }
+  return false;
 }
 
 void start_recording(const char* folder) {
@@ -259,6 +269,7 @@ void xsp_begin_opencl(void) { c::begin_opencl(); }
 __attribute__((constructor)) static void attach() {
   const char* folder = c::run_folder();
   if (folder == nullptr) return;
+  if (c::has_sanitizer()) return c::count_sanitized(folder);
   xsp_be_quiet();
   pthread_atfork(nullptr, nullptr, c::after_fork_in_child);
   c::start_recording(folder);

@@ -324,6 +324,12 @@ void count_unrecorded(int error) {
   __atomic_add_fetch(&control.page->unrecorded, 1, __ATOMIC_RELAXED);
 }
 
+void count_sanitized(const char* folder) {
+  KeepErrno keep_errno;
+  if (control.page == nullptr && !map_page(folder)) return;
+  __atomic_add_fetch(&control.page->sanitized, 1, __ATOMIC_RELAXED);
+}
+
 void begin_control(const char* folder) {
   KeepErrno keep_errno;
   if (control.page == nullptr && !map_page(folder)) return;

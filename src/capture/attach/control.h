@@ -15,6 +15,8 @@ bool has_room(const char* folder);
 // This process is not recorded, as its trace cannot be written: `xsp run` says so, as what this
 // process says belongs to the program.
 void count_unrecorded(int error);
+// Likewise, as it has a sanitizer, which takes what is recorded for the program's own doing.
+void count_sanitized(const char* folder);
 // Maps the page of this run's folder, and obeys it from now on. The process's recording has begun.
 // Without a page all is recorded, always.
 void begin_control(const char* folder);

@@ -68,6 +68,7 @@ struct ControlPage {
   uint32_t left_out;                   // processes that were not recorded, as there was no room
   uint32_t unrecorded;                 // likewise, as their traces could not be written
   int32_t unrecorded_error;            // why: an errno value, of the first
+  uint32_t sanitized;                  // likewise, as they have a sanitizer
   uint64_t ended_cpu_ns;               // processors' time of the processes that have ended
   uint32_t sample_hz;                  // looks at the threads' stacks in a second; 0: none
   uint32_t one_in;                     // not 0: the deepest set is recorded in one step of so many

@@ -1,0 +1,163 @@
+// xsp run: programs that a library within them could harm or hinder behave as they do alone.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+class RunHarmTest : public WatchedTest {
+ protected:
+  // Runs the command alone, then watched: what it says and how it ends is the same.
+  Finished watch(std::vector<std::string> command) const {
+    RunOptions options;
+    options.program = command[0];
+    const Finished alone = run({command.begin() + 1, command.end()}, options);
+    std::vector<std::string> words = {"run", "--leveled=no", "--quiet", "-o", "t.xsp", "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    const Finished watched = run(words);
+    EXPECT_EQ(watched.status, alone.status) << watched.err;
+    EXPECT_EQ(watched.out, alone.out) << watched.err;
+    EXPECT_EQ(watched.err, alone.err);
+    return watched;
+  }
+  Finished watch_hard(const std::string& what) const { return watch({XSP_HARD_PROGRAM, what}); }
+  int64_t count(const std::string& from) const {
+    return scalar("t.xsp", "SELECT count(*) FROM " + from).get<int64_t>();
+  }
+  int64_t spans() const { return count("span WHERE name = 'work'"); }
+};
+
+TEST_F(RunHarmTest, AProgramWhoseFirstThreadEndsEnds) {
+  const Finished finished = watch_hard("first_thread_ends");
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.out, "exit\n");
+  EXPECT_EQ(spans(), 10);
+  EXPECT_EQ(watch_hard("first_thread_ends_by_call").status, 3);
+  EXPECT_EQ(spans(), 10);
+}
+
+TEST_F(RunHarmTest, ACancelledThreadLeavesNoLock) {
+  EXPECT_EQ(watch_hard("threads_are_cancelled").out, "done\n");
+  EXPECT_EQ(spans(), 20);
+}
+
+TEST_F(RunHarmTest, AFilterOfSystemCallsEndsTheRecordingAndNothingElse) {
+  for (const char* what : {"forbids_calls", "forbids_all_calls", "forbids_the_counter"}) {
+    const Finished finished = watch_hard(what);
+    if (finished.status == 77) continue;  // refused here, to whoever asks
+    EXPECT_EQ(finished.status, 5) << what;
+    EXPECT_EQ(spans(), 10) << what;
+    EXPECT_EQ(count("loss WHERE cause = 'begun while the process ended' AND count = 10"), 1);
+    EXPECT_EQ(count("site_attribute WHERE key = 'recorded_until'"), 1) << what;
+  }
+}
+
+TEST_F(RunHarmTest, CallsForProcessesOfOneThreadAreAnsweredAsAlone) {
+  EXPECT_EQ(watch_hard("leaves_the_others").out.rfind("memory 0\n", 0), 0u);
+  if (::getuid() == 0) {
+    watch_hard("gives_up_its_rights");
+    watch({"/usr/bin/setpriv", "--reuid", "1", "--clear-groups", "true"});
+  }
+}
+
+TEST_F(RunHarmTest, WhatIsBegunWhileTheProcessEndsIsCounted) {
+  watch_hard("ends_while_others_emit");
+  EXPECT_EQ(count("loss WHERE cause = 'begun while the process ended'"), 1);
+}
+
+TEST_F(RunHarmTest, AListOfArgumentsMayBeLong) {
+  std::string words;
+  for (int i = 0; i < 1500; ++i) words += ", \"x\"";
+  write_file("long.c",
+             "#include <unistd.h>\nint main() { return execl(\"/bin/sh\", \"sh\", \"-c\", "
+             "\"echo $#\"" +
+                 words + ", (char*)0); }\n");
+  RunOptions compiler;
+  compiler.program = "/bin/sh";
+  ASSERT_EQ(run({"-c", "cc long.c -o long"}, compiler).status, 0);
+  EXPECT_EQ(watch({(folder / "long").string()}).out, "1499\n");
+}
+
+TEST_F(RunHarmTest, AnyNumberOfADescriptorIsTheProgramsToTake) {
+  EXPECT_EQ(watch({"/bin/bash", "-c", "exec 500>file; echo said >&500; cat file"}).out, "said\n");
+  EXPECT_EQ(count("span WHERE type = 'process' AND NOT is_open"), 2);
+}
+
+TEST_F(RunHarmTest, AProgramThatIsNotThereMakesNoProcess) {
+  watch_hard("looks_for_a_program");
+  EXPECT_EQ(count("span WHERE type = 'process'"), 2);
+}
+
+TEST_F(RunHarmTest, AProcessThatCannotBeRecordedSaysNothing) {
+  // It may not write to the folder of the traces any more.
+  if (::getuid() != 0) GTEST_SKIP() << "cannot give up rights here";
+  const std::string program =
+      "import os\n"
+      "os.setresuid(1, 1, 1)\n"
+      "if os.fork() == 0:\n"
+      "    os._exit(3)\n"
+      "print(os.waitstatus_to_exitcode(os.wait()[1]))\n";
+  EXPECT_EQ(watch({"/usr/bin/python3", "-c", program}).err, "");
+}
+
+TEST_F(RunHarmTest, AChildInAnotherFolderIsRecordedWithARelativeFolderForTraces) {
+  RunOptions options;
+  options.environment = {{"TMPDIR", "traces"}};
+  ASSERT_TRUE(std::filesystem::create_directory(folder / "traces"));
+  const Finished finished =
+      run({"run", "-o", "t.xsp", "--", "/bin/sh", "-c", "cd / && /bin/true; exit 4"}, options);
+  EXPECT_EQ(finished.status, 4) << finished.err;
+  EXPECT_EQ(count("span WHERE type = 'process'"), 2) << finished.err;
+}
+
+TEST_F(RunHarmTest, AProgramWithASanitizerRunsUnwatched) {
+  write_file("clean.c", "int main(void) { return 6; }\n");
+  RunOptions compiler;
+  compiler.program = "/bin/sh";
+  if (run({"-c", "cc -fsanitize=address clean.c -o clean"}, compiler).status != 0) {
+    GTEST_SKIP() << "no AddressSanitizer here";
+  }
+  EXPECT_EQ(watch({(folder / "clean").string()}).status, 6);
+  EXPECT_EQ(watch({"/bin/sh", "-c", "./clean"}).status, 6);
+  const Finished said = run({"run", "-o", "t.xsp", "--", "./clean"});
+  EXPECT_NE(said.err.find("built with a sanitizer"), std::string::npos) << said.err;
+}
+
+TEST_F(RunHarmTest, AProgramOfAnotherCLibraryRunsUnwatched) {
+  // By its loader's name: it is this system's.
+  write_file("other.c",
+             "#include <stdlib.h>\nint main(void) { return getenv(\"LD_PRELOAD\") ? 9 : 6; }");
+  RunOptions compiler;
+  compiler.program = "/bin/sh";
+  ASSERT_EQ(run({"-c",
+                 "ln -s /lib64/ld-linux-x86-64.so.2 ld-musl-x86_64.so.1 && "
+                 "cc other.c -o other -Wl,--dynamic-linker=$PWD/ld-musl-x86_64.so.1"},
+                compiler)
+                .status,
+            0);
+  const Finished finished = run({"run", "-o", "t.xsp", "--", "./other"});
+  EXPECT_EQ(finished.status, 6) << finished.err;
+  EXPECT_NE(finished.err.find("musl"), std::string::npos) << finished.err;
+}
+
+TEST_F(RunHarmTest, SignalsThatAreSentToXspAreTheCommands) {
+  for (const int number : {SIGINT, SIGQUIT, SIGPIPE, SIGXCPU, SIGVTALRM, SIGUSR1, SIGRTMIN + 3}) {
+    RunOptions options;
+    options.watch = [number](const std::string& err, int pid) {
+      return err.find("ready") != std::string::npos && ::kill(pid, number) == 0;
+    };
+    const Finished finished = run({"run", "--leveled=no", "--quiet", "-o", "t.xsp", "--",
+                                   XSP_HARD_PROGRAM, "waits_for_a_signal"},
+                                  options);
+    EXPECT_EQ(finished.out, std::to_string(number) + "\n") << finished.err;
+  }
+}
+
+}  // namespace
+}  // namespace xsp::integration

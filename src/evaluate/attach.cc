@@ -336,9 +336,8 @@ Status record(const AttachRequest& request, const Installation& installation,
     }
   }
   if (outcome->processes == 0) {
-    const std::string why = !outcome->unrecorded_note.empty()
-                                ? outcome->unrecorded_note
-                                : why_not_attachable(program);
+    const std::string why =
+        !outcome->unrecorded_note.empty() ? outcome->unrecorded_note : why_not_attachable(program);
     outcome->notes.push_back(note_of(
         request, why.empty() ? "it started without the environment that xsp gave it" : why));
     return Ok{};

@@ -214,8 +214,8 @@ std::string ControlFile::note_of_unrecorded() const {
     text += (text.empty() ? "" : "; ") + std::to_string(count) +
             (count == 1 ? " process was" : " processes were") + " not recorded: " + why;
   };
-  add(load(page_->unrecorded), std::string("a trace could not be written: ") +
-                                   std::strerror(load(page_->unrecorded_error)));
+  add(load(page_->unrecorded),
+      std::string("a trace could not be written: ") + std::strerror(load(page_->unrecorded_error)));
   add(load(page_->sanitized), "built with a sanitizer, which would report what xsp does");
   return text;
 }

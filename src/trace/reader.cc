@@ -323,6 +323,7 @@ Status Reader::State::load(const std::string& name) {
   std::memcpy(&session, page.data() + kSessionBlockOffset, sizeof session);
   timeline = std::make_unique<Timeline>(header.first, header.ticks_per_s);
   tables.keys.resize(1);
+  if (got < kPageBytes) add_loss("file cut short in its first page", 1);
   return load_chunks();
 }
 

@@ -1,5 +1,5 @@
-// Threads of ours in the program's process: they are named so that they are told apart from its own,
-// take no signal of its, and need little memory.
+// Threads of ours in the program's process: they are named so that they are told apart from its
+// own, take no signal of its, and need little memory.
 #ifndef XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
 #define XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
 

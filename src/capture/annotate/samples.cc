@@ -1,5 +1,7 @@
-// Chunks that are made elsewhere: those of the sampler of stacks in libxsp-attach.so (watcher.h).
+// What libxsp-attach.so asks of the file (watcher.h): chunks that are made there, those of the
+// sampler of stacks, and another number for its descriptor.
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/keep_errno.h"
 #include "base/no_cancel.h"
@@ -21,6 +23,16 @@ class Locked {
 };
 
 }  // namespace
+
+void leave_descriptor(int number) {
+  if (session.writer.descriptor() != number) return;
+  KeepErrno keep_errno;
+  // A child of vfork has descriptors of its own, and our memory.
+  if (session.process_id != getpid()) return;
+  const Locked locked;
+  if (session.writer.descriptor() == number) session.writer.move_descriptor();
+}
+
 }  // namespace xsp::capture
 
 namespace c = xsp::capture;

@@ -193,7 +193,10 @@ int begin_recording(bool keeps_time_of_parent) {
     header.first.realtime_ns = header.first.monotonic_ns + session.unix_offset_ns.load();
   }
   drop_unfit_lanes();
-  header.ticks_per_s = measure_ticks_per_s(header.first);
+  // A child needs not wait: it has the parent's clock.
+  const bool is_known = keeps_time_of_parent && session.ticks_per_s != 0;
+  header.ticks_per_s = is_known ? session.ticks_per_s : measure_ticks_per_s(header.first);
+  session.ticks_per_s = header.ticks_per_s;
   int error = open_file(header);
   if (error != 0) return error;
   session.unix_offset_ns = header.first.realtime_ns - header.first.monotonic_ns;
@@ -360,15 +363,6 @@ void resume() {
   // Without the thread what is emitted stays in the rings until a flush or the end.
   if (session.state == State::kRecording) (void)start_drainer_thread();
   pthread_mutex_unlock(&session.control);
-}
-
-void leave_descriptor(int number) {
-  if (session.writer.descriptor() != number) return;
-  KeepErrno keep_errno;
-  // A child of vfork has descriptors of its own, and our memory.
-  if (session.process_id != getpid()) return;
-  Locked locked(&session.lock);
-  if (session.writer.descriptor() == number) session.writer.move_descriptor();
 }
 
 void flush() {

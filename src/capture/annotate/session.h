@@ -42,6 +42,7 @@ struct Session {
   std::atomic<uint32_t> tsc_generation{UINT32_MAX};
   std::atomic<TickSource> tick_source{TickSource::kMonotonic};
   std::atomic<uint64_t> first_ticks{0};
+  uint64_t ticks_per_s = 0;                // roughly, of the last recording
   std::atomic<int64_t> unix_offset_ns{0};  // UNIX time - CLOCK_MONOTONIC, for the whole recording
 
   alignas(64) pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;

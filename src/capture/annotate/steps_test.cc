@@ -161,7 +161,8 @@ void note_step(uint32_t, uint64_t number) {
   xsp_set_levels(number >= 2 ? XSP_LEVELS_ALL : 0);
 }
 uint32_t levels_of_child() { return 0; }
-constexpr Watcher kWatcher = {count_pass, note_step, levels_of_child, [](int) {}, [] {}, XSP_LEVELS_ALL};
+constexpr Watcher kWatcher = {count_pass, note_step, levels_of_child,
+                              [](int) {}, [] {},     XSP_LEVELS_ALL};
 
 TEST(Watcher, SwitchesBetweenTwoSteps) {
   in_child([] {

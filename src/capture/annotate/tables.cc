@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "base/keep_errno.h"
-#include "base/no_cancel.h"
 #include "base/limits.h"
+#include "base/no_cancel.h"
 #include "trace/format.h"
 #include "trace/varint.h"
 

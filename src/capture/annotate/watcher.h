@@ -39,8 +39,8 @@ extern "C" XSP_API void xsp_set_watcher(const xsp::capture::Watcher* watcher);
 // The levels that are being recorded; 0 while not recording. Those of xsp_recorded_levels, but that
 // this has the level model only if its spans are recorded.
 extern "C" XSP_API uint32_t xsp_levels(void);
-// As xsp_stop, which leaves alone what somebody watches. `counts_late`: the process is about to end,
-// and what its threads begin until then is counted as lost.
+// As xsp_stop, which leaves alone what somebody watches. `counts_late`: the process is about to
+// end, and what its threads begin until then is counted as lost.
 extern "C" XSP_API int xsp_end_recording(int counts_late);
 // From now on nothing is said on standard error: it is the program's alone.
 extern "C" XSP_API void xsp_be_quiet(void);

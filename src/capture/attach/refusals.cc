@@ -1,10 +1,10 @@
 // Calls of the system that a process with threads of ours, or with a recording, would not survive,
 // or not get answered as alone.
 //
-// Some are refused to a process of several threads (unshare, setns), or made by each of its threads,
-// which end the process where one may not do what another may (setuid and its like): for as long as
-// such a call lasts there is no thread of ours. Others forbid the process what a recording needs
-// (seccomp, the time-stamp counter): it ends before that.
+// Some are refused to a process of several threads (unshare, setns), or made by each of its
+// threads, which end the process where one may not do what another may (setuid and its like): for
+// as long as such a call lasts there is no thread of ours. Others forbid the process what a
+// recording needs (seccomp, the time-stamp counter): it ends before that.
 //
 // The functions are found first because the library is preloaded. Refused: to look at the system
 // calls themselves (ptrace, a filter of ours), which takes rights, and time of each call.
@@ -91,8 +91,7 @@ const char* forbidden_by_prctl(int option, unsigned long value, unsigned long fi
 }
 
 const char* forbidden_by_seccomp(unsigned long operation, unsigned long filter) {
-  const bool forbids =
-      operation == kSeccompStrict || (operation == kSeccompFilter && filter != 0);
+  const bool forbids = operation == kSeccompStrict || (operation == kSeccompFilter && filter != 0);
   return forbids ? kCalls : nullptr;
 }
 
@@ -154,12 +153,9 @@ XSP_API int initgroups(const char* user, gid_t group) {
 // they came: a child of vfork returns by it on the stack of its parent.
 __attribute__((visibility("hidden"))) long (*xsp_next_syscall)(long, ...) = nullptr;
 
-__attribute__((visibility("hidden"))) long xsp_watched_syscall(long number, unsigned long first,
-                                                               unsigned long second,
-                                                               unsigned long third,
-                                                               unsigned long fourth,
-                                                               unsigned long fifth,
-                                                               unsigned long sixth) {
+__attribute__((visibility("hidden"))) long xsp_watched_syscall(
+    long number, unsigned long first, unsigned long second, unsigned long third,
+    unsigned long fourth, unsigned long fifth, unsigned long sixth) {
   const auto call = [&] {
     return next("syscall", &xsp_next_syscall)(number, first, second, third, fourth, fifth, sixth);
   };
@@ -197,9 +193,7 @@ syscall:
   .popsection
 )");
 
-__attribute__((constructor)) static void look_up_syscall() {
-  next("syscall", &xsp_next_syscall);
-}
+__attribute__((constructor)) static void look_up_syscall() { next("syscall", &xsp_next_syscall); }
 
 #endif
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <random>
 #include <set>
 
@@ -56,6 +57,17 @@ void write_small(const std::string& path, bool is_complete = true) {
   file.append_bytes(ChunkType::kOpen, open);
   file.session()->drained = kChunks * kSpansOfChunk;
   if (is_complete) file.complete();
+}
+
+TEST(Reader, SaysThatAFileIsCutShortInItsFirstPage) {
+  ScratchFolder scratch;
+  for (const uintmax_t size : {64, 126, 173, 4095}) {
+    write_small(scratch.path());
+    std::filesystem::resize_file(scratch.path(), size);
+    const Result<Reader> reader = Reader::open(scratch.path());
+    ASSERT_TRUE(reader.ok()) << size << ": " << reader.error().text;
+    EXPECT_EQ(loss(*reader, "file cut short in its first page"), 1u) << size;
+  }
 }
 
 TEST(Reader, ReadsASmallTrace) {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/scratch.h"
 #include "cli/request.h"
 #include "evaluate/pairs.h"
-#include "base/scratch.h"
 
 namespace CLI {
 class App;
@@ -47,9 +47,9 @@ RequestOptions options_of_side(const PairOptions& options, size_t side, const st
 // Two files that belong together.
 struct PairFiles {
   std::vector<std::string> files;
-  std::vector<std::string> names;  // for people: the files if they stay, else the models
+  std::vector<std::string> names;          // for people: the files if they stay, else the models
   std::unique_ptr<ScratchFolder> scratch;  // holds the files, unless they stay
-  std::optional<Error> problem;                      // although there are files
+  std::optional<Error> problem;            // although there are files
   bool is_interrupted = false;
 };
 // Measures the models, which the user calls so.

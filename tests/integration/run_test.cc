@@ -211,7 +211,7 @@ TEST_F(RunTest, ARunningProgramIsSwitchedOnAndOff) {
              "from xsp import _native\n"
              "def steps_until(wanted):\n"
              "    end = time.time() + 20\n"
-             "    while _native.is_recorded(xsp.MODEL) != wanted and time.time() < end: step()\n"
+             "    while _native.is_recorded(xsp.LAYER) != wanted and time.time() < end: step()\n"
              "def step():\n"
              "    with xsp.span('work', level=xsp.MODEL): time.sleep(0.002)\n"
              "    _native.step()\n"

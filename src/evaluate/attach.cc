@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/scratch.h"
 #include "capture/attach/run_folder.h"
 #include "evaluate/attach_collectors.h"
 #include "evaluate/attach_command.h"
@@ -19,7 +20,6 @@
 #include "evaluate/gpu_neighbours.h"
 #include "evaluate/machine.h"
 #include "evaluate/plan.h"
-#include "base/scratch.h"
 #include "store/database.h"
 #include "store/ingest.h"
 #include "xsp/xsp.h"

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <ctime>
 
+#include "base/scratch.h"
 #include "evaluate/counted.h"
 #include "evaluate/monitor.h"
 #include "evaluate/peaks.h"
 #include "evaluate/record.h"
-#include "base/scratch.h"
 #include "store/database.h"
 #include "xsp/xsp.h"
 

@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
+#include "base/scratch.h"
 #include "evaluate/monitor.h"
 #include "evaluate/record.h"
-#include "base/scratch.h"
 #include "evaluate/statistics.h"
 #include "store/database.h"
 #include "xsp/xsp.h"

@@ -333,7 +333,9 @@ int start(const xsp_options& options) {
 int stop(bool counts_late) {
   KeepErrno keep_errno;
   // A process that may make no system calls any more ended its recording before that.
-  if (__atomic_load_n(&session.state, __ATOMIC_RELAXED) == State::kIdle) return 0;
+  State now = State::kIdle;
+  __atomic_load(&session.state, &now, __ATOMIC_RELAXED);
+  if (now == State::kIdle) return 0;
   NoCancel no_cancel;
   prepare();
   Locked control(&session.control);

@@ -26,9 +26,7 @@
 
 namespace {
 
-// What linux/seccomp.h has, which older systems lack parts of.
-constexpr unsigned long kSeccompStrict = 0;
-constexpr unsigned long kSeccompFilter = 1;
+// As in linux/seccomp.h, which older systems lack parts of.
 constexpr unsigned long kModeStrict = 1;
 
 // As long as it lives, the process has no thread of ours. The thread takes no signal meanwhile,
@@ -90,11 +88,6 @@ const char* forbidden_by_prctl(int option, unsigned long value, unsigned long fi
   return option == PR_SET_TSC && value == PR_TSC_SIGSEGV ? kCounter : nullptr;
 }
 
-const char* forbidden_by_seccomp(unsigned long operation, unsigned long filter) {
-  const bool forbids = operation == kSeccompStrict || (operation == kSeccompFilter && filter != 0);
-  return forbids ? kCalls : nullptr;
-}
-
 using Prctl = int(int, unsigned long, unsigned long, unsigned long, unsigned long);
 Prctl* next_prctl = nullptr;
 
@@ -147,6 +140,15 @@ XSP_API int initgroups(const char* user, gid_t group) {
 }
 
 #if defined(__x86_64__)
+
+// As in linux/seccomp.h.
+constexpr unsigned long kSeccompStrict = 0;
+constexpr unsigned long kSeccompFilter = 1;
+
+static const char* forbidden_by_seccomp(unsigned long operation, unsigned long filter) {
+  const bool forbids = operation == kSeccompStrict || (operation == kSeccompFilter && filter != 0);
+  return forbids ? kCalls : nullptr;
+}
 
 // Programs that call the system by its numbers, libseccomp among them, do so by this function. Of
 // it those numbers alone are looked at that concern us, and all others go on to the C library's as

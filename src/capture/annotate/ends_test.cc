@@ -93,6 +93,7 @@ TEST(Ends, AThreadThatEmitsLittleTakesLittleMemory) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "a sanitizer's own memory is counted with it";
 #endif
+  if (!kForksWithThreads) GTEST_SKIP() << "an emulator's own memory is counted with it";
   const auto resident_pages = [] {
     std::ifstream file("/proc/self/statm");
     long all = 0;

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 MODULES, OPERATORS = 100, 200
-# What is counted lies within this function of libffi, by which ctypes calls: torch, being imported, may, too.
+# The bench counts what this function of libffi calls. ctypes calls by it; so does torch when it is imported.
 COUNTED = "ffi_call"
 WARM = 8
 PARTS = ("call of a module", "operator", "operator with a graph", "operator of a backward pass")

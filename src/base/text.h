@@ -10,7 +10,7 @@
 
 namespace xsp {
 
-// What is longer is no name, and no sentence, of anything.
+// No name and no sentence is longer; checking cuts a text here.
 inline constexpr size_t kTextBytesMax = 64 << 10;
 
 struct CheckedText {

@@ -55,8 +55,8 @@ void open_standard_streams() {
   }
 }
 
-// What is no text is refused before anything is done with it. The words of a command that is
-// watched are the command's own.
+// Refuses arguments that are no text before anything is done with them. `xsp run` passes the words
+// of its command on as they are.
 Status check_arguments(const std::vector<std::string>& arguments) {
   const bool is_watched = !arguments.empty() && arguments[0] == "run";
   if (is_watched) return Ok{};

@@ -22,11 +22,12 @@ struct GpuProcess {
   double busy_pct = 0;  // of the time until then its kernels ran
 };
 
-// What neighbours did, over all questions at which a watched process was on the same GPU. Where no
-// watched process is ever seen, as NVML counts processes of another container's, nothing is known.
+// NeighbourLoad sums up how busy the neighbours were, over all questions at which a watched process
+// was on the same GPU. It knows nothing where no watched process is ever seen, because NVML may
+// give processes other numbers than this container does.
 class NeighbourLoad {
  public:
-  // What one GPU's processes do now.
+  // Takes the processes that are on one GPU now.
   void add(const std::vector<GpuProcess>& on_gpu, const std::set<int>& watched);
   // gpu.other_load_pct, the mean over the questions, and gpu.other_programs, their names by
   // `name_of`; empty: there are none, or nothing is known.

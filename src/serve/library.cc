@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of one file: more are in none that xsp writes.
+// The library reads so many of one file; no file that xsp writes has more.
 constexpr size_t kFacts = 10'000;
 constexpr size_t kBatches = 1'000;
 

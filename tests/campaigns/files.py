@@ -64,12 +64,10 @@ def crafted(rng, library, path):
         if choice == 0:
             last.append(f"DROP TABLE {table} CASCADE; CREATE VIEW {table} AS {ENDLESS} "
                         f"SELECT i AS {column} FROM t")
-        elif choice == 1:
-            database.run(f"CREATE OR REPLACE TABLE {table} AS SELECT * REPLACE "
-                         f"({rng.choice(VALUES)} AS {column}) FROM {table}")
-        elif choice == 2:
-            database.run(f"CREATE OR REPLACE TABLE {table} AS SELECT * REPLACE "
-                         f"(TRY_CAST({column} AS {rng.choice(TYPES)}) AS {column}) FROM {table}")
+        elif choice in (1, 2):
+            value = rng.choice(VALUES) if choice == 1 else f"TRY_CAST({column} AS {rng.choice(TYPES)})"
+            database.run(f"CREATE OR REPLACE TABLE {table} AS SELECT * REPLACE ({value} AS {column}) "
+                         f"FROM {table}")
         elif choice == 3:
             last.append(f"CREATE OR REPLACE VIEW {rng.choice(['span', 'attribute', 'counter'])} AS {LONG} "
                         f"SELECT i AS {column} FROM t")

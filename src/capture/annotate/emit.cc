@@ -49,7 +49,8 @@ inline void push(LaneBlock* block, uint64_t live, uint64_t start, uint32_t site_
   trace::store(&block->accepted_and_depth, live + 1);
 }
 
-// What comes after a recording is lost to it if it ended with the process, and else it is not.
+// A span after the recording counts as lost only if the process ends with the recording: the
+// session then has a counter for it.
 void count_late() {
   uint64_t* late = session.late.load(std::memory_order_acquire);
   if (late != nullptr) __atomic_add_fetch(late, 1, __ATOMIC_RELAXED);

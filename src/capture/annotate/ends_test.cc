@@ -13,18 +13,6 @@
 namespace xsp::capture {
 namespace {
 
-xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "model");
-xsp_site layer_site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
-
-void emit_nested(int count) {
-  for (int i = 0; i < count; ++i) {
-    xsp_span a = xsp_begin(&model_site);
-    xsp_span b = xsp_begin(&layer_site);
-    xsp_end(&b);
-    xsp_end(&a);
-  }
-}
-
 // A child process that records, does that, and is waited for; its status.
 int in_child(const std::string& path, const std::function<void()>& does) {
   const pid_t child = fork();

@@ -12,8 +12,8 @@
 namespace xsp::capture {
 
 inline constexpr char kOwnThreadNames[] = "xsp-";  // their names begin so
-// What the deepest of them needs is a tenth of that. The program's thread-local variables lie in it
-// too, and where they take more, the usual size is taken.
+// The deepest of these threads needs a tenth of it. The program's thread-local variables lie in it
+// as well; where they need more, the thread gets a stack of the usual size.
 inline constexpr size_t kOwnStackBytes = 512u << 10;
 
 // 0, or an errno value.

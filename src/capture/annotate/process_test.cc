@@ -17,18 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using trace::Reader;
 
-xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "model");
-xsp_site layer_site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
-
-void emit_nested(int count) {
-  for (int i = 0; i < count; ++i) {
-    xsp_span a = xsp_begin(&model_site);
-    xsp_span b = xsp_begin(&layer_site);
-    xsp_end(&b);
-    xsp_end(&a);
-  }
-}
-
 constexpr int kVictimThreads = 2;
 
 // What a process that is about to be killed has done, in memory that survives it.

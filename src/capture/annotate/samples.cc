@@ -1,5 +1,5 @@
-// What libxsp-attach.so asks of the file (watcher.h): chunks that are made there, those of the
-// sampler of stacks, and another number for its descriptor.
+// libxsp-attach.so asks this of the file (watcher.h): to take chunks that are made there, those of
+// the sampler of stacks, and to give its descriptor another number.
 #include <errno.h>
 #include <unistd.h>
 

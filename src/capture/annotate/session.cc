@@ -244,7 +244,8 @@ int start_locked(const xsp_options& options) {
 
 // From here on nobody begins a span; what is under way may still end.
 void become_idle(bool counts_late) {
-  // What asks for a span counts it where it finds that nothing is recorded.
+  // A thread that begins a span from now on finds that nothing is recorded, and counts the span
+  // here.
   session.late = counts_late ? &session.late_count : nullptr;
   if (!counts_late) {
     session.given_levels = 0;

@@ -83,11 +83,11 @@ struct Session {
   std::atomic<uint64_t> dropped_ring{0};   // of threads without a lane
   std::atomic<uint64_t> dropped_site{0};
   xsp_counts last_counts = {};  // of the last recording
-  // Of the log of sites and keys, in the file.
+  // So many bytes of the log of sites and keys are in the file.
   std::atomic<size_t> tables_written{0};
-  // What threads begin from the end of the recording until the process is gone is counted here;
-  // nullptr: nobody counts. First in late_count, then in the file's first page, which stays mapped
-  // at late_page.
+  // Threads count here the spans that they begin between the end of the recording and that of the
+  // process; nullptr: nobody counts. It points to late_count first, then into the file's first
+  // page, which stays mapped at late_page.
   std::atomic<uint64_t*> late{nullptr};
   uint64_t late_count = 0;
   void* late_page = nullptr;

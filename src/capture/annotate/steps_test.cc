@@ -208,9 +208,7 @@ std::map<std::string, int> watched(void (*program)()) {
 }
 
 using Names = std::map<std::string, int>;
-xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "model");
 xsp_site inner_site = XSP_SITE(XSP_LEVEL_MODEL, "inner");
-xsp_site layer_site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
 
 // Levels are switched on before the third: the first two are steps all the same, and none else.
 TEST(Watcher, OutermostSpansOfTheLevelModelAreSteps) {

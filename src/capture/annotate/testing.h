@@ -28,6 +28,18 @@ inline constexpr bool kForksWithThreads = false;
 inline constexpr bool kForksWithThreads = true;
 #endif
 
+inline xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "model");
+inline xsp_site layer_site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
+// So many spans of a model, each with one of a layer in it.
+inline void emit_nested(int count) {
+  for (int i = 0; i < count; ++i) {
+    xsp_span a = xsp_begin(&model_site);
+    xsp_span b = xsp_begin(&layer_site);
+    xsp_end(&b);
+    xsp_end(&a);
+  }
+}
+
 // A folder that no other test uses; removed with the object.
 class Scratch {
  public:

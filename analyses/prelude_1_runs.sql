@@ -267,9 +267,10 @@ CREATE OR REPLACE TEMP TABLE recording_effect AS
   FROM pair p JOIN run_latency w ON w.run_id = p.run_id JOIN run_latency o ON o.run_id = p.model_run_id
     LEFT JOIN width h ON h.batch = p.batch AND h.level = p.level;
 
--- By how much it lengthens what the user waits for: an inference, but in a program that was watched the time from one
--- call of the model to the next, as a call whose work a device does returns early, or waits for the queue's end. Where
--- calls follow one another faster than the device can work, the host is ahead of it, and its times tell nothing.
+-- recording_cost says by how much recording lengthens what the user waits for: an inference, but in a program that was
+-- watched the time from one call of the model to the next, because a call whose work a device does returns early, or
+-- waits for the queue's end. Where calls follow one another faster than the device can work, the host is ahead of it,
+-- and its times tell nothing.
 CREATE OR REPLACE TEMP TABLE recording_cost AS
   WITH distance AS (
     SELECT run_id, median(ns) AS ns FROM (

@@ -147,8 +147,8 @@ CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE
     first(layer ORDER BY one_ns DESC, ns DESC, culprit, layer) AS layer,
     first(place ORDER BY one_ns DESC, ns DESC, culprit, layer) AS place
   FROM one HAVING sum(ns) > 0;
--- The time of other causes on the host, of kinds without a rule of their own, in those lines of the program that spend
--- most of their time on one of these: it goes with them.
+-- rest_of_lines sums the host's time of all other causes in those lines of the program that spend most of their time on
+-- one of these: it goes when they go.
 CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
   WITH line AS (
     SELECT coalesce(sum(ns) FILTER (list_contains(causes, cause)), 0) AS own_ns, sum(ns) AS ns

@@ -129,12 +129,14 @@ void NeighbourLoad::add(const std::vector<GpuProcess>& on_gpu, const std::set<in
 
 std::map<std::string, std::string> NeighbourLoad::facts(
     const std::function<std::string(int)>& name) const {
-  if (others_.empty()) return {};
+  if (questions_ == 0) return {};
   std::string names;
   for (const int process : others_) names += (names.empty() ? "" : ", ") + name(process);
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", busy_pct_ / questions_);
-  return {{"gpu.other_load_pct", text}, {"gpu.other_programs", names}};
+  std::map<std::string, std::string> facts = {{"gpu.other_load_pct", text}};
+  if (!names.empty()) facts["gpu.other_programs"] = names;
+  return facts;
 }
 
 GpuNeighbours::GpuNeighbours(std::function<std::set<int>()> watched)

@@ -29,8 +29,8 @@ class NeighbourLoad {
  public:
   // Takes the processes that are on one GPU now.
   void add(const std::vector<GpuProcess>& on_gpu, const std::set<int>& watched);
-  // gpu.other_load_pct, the mean over the questions, and gpu.other_programs, their names by
-  // `name_of`; empty: there are none, or nothing is known.
+  // gpu.other_load_pct, the mean over the questions, and gpu.other_programs, the names of those who
+  // computed, by `name_of`; empty: nothing is known.
   std::map<std::string, std::string> facts(const std::function<std::string(int)>& name_of) const;
 
  private:

@@ -17,11 +17,13 @@ TEST(NeighbourLoad, IsTheMeanOverWhatIsAskedWhileAWatchedProcessIsThere) {
   EXPECT_EQ(facts.at("gpu.other_programs"), "p7, p9");
 }
 
-TEST(NeighbourLoad, NobodyIsTold) {
+TEST(NeighbourLoad, NobodyIsNotTheSameAsNothingKnown) {
   NeighbourLoad load;
   EXPECT_TRUE(load.facts(name_of).empty());
   load.add({{1, 100}, {8, 0}}, {1});
-  EXPECT_TRUE(load.facts(name_of).empty());
+  const auto facts = load.facts(name_of);
+  EXPECT_EQ(facts.at("gpu.other_load_pct"), "0.00");
+  EXPECT_FALSE(facts.contains("gpu.other_programs"));
 }
 
 // Numbers of processes as another container counts them: all seem to be others.

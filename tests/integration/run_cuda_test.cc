@@ -84,7 +84,8 @@ TEST_F(RunCudaTest, ANeighbourOnTheGpuIsTold) {
   EXPECT_TRUE(names.get<std::string>().ends_with(" 1")) << names;
   options.environment.erase("FAKE_NVML_NEIGHBOUR");
   ASSERT_EQ(run({"run", "--leveled=no", "-o", "t.xsp", "--", "sleep", "2"}, options).status, 0);
-  EXPECT_EQ(fact("gpu.other_load_pct"), nullptr);
+  EXPECT_EQ(fact("gpu.other_load_pct"), "0.00");
+  EXPECT_EQ(fact("gpu.other_programs"), nullptr);
 }
 
 TEST_F(RunCudaTest, HoweverTheProgramEndsWhatWasCompleteIsThere) {

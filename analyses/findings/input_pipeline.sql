@@ -3,7 +3,8 @@
 -- @needs watched
 SELECT concat('Waiting for data takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
-  'application' AS level, ns * (1 - coalesce((SELECT share FROM finding_lock), 0)) AS gain_ns,
+  'application' AS level,
+  ns - coalesce((SELECT least(ns, share * step_ns) FROM finding_lock, finding_step), 0) AS gain_ns,
   concat('Prepare batches ahead, in more worker processes or on threads of their own; do ',
     'once, before the training, what does not change from epoch to epoch.') AS advice,
   'time_of_step' AS evidence,

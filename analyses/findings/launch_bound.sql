@@ -1,14 +1,23 @@
 -- @title Bound by launches
 -- @rule The device is idle while the host launches its next kernel.
-SELECT concat('The device is idle for ', step_share(ns),
-    ' while the host launches its next operation',
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
-  'kernel' AS level, ns AS gain_ns,
+-- What mends it, a graph or a compiler, does away with the Python between the model's operators, too. An optimiser
+-- of many pieces is a finding of its own.
+WITH around AS (
+  SELECT coalesce(sum(ns), 0) AS around_ns FROM finding_time
+  WHERE is_watched() AND cause = 'host code' AND layer IS NOT NULL AND kind IS DISTINCT FROM 'optimizer'),
+launching AS (
+  SELECT * REPLACE (CASE WHEN around_ns < ns THEN around_ns ELSE 0 END AS around_ns)
+  FROM blamed(['launch', 'framework'], NULL, without := [CASE WHEN is_unfused() THEN 'optimizer' ELSE '' END]), around)
+SELECT concat('The device is idle for ', step_share(ns), ' while the host launches its next operation',
+    coalesce(', mostly ' || blame_text(culprit, layer, place), ''),
+    CASE WHEN around_ns >= 0.01 * ns THEN concat('; Python between the operators of the model takes ',
+      time_text(around_ns)) ELSE '' END, '.') AS finding,
+  'kernel' AS level, ns + around_ns AS gain_ns,
   concat('Capture the ', unit_name(), ' as a CUDA graph or compile the model, so that the host ',
     'launches less; fuse small kernels; give the device more at once, a larger batch.') AS advice,
   'time_of_step' AS evidence,
   concat('The causes launch and framework of time_of_step must take less, and the ', unit_name(),
     ' must become shorter by as much.') AS check,
   culprit, layer
-FROM blamed(['launch', 'framework'], NULL)
+FROM launching
 WHERE EXISTS (FROM finding_time WHERE cause = 'launch')

@@ -13,10 +13,11 @@ SELECT concat('Waiting for another thread or process takes ', step_share(ns),
   culprit, layer
 FROM blamed(['waiting'], NULL)
 UNION ALL
+-- Who waits for data goes as fast as it is prepared: in all of a step but what the preparing waits for.
 SELECT concat('The processes that prepare its data wait for one another for ', printf('%.0f %%', 100 * share),
     ' of their time, in ', l.own_function, ' (', l.place, '), and waiting for them takes ', step_share(ns), '.'),
-  'application', ns * share,
+  'application', least(ns, share * step_ns),
   concat('Let each process have what it reads for itself, or hold the lock at ', l.place, ' for less time.'),
   'flame_graph', 'Fewer samples of the workers in flame_graph must wait in futex, and the step must become shorter.',
   l.own_function, NULL
-FROM blamed(['data'], NULL), finding_lock l
+FROM blamed(['data'], NULL), finding_lock l, finding_step

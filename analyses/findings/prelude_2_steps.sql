@@ -82,9 +82,9 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
     SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), false, work_kind(type, name)
     FROM finding_layer, finding_usable WHERE NOT is_watched() AND NOT is_gpu AND layers_hold GROUP BY ALL)
   -- Launching that has a rule of its own is not told of twice: a convolution in which the framework works for a
-  -- millisecond tries algorithms out; a module that torch.compile made compiles if it takes one; and an optimiser of
-  -- many pieces. Waiting by spinning takes a processor from those that have work. Fresh memory that a copy needs is a
-  -- part of the copy.
+  -- millisecond tries algorithms out; a module that torch.compile made compiles if it takes one, with the dispatch modes
+  -- that trace it; and an optimiser of many pieces. Waiting by spinning takes a processor from those that have work.
+  -- Fresh memory that a copy needs is a part of the copy.
   SELECT * REPLACE (CASE
       WHEN cause = 'allocation' AND kind IN ('conversion', 'concatenation', 'layout') THEN 'compute'
       WHEN cause = 'waiting' AND kind = 'threads' THEN 'own threads'
@@ -92,6 +92,8 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
       WHEN cause = 'waiting' AND kind = 'sleeping' THEN 'sleeping'
       WHEN cause = 'framework' AND contains(lower(culprit), 'conv') AND ns > 1e6 * calls THEN 'autotuning'
       WHEN cause = 'host code' AND culprit = 'OptimizedModule' AND ns > 1e6 * calls THEN 'compilation'
+      WHEN cause = 'host code' AND culprit = 'PythonDispatchMode'
+        AND sum(ns) FILTER (cause = 'compilation') OVER () > ns THEN 'compilation'
       WHEN cause IN ('launch', 'framework', 'host code') AND kind = 'optimizer'
         AND sum(calls) FILTER (kind = 'optimizer') OVER () >= 50 THEN 'optimizer' ELSE cause END AS cause)
   FROM part;
@@ -131,22 +133,24 @@ CREATE OR REPLACE TEMP TABLE finding_arithmetic AS
     try_cast(fact_of('processors_usable') AS INTEGER) AS processors
   FROM looked HAVING sum(ns) > 0;
 
--- One row, or none: the time that these causes (NULL: all) and kinds (NULL: all) take, the culprit of the most of it,
--- and the layer and the place of that, where one has a third of it or more.
-CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE
+-- One row, or none: the time that these causes (NULL: all) and kinds (NULL: all), but not the kinds of `without`, take,
+-- the culprit of the most of it, and the layer and the place of that, where one has a third of it or more.
+CREATE OR REPLACE TEMP MACRO blamed(causes, kinds, without := ['']) AS TABLE
   WITH one AS (
     SELECT culprit, CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN layer END AS layer,
       CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN place END AS place, ns, calls,
       sum(ns) OVER of_culprit AS one_ns
     FROM finding_time
     WHERE coalesce(list_contains(causes, cause), causes IS NULL)
-      AND coalesce(list_contains(kinds, kind), kinds IS NULL)
+      AND coalesce(list_contains(kinds, kind), kinds IS NULL) AND NOT coalesce(list_contains(without, kind), false)
     WINDOW of_culprit AS (PARTITION BY culprit))
   SELECT sum(ns) AS ns, sum(calls) AS calls, max(one_ns) AS culprit_ns,
     first(culprit ORDER BY one_ns DESC, ns DESC, culprit, layer) AS culprit,
     first(layer ORDER BY one_ns DESC, ns DESC, culprit, layer) AS layer,
     first(place ORDER BY one_ns DESC, ns DESC, culprit, layer) AS place
   FROM one HAVING sum(ns) > 0;
+-- The optimiser launches so many small operations that it is a finding of its own, and no part of a more general one.
+CREATE OR REPLACE TEMP MACRO is_unfused() AS coalesce((SELECT calls >= 50 FROM blamed(NULL, ['optimizer'])), false);
 -- rest_of_lines sums the host's time of all other causes in those lines of the program that spend most of their time on
 -- one of these: it goes when they go.
 CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (

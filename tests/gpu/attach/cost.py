@@ -26,7 +26,9 @@ import time
 LEVELS = {"off": "application", "kernels": "kernel", "calls and kernels": "api,kernel",
           "layers": "model,layer", "kernels and layers": "model,layer,api,kernel"}
 FLAGS = {**{name: ["--leveled=no", "--levels", levels] for name, levels in LEVELS.items()},
-         "default": [], "sampled": ["--sample", "1/100"]}
+         "default": [], "sampled": ["--sample", "1/100"],
+         "off, no stacks": ["--leveled=no", "--levels", "application", "--no-stacks"],
+         "sampled, no stacks": ["--sample", "1/100", "--no-stacks"]}
 PEERS = {"torch.profiler, kernels": ["--profiler", "kernels"],
          "torch.profiler, all": ["--profiler", "operators"]}
 BUDGETS = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25, "sampled": 1.01}

@@ -143,6 +143,8 @@ line AS (
   SELECT 51, 'sum', 'between layers', with_ns - self_ns, 'ns', pct(with_ns - self_ns, latency_ns),
     CASE WHEN with_ns < self_ns THEN 'they overlap'
          WHEN (SELECT device FROM run_device WHERE run_id = model.run_id) LIKE 'cuda%' THEN 'the runtime and the device'
+         WHEN is_another THEN concat('the runtime itself: ', time_text((with_ns - self_ns) / with_ns * latency_ns),
+           ' of the latency')
          ELSE 'the runtime itself' END
   FROM recorded, whole, model
   UNION ALL

@@ -244,19 +244,22 @@ class Numbers {
     EXPECT_NEAR(all, sum(quantities()[0].places[0], batch).value_or(0), close(all));
   }
 
-  // On a CPU a type of layers has the same share of the latency in time_by_level and time_of_step,
-  // where layers do not overlap and both look at the same inferences.
+  // On a CPU a type of layers, and what lies between them, has the same share of the latency in
+  // time_by_level, time_of_step and findings, where layers do not overlap and all look at the same
+  // inferences.
   void types_take_their_share(int64_t batch) {
     const auto& levels = rows("time_by_level", batch);
     const auto& parts = rows("time_of_step", batch);
     const Table watched = query("SELECT 1 FROM evaluation WHERE key = 'recorded_by'");
     if (!levels || !parts || rows("gpu_idle", batch) || !watched.rows.empty()) return;
+    const std::string kBetween = "between layers";
     std::map<std::string, double> shares, causes;
     bool is_alike = true;
     levels->each([&](const auto& row) {
       const std::string name = levels->at(row, "name");
       is_alike = is_alike && name != "layers overlap";
-      if (levels->at(row, "level") == "layer type" && levels->at(row, "is_rest") != "true") {
+      if (levels->at(row, "level") == "layer type" &&
+          (levels->at(row, "is_rest") != "true" || name == kBetween)) {
         shares[name] += levels->value(row, "share_ns");
       }
     });
@@ -264,8 +267,17 @@ class Numbers {
     parts->each([&](const auto& row) {
       if (parts->at(row, "cause") == "compute") {
         causes[parts->at(row, "culprit")] += parts->value(row, "time_ns");
+      } else if (parts->at(row, "cause") == "framework") {
+        causes[kBetween] += parts->value(row, "time_ns");
       }
     });
+    if (const auto& findings = rows("findings", batch)) {
+      findings->each([&](const auto& row) {
+        if (findings->at(row, "rule") != "between_layers") return;
+        const double gain = findings->value(row, "gain_ns");
+        EXPECT_NEAR(gain, shares[kBetween], close(gain));
+      });
+    }
     for (const auto& [type, ns] : causes) EXPECT_NEAR(ns, shares[type], close(ns)) << type;
   }
 

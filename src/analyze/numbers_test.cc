@@ -267,7 +267,7 @@ class Numbers {
     parts->each([&](const auto& row) {
       if (parts->at(row, "cause") == "compute") {
         causes[parts->at(row, "culprit")] += parts->value(row, "time_ns");
-      } else if (parts->at(row, "cause") == "framework") {
+      } else if (parts->at(row, "cause") == "framework" && parts->value(row, "layers") == 0) {
         causes[kBetween] += parts->value(row, "time_ns");
       }
     });

@@ -78,9 +78,9 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
     SELECT *, list_position(['model', 'range', 'optimizer', 'mark'], kind) AS strength
     FROM (FROM told WHERE kind <> 'model' UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
   -- A loop that calls no model, as where a CUDA graph is replayed: in a process that launches most of the device's
-  -- work before the first step or after the last one, a step goes from one launch of the same work to the next. A work
-  -- is a call with the name of what it executes first; those that are launched equally often make the loop, and the
-  -- loop is the one on which the device works longest.
+  -- work before the first step (before an optimiser's it prepares) or after the last one, a step goes from one launch
+  -- of the same work to the next. A work is a call with the name of what it executes first; those that are launched
+  -- equally often make the loop, and the loop is the one on which the device works longest.
   without AS (
     SELECT process FROM (
       SELECT o.process, any_value(o.duration_ns) AS duration_ns,
@@ -88,8 +88,9 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
       FROM span o LEFT JOIN span c ON c.run_id = o.run_id AND c.process = o.process
         AND c.correlation_id = o.correlation_id AND c.level = 5
       WHERE with_calls AND o.level = 6 AND o.device IS NOT NULL GROUP BY o.process, o.run_id, o.span_id)
-      LEFT JOIN (SELECT process, min(start_ns) AS from_ns, max(end_ns) AS until_ns FROM known GROUP BY process) k
-        USING (process)
+      LEFT JOIN (
+        SELECT process, CASE WHEN max(strength) >= 3 THEN 0 ELSE min(start_ns) END AS from_ns, max(end_ns) AS until_ns
+        FROM known GROUP BY process) k USING (process)
     GROUP BY process
     HAVING 2 * coalesce(sum(duration_ns) FILTER (call_ns BETWEEN from_ns AND until_ns), 0) < sum(duration_ns)),
   launched AS (

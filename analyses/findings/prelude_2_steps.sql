@@ -82,9 +82,9 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
     SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), false, work_kind(type, name)
     FROM finding_layer, finding_usable WHERE NOT is_watched() AND NOT is_gpu AND layers_hold GROUP BY ALL)
   -- Launching that has a rule of its own is not told of twice: a convolution in which the framework works for a
-  -- millisecond tries algorithms out; a module that torch.compile made compiles if it takes one, with the dispatch modes
-  -- that trace it; and an optimiser of many pieces. Waiting by spinning takes a processor from those that have work.
-  -- Fresh memory that a copy needs is a part of the copy.
+  -- millisecond tries algorithms out; a module that torch.compile made compiles if it takes one, and so do the modes of
+  -- dispatch that trace it; and an optimiser of many pieces. Waiting by spinning takes a processor from those that have
+  -- work. Fresh memory that a copy needs is a part of the copy.
   SELECT * REPLACE (CASE
       WHEN cause = 'allocation' AND kind IN ('conversion', 'concatenation', 'layout') THEN 'compute'
       WHEN cause = 'waiting' AND kind = 'threads' THEN 'own threads'

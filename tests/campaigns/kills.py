@@ -76,6 +76,11 @@ class Bad(Exception):
     """What must not happen."""
 
 
+def with_default_signals():
+    """A shell starts what is in the background with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def finish(process, limit_s=LIMIT_S):
     try:
         return process.wait(limit_s)
@@ -88,7 +93,7 @@ def finish(process, limit_s=LIMIT_S):
 class Campaign:
     def __init__(self, options, folder):
         self.xsp, self.rng, self.folder = os.path.abspath(options.xsp), random.Random(options.seed), folder
-        self.program = os.path.join(folder, "numbered")
+        self.program, self.started = os.path.join(folder, "numbered"), []
         tree = os.path.dirname(os.path.dirname(self.xsp))
         here = os.path.dirname(os.path.abspath(__file__))
         include = [path for path in (os.path.join(tree, "include"), os.path.join(here, "../../include"))
@@ -102,8 +107,21 @@ class Campaign:
 
     def start(self, command, place, **extra):
         environment = dict(os.environ, TMPDIR=place, **extra)
-        return subprocess.Popen(command, cwd=place, env=environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, cwd=place, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True, preexec_fn=with_default_signals)
+        self.started.append(process)
+        return process
+
+    def leave_nobody(self):
+        for process in self.started:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.stdout.close()
+            process.stderr.close()
+        self.started.clear()
 
     def ask(self, *words, place):
         """What a verb of xsp prints; a failure is bad."""
@@ -115,8 +133,8 @@ class Campaign:
 
     def numbers(self, file, place):
         """How many spans there are; a gap that is not counted is bad."""
-        table = list(csv.reader(io.StringIO(self.ask("query", file, NUMBERS, "--format", "csv", place=place))))
-        spans, missing, lost = (float(value) for value in table[1])
+        text = self.ask("query", file, NUMBERS, "--format", "csv", place=place)
+        spans, missing, lost = (float(value) for value in list(csv.reader(io.StringIO(text)))[1])
         if missing > lost:
             raise Bad(f"{missing:.0f} numbers are missing, {lost:.0f} are counted as lost")
         return int(spans)
@@ -224,7 +242,7 @@ def is_running(process):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xsp", required=True)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=0, help="as many as fit, instead of a count")
@@ -247,6 +265,7 @@ def main():
                 print(f"kill {done} (seed {options.seed}), {kind.__name__}: {error}", flush=True)
                 if options.keep:
                     shutil.copytree(place, os.path.join(options.keep, f"{options.seed}-{done}"))
+            campaign.leave_nobody()
             counts[f"{kind.__name__}: {outcome}"] += 1
             shutil.rmtree(place, ignore_errors=True)
             done += 1

@@ -1,15 +1,21 @@
 #include "evaluate/import_traces.h"
 
+#include <chrono>
+#include <sstream>
+
 #include "evaluate/attach_facts.h"
 #include "evaluate/attach_runs.h"
 #include "evaluate/machine.h"
 #include "evaluate/plan.h"
+#include "store/bounded.h"
 #include "store/database.h"
 #include "store/ingest.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Bits of the levels that any span is of; processes are told apart whatever there is.
 Result<uint32_t> levels_found(store::Database& database) {
@@ -19,9 +25,9 @@ Result<uint32_t> levels_found(store::Database& database) {
   return levels;
 }
 
-}  // namespace
-
-Result<ImportOutcome> import_traces(const ImportRequest& request) {
+// The facts of this machine are asked for before, as their files are out of bounds.
+Result<ImportOutcome> read_traces(const ImportRequest& request,
+                                  std::map<std::string, std::string> facts) {
   XSP_TRY(store::Database database, store::Database::create(request.output));
   ImportOutcome outcome;
   XSP_TRY(const std::vector<RecordedRun> runs, runs_of_traces(request.traces, request.levels, 1));
@@ -38,14 +44,44 @@ Result<ImportOutcome> import_traces(const ImportRequest& request) {
     XSP_CHECK_OK(
         database.query("UPDATE run SET levels = $levels", {{"levels", levels_text(recorded)}}));
   }
-  std::map<std::string, std::string> facts = request.facts;
   for (uint32_t level = XSP_LEVEL_MODEL; level <= XSP_LEVEL_KERNEL; ++level) {
     if ((recorded & XSP_LEVEL_BIT(level)) != 0) continue;
     facts["not_measured." + std::string(level_name(level))] = "the program did not record it";
   }
-  facts.merge(Machine().facts());
   XSP_CHECK_OK(write_facts(database, facts));
   XSP_CHECK_OK(database.finish());
+  return outcome;
+}
+
+// As long as the slowest machine may take for traces of their size.
+std::chrono::seconds most_time(const std::vector<fs::path>& traces) {
+  constexpr uint64_t kBytesPerSecond = 500'000;
+  uint64_t bytes = 0;
+  for (const fs::path& trace : traces) {
+    std::error_code unknown;
+    const uint64_t size = fs::file_size(trace, unknown);
+    if (!unknown) bytes += size;
+  }
+  return std::chrono::seconds(120 + bytes / kBytesPerSecond);
+}
+
+}  // namespace
+
+Result<ImportOutcome> import_traces(const ImportRequest& request) {
+  std::map<std::string, std::string> facts = request.facts;
+  facts.merge(Machine().facts());
+  store::Bounds bounds;
+  for (const fs::path& trace : request.traces) bounds.read.push_back(fs::absolute(trace));
+  bounds.folder = fs::absolute(request.output).parent_path();
+  bounds.most = most_time(request.traces);
+  const std::string what = request.traces.size() == 1 ? request.traces[0].string() : "the traces";
+  const auto text = store::bounded(bounds, what, [&]() -> Result<std::string> {
+    XSP_TRY(const ImportOutcome outcome, read_traces(request, facts));
+    return std::to_string(outcome.spans) + " " + std::to_string(outcome.lost);
+  });
+  if (!text.ok()) return text.error();
+  ImportOutcome outcome;
+  std::istringstream(*text) >> outcome.spans >> outcome.lost;
   return outcome;
 }
 

@@ -145,7 +145,7 @@ int be_apart() {
   if (!reader.ok()) return 2;
   const std::filesystem::path whole = std::filesystem::absolute(path);
   confine({{whole, whole.string() + ".wal"},
-           spill,
+           {spill},
            limits.memory_bytes == 0 ? 0 : kOfLimit * limits.memory_bytes + kBesideBytes});
   WireWriter writer(kSocket);
   auto database = Database::open_here(path, limits, spill);

@@ -55,11 +55,11 @@ void confine_files(const Confinement& confinement) {
   for (const auto& path : confinement.read) allow(rules, path, kReadFile);
   // DuckDB asks how much memory its container may take, and fails if it may not.
   for (const char* path : {"/proc/self/cgroup", "/sys/fs/cgroup"}) allow(rules, path, kReadFile);
-  allow(rules, confinement.folder,
-        (kReadFile | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE |
-         LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-         LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR | kTruncate) &
-            handled);
+  const uint64_t all_of_files = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR |
+                                LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+                                LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                LANDLOCK_ACCESS_FS_REMOVE_DIR | kTruncate;
+  for (const auto& path : confinement.folders) allow(rules, path, all_of_files & handled);
   ::syscall(SYS_landlock_restrict_self, rules, 0);
   ::close(rules);
 }

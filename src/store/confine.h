@@ -10,10 +10,10 @@
 namespace xsp::store {
 
 struct Confinement {
-  std::vector<std::filesystem::path> read;  // files, that may be read; those that are not there are
-                                            // passed over
-  std::filesystem::path folder;             // whose files may be made, written and removed
-  uint64_t memory_bytes = 0;                // 0: what the machine has
+  std::vector<std::filesystem::path> read;     // files, that may be read; those that are not there
+                                               // are passed over
+  std::vector<std::filesystem::path> folders;  // whose files may be made, written and removed
+  uint64_t memory_bytes = 0;                   // 0: what the machine has
 };
 
 // From here on the process, and each thread that it starts, opens no other file (by Landlock), and

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 // What a confined process finds, by the number of what went wrong; 0: nothing did.
 int look(const fs::path& mine, const fs::path& other, const fs::path& folder) {
-  confine({{mine}, folder, 0});
+  confine({{mine}, {folder}, 0});
   if (can_confine_files()) {
     if (std::ifstream(other).good()) return 1;
     if (::open("/etc/passwd", O_RDONLY) >= 0) return 2;

@@ -40,8 +40,6 @@ class Layers {
   void end_run();
   // Two runs in a row were equal: the next ones cost little.
   bool is_settled() const { return settled_; }
-  // No layer of this package can be told from another: one layer stands for all that it does.
-  bool is_opaque() const { return opaque_; }
   // Called at the end of each outermost layer of settled runs, with its site; nullptr: nothing is.
   void on_end(std::function<void(uint32_t site)> call) { on_end_ = std::move(call); }
   // What layers of the same work have in common: type and shapes. The layer's name as well.
@@ -79,7 +77,7 @@ class Layers {
   bool strayed_ = false;  // in this run an operator came that was not expected
   bool foreign_ = false;  // in this run operators came on other threads
   bool package_ = false;
-  bool opaque_ = false;
+  bool opaque_ = false;  // none of its layers can be told from another: one stands for all
   size_t next_ = 0;
   uint64_t run_ = 0;
   std::vector<Step> steps_;    // of the run before; settled: of every run

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/words.h"
 
 namespace xsp::analyze {
 namespace {
@@ -30,15 +31,10 @@ std::string next_word(std::string_view& rest) {
   return word;
 }
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(separator), text.size());
-    const std::string_view part = trim(text.substr(0, end));
-    if (!part.empty()) parts.emplace_back(part);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
+std::vector<std::string> trimmed(std::vector<std::string> words) {
+  for (std::string& word : words) word = trim(word);
+  std::erase(words, "");
+  return words;
 }
 
 bool is_word(std::string_view text) {
@@ -71,7 +67,7 @@ std::string single(std::string& field, std::string_view rest, bool word) {
 }
 
 std::string add_needs(std::vector<std::string>& needs, std::string_view rest) {
-  for (std::string& need : split(rest, ',')) {
+  for (std::string& need : trimmed(split(rest, ','))) {
     if (!contains(kFacts, need) && !contains(level_names(), need)) {
       return "'" + need +
              "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
@@ -114,7 +110,7 @@ class HeaderParser {
     for (const View& one : analysis_.views) {
       for (const auto& [key, value] : one.options) {
         if (key == "top" || key == "title") continue;
-        const std::vector<std::string> names = split(value, ',');
+        const std::vector<std::string> names = trimmed(split(value, ','));
         for (const std::string& name : names) {
           if (!has_column(name)) return "@view " + one.kind + ": no column '" + name + "'";
           if (std::count(names.begin(), names.end(), name) > 1) {

@@ -9,6 +9,7 @@
 #include "analyze/compare_tables.h"
 #include "analyze/run.h"
 #include "base/nearest.h"
+#include "base/words.h"
 
 namespace xsp::analyze {
 
@@ -125,12 +126,6 @@ Result<std::vector<int64_t>> batches_of(store::Database& database, const std::st
     if (const auto batch = number_of(row[0])) batches.push_back(static_cast<int64_t>(*batch));
   }
   return batches;
-}
-
-std::string joined(const std::vector<int64_t>& batches) {
-  std::string text;
-  for (const int64_t one : batches) text += (text.empty() ? "" : ", ") + std::to_string(one);
-  return text;
 }
 
 bool contains(const std::vector<int64_t>& batches, int64_t batch) {

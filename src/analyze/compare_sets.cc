@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "analyze/compare_tables.h"
+#include "base/words.h"
 
 namespace xsp::analyze {
 namespace {
@@ -30,21 +31,6 @@ const char* const kKernelTimeSql = R"(
   seen AS (SELECT DISTINCT name FROM site_names([chosen_run(6, CAST($batch AS INTEGER))], 3))
   SELECT coalesce(seen.name, kernel.layer, ''), CAST(coalesce(latency_ns, 0) AS DOUBLE)
   FROM seen FULL JOIN kernel ON kernel.layer = seen.name)";
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::string part;
-  for (const char c : text) {
-    if (c != at) {
-      part += c;
-      continue;
-    }
-    parts.push_back(std::move(part));
-    part.clear();
-  }
-  if (!part.empty()) parts.push_back(std::move(part));
-  return parts;
-}
 
 // Gives the layers their kernels' time. A layer that the kernel run does not have has none. Where a
 // name stands for several layers, the first has it all.

@@ -9,17 +9,12 @@
 #include <string>
 
 #include "analyze/catalogue.h"
+#include "base/words.h"
 
 namespace xsp::analyze {
 namespace {
 
 const std::filesystem::path kPath = std::filesystem::path(XSP_SOURCE_DIR) / "docs" / "analyses.md";
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 std::string document() {
   std::string text =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyze/compare_tables.h"
+#include "base/words.h"
 
 namespace xsp::analyze {
 namespace {
@@ -13,12 +14,6 @@ std::string number_text(const char* format, double value) {
   char text[48];
   std::snprintf(text, sizeof text, format, value);
   return text;
-}
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& one : texts) all += (all.empty() ? "" : "; ") + one;
-  return all;
 }
 
 // A table's column by name, of one row; NULL if there is no such column.
@@ -56,12 +51,13 @@ Gate judge(const Comparison& model, double limit_pct) {
   }
   const std::string limit = number_text("%.6g", limit_pct) + " %";
   if (!tripped.empty()) {
-    return {Gate::State::kTripped, "regression by more than " + limit + ": " + joined(tripped)};
+    return {Gate::State::kTripped,
+            "regression by more than " + limit + ": " + joined(tripped, "; ")};
   }
   if (!unjudged.empty()) {
     return {Gate::State::kUnjudged,
             "no regression by more than " + limit +
-                " was seen, and it cannot be ruled out: " + joined(unjudged)};
+                " was seen, and it cannot be ruled out: " + joined(unjudged, "; ")};
   }
   if (judged == 0) {
     return {Gate::State::kUnjudged,

@@ -5,6 +5,7 @@
 
 #include "analyze/catalogue.h"
 #include "analyze/run.h"
+#include "base/words.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 
@@ -19,12 +20,6 @@ struct Options {
   OutputOptions output;
 };
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
-
 // The whole catalogue as a sheet; the terminal shows what is needed to choose.
 Status print_list(const OutputOptions& options) {
   if (!analyze::catalogue().ok()) return analyze::catalogue().error();
@@ -38,8 +33,8 @@ Status print_list(const OutputOptions& options) {
   for (const analyze::Analysis& one : analyze::catalogue().value()) {
     std::vector<std::string> params;
     for (const analyze::Param& param : one.params) params.push_back(param.name);
-    sheet.table.rows.push_back({one.id, one.name, one.title, joined(one.needs), joined(params),
-                                one.question, one.description});
+    sheet.table.rows.push_back({one.id, one.name, one.title, joined(one.needs, ","),
+                                joined(params, ","), one.question, one.description});
   }
   sheet.view.options = {{"columns", "id,name,question"}};
   OutputOptions every_row = options;
@@ -57,7 +52,7 @@ Status print_about(const std::string& name) {
   };
   if (!one->description.empty()) text += "\n";
   if (!one->description.empty()) wrap(one->description, 0);
-  text += "\nneeds       " + joined(one->needs) + "\n";
+  text += "\nneeds       " + joined(one->needs, ",") + "\n";
   for (const analyze::Param& param : one->params) {
     const std::string standard =
         param.default_value == "-" ? "" : ", default " + param.default_value;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "base/words.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "evaluate/capabilities.h"
@@ -43,12 +44,6 @@ std::string first_line(const fs::path& path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 // An error's text is `what: why: what to do`.

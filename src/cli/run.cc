@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/answer.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -50,12 +51,6 @@ struct Options {
   bool progress = false;
   std::vector<std::string> command;
 };
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
 
 const std::map<std::string, evaluate::Leveled> kLeveled = {
     {"turns", evaluate::Leveled::kTurns},
@@ -183,7 +178,7 @@ Result<int> run(const Options& options) {
   const std::string subject = subject_of(options.command);
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
   request.facts = {{"model", subject},
-                   {"command", joined(options.command)},
+                   {"command", joined(options.command, " ")},
                    {"xsp_version", XSP_VERSION},
                    {"recorded_by", "xsp run"},
                    {"leveled", leveled}};

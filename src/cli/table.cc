@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/words.h"
 #include "cli/units.h"
 
 namespace xsp::cli {
@@ -39,16 +40,6 @@ struct Page {
   std::string footer;
 };
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (size_t at = 0; at < list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    if (end > at) parts.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 std::string option(const Sheet& sheet, const std::string& key) {
   const auto found = sheet.view.options.find(key);
   return found == sheet.view.options.end() ? std::string() : found->second;
@@ -63,7 +54,7 @@ std::optional<size_t> column_index(const Sheet& sheet, std::string_view name) {
 
 std::vector<size_t> column_indexes(const Sheet& sheet, const std::string& list) {
   std::vector<size_t> indexes;
-  for (const std::string& name : split(list)) {
+  for (const std::string& name : split(list, ',')) {
     if (const auto index = column_index(sheet, name)) indexes.push_back(*index);
   }
   return indexes;
@@ -353,12 +344,6 @@ std::string row_lines(const Page& page, size_t row, size_t bar_width, double lar
     trim_end(&line);
     text += line + "\n";
   }
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
 }
 

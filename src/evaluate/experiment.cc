@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/scratch.h"
+#include "base/words.h"
 #include "evaluate/counted.h"
 #include "evaluate/monitor.h"
 #include "evaluate/peaks.h"
@@ -27,12 +28,6 @@ constexpr double kStretchMax = 10;
 
 double seconds_since(TimePoint start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
 }
 
 class Experiment {
@@ -162,7 +157,8 @@ class Experiment {
     if (!open(i)) return;
     Run& run = runs_[i];
     const bool is_stretch = run.planned.pace == Pace::kStretch;
-    listener_.step("counting " + joined(run.planned.counters) + " (" + name_of(run.planned) + ")");
+    listener_.step("counting " + joined(run.planned.counters, ",") + " (" + name_of(run.planned) +
+                   ")");
     const int done = run.series.warmup_iterations;
     FewLimits limits;
     limits.time_s = time_s;

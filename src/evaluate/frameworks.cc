@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/words.h"
+
 namespace xsp::evaluate {
 namespace {
 
@@ -11,12 +13,6 @@ namespace fs = std::filesystem;
 
 // A framework that takes longer than this only to say what it is will not be waited for.
 constexpr WorkerLimits kProbeLimits{.answer_s = 60, .grace_s = 0};
-
-std::string joined(const std::vector<std::string>& names, const std::string& otherwise) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? otherwise : text;
-}
 
 std::vector<std::string> plugin_names(const fs::path& folder) {
   std::vector<std::string> names;
@@ -101,7 +97,8 @@ Result<Framework> choose_framework(const Installation& installation, const std::
   if (!chosen.empty()) {
     if (!is_known(chosen)) {
       return not_available("--framework " + chosen + ": there is no such adapter: choose from " +
-                           joined(names, "none is installed") + ", or see 'xsp doctor'");
+                           (names.empty() ? "none is installed" : joined(names)) +
+                           ", or see 'xsp doctor'");
     }
     Framework framework = probe_one(installation, chosen, stop);
     if (!framework.probe.ok()) return framework.probe.error();
@@ -120,7 +117,7 @@ Result<Framework> choose_framework(const Installation& installation, const std::
     const auto& formats = framework.probe->formats;
     if (std::any_of(formats.begin(), formats.end(), opens)) return framework;
   }
-  return not_available(model + ": no framework here opens files ending in '" + joined(endings, "") +
+  return not_available(model + ": no framework here opens files ending in '" + joined(endings) +
                        "': name one with --framework, or see 'xsp doctor'" + reasons);
 }
 

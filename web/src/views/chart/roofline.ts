@@ -47,12 +47,6 @@ export function ceilingsOf(
 
 export const ideal = (flopsPerS: number, bytesPerS: number) => flopsPerS / bytesPerS;
 
-export const roofAt = (intensity: number, flopsPerS: number, bytesPerS: number) =>
-  Math.min(flopsPerS, intensity * bytesPerS);
-
-export const boundAt = (intensity: number, flopsPerS: number, bytesPerS: number) =>
-  intensity < ideal(flopsPerS, bytesPerS) ? 'memory' : 'compute';
-
 export interface Frame {
   x: [number, number]; // flops per byte
   y: [number, number]; // flops per second

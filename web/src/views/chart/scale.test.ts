@@ -1,14 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  linear,
-  logarithmic,
-  logTicks,
-  nearest,
-  niceEnd,
-  niceTicks,
-  thinned,
-  unitTicks,
-} from './scale';
+import { linear, logarithmic, logTicks, nearest, niceEnd, niceTicks, unitTicks } from './scale';
 
 it('scales map ends to ends', () => {
   const down = linear([0, 10], [100, 0]);
@@ -49,11 +40,6 @@ describe('ticks', () => {
     expect(named(1e9, 1e12, 1e12)).toEqual(['0.001', '0.01', '0.1', '1']);
     expect(logTicks(1, 10)).toHaveLength(10);
   });
-});
-
-it('thins evenly', () => {
-  expect(thinned([1, 2, 3, 4, 5], 3)).toEqual([1, 3, 5]);
-  expect(thinned([1, 2], 8)).toEqual([1, 2]);
 });
 
 it('finds what is nearest, within reach', () => {

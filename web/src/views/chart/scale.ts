@@ -91,12 +91,6 @@ export function logTicks(from: number, to: number, factor = 1): Tick[] {
   return ticks;
 }
 
-// Values of an axis of a few whole numbers (batch sizes): each of them; of many: some.
-export function thinned<T>(all: T[], most: number): T[] {
-  const step = Math.ceil(all.length / Math.max(1, most));
-  return all.filter((_, index) => index % step === 0);
-}
-
 // The quantiles' neighbour: the position whose pixel is nearest, or -1.
 export function nearest(
   points: readonly { x: number; y: number }[],

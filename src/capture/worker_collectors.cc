@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/words.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::capture {
@@ -66,13 +67,13 @@ Status Collectors::start_one(const std::string& path, const WorkerOptions& optio
   XSP_TRY(const xsp_collector collector, find(path));
   if (!watches(collector, options.device)) return Ok{};
   XSP_TRY(const Description found, load(path, host, why));
-  std::vector<std::string> offered = split_list(found.counters);
+  std::vector<std::string> offered = split(found.counters, ',');
   const bool needs_more = std::any_of(missing->begin(), missing->end(),
                                       [&](const auto& name) { return !contains(offered, name); });
   if (needs_more && collector.counter_names != nullptr) {
     const char* names = nullptr;
     if (collector.counter_names(host, &names) != XSP_OK) return not_available(why);
-    for (std::string& name : split_list(text_of(names))) offered.push_back(std::move(name));
+    for (std::string& name : split(text_of(names), ',')) offered.push_back(std::move(name));
   }
   std::vector<const char*> wanted;
   for (const std::string& counter : options.counters) {

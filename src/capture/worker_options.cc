@@ -4,13 +4,13 @@
 #include <charconv>
 #include <iterator>
 
+#include "base/levels.h"
+#include "base/words.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::capture {
 namespace {
 
-constexpr std::string_view kLevelNames[] = {"application", "model", "layer",
-                                            "library",     "api",   "kernel"};
 constexpr int64_t kDimensionMax = int64_t{1} << 40;
 
 template <typename Number>
@@ -21,13 +21,12 @@ bool parse_number(std::string_view text, Number* number) {
 
 Result<uint32_t> parse_levels(std::string_view text) {
   uint32_t levels = 0;
-  for (const std::string& name : split_list(text)) {
-    const auto known = std::find(std::begin(kLevelNames), std::end(kLevelNames), name);
-    if (known == std::end(kLevelNames)) {
-      return usage("level '" + name +
-                   "': unknown: the levels are application, model, layer, library, api, kernel");
+  for (const std::string& name : split(text, ',')) {
+    const uint32_t level = level_named(name);
+    if (level == 0) {
+      return usage("level '" + name + "': unknown: the levels are " + kLevelChoice);
     }
-    levels |= XSP_LEVEL_BIT(static_cast<uint32_t>(known - std::begin(kLevelNames)) + 1);
+    levels |= XSP_LEVEL_BIT(level);
   }
   return levels;
 }
@@ -41,7 +40,7 @@ Status set_option(std::string_view key, const std::string& value, WorkerOptions*
   } else if (key == "--collector") {
     options->collectors.push_back(value);
   } else if (key == "--counters") {
-    options->counters = split_list(value);
+    options->counters = split(value, ',');
   } else if (key == "--replay") {
     constexpr std::string_view kModes[] = {"auto", "kernel", "application"};
     const auto mode = std::find(std::begin(kModes), std::end(kModes), value);
@@ -87,25 +86,6 @@ uint32_t dtype_of_name(std::string_view name) {
     if (dtype_bytes(dtype) != 0 && name == dtype_name(dtype)) return dtype;
   }
   return 0;
-}
-
-std::vector<std::string> split_list(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    if (!part.empty()) parts.emplace_back(part);
-  }
-  return parts;
-}
-
-std::string levels_text(uint32_t levels) {
-  std::string text;
-  for (uint32_t i = 0; i < std::size(kLevelNames); ++i) {
-    if ((levels & XSP_LEVEL_BIT(i + 1)) == 0) continue;
-    text += (text.empty() ? "" : ",") + std::string(kLevelNames[i]);
-  }
-  return text;
 }
 
 std::string shape_text(const int64_t* dimensions, size_t rank) {

@@ -48,10 +48,6 @@ Result<WorkerOptions> parse_worker_options(const std::vector<std::string>& argum
 Result<InputOption> parse_input_option(std::string_view text);
 // The type with this name, "float32"; 0 if there is none.
 uint32_t dtype_of_name(std::string_view name);
-// The parts of "a,b,c" that are not empty.
-std::vector<std::string> split_list(std::string_view text);
-// "model,layer" of the bits of levels.
-std::string levels_text(uint32_t levels);
 // "[1,3,224,224]", for messages.
 std::string shape_text(const int64_t* dimensions, size_t rank);
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/levels.h"
 #include "capture/worker_collectors.h"
 #include "capture/worker_protocol.h"
 

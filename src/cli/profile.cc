@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/run.h"
+#include "base/levels.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/request.h"
@@ -64,7 +65,7 @@ Status add_estimate(store::Database& database, const char* sql,
 
 Result<Row> row_of(store::Database& database, const evaluate::Run& run,
                    const std::vector<evaluate::Overhead>& overheads) {
-  Row row = {{"levels", evaluate::levels_text(run.planned.levels)},
+  Row row = {{"levels", levels_text(run.planned.levels)},
              {"counters", counters_text(run.planned.counters)},
              {"status", run.status()},
              {"reason", run.reason()},

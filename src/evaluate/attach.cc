@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/levels.h"
 #include "base/scratch.h"
 #include "capture/attach/run_folder.h"
 #include "evaluate/attach_collectors.h"

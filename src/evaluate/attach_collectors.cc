@@ -7,6 +7,7 @@
 #include <atomic>
 #include <set>
 
+#include "base/levels.h"
 #include "capture/attach/run_folder.h"
 #include "evaluate/monitor.h"
 #include "evaluate/plan.h"

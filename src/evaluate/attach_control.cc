@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/levels.h"
 #include "capture/attach/control_page.h"
 #include "evaluate/plan.h"
 #include "xsp/xsp.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/levels.h"
 #include "evaluate/plan.h"
 
 namespace xsp::evaluate {

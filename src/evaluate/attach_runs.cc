@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/levels.h"
 #include "correlate/steps.h"
 #include "evaluate/plan.h"
 #include "evaluate/statistics.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/levels.h"
 #include "xsp/plugin.h"
 
 namespace xsp::evaluate {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/levels.h"
 #include "evaluate/experiment.h"
 #include "xsp/plugin.h"
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "base/levels.h"
 #include "base/scratch.h"
 #include "base/words.h"
 #include "evaluate/counted.h"

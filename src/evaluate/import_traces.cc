@@ -3,6 +3,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "base/levels.h"
 #include "evaluate/attach_facts.h"
 #include "evaluate/attach_runs.h"
 #include "evaluate/machine.h"

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/levels.h"
 #include "base/scratch.h"
 #include "evaluate/monitor.h"
 #include "evaluate/record.h"

@@ -1,17 +1,14 @@
 #include "evaluate/plan.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
+#include "base/levels.h"
 #include "base/nearest.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {
 namespace {
-
-constexpr std::array<std::string_view, 7> kLevelNames = {"",        "application", "model", "layer",
-                                                         "library", "api",         "kernel"};
 
 constexpr const char* kRoofline = "roofline";
 
@@ -32,20 +29,6 @@ Result<std::vector<std::string>> split(const char* option, std::string_view text
 
 }  // namespace
 
-std::string_view level_name(uint32_t level) {
-  return level < kLevelNames.size() ? kLevelNames[level] : std::string_view{};
-}
-
-std::string levels_text(uint32_t levels) {
-  std::string text;
-  for (uint32_t level = 1; level < kLevelNames.size(); ++level) {
-    if ((levels & XSP_LEVEL_BIT(level)) == 0) continue;
-    if (!text.empty()) text += ',';
-    text += kLevelNames[level];
-  }
-  return text;
-}
-
 std::string name_of(const PlannedRun& run) {
   return levels_text(run.levels) + (run.counters.empty() ? "" : " with counters") +
          (run.batch ? ", batch " + std::to_string(*run.batch) : "");
@@ -56,13 +39,12 @@ Result<uint32_t> parse_levels(std::string_view text) {
   XSP_TRY(const auto names, split("--levels", text));
   uint32_t levels = 0;
   for (const std::string& name : names) {
-    const auto found = std::find(kLevelNames.begin() + 1, kLevelNames.end(), name);
-    if (found == kLevelNames.end()) {
-      return usage("--levels: '" + name +
-                   "' is not a level: choose from application, model, layer, library, api, "
-                   "kernel, or all");
+    const uint32_t level = level_named(name);
+    if (level == 0) {
+      return usage("--levels: '" + name + "' is not a level: choose from " + kLevelChoice +
+                   ", or all");
     }
-    levels |= XSP_LEVEL_BIT(static_cast<uint32_t>(found - kLevelNames.begin()));
+    levels |= XSP_LEVEL_BIT(level);
   }
   return levels;
 }
@@ -127,7 +109,7 @@ bool is_known_absent(const std::string& counter, const Capabilities& capabilitie
 Result<uint32_t> choose_levels(const Wanted& wanted, const Capabilities& capabilities, Plan* plan) {
   const uint32_t asked = wanted.levels.value_or(capabilities.default_levels);
   uint32_t levels = 0;
-  for (uint32_t level = 1; level < kLevelNames.size(); ++level) {
+  for (uint32_t level = XSP_LEVEL_APPLICATION; level <= XSP_LEVEL_KERNEL; ++level) {
     if ((asked & XSP_LEVEL_BIT(level)) == 0) continue;
     const auto found = capabilities.no_levels.find(std::string(level_name(level)));
     if (found == capabilities.no_levels.end()) {
@@ -231,7 +213,7 @@ Result<Plan> make_plan(const Wanted& wanted, const Capabilities& capabilities) {
   measurable |= XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
   std::vector<PlannedRun> runs;  // of one batch size
   uint32_t shallower = 0;
-  for (uint32_t level = XSP_LEVEL_MODEL; level < kLevelNames.size(); ++level) {
+  for (uint32_t level = XSP_LEVEL_MODEL; level <= XSP_LEVEL_KERNEL; ++level) {
     if ((measurable & XSP_LEVEL_BIT(level)) == 0) continue;
     shallower |= XSP_LEVEL_BIT(level);
     runs.push_back(level_run(shallower, capabilities));

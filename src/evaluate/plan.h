@@ -22,9 +22,6 @@
 
 namespace xsp::evaluate {
 
-// The name of a level of xsp.h, and the text of a set of its bits: "model,layer".
-std::string_view level_name(uint32_t level);
-std::string levels_text(uint32_t levels);
 // "model,layer", or "all"; an Error of usage says which names there are.
 Result<uint32_t> parse_levels(std::string_view text);
 // "1,2,4": positive, no two alike, in the order given.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/levels.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/levels.h"
 #include "evaluate/attach_facts.h"
 #include "store/ingest.h"
 

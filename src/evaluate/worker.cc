@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/words.h"
 #include "capture/worker_protocol.h"
 #include "xsp/plugin.h"
 
@@ -31,17 +32,6 @@ std::string seconds_text(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g s", seconds);
   return text;
-}
-
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts;
-  size_t start = 0;
-  while (start < text.size()) {
-    const size_t end = std::min(text.find(',', start), text.size());
-    if (end > start) parts.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
 }
 
 // The kind of failure that an adapter reports.
@@ -264,7 +254,7 @@ Result<Probe> probe_adapter(const std::filesystem::path& program,
                             const std::atomic<int>& stop) {
   XSP_TRY(const Fields fields,
           ask_plugin({program, "--adapter", adapter, "--probe"}, "probe", 6, limits, stop));
-  return Probe{fields[1], fields[2], fields[3], split_list(fields[4]), split_list(fields[5])};
+  return Probe{fields[1], fields[2], fields[3], split(fields[4], ','), split(fields[5], ',')};
 }
 
 Result<CollectorProbe> probe_collector(const std::filesystem::path& program,
@@ -275,8 +265,8 @@ Result<CollectorProbe> probe_collector(const std::filesystem::path& program,
           ask_plugin({program, "--collector", collector, "--probe", "--device", device}, "probe", 8,
                      limits, stop));
   return CollectorProbe{fields[1],
-                        split_list(fields[2]),
-                        split_list(fields[3]),
+                        split(fields[2], ','),
+                        split(fields[3], ','),
                         std::move(fields[4]),
                         std::move(fields[5]),
                         parse_number<int>(fields[6]).value_or(0),
@@ -288,7 +278,7 @@ Result<std::vector<std::string>> counter_names(const std::filesystem::path& prog
                                                WorkerLimits limits, const std::atomic<int>& stop) {
   XSP_TRY(const Fields fields,
           ask_plugin({program, "--collector", collector, "--names"}, "names", 2, limits, stop));
-  return split_list(fields[1]);
+  return split(fields[1], ',');
 }
 
 }  // namespace xsp::evaluate

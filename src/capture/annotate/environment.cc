@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/levels.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {
@@ -66,27 +67,10 @@ TickSource tick_source_to_use() {
   return has_invariant_tsc() && can_read && !is_refused ? TickSource::kTsc : TickSource::kMonotonic;
 }
 
-uint32_t parse_levels(const char* text) {
-  static const char* const kNames[] = {"application", "model", "layer", "library", "api", "kernel"};
-  uint32_t levels = 0;
-  for (;;) {
-    const size_t size = strcspn(text, ",");
-    uint32_t bits = size == 3 && strncmp(text, "all", 3) == 0 ? XSP_LEVELS_ALL : 0;
-    for (uint32_t level = 1; level <= XSP_LEVEL_KERNEL; ++level) {
-      const char* name = kNames[level - 1];
-      if (strlen(name) == size && strncmp(text, name, size) == 0) bits = XSP_LEVEL_BIT(level);
-    }
-    if (bits == 0) return 0;
-    levels |= bits;
-    if (text[size] == '\0') return levels;
-    text += size + 1;
-  }
-}
-
 uint32_t levels_to_record(uint32_t asked) {
   if (asked != 0) return asked;
   const char* value = variable("XSP_LEVELS");
-  return value == nullptr ? XSP_LEVELS_ALL : parse_levels(value);
+  return value == nullptr ? XSP_LEVELS_ALL : levels_named(value);
 }
 
 bool path_to_record(const char* asked, int process_id, char* out, size_t size) {

@@ -13,8 +13,6 @@ namespace xsp::capture {
 bool is_disabled();
 // The processor's counter where it can be trusted and $XSP_CLOCK is not "monotonic".
 TickSource tick_source_to_use();
-// The bits of a list of levels, "model,layer" or "all"; 0 if a word of it is no level.
-uint32_t parse_levels(const char* text);
 // `asked`, else $XSP_LEVELS, else every level. 0 if $XSP_LEVELS is malformed.
 uint32_t levels_to_record(uint32_t asked);
 // `asked`, else $XSP_TRACE, else xsp-<pid>.xtrace, each "%p" made the process's id. False if it

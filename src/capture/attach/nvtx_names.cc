@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/levels.h"
 #include "base/no_cancel.h"
 #include "xsp/xsp.h"
 
@@ -158,12 +159,9 @@ bool value_of(const char* text, const char* key, char* value) {
   return false;
 }
 
-uint32_t level_named(const Category* category) {
-  constexpr const char* kNames[] = {"application", "model", "layer", "library"};
-  for (uint32_t i = 0; category != nullptr && i < 4; ++i) {
-    if (strcmp(category->name, kNames[i]) == 0) return XSP_LEVEL_APPLICATION + i;
-  }
-  return XSP_LEVEL_APPLICATION;
+uint32_t level_of(const Category* category) {
+  const uint32_t level = category == nullptr ? 0 : level_named(category->name);
+  return level > 0 && level <= XSP_LEVEL_LIBRARY ? level : uint32_t{XSP_LEVEL_APPLICATION};
 }
 
 void name_of_xla(const char* text, Named* result) {
@@ -205,7 +203,7 @@ void name_range(const Domain* domain, const Category* category, const char* text
     copy(result->type, sizeof result->type, "operator", 8);
     result->level = XSP_LEVEL_LAYER;
   } else if (rule == Rule::kXsp) {
-    result->level = level_named(category);
+    result->level = level_of(category);
   } else if (rule == Rule::kLibrary) {
     result->level = XSP_LEVEL_LIBRARY;
   } else if (rule == Rule::kXla) {

@@ -36,6 +36,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -78,7 +79,15 @@ class NoFileSizeSignal {
 };
 
 // By the call itself: a process that is watched sees the function called (attach/descriptors.cc).
-int move_up(int fd) { return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kFirstFd)); }
+int move_up(int fd) {
+  const auto move = [fd](rlim_t from) {
+    return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));
+  };
+  const int high = move(kFirstFd);
+  rlimit files = {};
+  if (high >= 0 || getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur > kFirstFd) return high;
+  return move(files.rlim_cur - files.rlim_cur / 4);  // the highest that the process may have
+}
 
 int open_file(const char* path, int flags) {
   const int fd = ::open(path, flags | O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);

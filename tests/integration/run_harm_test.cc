@@ -89,6 +89,14 @@ TEST_F(RunHarmTest, AnyNumberOfADescriptorIsTheProgramsToTake) {
   EXPECT_EQ(count("span WHERE type = 'process' AND NOT is_open"), 2);
 }
 
+TEST_F(RunHarmTest, TheFirstNumbersAreTheProgramsHoweverFewItMayOpen) {
+  for (const char* files : {"12", "100", "500", "501"}) {
+    const std::string line = std::string("ulimit -n ") + files +
+                             "; exec /usr/bin/python3 -c 'import os; print(os.open(\"/\", 0))'";
+    EXPECT_EQ(watch({"/bin/bash", "-c", line}).out, "3\n") << files;
+  }
+}
+
 TEST_F(RunHarmTest, AProgramThatIsNotThereMakesNoProcess) {
   watch_hard("looks_for_a_program");
   EXPECT_EQ(count("span WHERE type = 'process'"), 2);

@@ -117,7 +117,8 @@ Result<int> run_command(const fs::path& program, const std::vector<std::string>&
   }
   if (child == 0) {
     signals.restore();
-    ::execv(program.c_str(), argv.data());
+    // The shell runs a file of commands that names no interpreter.
+    ::execvp(program.c_str(), argv.data());
     const int why = errno;
     [[maybe_unused]] const ssize_t written = ::write(failure[1], &why, sizeof why);
     ::_exit(127);

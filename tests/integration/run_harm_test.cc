@@ -102,6 +102,17 @@ TEST_F(RunHarmTest, AProgramThatIsNotThereMakesNoProcess) {
   EXPECT_EQ(count("span WHERE type = 'process'"), 2);
 }
 
+TEST_F(RunHarmTest, AFileOfCommandsThatNamesNoInterpreterRunsInTheShell) {
+  write_file("plain", "echo $# $1; exit 4\n");
+  std::filesystem::permissions(folder / "plain", std::filesystem::perms::owner_all);
+  for (const std::string& name : {std::string("./plain"), (folder / "plain").string()}) {
+    const Finished finished = run({"run", "--quiet", "-o", "t.xsp", "--", name, "one", "two"});
+    EXPECT_EQ(finished.status, 4) << finished.err;
+    EXPECT_EQ(finished.out, "2 one\n");
+    EXPECT_EQ(count("span WHERE type = 'process'"), 1);
+  }
+}
+
 TEST_F(RunHarmTest, AProcessThatCannotBeRecordedSaysNothing) {
   // It may not write to the folder of the traces any more.
   if (::getuid() != 0) GTEST_SKIP() << "cannot give up rights here";

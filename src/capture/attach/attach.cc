@@ -219,12 +219,14 @@ void on_last_thread() {
 bool pause_threads() {
   if (!attached.is_recording || attached.process != getpid()) return false;
   pause_sampling();
+  pause_stopping_thread();
   xsp_pause();
   return true;
 }
 
 void resume_threads() {
   xsp_resume();
+  resume_stopping_thread();
   resume_sampling();
 }
 

@@ -43,7 +43,9 @@ struct State {
   uint32_t told = UINT32_MAX;    // what the collectors know of it
   uint32_t site = 0;
   // The thread that stops them.
+  pthread_t thread = {};
   bool has_thread = false;
+  bool is_paused = false;
   bool ends = false;
   sem_t wanted = {};
   sem_t done = {};
@@ -190,12 +192,8 @@ void make_thread() {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread;
-  state.has_thread = pthread_create(&thread, &attributes, stop_when_wanted, nullptr) == 0;
-  pthread_attr_destroy(&attributes);
+  state.ends = false;
+  state.has_thread = pthread_create(&state.thread, nullptr, stop_when_wanted, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -297,6 +295,17 @@ void end_stopping_thread() {
   state.has_thread = false;
   state.ends = true;
   sem_post(&state.wanted);
+}
+
+void pause_stopping_thread() {
+  state.is_paused = state.has_thread;
+  end_stopping_thread();
+  if (state.is_paused) pthread_join(state.thread, nullptr);
+}
+
+void resume_stopping_thread() {
+  if (state.is_paused) make_thread();
+  state.is_paused = false;
 }
 
 void forget_collectors() {

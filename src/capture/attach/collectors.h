@@ -29,6 +29,10 @@ void stop_collectors();
 void yield_collectors(const char* kind, const char* why);
 // The thread that stops them ends: nothing is left that it could stop.
 void end_stopping_thread();
+// It ends, if there is one, and is there again, for calls that a process of several threads cannot
+// make. Nobody is to stop collectors meanwhile.
+void pause_stopping_thread();
+void resume_stopping_thread();
 // In the child of a fork: they are the parent's.
 void forget_collectors();
 

@@ -1,5 +1,7 @@
 // The colours of theme.css, as the canvas takes them: of each its shades, and the text that is read on it.
 
+import { LEVELS } from '../data/levels';
+
 export type Rgb = [number, number, number];
 
 export function parseColour(text: string): Rgb {
@@ -41,7 +43,6 @@ export const DIM = 4;
 const SHARES = [1, 0.45, 0.65, 0.85, 0.28];
 
 // Colours 0 to 5 are the levels', 6 to 13 the categories'.
-const LEVELS = 6;
 const CATEGORIES = 8;
 
 function hashOf(text: string): number {
@@ -57,9 +58,9 @@ export class Colours {
   private readonly used = new Array<number>(CATEGORIES).fill(0);
 
   of(level: number, type: string): number {
-    if (level === 3 && type) return LEVELS + this.category(type);
-    if (level === 6 && type && type !== 'kernel') return LEVELS + CATEGORIES - 1;
-    return Math.min(Math.max(level, 1), LEVELS) - 1;
+    if (level === 3 && type) return LEVELS.length + this.category(type);
+    if (level === 6 && type && type !== 'kernel') return LEVELS.length + CATEGORIES - 1;
+    return Math.min(Math.max(level, 1), LEVELS.length) - 1;
   }
 
   // The one that its name says, so that it has the same in most models; where another type has that, the next that
@@ -101,7 +102,7 @@ export function readPalette(element: Element): Palette {
   const read = (name: string) => parseColour(style.getPropertyValue(name));
   const bg = read('--bg');
   const names = [
-    ...Array.from({ length: LEVELS }, (_, i) => `--level-${i + 1}`),
+    ...Array.from({ length: LEVELS.length }, (_, i) => `--level-${i + 1}`),
     ...Array.from({ length: CATEGORIES }, (_, i) => `--c${i + 1}`),
   ];
   const fill: string[] = [];

@@ -1,7 +1,6 @@
 // Which run is shown first, and what is said of its times.
+import { LEVELS } from '../data/levels';
 import type { Run } from '../data/types';
-
-const LEVELS = ['application', 'model', 'layer', 'library', 'api', 'kernel'];
 
 export const deepestLevel = (run: Run): number =>
   Math.max(0, ...run.levels.split(',').map((name) => LEVELS.indexOf(name.trim()) + 1));

@@ -244,9 +244,9 @@ class Numbers {
     EXPECT_NEAR(all, sum(quantities()[0].places[0], batch).value_or(0), close(all));
   }
 
-  // On a CPU a type of layers, and what lies between them, has the same share of the latency in
-  // time_by_level, time_of_step and findings, where layers do not overlap and all look at the same
-  // inferences.
+  // On a CPU a type of layers has the same share of the latency in time_by_level and time_of_step,
+  // and what lies between layers in time_by_level and findings, where layers do not overlap and all
+  // look at the same inferences.
   void types_take_their_share(int64_t batch) {
     const auto& levels = rows("time_by_level", batch);
     const auto& parts = rows("time_of_step", batch);
@@ -267,8 +267,6 @@ class Numbers {
     parts->each([&](const auto& row) {
       if (parts->at(row, "cause") == "compute") {
         causes[parts->at(row, "culprit")] += parts->value(row, "time_ns");
-      } else if (parts->at(row, "cause") == "framework" && parts->value(row, "layers") == 0) {
-        causes[kBetween] += parts->value(row, "time_ns");
       }
     });
     if (const auto& findings = rows("findings", batch)) {

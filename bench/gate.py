@@ -122,7 +122,7 @@ class Bench:
     def profile(self, model, name):
         path = os.path.join(self.folder, name + ".xsp")
         self.xsp("profile", model, "--levels", "model", "--no-peaks", "--quiet", "--max-time",
-                 self.arguments.time, "-o", path)
+                 self.arguments.time, "-o", path, *self.threads())
         return path
 
     def row(self, done):
@@ -136,10 +136,13 @@ class Bench:
 
     def gated_run(self, a, b, seed):
         return self.gated("--run", a, b, "--quiet", "--pairs", self.arguments.pairs, "--seed", seed,
-                          *self.run_time())
+                          *self.run_time(), *self.threads())
 
     def run_time(self):
         return ["--max-time", self.arguments.run_time] if self.arguments.run_time else []
+
+    def threads(self):
+        return ["--threads", self.arguments.threads] if self.arguments.threads else []
 
     def fastest_ns(self, file):
         """What an inference takes that nothing disturbs: nearly the least of all."""
@@ -167,7 +170,8 @@ class Bench:
             with open(path, "wb") as file:
                 file.write(with_convolution(content, name, channels))
             kept = os.path.join(self.folder, "calibration")
-            self.xsp("diff", "--run", model, path, "--quiet", "--max-time", 30, "--width", 0, "-o", kept)
+            self.xsp("diff", "--run", model, path, "--quiet", "--max-time", 30, "--width", 0, "-o", kept,
+                     *self.threads())
             fastest = [self.fastest_ns(os.path.join(kept, name)) for name in ("a.xsp", "b.xsp")]
             ratio = fastest[1] / fastest[0]
             print(f"  a convolution of {channels} channels: ratio {ratio:.4f}", flush=True)
@@ -235,6 +239,8 @@ def main():
     parser.add_argument("--profiles", type=int)
     parser.add_argument("--runs", type=int)
     parser.add_argument("--pairs", type=int, default=8)
+    parser.add_argument("--threads", type=int, help="of a layer; give it where taskset allows fewer processors"
+                        " than the machine has, as a framework may make a thread for each of these")
     parser.add_argument("--time", type=float, help="--max-time of a profile")
     parser.add_argument("--run-time", type=float, help="--max-time of xsp diff --run; else its default")
     parser.add_argument("--limit", type=float, default=5, help="of the gate, percent")

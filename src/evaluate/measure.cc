@@ -16,6 +16,15 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 // A warm-up is judged on at least this many iterations.
 constexpr int kWarmupIterationsMin = 6;
+// Subjects whose latencies differ by less count as equally fast: beside other programs, the fastest
+// of a few iterations differs by chance by up to a factor of 5.
+constexpr double kEquallyFast = 8;
+
+int iterations_that_fill(double seconds, double latency_ns, int iterations_max) {
+  if (latency_ns <= 0) return iterations_max;
+  const double count = std::round(seconds * kNsPerSecond / latency_ns);
+  return static_cast<int>(std::clamp(count, 1.0, static_cast<double>(iterations_max)));
+}
 
 class Loop {
  public:
@@ -32,7 +41,8 @@ class Loop {
         start_ns_(environment.now_ns()),
         series_(subjects.size()),
         block_iterations_(subjects.size(), 1),
-        expected_ns_(subjects.size(), 0) {
+        expected_ns_(subjects.size(), 0),
+        undisturbed_ns_(subjects.size(), 0) {
     for (size_t i = 0; i < infos.size(); ++i) {
       RunProgress run;
       run.levels = infos[i].levels;
@@ -44,7 +54,10 @@ class Loop {
   }
 
   std::vector<Series> run() {
-    for (size_t i = 0; i < subjects_.size() && !stopped(); ++i) warm_up(i);
+    for (const size_t i : drawn_order()) {
+      if (!stopped()) warm_up(i);
+    }
+    if (limits_.equal_blocks) choose_equal_blocks();
     while (!stopped() && goes_on()) round();
     for (size_t i = 0; i < series_.size(); ++i) {
       Series& series = series_[i];
@@ -79,12 +92,8 @@ class Loop {
     return std::max(0, infos_[i].iterations_max - done);
   }
 
-  // How many iterations fill that time.
   int iterations_for(double seconds, double latency_ns) const {
-    if (latency_ns <= 0) return limits_.block_iterations_max;
-    const double count = std::round(seconds * kNsPerSecond / latency_ns);
-    return static_cast<int>(
-        std::clamp(count, 1.0, static_cast<double>(limits_.block_iterations_max)));
+    return iterations_that_fill(seconds, latency_ns, limits_.block_iterations_max);
   }
 
   std::optional<Block> run_block(size_t i, int iterations, bool is_warmup) {
@@ -133,6 +142,9 @@ class Loop {
       series.warmup_iterations += iterations;
       if (!block) return;
       latencies.insert(latencies.end(), block->durations_ns.begin(), block->durations_ns.end());
+      const double fastest_ns = static_cast<double>(std::ranges::min(block->durations_ns));
+      double& undisturbed_ns = undisturbed_ns_[i];
+      undisturbed_ns = undisturbed_ns == 0 ? fastest_ns : std::min(undisturbed_ns, fastest_ns);
       expected_ns_[i] = median(std::span(latencies).last(static_cast<size_t>(iterations)));
       const auto steady = steady_from(latencies);
       if (steady && latencies.size() >= kWarmupIterationsMin) {
@@ -167,11 +179,32 @@ class Loop {
         std::clamp(room(i) / limits_.rounds_min, 1, iterations_for(block_s(), expected_ns_[i]));
   }
 
-  void round() {
+  void choose_equal_blocks() {
+    std::vector<size_t> chosen;
+    std::vector<BlockLength> lengths;
+    for (size_t i = 0; i < subjects_.size(); ++i) {
+      const bool is_known = undisturbed_ns_[i] > 0 && infos_[i].block_iterations == 0;
+      if (!is_alive(i) || !is_known) continue;
+      chosen.push_back(i);
+      lengths.push_back({undisturbed_ns_[i], expected_ns_[i]});
+    }
+    const std::vector<int> fill = equal_blocks(lengths, block_s(), limits_.block_iterations_max);
+    for (size_t k = 0; k < chosen.size(); ++k) {
+      const size_t i = chosen[k];
+      block_iterations_[i] = std::clamp(room(i) / limits_.rounds_min, 1, fill[k]);
+    }
+  }
+
+  // No subject gains by its place: the one that is warmed up first may stay on the better processor.
+  std::vector<size_t> drawn_order() {
     std::vector<size_t> order(subjects_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::shuffle(order.begin(), order.end(), random_);
-    for (const size_t i : order) {
+    return order;
+  }
+
+  void round() {
+    for (const size_t i : drawn_order()) {
       if (stopped()) return;
       if (is_alive(i)) measure_block(i);
     }
@@ -193,8 +226,8 @@ class Loop {
     const std::vector<double> latencies(block->durations_ns.begin(), block->durations_ns.end());
     measured.median_ns = median(latencies);
     series.blocks.push_back(measured);
-    if (!series.warmup_settled && round_ == 0) {
-      // What it takes is known better by now.
+    if (!series.warmup_settled && round_ == 0 && !limits_.equal_blocks) {
+      // The measured block tells better than the warm-up how long an iteration takes.
       expected_ns_[i] = measured.median_ns;
       choose_block(i);
     }
@@ -251,6 +284,8 @@ class Loop {
   std::vector<Series> series_;
   std::vector<int> block_iterations_;
   std::vector<double> expected_ns_;  // latency of each
+  std::vector<double>
+      undisturbed_ns_;  // the fastest iteration of each in its warm-up; 0: not known
   Progress progress_;
 };
 
@@ -270,6 +305,26 @@ Environment this_environment() {
                    duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
           },
           [machine] { return machine->state(); }};
+}
+
+std::vector<int> equal_blocks(std::span<const BlockLength> subjects, double block_s,
+                              int iterations_max) {
+  if (subjects.empty()) return {};
+  const double count = static_cast<double>(subjects.size());
+  double slowdown = 0, log_ns = 0, least_ns = std::numeric_limits<double>::max(), most_ns = 0;
+  for (const BlockLength& one : subjects) {
+    slowdown += one.expected_ns / one.undisturbed_ns / count;
+    log_ns += std::log(one.undisturbed_ns) / count;
+    least_ns = std::min(least_ns, one.undisturbed_ns);
+    most_ns = std::max(most_ns, one.undisturbed_ns);
+  }
+  std::vector<int> iterations;
+  for (const BlockLength& one : subjects) {
+    const bool equally_fast = most_ns <= kEquallyFast * least_ns;
+    const double latency_ns = equally_fast ? std::exp(log_ns) : one.undisturbed_ns;
+    iterations.push_back(iterations_that_fill(block_s / slowdown, latency_ns, iterations_max));
+  }
+  return iterations;
 }
 
 statistics::Estimate latency_of(const Series& series) {

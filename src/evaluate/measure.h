@@ -1,6 +1,7 @@
 // measure(): runs several subjects in turns until their latencies are known well enough.
 //
-// Each subject is warmed up by itself, until its latencies are steady (statistics.h, steady_from).
+// Each subject is warmed up by itself, in an order drawn at random, until its latencies are steady
+// (statistics.h, steady_from).
 // Then come rounds: in each, every subject runs one block of iterations, in an order drawn anew, so
 // that drift of the machine meets all alike and the blocks of a round can be compared in pairs.
 // A block begins when the subject of the last one has settled. Repetition stops when every
@@ -36,6 +37,7 @@ struct Limits {
   int rounds_min = statistics::kBlocksMin;  // the fewest that have an interval
   int iterations_max = 5000;                // measured, of each subject
   double warmup_share = 0.2;                // of the time, at most, for all subjects together
+  bool equal_blocks = false;                // the length of the blocks is chosen by equal_blocks()
 };
 
 struct MeasuredBlock {
@@ -78,6 +80,18 @@ struct SubjectInfo {
 std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectInfo> infos,
                             const Limits& limits, uint64_t seed, const Environment& environment,
                             Listener& listener, const std::atomic<int>& stop);
+
+struct BlockLength {
+  double undisturbed_ns = 0;  // the fastest iteration seen
+  double expected_ns = 0;     // what an iteration takes beside the programs that run now
+};
+// Returns how many iterations a block of each subject has, so that a block takes block_s on
+// average. Beside other programs, the scheduler favours a process that has just rested, so
+// iterations of a longer block are slower: of two equal subjects, the one with the longer blocks was
+// seen to be 20 to 40 % slower. So subjects that are about equally fast have equally many
+// iterations, and others have blocks that are equally long where nothing disturbs them.
+std::vector<int> equal_blocks(std::span<const BlockLength> subjects, double block_s,
+                              int iterations_max);
 
 // b - a of two series that were measured in turns.
 statistics::Difference difference(const Series& a, const Series& b);

@@ -153,6 +153,38 @@ TEST_F(Measure, BlocksOfAGivenLengthKeepIt) {
   for (const MeasuredBlock& block : series[0].blocks) EXPECT_EQ(block.iterations, 7);
 }
 
+TEST_F(Measure, EqualBlocksGiveEqualSubjectsTheAdvantageOfARestEqually) {
+  // Both take 10 ms for the first 40 ms after a rest, then 25 ms, as beside a busy program. In its
+  // warm-up, b is unlucky.
+  const auto beside_load = [this](int unlucky) {
+    return [this, unlucky, begin_ns = int64_t{0}, end_ns = int64_t{0}](int iteration) mutable {
+      if (world.now_ns != end_ns) begin_ns = world.now_ns;
+      const bool is_slow =
+          iteration < unlucky ? iteration % 6 != 0 : world.now_ns - begin_ns >= 40'000'000;
+      end_ns = world.now_ns + (is_slow ? 25'000'000 : 10'000'000);
+      return static_cast<double>(end_ns - world.now_ns);
+    };
+  };
+  Simulated a(world, 'a', beside_load(0)), b(world, 'b', beside_load(20));
+  Limits limits;
+  limits.width = 0;
+  limits.time_s = 10;
+  limits.equal_blocks = true;
+  const auto series = run({&a, &b}, limits);
+  EXPECT_EQ(series[0].blocks[0].iterations, series[1].blocks[0].iterations);
+  EXPECT_NEAR(series[1].latency_ns.mean / series[0].latency_ns.mean, 1, 0.05);
+}
+
+TEST_F(Measure, EqualBlocksOfDifferentSubjectsTakeEquallyLong) {
+  Simulated a(world, 'a', noisy(2e6, 0.02)), b(world, 'b', noisy(20e6, 0.02));
+  Limits limits;
+  limits.width = 0;
+  limits.time_s = 10;
+  limits.equal_blocks = true;
+  const auto series = run({&a, &b}, limits);
+  EXPECT_NEAR(series[0].blocks[0].iterations, 10 * series[1].blocks[0].iterations, 10);
+}
+
 TEST_F(Measure, TheIterationBoundHolds) {
   Simulated a(world, 'a', noisy(1e5, 0.5));
   Limits limits;

@@ -297,7 +297,7 @@ class Pairs {
       if (workers[side] == nullptr) continue;
       const Run& run = runs_[side][i];
       subjects.push_back(workers[side].get());
-      // As many in a turn as in the first pair: a process that is slow by chance counts as much as
+      // Every pair has turns of one length: a process that is slow by chance counts as much as
       // another.
       infos.push_back(
           {kNames[side], run.planned.batch, 1, run.ready->iterations_max, turn_iterations_[side]});
@@ -308,6 +308,7 @@ class Pairs {
     limits.time_s = time_s;
     limits.width = 0;  // the same work in every process
     limits.block_s = kTurnSeconds;
+    limits.equal_blocks = true;
     // Reading the machine's state after every turn would disturb the next one.
     Environment environment = environment_;
     environment.machine_state = [] { return MachineState(); };
@@ -324,12 +325,22 @@ class Pairs {
       if (!status.ok()) one.failure = status.error();
       collect_notes(side, i, *workers[side]);
       workers[side].reset();
-      if (!one.blocks.empty()) {
-        one.blocks.back().machine = state;
-        turn_iterations_[side] = one.blocks.front().iterations;
-      }
+      if (!one.blocks.empty()) one.blocks.back().machine = state;
       (*found)[side] = std::move(one);
     }
+    if (turn_iterations_ == std::array<int, 2>{}) choose_turns(*found);
+  }
+
+  // Chooses the length of all further turns by the first pair, which ran in turns chosen by the few
+  // iterations of its warm-up.
+  void choose_turns(const std::array<Series, 2>& first) {
+    std::vector<BlockLength> lengths;
+    for (const Series& series : first) {
+      if (series.latencies_ns.empty()) return;
+      lengths.push_back({std::ranges::min(series.latencies_ns), median(series.latencies_ns)});
+    }
+    const auto turns = equal_blocks(lengths, kTurnSeconds, limits().block_iterations_max);
+    turn_iterations_ = {turns[0], turns[1]};
   }
 
   // What was measured of a pair counts if both sides have it, or if the other failed.

@@ -1,4 +1,5 @@
-// AnchorTracker: which samples of the clocks belong in the trace, and whether a clock jumped.
+// AnchorTracker decides which samples of the clocks belong in the trace, and detects a clock that
+// jumped.
 #ifndef XSP_CAPTURE_ANNOTATE_ANCHORS_H_
 #define XSP_CAPTURE_ANNOTATE_ANCHORS_H_
 
@@ -11,7 +12,7 @@ namespace xsp::capture {
 class AnchorTracker {
  public:
   struct Verdict {
-    bool is_due;   // time for one in the stream
+    bool is_due;   // an anchor should be written into the stream now
     bool is_jump;  // the clocks disagree about the time since the latest sample
   };
 

@@ -340,7 +340,7 @@ typedef struct xsp_collector {
   /* Called between start and the first counted inference. Returns the number of inferences that
    * count everything once, because application replay counts a part in each. NULL: 1. */
   uint64_t (*runs_needed)(void);
-  /* The next three functions are called in a separate process, without start. `device` is "cuda:0".
+  /* The next three functions are called in a separate process, without start; `device` is "cuda:0".
    */
   /* Reports constant facts, and ceilings that follow from them. Returns at once. */
   xsp_status (*describe)(const xsp_host* host, const char* device, const xsp_device_report* report);

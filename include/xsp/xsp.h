@@ -165,7 +165,7 @@ XSP_API uint32_t xsp_new_site(uint32_t level, const char* name, const char* type
 /* Adds a fact that holds for every span of a site (shapes, types, provenance). It is written once.
  * If a key is set again, the last value holds. */
 XSP_API void xsp_site_attribute(uint32_t site_id, const char* key, const char* value);
-/* Adds a number that holds for every span of a site; the key ends in its unit, e.g. "output_bytes".
+/* Adds a number that holds for every span of a site; its key ends in its unit, e.g. "output_bytes".
  */
 XSP_API void xsp_site_counter(uint32_t site_id, const char* key, double value);
 /* Returns the id of an attribute's or a counter's key, for the calls below. Returns 0 if the table

@@ -17,7 +17,7 @@
 
 namespace xsp {
 
-// An input or output of a model.
+// Describes an input or output of a model.
 struct Port {
   std::string name;
   uint32_t dtype = 0;                // xsp_dtype

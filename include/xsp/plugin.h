@@ -64,7 +64,7 @@ typedef enum xsp_dtype {
 
 #define XSP_RANK_MAX 16
 
-/* The description of a model's input or output. */
+/* Describes a model's input or output. */
 typedef struct xsp_tensor_info {
   size_t struct_size;
   const char* name;
@@ -93,7 +93,8 @@ static inline const xsp_tensor_info* xsp_tensor_info_at(const xsp_tensor_info* f
   return (const xsp_tensor_info*)(const void*)((const char*)first + index * first->struct_size);
 }
 
-/* The services of the worker for an adapter, on any thread, from probe or open until close. */
+/* Offers the services of the worker to an adapter, on any thread, from probe or open until close.
+ */
 typedef struct xsp_host {
   size_t struct_size;
   void* context;
@@ -253,7 +254,7 @@ typedef struct xsp_collector_probe {
   /* The names of the counters that it can count here, comma separated; "roofline" is the name of
    * the set that the roofline needs. */
   const char* counters;
-  const char* absent; /* the others, with the reason: one line; NULL if it can count all */
+  const char* absent; /* names the others and the reason, on one line; NULL if it can count all */
 } xsp_collector_probe;
 
 /* The way of counting counters that need several passes: a device counts only so much at a time. */
@@ -290,14 +291,14 @@ typedef enum xsp_counting {
   XSP_COUNTS_TIME = 2
 } xsp_counting;
 
-/* The state of a device at one moment; NaN: not known. */
+/* Holds the state of a device at one moment; NaN: not known. */
 typedef struct xsp_device_state {
   size_t struct_size;
   double sm_clock_mhz;
   double memory_clock_mhz;
   double temperature_c;
   double power_w;
-  double memory_used_bytes; /* of all processes together */
+  double memory_used_bytes; /* used by all processes together */
   double memory_total_bytes;
   const char* throttle_reasons; /* reasons why its clock is held down, comma separated; "": it is
                                    not; NULL: not known; valid until the next call */
@@ -323,7 +324,7 @@ typedef struct xsp_collector {
    * loaded. Fails with XSP_NOT_AVAILABLE and its reason if nothing can be watched. */
   xsp_status (*probe)(const xsp_host* host, xsp_collector_probe* probe);
   xsp_status (*start)(const xsp_host* host, const xsp_collect_options* options);
-  /* Called around each inference, on the thread that calls the adapter; `end` adds counters to its
+  /* Run around each inference, on the thread that calls the adapter; `end` adds counters to its
    * span. */
   void (*begin)(void);
   void (*end)(xsp_span* span);
@@ -337,8 +338,8 @@ typedef struct xsp_collector {
   /* Returns every name that it can count, comma separated, if they are too many for the probe (the
    * chip's own metrics). Called only if a counter is wanted that no probe has. */
   xsp_status (*counter_names)(const xsp_host* host, const char** names);
-  /* Called between start and the first counted inference. Returns the number of inferences that
-   * count everything once, because application replay counts a part in each. NULL: 1. */
+  /* Returns the number of inferences that count everything once, because application replay counts
+   * a part in each. It is called between start and the first counted inference. NULL: 1. */
   uint64_t (*runs_needed)(void);
   /* The next three functions are called in a separate process, without start; `device` is "cuda:0".
    */
@@ -349,9 +350,9 @@ typedef struct xsp_collector {
   xsp_status (*measure)(const xsp_host* host, const char* device, const xsp_device_report* report);
   /* Reads the state. Takes a few milliseconds. */
   xsp_status (*state)(const xsp_host* host, const char* device, xsp_device_state* state);
-  /* Called between start and stop, by any thread, one at a time: record only these of the levels
-   * that it was started with; 0: cost as little as possible. Earlier events may still be emitted
-   * later. NULL: the levels do not change. */
+  /* Switches to these of the levels that it was started with; 0: cost as little as possible. It is
+   * called between start and stop, by any thread, one at a time. Earlier events may still be
+   * emitted later. NULL: the levels do not change. */
   void (*set_levels)(uint32_t levels);
 } xsp_collector;
 

@@ -68,7 +68,8 @@ extern "C" {
 
 #define XSP_API __attribute__((visibility("default")))
 
-/* Levels, outermost first. The numbers are part of the trace format; new ones are only added. */
+/* The levels are listed outermost first. Their numbers are part of the trace format; new ones are
+ * only added. */
 enum {
   XSP_LEVEL_APPLICATION = 1,
   XSP_LEVEL_MODEL = 2,
@@ -138,17 +139,17 @@ static inline int xsp_is_recorded(uint32_t level) {
  * whatever the levels are, and `xsp run` switches the recorded levels between two of them. */
 XSP_API void xsp_step(void);
 
-/* For code that observes a framework and sees its steps. The strongest kind that a process has
- * shown defines its steps. From then on weaker kinds are ignored, and so are other threads than the
- * one whose steps are counted, as long as that one continues. */
+/* This part is for code that observes a framework and sees its steps. The strongest kind that a
+ * process has shown defines its steps. From then on weaker kinds are ignored, and so are other
+ * threads than the one whose steps are counted, as long as that one continues. */
 enum {
   XSP_STEP_MODEL = 1,     /* outermost call of a model, from begin to end */
   XSP_STEP_OPTIMIZER = 2, /* end of an optimiser's step; it begins at the previous end */
   XSP_STEP_MARK = 3       /* xsp_step */
 };
-/* Called before the model's span begins; only XSP_STEP_MODEL has a begin of its own. */
+/* Must be called before the model's span begins; only XSP_STEP_MODEL has a begin of its own. */
 XSP_API void xsp_step_begin(uint32_t kind);
-/* Called after the model's span, or the optimiser's, has ended. */
+/* Must be called after the model's span, or the optimiser's, has ended. */
 XSP_API void xsp_step_end(uint32_t kind);
 
 /* ---- Sites made at run time ------------------------------------------------------------------ */
@@ -174,7 +175,7 @@ XSP_API uint32_t xsp_intern_key(const char* key);
 
 /* ---- Spans as they happen -------------------------------------------------------------------- */
 
-/* The library's data about a span; the caller keeps it until the span ends. */
+/* Holds the library's data about a span; the caller keeps it until the span ends. */
 typedef struct xsp_span {
   uint64_t start; /* ticks of the trace's clock; 0: not recorded */
   uint64_t value; /* the inline number, if key is not 0 */
@@ -194,8 +195,8 @@ static inline xsp_span xsp_begin(xsp_site* site) {
 static inline void xsp_end(xsp_span* span) {
   if (span->start != 0) xsp_end_recorded(span);
 }
-/* Add an attribute to a span. The first number of a span is free of charge; each further value
- * takes one more record. Texts are cut at 4096 bytes. */
+/* These functions add an attribute to a span. The first number of a span is free of charge; each
+ * further value takes one more record. Texts are cut at 4096 bytes. */
 XSP_API void xsp_span_int(xsp_span* span, uint32_t key, int64_t value);
 XSP_API void xsp_span_double(xsp_span* span, uint32_t key, double value);
 XSP_API void xsp_span_text(xsp_span* span, uint32_t key, const char* value);
@@ -244,9 +245,9 @@ XSP_API void xsp_emit(const xsp_complete_span* span);
  * move it. */
 XSP_API int64_t xsp_now_ns(void);
 
-/* ---- What was lost --------------------------------------------------------------------------- */
+/* ---- Losses ---------------------------------------------------------------------------------- */
 
-/* The counts of the current recording, or else of the last one. */
+/* Holds the counts of the current recording, or else of the last one. */
 typedef struct xsp_counts {
   size_t struct_size;
   uint64_t recorded;     /* accepted spans; dropped_file of them did not reach the file */

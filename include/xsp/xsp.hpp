@@ -58,7 +58,7 @@ class Recording {
   int error_ = 0;
 };
 
-// The key of an attribute or a counter. Its construction takes a lock: make it once.
+// Holds the key of an attribute or a counter. Its construction takes a lock: make it once.
 class Key {
  public:
   explicit Key(const char* name) noexcept : id_(xsp_intern_key(name)) {}
@@ -68,8 +68,8 @@ class Key {
   uint32_t id_;
 };
 
-// A site whose name is made at run time, with facts that hold for all its spans. Its construction
-// takes a lock: make it once. For a name that is known at compile time, use XSP_SPAN.
+// Holds a site whose name is made at run time, with facts that hold for all its spans. Its
+// construction takes a lock: make it once. For a name that is known at compile time, use XSP_SPAN.
 class Site {
  public:
   Site(uint32_t level, const char* name, const char* type = nullptr) noexcept {
@@ -97,7 +97,7 @@ class Site {
   xsp_site site_ = {};
 };
 
-// A span that lasts from its construction to the end of its scope, or to end().
+// Records a span that lasts from its construction to the end of its scope, or to end().
 class Span {
  public:
   explicit Span(xsp_site* site) noexcept : span_(xsp_begin(site)) {}

@@ -8,8 +8,8 @@
 
 #include "entering.h"
 
-/* Python's vectorcall protocol (PEP 590). It is in the stable ABI only from 3.12 on, so its
- * functions are looked up: they are exported from 3.11 on. */
+/* Python's vectorcall protocol (PEP 590) is in the stable ABI only from 3.12 on, so its functions
+ * are looked up: they are exported from 3.11 on. */
 typedef PyObject* (*Vectorcall)(PyObject* callable, PyObject* const* args, size_t count,
                                 PyObject* names);
 #define MAY_CHANGE_BEFORE \

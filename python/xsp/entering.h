@@ -23,7 +23,7 @@ void xsp_name_modules_with(PyObject* function);
 /* Sets the function that is called before a model begins, with a flag whether layers are recorded:
  * it starts and stops the framework's profiler. */
 void xsp_follow_models_with(PyObject* function);
-/* Called when a call of the module with these arguments begins. Unless the result is
+/* Notes that a call of the module with these arguments begins. Unless the result is
  * XSP_NOT_RECORDED, xsp_module_leave must be called with it. It leaves no error set. */
 int xsp_module_enter(PyObject* object, PyObject* const* arguments, size_t count);
 void xsp_module_leave(int entered);

@@ -13,8 +13,8 @@
 /* at::RecordScope */
 enum { FUNCTION = 0, BACKWARD_FUNCTION = 1, TORCHSCRIPT_FUNCTION = 2, USER_SCOPE = 7 };
 
-/* The beginning of the result of at::RecordFunction::StartCallback, a std::unique_ptr. The C++ ABI
- * returns classes that are not trivial through memory of the caller. */
+/* StartCallback's result begins with a std::unique_ptr. The C++ ABI returns classes that are not
+ * trivial through memory of the caller. */
 typedef void** (*Start)(void** context, const void* function);
 typedef void (*End)(const void* function, void* context);
 
@@ -50,7 +50,7 @@ static Torch torch;
 
 #define CALLBACK_COUNT 3
 static uint64_t handles[CALLBACK_COUNT];
-/* Owners of calls that belong to a phase, but to no known module. */
+/* These owners stand for calls that belong to a phase, but to no known module. */
 static uint32_t backward_owner;
 static uint32_t optimizer_owner;
 static int is_understood;
@@ -72,10 +72,10 @@ static const Thread* checked_thread;
 static uint64_t candidates; /* words that held the number each time, as bits */
 static uint32_t checks;
 static size_t number_offset;
-static size_t inputs_offset; /* of the first input's address, followed by their number; 0: not known
-                              */
-static size_t outputs_offset; /* of the std::vector of outputs */
-static size_t thread_offset;  /* of the number of the thread that made a node; 0: not known */
+static size_t inputs_offset; /* place of the first input's address, followed by their number; 0: not
+                                known */
+static size_t outputs_offset; /* place of the std::vector of outputs */
+static size_t thread_offset;  /* place of the number of the thread that made a node; 0: not known */
 static int has_shapes;        /* everything that is needed to report shapes is known */
 
 #define STACK_BYTES 16384u /* the inputs lie on the stack, at most this far from here */

@@ -17,9 +17,9 @@
 #define TYPES_BYTES_MAX 1024
 #define NOT_TOLD 1u /* value for the outputs of a site without shapes */
 
-/* The information under a hash. For the key of an operator: the site for shapes beyond the limit,
- * and the number of the others. For a name: the number of sites that have it. For a position in a
- * model: the site of the operator there. */
+/* An entry holds the information under a hash. For the key of an operator: the site for shapes
+ * beyond the limit, and the number of its other shapes. For a name: the number of sites that have
+ * it. For a position in a model: the site of the operator there. */
 typedef struct Entry {
   uint64_t hash; /* 0: empty */
   uint64_t outputs;
@@ -141,7 +141,7 @@ static Entry* shaped_entry(uint64_t key, uint64_t hash) {
 #define LOOKS_FIRST 3u /* calls of a kind */
 #define LOOKS_AGAIN 2u /* after a call that differed from earlier ones */
 #define LOOKS_EVERY 32u
-/* The number of kinds that differ only in sizes; further ones have no sites of their own. */
+/* Limits the number of kinds that differ only in sizes; further ones have no sites of their own. */
 #define EXACT_MAX SHAPES_MAX
 
 typedef struct Kind {

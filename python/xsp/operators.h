@@ -32,8 +32,8 @@ int xsp_operators_follow(uint64_t kind);
  * the owner's path, a slash and the operator's short name, with "#2", "#3", ... if the owner has
  * other sites of that name. Its type is the operator's full name. */
 Call* xsp_operator_open(uint32_t owner, const char* name, const Values* inputs);
-/* Called before the call closes, with the returned values: they also identify the site. `call` may
- * be NULL. */
+/* Takes the returned values before the call closes: they also identify the site. `call` may be
+ * NULL. */
 void xsp_operator_returns(Call* call, const char* name, Values values);
 
 #endif /* XSP_PYTHON_XSP_OPERATORS_H_ */

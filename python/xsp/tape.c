@@ -4,7 +4,7 @@
 
 #include "thread.h"
 
-/* The limits below allow at most 16 MiB per thread. */
+/* These limits allow at most 16 MiB per thread. */
 #define TAPES 64u        /* tapes of a thread; a power of two: later kinds replace earlier ones */
 #define SLOTS_FIRST 256u /* slots of a tape */
 #define SLOTS_MAX (1u << 14)

@@ -1,5 +1,5 @@
-/* The sites of the operators in a call of a model, in the order of the operators. The next call
- * looks there first, because they lie one beside the other in memory.
+/* A tape holds the sites of the operators in a call of a model, in the order of the operators. The
+ * next call looks there first, because they lie one beside the other in memory.
  *
  * Each thread has its own. */
 #ifndef XSP_PYTHON_XSP_TAPE_H_

@@ -21,7 +21,8 @@ typedef struct KnownSite {
   uint32_t is_varied; /* for a position: it had several sites */
 } KnownSite;
 
-/* The state of the thread that owns the block now; all zero when it takes the block. */
+/* Holds the state of the thread that owns the block now; it is all zero when the thread takes the
+ * block. */
 typedef struct Now {
   uint32_t depth;
   uint32_t outer_calls; /* number of outermost calls since `position` was set */

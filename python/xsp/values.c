@@ -3,15 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The layout of c10::IValue: a payload of 8 bytes, then its kind. A tensor's payload is a pointer
- * to its at::TensorImpl. */
+/* A c10::IValue has a payload of 8 bytes, then its kind. A tensor's payload is a pointer to its
+ * at::TensorImpl. */
 #define KIND_OFFSET 8u
 #define KIND_TENSOR 1u
 #define LIST_ELEMENTS_MAX 1024u
 
-/* The layout of c10::impl::SizesAndStrides: the rank, and the sizes and strides of up to 5
- * dimensions; for more dimensions, a pointer to them. Behind it lie the offset in the storage, the
- * number of elements, and the type. */
+/* c10::impl::SizesAndStrides has the rank, and the sizes and strides of up to 5 dimensions; for
+ * more dimensions, a pointer to them. Behind it lie the offset in the storage, the number of
+ * elements, and the type. */
 #define INLINE_RANK_MAX 5u
 #define RANK_MAX 64u
 #define SIZES_BYTES (8u + 2u * INLINE_RANK_MAX * 8u)

@@ -131,7 +131,7 @@ typedef struct Reader {
   Line* lines;
   size_t line_count;
   size_t line_room;
-  /* The bounds of the record's zero: not before `low`, not after `high`. */
+  /* The record's zero lies between these bounds: not before `low`, not after `high`. */
   int64_t low_ns;
   int64_t high_ns;
   int has_anchor;
@@ -178,7 +178,7 @@ static XplaneText name_of(const Names* names, uint64_t number) {
   return number < names->size ? names->at[number] : (XplaneText){NULL, 0};
 }
 
-/* The XStats of an event. */
+/* Holds the XStats of an event. */
 typedef struct Stats {
   XplaneText instruction;
   XplaneText module;

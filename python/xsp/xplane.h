@@ -27,15 +27,15 @@ typedef struct XplaneAnchor {
   int64_t after_ns;
 } XplaneAnchor;
 
-/* The site for spans of an instruction; `site` 0: they are not emitted. `is_control`: it runs other
- * instructions inside itself (while, call, conditional), maybe on another thread. */
+/* Tells the site for spans of an instruction; `site` 0: they are not emitted. `is_control`: it runs
+ * other instructions inside itself (while, call, conditional), maybe on another thread. */
 typedef struct XplaneSite {
   uint32_t site;
   int is_control;
 } XplaneSite;
 
-/* A text without a terminator. An XplaneSiteOf is called once for each instruction of a record, or
- * a few times. */
+/* Refers to a text without a terminator. An XplaneSiteOf is called once for each instruction of a
+ * record, or a few times. */
 typedef struct XplaneText {
   const char* at;
   size_t size;

@@ -47,7 +47,7 @@ inline uint64_t read_ticks(TickSource source) {
   return source == TickSource::kTsc ? read_tsc() : static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
 }
 
-// One moment on the three clocks.
+// Holds the readings of the three clocks at one moment.
 struct Anchor {
   uint64_t ticks = 0;
   int64_t monotonic_ns = 0;

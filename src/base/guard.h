@@ -10,7 +10,7 @@
 
 namespace xsp {
 
-// The exception that foreign code threw.
+// Describes the exception that foreign code threw.
 struct Thrown {
   bool out_of_memory = false;
   std::string text;

@@ -1,4 +1,5 @@
-// Limits of the trace format and of the library. Both the writer and the reader check them.
+// The limits of the trace format and of the library are here. Both the writer and the reader check
+// them.
 #ifndef XSP_BASE_LIMITS_H_
 #define XSP_BASE_LIMITS_H_
 

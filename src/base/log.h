@@ -1,5 +1,4 @@
-// The messages of the library inside a user's process. They are rare: one line each on standard
-// error.
+// The library rarely writes messages inside a user's process: one line each on standard error.
 #ifndef XSP_BASE_LOG_H_
 #define XSP_BASE_LOG_H_
 

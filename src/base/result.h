@@ -10,7 +10,7 @@
 
 namespace xsp {
 
-// The kind of failure; the command line maps it to its exit status.
+// Tells the kind of failure; the command line maps it to its exit status.
 enum class Code {
   kFailed,        // a file, a process or a device failed (exit 1)
   kUsage,         // the caller asked for something that makes no sense (exit 2)
@@ -53,7 +53,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// Success without a value.
+// Stands for success without a value.
 struct Ok {};
 using Status = Result<Ok>;
 

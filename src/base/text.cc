@@ -6,7 +6,7 @@ namespace xsp {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-constexpr size_t kShownBytes = 60;  // of an argument that an error shows
+constexpr size_t kShownBytes = 60;  // bytes of an argument that an error shows
 
 // Returns the size of the UTF-8 character at the beginning of `text`; 0: there is none.
 size_t character_bytes(std::string_view text) {

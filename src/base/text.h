@@ -24,9 +24,9 @@ struct CheckedText {
 // bytes, and its only control characters are tabs and line ends.
 CheckedText check_text(std::string_view text, size_t bytes_max = kTextBytesMax);
 
-// For arguments: the error names the argument and shows the valid part of its text.
+// Checks an argument: the error names the argument and shows the valid part of its text.
 Status require_text(std::string_view what, std::string_view text, size_t bytes_max = kTextBytesMax);
-// For attributes: returns the valid part; `replaced` counts the texts that were changed.
+// Returns the valid part of an attribute's text; `replaced` counts the texts that were changed.
 std::string keep_text(std::string_view text, uint64_t& replaced);
 
 }  // namespace xsp

@@ -1,4 +1,4 @@
-// Lists of words in one text.
+// Functions that join lists of words into one text, and split it.
 #ifndef XSP_BASE_WORDS_H_
 #define XSP_BASE_WORDS_H_
 

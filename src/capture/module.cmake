@@ -48,7 +48,7 @@ target_link_libraries(xsp_capture PUBLIC xsp_annotate)
 
 # These tests run under ThreadSanitizer, and also without any sanitizer.
 if(NOT XSP_FUZZ)
-  # The tests unwind through this library. It has no symbols, as installed libraries have none.
+  # The tests unwind through this library. It has no symbols, like installed libraries.
   add_library(sample_chain SHARED EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/src/capture/sample/chain.c")
   target_compile_options(sample_chain PRIVATE -O2)
   target_link_options(sample_chain PRIVATE -s)

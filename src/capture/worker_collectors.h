@@ -43,8 +43,7 @@ class Collectors {
   bool empty() const { return running_.empty(); }
   // Returns the number of inferences that count everything once.
   uint64_t runs_needed() const;
-  // Called around each inference. With `is_warmup`, collectors that count single spans are left
-  // out.
+  // Runs around each inference. With `is_warmup`, collectors that count single spans are left out.
   void begin(bool is_warmup) const {
     for (const xsp_collector& collector : running_) {
       if (is_called(collector, is_warmup) && collector.begin != nullptr) collector.begin();

@@ -51,7 +51,8 @@ bool may_be_batch(const TensorSpec& spec, size_t i) {
   return i == 0 && !says_batch(spec, i) && !is_length(lower(spec.symbols[i]));
 }
 
-// Some exporters name every dimension "?". Each of these is a separate unknown.
+// Clears symbols of "?": some exporters name every dimension so. Each of these is a separate
+// unknown.
 std::vector<TensorSpec> without_question_marks(std::vector<TensorSpec> specs) {
   for (TensorSpec& spec : specs) {
     for (std::string& symbol : spec.symbols) {

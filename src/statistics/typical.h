@@ -1,4 +1,5 @@
-// The one definition of an inference's typical duration, and of the interval that holds it.
+// This file defines an inference's typical duration, and the interval that holds it. There is no
+// other definition.
 //
 // Typical inferences. The measured inferences of a run are ranked by the model's latency, and
 // floor(20 %) are dropped at each end. The others are the run's typical inferences. Every figure of

@@ -15,7 +15,7 @@
 
 namespace xsp::trace {
 
-// The slots of a ring. There are mask + 1 of them, a power of two.
+// Refers to the slots of a ring. There are mask + 1 of them, a power of two.
 struct Slots {
   const Record* at;
   uint64_t mask;

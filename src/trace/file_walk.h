@@ -33,7 +33,8 @@ class InputFile {
 struct Chunk {
   ChunkHeader header;
   uint64_t payload_offset = 0;
-  // The whole payload. For kLane it is only the last kPageBytes. It is valid until the next step.
+  // Holds the whole payload, or only the last kPageBytes of a kLane. It is valid until the next
+  // step.
   std::span<const uint8_t> payload;
 };
 

@@ -1,4 +1,5 @@
-// The structures of an .xtrace file. writer.cc draws their order and gives the reasons for it.
+// This file has the structures of an .xtrace file. writer.cc draws their order and gives the
+// reasons for it.
 #ifndef XSP_TRACE_FORMAT_H_
 #define XSP_TRACE_FORMAT_H_
 
@@ -179,10 +180,10 @@ enum class TableEntry : uint8_t {
 
 // ---- Samples -----------------------------------------------------------------------------------
 
-// The state of a thread at a look.
+// Tells the state of a thread at a look.
 enum class ThreadDoes : uint8_t { kEnded = 0, kRuns = 1, kQueues = 2, kWaits = 3 };
-// The relation of a thread to its interpreter's lock. kNone: the thread has no interpreter, or does
-// not want the lock.
+// Relates a thread to its interpreter's lock. kNone: the thread has no interpreter, or does not
+// want the lock.
 enum class LockState : uint8_t { kNone = 0, kHeld = 1, kWanted = 2 };
 inline constexpr int kLockShift = 2;  // position of the LockState in the byte, above ThreadDoes
 

@@ -41,8 +41,8 @@ struct SpanValue {
   std::string as_text;
 };
 
-// The spans of one chunk, as columns of equal length, in the order of their ends unless the stream
-// says otherwise.
+// Holds the spans of one chunk, as columns of equal length, in the order of their ends unless the
+// stream says otherwise.
 struct SpanBatch {
   std::vector<int64_t> start_ns;  // UNIX time
   std::vector<int64_t> end_ns;    // >= start_ns
@@ -59,8 +59,8 @@ struct SpanBatch {
   void keep(const std::vector<bool>& is_kept);
 };
 
-// The spans that one thread emitted in one way: as they happened (ordered by end), or with given
-// times (in the order of emission, which may be any).
+// Describes the spans that one thread emitted in one way: as they happened (ordered by end), or
+// with given times (in the order of emission, which may be any).
 struct Stream {
   uint32_t thread = 0;  // the emitting thread
   bool given_times = false;
@@ -88,7 +88,7 @@ struct LevelsFrom {
   uint32_t round = 0;   // if sets of levels take turns: from 1; 0: they do not, or not yet
 };
 
-// The times of some consecutive spans of a chunk.
+// Holds the times of some consecutive spans of a chunk.
 struct BlockTimes {
   int64_t first_end_ns = 0;
   int64_t last_end_ns = 0;  // the latest end

@@ -40,7 +40,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == kSlotBytes);
 
-// The first slot of a further fact about a span; a text continues in the slots that follow.
+// Begins a further fact about a span; a text continues in the slots that follow.
 struct Extra {
   uint16_t key;
   uint8_t kind;  // XSP_VALUE_*, or kPlace

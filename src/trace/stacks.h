@@ -12,7 +12,7 @@
 
 namespace xsp::trace {
 
-// A frame of a stack; its parents are its callers.
+// Describes a frame of a stack; its parents are its callers.
 struct StackNode {
   uint32_t parent = 0;   // node; 0: none
   std::string function;  // compiled code: empty, because the name is in its file

@@ -27,7 +27,8 @@ class Timeline {
   // Returns the epoch of the last anchor, from 0.
   size_t epoch() const { return epochs_.size() - 1; }
 
-  // A range of ticks with one rate: between two anchors, before the first, or after the last.
+  // A stretch is a range of ticks with one rate: between two anchors, before the first, or after
+  // the last.
   struct Stretch {
     uint64_t first_ticks = 1;
     uint64_t last_ticks = 0;  // the last tick of the stretch; an empty stretch has none

@@ -26,7 +26,7 @@ class AnchorTracker {
     const double elapsed_ns = static_cast<double>(now.monotonic_ns - latest_.monotonic_ns);
     const double ticks = static_cast<double>(static_cast<int64_t>(now.ticks - latest_.ticks));
     const double real_ns = static_cast<double>(now.realtime_ns - latest_.realtime_ns);
-    // Between two samples the rate may be steered by 500 ppm, and was measured in a millisecond.
+    // Between two samples the rate may be steered by 500 ppm; it was measured within a millisecond.
     const double tolerance_ns = kToleranceNs + elapsed_ns * 2e-3;
     const bool is_jump = distance(ticks / ticks_per_ns_, elapsed_ns) > tolerance_ns ||
                          distance(real_ns, elapsed_ns) > tolerance_ns;

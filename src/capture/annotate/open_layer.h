@@ -1,4 +1,4 @@
-// A second offer beside xsp_offer_open_layer. It comes from code that sees ranges of other
+// This is a second offer beside xsp_offer_open_layer. It comes from code that sees ranges of other
 // libraries, such as NVTX's, of which XLA's are layers. It is asked when the first offer knows no
 // open layer.
 #ifndef XSP_CAPTURE_ANNOTATE_OPEN_LAYER_H_

@@ -12,7 +12,7 @@
 namespace xsp::capture {
 
 inline constexpr char kOwnThreadNames[] = "xsp-";  // all their names begin with this
-// The size of their stacks. The deepest of these threads needs a tenth of it. The program's
+// Limits the size of their stacks. The deepest of these threads needs a tenth of it. The program's
 // thread-local variables lie on the stack as well; if they need more, the thread gets a stack of
 // the usual size.
 inline constexpr size_t kOwnStackBytes = 512u << 10;

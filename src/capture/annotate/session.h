@@ -34,11 +34,11 @@ struct LossEntry {
   uint64_t count;
 };
 
-// The drainer's memory. It is mapped while a recording lasts.
+// DrainMemory is the drainer's memory. It is mapped while a recording lasts.
 struct DrainMemory;
 
 struct Session {
-  // Even while recording; changes with every start and stop. Emitting threads check it.
+  // Is even while recording, and changes with every start and stop. Emitting threads check it.
   std::atomic<uint32_t> generation{1};
   // Equals `generation` if ticks come from the time-stamp counter; otherwise it matches no lane.
   std::atomic<uint32_t> tsc_generation{UINT32_MAX};
@@ -84,7 +84,7 @@ struct Session {
   std::atomic<uint64_t> dropped_value{0};  // lost values of spans; the blocks hold the other counts
   std::atomic<uint64_t> dropped_ring{0};   // spans of threads without a lane
   std::atomic<uint64_t> dropped_site{0};
-  xsp_counts last_counts = {};  // of the last recording
+  xsp_counts last_counts = {};  // from the last recording
   // The number of bytes of the log of sites and keys that are in the file.
   std::atomic<size_t> tables_written{0};
   // Threads count here the spans that they begin after the end of the recording and before the end
@@ -122,7 +122,7 @@ void complain(int* said, const char* what, int error, const char* consequence);
 // Locks the mutex. A busy drainer, which would take the lock again at once, lets this thread go
 // first.
 void lock_before_drainer(pthread_mutex_t* mutex);
-// The calling thread's lane. It is valid only if its generation is the session's.
+// Points to the calling thread's lane. It is valid only if its generation is the session's.
 extern __thread trace::Lane* thread_lane __attribute__((tls_model("initial-exec")));
 // Gives the calling thread a lane of this recording. Returns nullptr if nothing is recorded or no
 // lane can be had.
@@ -162,7 +162,7 @@ void drain_all();
 xsp_counts count_now();
 // Finishes a recording: drains the lanes, writes open spans, releases the blocks, closes the file.
 void finish_file(bool counts_late);
-// In the child of a fork: forgets the drainer.
+// Forgets the drainer in the child of a fork.
 void forget_drainer();
 
 }  // namespace xsp::capture

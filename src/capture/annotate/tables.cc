@@ -29,7 +29,7 @@ Text text_of(const char* string, size_t size_max) {
   return {string, strnlen(string, size_max)};
 }
 
-// The places in the log of the texts of one name.
+// Holds the places in the log of the texts of one name.
 struct Name {
   uint32_t offset;
   uint32_t size;

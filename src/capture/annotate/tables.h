@@ -26,7 +26,8 @@ void add_site_counter(uint32_t site_id, const char* key, double value);
 uint32_t site_level(uint32_t site_id);
 bool is_key(uint32_t key);
 
-// The log; it exists once tables_size() is not 0. Entries below that size do not change any more.
+// Returns the log; it exists once tables_size() is not 0. Entries below that size do not change any
+// more.
 const uint8_t* tables_log();
 size_t tables_size();
 // Returns the number of entries that could not be added since the process began.

@@ -13,18 +13,17 @@ namespace xsp::capture {
 
 // These functions allocate nothing, throw nothing, and return soon.
 struct Watcher {
-  // Called every few milliseconds on the drainer's thread; no lock is held. May switch levels.
+  // Runs every few milliseconds on the drainer's thread, without a lock. May switch levels.
   void (*on_pass)();
-  // Called when this step is about to begin, on the step's thread; no lock is held. May switch
-  // levels.
+  // Runs when this step is about to begin, on the step's thread, without a lock. May switch levels.
   void (*on_step)(uint32_t kind, uint64_t number);
   // Returns the levels that the child of a fork is to record now. Locks are held: it must not call
   // xsp.h.
   uint32_t (*levels_of_child)();
-  // Called when this child of a fork cannot be recorded; `error` is an errno value. Locks are held:
+  // Runs when this child of a fork cannot be recorded; `error` is an errno value. Locks are held:
   // it must not call xsp.h.
   void (*on_unrecorded)(int error);
-  // Called when the program's last thread has ended, on the drainer's thread, which ends next. The
+  // Runs when the program's last thread has ended, on the drainer's thread, which ends next. The
   // watcher ends its other threads now.
   void (*on_last_thread)();
   // The levels that may be recorded at any time, as bits.

@@ -41,7 +41,7 @@ class Blocks {
   void begin(uint32_t count, const uint32_t* sets, uint32_t one_in = 0);
   // Starts again: steps are now of another kind.
   void restart();
-  // Called at time `now_ns` when step `number` is about to begin; steps come in order. `possible`
+  // Notes that step `number` is about to begin at time `now_ns`; steps come in order. `possible`
   // has the bits of the levels that some source records now: sets that differ only in other levels
   // count as one.
   void add_step(uint64_t number, int64_t now_ns, uint32_t possible);

@@ -35,7 +35,7 @@ void end_stopping_thread();
 // several threads cannot make. No collector may be stopped meanwhile.
 void pause_stopping_thread();
 void resume_stopping_thread();
-// Called in the child of a fork: the collectors belong to the parent.
+// Forgets the collectors in the child of a fork: they belong to the parent.
 void forget_collectors();
 
 }  // namespace xsp::capture

@@ -30,7 +30,7 @@ namespace {
 // one.
 constexpr int64_t kStepWaitNs = 1'000'000'000;
 
-// The levels of spans that come through xsp.h, even without collectors.
+// These are the levels of spans that come through xsp.h, even without collectors.
 constexpr uint32_t kWithoutCollectors =
     XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL) |
     XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);

@@ -30,7 +30,7 @@ void end_control(bool is_exec);
 // Counts everything that was written so far and removes the size limit: the little that follows is
 // always written.
 void end_limit();
-// Called when the process's own span is about to be written: makes sure that its level is recorded.
+// Makes sure that the level of the process's own span is recorded; the span is about to be written.
 void record_process_span();
 
 }  // namespace xsp::capture

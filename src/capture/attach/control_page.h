@@ -59,8 +59,8 @@ struct ControlPage {
   int64_t duration_ns;
   int64_t first_step;
   int64_t end_step;
-  // The total size of the traces of all processes, and its maximum (0: no limit). Levels are given
-  // up before the maximum is reached: see room.h.
+  // The traces of all processes have this size, and this maximum (0: no limit). Levels are given up
+  // before the maximum is reached: see room.h.
   uint64_t trace_bytes_max;
   uint64_t trace_bytes;
   uint32_t recorded;                   // bits of the levels that any process could record

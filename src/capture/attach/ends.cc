@@ -17,8 +17,8 @@
 
 namespace {
 
-// The C library's own functions. They are looked up before main(): later, in a child of fork, a
-// thread that does not exist there may hold the loader's lock.
+// Holds the C library's own functions. They are looked up before main(): later, in a child of fork,
+// a thread that does not exist there may hold the loader's lock.
 struct Next {
   int (*execve)(const char*, char* const*, char* const*);
   int (*execv)(const char*, char* const*);

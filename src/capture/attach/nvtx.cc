@@ -49,7 +49,7 @@ uint32_t next_started = 0;
 int64_t iterations = 0;
 uint32_t instances = 0;
 
-// The description of a range or a mark.
+// Describes a range or a mark.
 struct Said {
   Domain* domain = nullptr;
   uint32_t category = 0;

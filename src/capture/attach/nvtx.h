@@ -7,7 +7,7 @@
 
 namespace xsp::capture {
 
-// Called in the child of a fork: the open ranges belong to the parent.
+// Forgets the open ranges in the child of a fork: they belong to the parent.
 void forget_ranges();
 
 }  // namespace xsp::capture

@@ -101,7 +101,7 @@ const Category* category_of(const Domain* domain, uint32_t id) {
   return nullptr;
 }
 
-// An FNV-1a hash with the finish of splitmix64. It is never 0.
+// Returns an FNV-1a hash with the finish of splitmix64. It is never 0.
 uint64_t hash_of(const Domain* domain, uint32_t category, const char* name, const char* type) {
   uint64_t hash = 0xcbf29ce484222325u ^ reinterpret_cast<uintptr_t>(domain) ^
                   (static_cast<uint64_t>(category) << 40);

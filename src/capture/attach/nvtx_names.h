@@ -41,10 +41,10 @@ const char* registered_text(const void* handle);
 // Writes `text` as UTF-8 into `buffer`, which has kNameBytesMax bytes.
 const char* narrow(const wchar_t* text, char* buffer);
 
-// Called in the child of a fork, where no thread holds the lock.
+// Resets the lock in the child of a fork, where no thread holds it.
 void forget_names();
 
-// The site and the level for spans of this range. The site is 0 if there are too many.
+// Spans of this range go to this site, which has this level. The site is 0 if there are too many.
 struct Place {
   uint32_t site = 0;
   uint32_t level = 0;

@@ -145,7 +145,7 @@ XSP_API int initgroups(const char* user, gid_t group) {
 
 #if defined(__x86_64__)
 
-// The values of linux/seccomp.h.
+// These values are those of linux/seccomp.h.
 constexpr unsigned long kSeccompStrict = 0;
 constexpr unsigned long kSeccompFilter = 1;
 

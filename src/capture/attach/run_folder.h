@@ -7,7 +7,7 @@ namespace xsp::capture {
 // The environment variable that names the folder to which every process adds its trace,
 // START_NS-PID.xtrace. A child of a fork that does not call exec adds START_NS-PID.ITS_PID.xtrace.
 inline constexpr const char* kRunFolderVariable = "XSP_RUN";
-// The type of the spans that stand for a process, and their attribute with the id of the parent
+// Spans that stand for a process have this type, and this attribute with the id of the parent
 // process.
 inline constexpr const char* kProcessType = "process";
 inline constexpr const char* kParentProcessKey = "parent_process";
@@ -21,8 +21,8 @@ inline constexpr const char* kOpenclKind = "opencl";
 // Holds the library that $CUDA_INJECTION64_PATH named before xsp's was put there: it is called
 // first.
 inline constexpr const char* kOtherInjectionVariable = "XSP_OTHER_CUDA_INJECTION";
-// Attributes of a process's site. kUsesCudaKey says that it used CUDA ("yes"). kCollectorKey plus a
-// collector's name has the value kRecorded, or one line that says why it did not record.
+// A process's site has these attributes. kUsesCudaKey says that it used CUDA ("yes"). kCollectorKey
+// plus a collector's name has the value kRecorded, or one line that says why it did not record.
 inline constexpr const char* kUsesCudaKey = "uses_cuda";
 inline constexpr const char* kCollectorKey = "collector.";
 inline constexpr const char* kCollectorNoteKey = "collector_note.";

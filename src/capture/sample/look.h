@@ -1,4 +1,4 @@
-// A look at all threads: their states and their stacks. Python's frames are read from memory;
+// A look reads all threads: their states and their stacks. Python's frames are read from memory;
 // frames of compiled code are found from the registers.
 //
 // A look asks the kernel to note the registers of the running threads. When that is done, the
@@ -22,10 +22,10 @@ namespace xsp::capture {
 // The object lies in zeroed memory, of which pages are touched only when they are used.
 class Looker {
  public:
-  // Called on a thread of the program.
+  // Runs on a thread of the program.
   void prepare(const PythonSymbols& python);
   void end();
-  // Called on the sampler's thread, before the first look.
+  // Runs on the sampler's thread, before the first look.
   void begin();
   // The last call on the sampler's thread: only there are the files valid.
   void leave_threads() { threads_.end(); }

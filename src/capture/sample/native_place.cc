@@ -15,8 +15,7 @@ namespace {
 // The kernel notes a thread when it has run for this long since the question. It interrupts a
 // thread that is inside the kernel repeatedly at this interval, until the thread leaves the kernel.
 constexpr uint64_t kWithinNs = 200'000;
-// The number of pages after the head page, a power of two. They have room for one note with a
-// stack.
+// Counts the pages after the head page, a power of two. They have room for one note with a stack.
 constexpr size_t kStackPages = 4;
 constexpr size_t kAddressPages = 1;
 

@@ -62,7 +62,8 @@ bool has_clocks() {
   return is_open;
 }
 
-// The sampler's view of compiled code. A test uses it on a thread of its own, as the sampler does.
+// Gives a test the sampler's view of compiled code. A test uses it on a thread of its own, as the
+// sampler does.
 class Native {
  public:
   Native() {

@@ -105,7 +105,7 @@ constexpr PythonLayout kLayouts[] = {
      .bytes = {.length = 16, .data = 32}},
 };
 
-// The beginning of _PyRuntime from 3.13 on. Its contents also differ by version: only the part that
+// _PyRuntime begins like this from 3.13 on. Its contents also differ by version: only the part that
 // 3.13 has in this order is used.
 struct DebugOffsets {
   char cookie[8];

@@ -48,7 +48,7 @@ struct PythonLayout {
   bool has_addresses() const { return code.bytecode >= 0; }
 };
 
-// The sizes of the structures above. Their largest offsets are checked to be smaller.
+// These are the sizes of the structures above. Their largest offsets are checked to be smaller.
 inline constexpr uint32_t kThreadBytesMax = 320;
 inline constexpr uint32_t kFrameBytesMax = 112;
 inline constexpr uint32_t kCodeBytesMax = 208;

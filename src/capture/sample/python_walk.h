@@ -51,7 +51,7 @@ struct PythonFrame {
   }
 };
 
-// The fields of a code object that distinguish it from another one at the same address.
+// Holds the fields of a code object that distinguish it from another one at the same address.
 struct PythonCode {
   uint64_t filename;
   uint64_t name;

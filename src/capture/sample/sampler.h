@@ -24,7 +24,7 @@ void resume_sampling();
 // Stops looking, writes the samples, and notes on the site what could not be sampled. The recording
 // must not have ended yet, and the calling thread holds none of its locks.
 void end_sampling(uint32_t site);
-// Called in the child of a fork, which has no sampler thread.
+// Forgets the sampler in the child of a fork, which has no sampler thread.
 void forget_sampling();
 
 }  // namespace xsp::capture

@@ -41,7 +41,7 @@ class Unwinder {
   // false if there is no libunwind, or if the program forked in the middle of its work.
   bool begin(const OwnMemory* memory, const Modules* modules);
   void end();
-  // Called when new files were mapped: cached tables may be wrong.
+  // Notes that new files were mapped: cached tables may be wrong.
   void forget_tables();
   bool is_on() const { return space_ != nullptr; }
 
@@ -93,8 +93,8 @@ class Unwinder {
   Table tables_[kModulesMax];
 };
 
-// Called in the child of a fork: locks of libunwind that the parent's sampler held are never
-// released there.
+// Resets the state in the child of a fork: locks of libunwind that the parent's sampler held are
+// never released there.
 void forget_unwinding();
 
 }  // namespace xsp::capture

@@ -350,9 +350,9 @@ typedef struct xsp_collector {
   xsp_status (*measure)(const xsp_host* host, const char* device, const xsp_device_report* report);
   /* Reads the state. Takes a few milliseconds. */
   xsp_status (*state)(const xsp_host* host, const char* device, xsp_device_state* state);
-  /* Switches to these of the levels that it was started with; 0: cost as little as possible. It is
-   * called between start and stop, by any thread, one at a time. Earlier events may still be
-   * emitted later. NULL: the levels do not change. */
+  /* Makes the collector record only these of the levels that it was started with; 0: cost as little
+   * as possible. It is called between start and stop, by any thread, one at a time. Earlier events
+   * may still be emitted later. NULL: the levels do not change. */
   void (*set_levels)(uint32_t levels);
 } xsp_collector;
 

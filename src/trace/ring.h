@@ -34,7 +34,7 @@ static_assert(sizeof(PendingHead) == kSlotBytes);
 inline constexpr uint32_t kPendingSlots = 1024;
 
 struct Lane {
-  // Only the producer uses the members below.
+  // The producer writes the members below.
   std::atomic<uint32_t> generation;  // the session that it records in; 0 once wiped by a fork
   uint32_t pending_used;             // slots
   std::atomic<uint64_t> head;        // slots ever written
@@ -44,7 +44,7 @@ struct Lane {
   LaneBlock* block;
   Record* pending;
   uint64_t model_start;  // start of the open model call that is a step; 0: none
-  // Only the drainer writes the members below.
+  // The drainer writes the members below.
   alignas(64) std::atomic<uint64_t> tail;  // slots ever taken
   uint64_t drained;                        // spans of the session taken: as they happened,
   uint64_t drained_given;                  // and with given times

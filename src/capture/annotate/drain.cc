@@ -264,10 +264,10 @@ uint64_t pass(bool is_last) {
 }
 
 // The program's last thread has ended. Without this thread the process would have ended, too.
-// Writes everything that was emitted. The process then ends together with this thread, as it would
-// have ended with the program's last one: if the program's threads ended through the C library, the
-// last thread runs the exit handlers; if the first thread ended through a system call, this thread
-// exits with its status unless that is 0.
+// Writes everything that was emitted, and then ends this thread, and the process with it, in the
+// way in which the program's last thread would have ended it. If the program's threads ended
+// through the C library, this thread does so, too, and runs the exit handlers. If the first thread
+// ended through a system call, its status, unless it is 0, becomes that of the process.
 void* end_with_program(int status) {
   const Watcher* watcher = session.watcher;
   if (watcher != nullptr) watcher->on_last_thread();

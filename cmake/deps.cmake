@@ -1,12 +1,12 @@
-# Imported targets for what tools/deps.sh installed: duckdb, onnxruntime (headers; the adapter loads
-# the library at run time), and Debian's libraries.
+# Imported targets for the packages that tools/deps.sh installed: duckdb, onnxruntime (headers; the adapter loads the
+# library at run time), and Debian's libraries.
 if(DEFINED ENV{XDG_CACHE_HOME})
   set(XSP_DEPS "$ENV{XDG_CACHE_HOME}/xsp/deps" CACHE PATH "Where tools/deps.sh unpacked")
 else()
   set(XSP_DEPS "$ENV{HOME}/.cache/xsp/deps" CACHE PATH "Where tools/deps.sh unpacked")
 endif()
 
-# xsp_dep(NAME OUT): the folder of a line of tools/deps.lock; stops the configuration if it is absent.
+# xsp_dep(NAME OUT) sets OUT to the folder of a line of tools/deps.lock; stops the configuration if it is absent.
 function(xsp_dep name out)
   file(STRINGS "${CMAKE_SOURCE_DIR}/tools/deps.lock" line REGEX "^${name} ")
   string(REGEX REPLACE " +" ";" fields "${line}")
@@ -21,12 +21,12 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_SOURCE_D
 
 find_package(Threads REQUIRED)
 if(CMAKE_CROSSCOMPILING AND XSP_TESTS)
-  # Debian has it as sources for every architecture.
+  # Debian has its sources for every architecture.
   add_subdirectory(/usr/src/googletest "${CMAKE_BINARY_DIR}/googletest" EXCLUDE_FROM_ALL)
 elseif(NOT CMAKE_CROSSCOMPILING)
   find_package(GTest REQUIRED)
 endif()
-# What reads stacks of compiled code, where there is a description of the processor's registers.
+# The library that unwinds stacks of compiled code. It is used where it has a description of the processor's registers.
 add_library(unwinder INTERFACE)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT CMAKE_CROSSCOMPILING)
   xsp_dep(libunwind libunwind)
@@ -56,12 +56,12 @@ target_include_directories(duckdb SYSTEM INTERFACE
   "${duckdb_header}/package/src/duckdb/src/include")
 install(FILES "${duckdb_lib}/package/libduckdb.so" DESTINATION lib)
 
-# Of HTTP no more than a server that listens on a socket: no TLS, no client's proxies.
+# HTTP is only a server that listens on a socket: no TLS, no client proxies.
 xsp_dep(httplib httplib)
 add_library(httplib INTERFACE)
 target_include_directories(httplib SYSTEM INTERFACE "${httplib}/include")
 target_link_libraries(httplib INTERFACE Threads::Threads)
-# Linked in whole: the installed tree takes none of the machine's.
+# The library is linked statically: the installed tree uses none of the machine's.
 find_library(libz NAMES libz.a REQUIRED)
 add_library(zlib INTERFACE)
 target_link_libraries(zlib INTERFACE "${libz}")

@@ -1,7 +1,7 @@
-# One way to add each kind of thing. Sources are found by folder, so a new file needs no edit here.
+# There is one function for each kind of target. Sources are found by folder, so a new file needs no edit here.
 include(GoogleTest)
 
-# xsp_test(NAME [LABEL L] SOURCES... LIBRARIES...): a GoogleTest program whose cases are CTest tests.
+# xsp_test(NAME [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program whose cases are CTest tests.
 function(xsp_test name)
   cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT XSP_TESTS)
@@ -14,7 +14,8 @@ function(xsp_test name)
     XSP_VERSION="${PROJECT_VERSION}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   if(CMAKE_CROSSCOMPILING)
-    # All in one process of the emulator, less what takes minutes there and says nothing of the processor.
+    # All tests run in one process of the emulator. Tests that take minutes there and do not depend on the processor are
+    # left out.
     target_compile_definitions(${name} PRIVATE XSP_EMULATED)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
       --gtest_filter=-Oracle.*:Reader.MemoryIsBoundedWhateverTheFileClaims)
@@ -25,9 +26,9 @@ function(xsp_test name)
     PROPERTIES TIMEOUT 300 LABELS "${arg_LABEL}")
 endfunction()
 
-# xsp_module(NAME FOLDER F DEPENDS MODULES... PRIVATE LIBRARIES...): a static library of the folder's
-# sources, and one test program of its *_test.cc. FOLDER/module.cmake, if there, is included after the
-# target exists; what the tests link beyond the module it may put into XSP_TEST_LIBRARIES.
+# xsp_module(NAME FOLDER F DEPENDS MODULES... PRIVATE LIBRARIES...) adds a static library of the folder's sources, and
+# one test program of its *_test.cc. If FOLDER/module.cmake exists, it is included after the target exists; it may set
+# XSP_TEST_LIBRARIES to the libraries that the tests link besides the module.
 function(xsp_module name)
   set(XSP_TEST_LIBRARIES "")
   cmake_parse_arguments(arg "" "FOLDER" "DEPENDS;PRIVATE" ${ARGN})
@@ -56,7 +57,7 @@ function(xsp_module name)
   endif()
 endfunction()
 
-# xsp_program(NAME FOLDER F DEPENDS MODULES...): the folder's sources as build/PRESET/bin/NAME.
+# xsp_program(NAME FOLDER F DEPENDS MODULES...) builds the folder's sources as build/PRESET/bin/NAME.
 function(xsp_program name)
   cmake_parse_arguments(arg "" "FOLDER" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/*.cc")
@@ -75,10 +76,10 @@ function(xsp_program name)
   endif()
 endfunction()
 
-# xsp_plugins(FOLDER [NAME]): each FOLDER/NAME.cc, and FOLDER/NAME/*.cc if there are any, become
-# lib/xsp/FOLDER/NAME.so. FOLDER/NAME.cmake, if there, is included after the target exists; it may find
-# libraries, or set XSP_SKIP to the reason why the plugin cannot be built here. FOLDER/NAME.get says how
-# `xsp doctor --install NAME` gets its framework.
+# xsp_plugins(FOLDER [NAME]) builds each FOLDER/NAME.cc, and FOLDER/NAME/*.cc if there are any, as
+# lib/xsp/FOLDER/NAME.so. If FOLDER/NAME.cmake exists, it is included after the target exists; it may find libraries, or
+# set XSP_SKIP to the reason why the plugin cannot be built here. FOLDER/NAME.get says how `xsp doctor --install NAME`
+# gets its framework.
 function(xsp_plugins folder)
   set(name "*")
   if(ARGC GREATER 1)
@@ -109,7 +110,7 @@ function(xsp_plugins folder)
   endforeach()
 endfunction()
 
-# xsp_frameworks(FOLDER): the tables FOLDER/NAME.get, and what reads them, where the program finds both.
+# xsp_frameworks(FOLDER) puts the tables FOLDER/NAME.get, and the script that reads them, where the program finds both.
 function(xsp_frameworks folder)
   file(GLOB tables CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.get")
   set(script "${CMAKE_SOURCE_DIR}/tools/get_framework.sh")
@@ -119,7 +120,7 @@ function(xsp_frameworks folder)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${tables} "${script}")
 endfunction()
 
-# xsp_catalogue(): the text of every analyses/*.sql and of their rules, analyses/NAME/*.sql, compiled into the analyze
+# xsp_catalogue() compiles the text of every analyses/*.sql and of their rules, analyses/NAME/*.sql, into the analyze
 # module.
 function(xsp_catalogue)
   file(GLOB sql CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/analyses/*.sql" "${CMAKE_SOURCE_DIR}/analyses/*/*.sql")

@@ -1,7 +1,7 @@
 # `cmake --install build/release --prefix DIR` gives a relocatable tree: bin/, lib/, include/, share/.
 # `cpack --config build/release/CPackConfig.cmake` packs it as xsp-VERSION-linux-x86_64.tar.gz.
 
-# Debian's shared libraries that xsp links travel with it.
+# The package includes the Debian shared libraries that xsp links.
 install(IMPORTED_RUNTIME_ARTIFACTS fmt::fmt simdjson::simdjson LIBRARY DESTINATION lib)
 install(DIRECTORY include/xsp DESTINATION include)
 install(FILES README.md LICENSE CHANGELOG.md docs/trace_format.md DESTINATION share/doc/xsp)

@@ -1,4 +1,4 @@
-# xsp_page(): web/ as one HTML file, build/PRESET/web/index.html, which src/serve/page.cc takes in.
+# xsp_page() builds web/ as one HTML file, build/PRESET/web/index.html, which src/serve/page.cc embeds.
 function(xsp_page)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/web/src/*")
   list(APPEND sources "${CMAKE_SOURCE_DIR}/web/index.html" "${CMAKE_SOURCE_DIR}/web/vite.config.ts"

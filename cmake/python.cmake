@@ -1,6 +1,5 @@
-# xsp_python(): the Python package, as it lies in an installed tree: build/PRESET/lib/xsp/python. Its sources
-# are links, so that an edit needs no build. Without Python's headers there is none, and `xsp run` sees
-# no modules.
+# xsp_python() builds the Python package as it lies in an installed tree: build/PRESET/lib/xsp/python. Its sources are
+# links, so that an edit needs no build. Without Python's headers there is no package, and `xsp run` sees no modules.
 function(xsp_python)
   set(folder "${CMAKE_BINARY_DIR}/lib/xsp/python")
   find_package(Python3 3.8 QUIET COMPONENTS Interpreter Development.Module)
@@ -17,7 +16,7 @@ function(xsp_python)
     file(CREATE_LINK "${CMAKE_SOURCE_DIR}/python/${source}" "${folder}/${source}" SYMBOLIC)
     install(FILES "${CMAKE_SOURCE_DIR}/python/${source}" DESTINATION "lib/xsp/python/${part}")
   endforeach()
-  # Of the stable ABI: whichever Python's headers they were, it serves every Python from 3.8 on.
+  # The module uses the stable ABI: it works with every Python from 3.8 on, whatever headers it was built with.
   file(GLOB native_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/xsp/*.c")
   add_library(xsp_python_native MODULE ${native_sources})
   target_include_directories(xsp_python_native SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
@@ -25,10 +24,10 @@ function(xsp_python)
   set_target_properties(xsp_python_native PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so
     LIBRARY_OUTPUT_DIRECTORY "${folder}/xsp"
     BUILD_RPATH "$ORIGIN/../../.."
-    # In a wheel the package holds the tree, else the tree the package.
+    # In a wheel the package contains the tree, otherwise the tree contains the package.
     INSTALL_RPATH "$ORIGIN/../../..:$ORIGIN/tree/lib")
   install(TARGETS xsp_python_native DESTINATION lib/xsp/python/xsp)
-  # What needs no Python.
+  # These sources need no Python.
   set(tested ${native_sources})
   list(FILTER tested INCLUDE REGEX "/(calls|operators|tape|values)\\.c$")
   xsp_test(python_test SOURCES "${CMAKE_SOURCE_DIR}/python/xsp/operators_test.cc" ${tested} LIBRARIES xsp_annotate)

@@ -15,7 +15,7 @@ option(XSP_CAPTURE_ONLY "Build the half that lives in the profiled process, and 
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Paths relative to the source tree: a second checkout is served by the first one's cache.
+  # Paths are relative to the source tree, so that a second checkout can use the first one's cache.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
@@ -25,7 +25,7 @@ add_library(xsp_flags INTERFACE)
 target_compile_options(xsp_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # False alarms of g++ 12 inside its own library under -O2 and sanitizers.
+  # These are false alarms of g++ 12 inside its own library under -O2 and sanitizers.
   target_compile_options(xsp_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
 endif()
@@ -46,7 +46,7 @@ if(XSP_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# The build tree has the shape of the installed one, so that programs find their parts alike.
+# The build tree has the shape of the installed one, so that programs find their parts in the same way.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Builds xsp's adapter `torch` against the PyTorch that is here, and puts it into an installed xsp. Needs cmake and g++.
+# Builds xsp's adapter `torch` against the PyTorch on this machine, and puts it into an installed xsp. Needs
+# cmake
+# and g++.
 #
 #   lib/xsp/adapters/src/build_torch_adapter.sh [PREFIX [CMAKE-OPTIONS...]]
 #
-# PREFIX is where xsp is installed; by default the tree that this file lies in. PyTorch is python3's package `torch`,
-# or Debian's, unless XSP_TORCH or -DXSP_TORCH=FOLDER names a folder with include/ and lib/.
+# PREFIX is the folder in which xsp is installed; by default the tree in which this file lies. PyTorch is
+# python3's package `torch`, or Debian's, unless XSP_TORCH or -DXSP_TORCH=FOLDER names a folder with include/
+# and lib/.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here

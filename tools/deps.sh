@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs everything that xsp's build and tests need, quietly and once.
 #
-#   tools/deps.sh            what the build and the tests need
-#   tools/deps.sh --build    what the build alone needs
+#   tools/deps.sh            installs the needs of the build and the tests
+#   tools/deps.sh --build    installs the needs of the build only
 #
-# Debian's packages come from the running release (its archive is the pin); everything else is
-# listed with its hash in tools/deps.lock, fetched by the ordinary client of its registry, checked,
-# and unpacked below ${XDG_CACHE_HOME:-~/.cache}/xsp/deps, where CMake looks for it.
+# Debian's packages come from the running release (its archive is the pin). tools/deps.lock lists everything
+# else with its hash: the ordinary client of its registry fetches it; it is checked, and unpacked below
+# ${XDG_CACHE_HOME:-~/.cache}/xsp/deps, where CMake looks for it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools="$PWD/tools"
@@ -23,7 +23,7 @@ test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev
 
 die() { echo "error: $1" >&2; exit 1; }
 
-# Runs a command silently; shows what it printed only if it fails.
+# Runs a command silently; shows its output only if it fails.
 quietly() {
   local name=$1; shift
   "$@" >"$cache/log/$name.log" 2>&1 || { tail -n 20 "$cache/log/$name.log" >&2; die "$name failed: see $cache/log/$name.log"; }
@@ -36,7 +36,7 @@ install_debian_packages() {
   [ "${1:-}" = --build ] || wanted="$wanted $test_packages"
   for package in $wanted; do
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue
-    # A tool that the user brought from elsewhere (a newer node, a python) serves as well.
+    # A tool that the user installed in another way (a newer node, a python) works as well.
     case $package in
       npm) command -v npm >/dev/null && continue ;;
       python3-pip) python3 -m pip --version >/dev/null 2>&1 && continue ;;
@@ -56,9 +56,9 @@ install_debian_packages() {
 # fetch_SOURCE PACKAGE VERSION: leaves exactly one archive in the current folder.
 fetch_npm() { npm pack --ignore-scripts --silent "$1@$2"; }
 fetch_pip() { "$tools/get_framework.sh" --wheel "$1" "$2"; }
-# A package of libraries of hundreds of MB, of which the headers alone are kept.
+# Fetches a package of libraries of hundreds of MB, of which only the headers are kept.
 fetch_headers() { fetch_pip "$@"; }
-# From the next Debian release's archive, without adding it to the system: runs `apt-get OPTIONS "$@"` on it.
+# Runs `apt-get OPTIONS "$@"` on the archive of the next Debian release, without adding it to the system.
 trixie() {
   local apt; apt=$(mktemp -d)
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/sources"
@@ -74,9 +74,10 @@ trixie() {
   apt-get "${options[@]}" "$@"
   rm -rf "$apt"
 }
-# Headers that bookworm lacks.
+# Fetches headers that bookworm lacks.
 fetch_trixie() { trixie download "$1=$2"; }
-# A library that is one header, with Debian's security patches: its packages split it and bring OpenSSL along.
+# Fetches a library that is one header, with Debian's security patches: its packages split it and bring
+# OpenSSL along.
 fetch_header() {
   trixie source --download-only "$1=$2"
   mkdir source
@@ -88,12 +89,12 @@ fetch_header() {
   cp source/*.h .
   rm -rf source "$1"_*
 }
-# Sources, which build_NAME builds: as their author gave them, without Debian's changes.
+# Fetches sources, which build_NAME builds, in their author's version, without Debian's changes.
 fetch_sources() { trixie source --download-only --tar-only "$1=$2"; }
 
-# What reads a stack of compiled code (src/capture/sample/unwinder.h), for other stacks than the caller's own: linked into
-# libxsp-attach.so, so position-independent and without a name that a program could see; of its lock's users none is a
-# signal's handler. Debian's archive is neither.
+# Builds the library that unwinds stacks of compiled code (src/capture/sample/unwinder.h) other than the
+# caller's own. It is linked into libxsp-attach.so, so it is position-independent and exports no name that a
+# program could see. No signal handler takes its lock. Debian's archive has neither property.
 build_libunwind() {
   mkdir build
   (
@@ -144,7 +145,8 @@ while read -r name source package version sha256; do
   install_pinned "$name" "$source" "$package" "$version" "$sha256"
 done <tools/deps.lock
 
-# What the page is built with, where the tools look for it: beside its sources, as a link into the cache.
+# Installs the packages that build the page, where the tools look for them: beside its sources, as a link into
+# the cache.
 install_web_packages() {
   local folder; folder="$deps/web-$(sha256sum web/package-lock.json | cut -c1-16)"
   if [ ! -e "$folder/.complete" ]; then
@@ -158,12 +160,13 @@ install_web_packages() {
 }
 install_web_packages
 
-# The frameworks that the tests of their adapters run, where users have them as well. Those that are built from
-# sources take minutes: they are got when somebody asks, and without them their tests skip themselves.
+# Installs the frameworks that the tests of their adapters run, where users have them as well. Frameworks that
+# are built from sources take minutes: they are installed only on request, and without them their tests skip
+# themselves.
 if [ "${1:-}" != --build ]; then
   for name in $(tools/get_framework.sh --list); do
     grep -q '^sdist ' "adapters/$name.get" || tools/get_framework.sh "$name"
   done
-  # What no adapter runs: programs that the tests watch.
+  # No adapter runs these: they are programs that the tests watch.
   XSP_GET_TABLES="$PWD/tests/integration" tools/get_framework.sh jax
 fi

@@ -5,13 +5,13 @@
   tools/export_torch.py bert-base --dtype bf16 --device cuda -o b.pt2  AOTInductor package, for that device
   tools/export_torch.py --list                                         the names that have a recipe
 
-Beside these, torchvision/NAME, timm/NAME and transformers/TYPE take whatever those packages can make without
-a download. The file carries a signature (an extra file of that name in TorchScript, a key of a package's
-metadata): a line for each input and output, "input<TAB>NAME<TAB>float32<TAB>batch,3,224,224"; a word in the
-shape is a dimension that may vary.
+Besides these, torchvision/NAME, timm/NAME and transformers/TYPE export every model that those packages can
+make without a download. The file has a signature (an extra file of that name in TorchScript, a key of a
+package's metadata): a line for each input and output, "input<TAB>NAME<TAB>float32<TAB>batch,3,224,224"; a
+word in the shape is a dimension that may vary.
 
 fasterrcnn_resnet50_fpn calls an operator of torchvision's own library, torchvision::nms: it runs with
-`xsp profile --option library=FOLDER/torchvision/_C.so`, which is said when it is exported.
+`xsp profile --option library=FOLDER/torchvision/_C.so`, as a message of the export says.
 """
 
 import argparse
@@ -24,8 +24,8 @@ import warnings
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 EXAMPLE_BATCH = 2  # 1 would be taken for a constant
 
-# Goes into a package beside AOTInductor's hooks, which tell no tensors of a call of a library: xsp reads the
-# shapes of convolutions and products from them.
+# This code goes into a package beside AOTInductor's hooks, which report no tensors of a library call: xsp
+# reads the shapes of convolutions and products from them.
 TENSORS_CODE = """
 namespace xsp_hooks {
 // Those arguments of a call that are tensors, as torch's observers take them.
@@ -59,7 +59,7 @@ class Tensors {
 
 
 class Failure(Exception):
-    """What went wrong, in one line."""
+    """The failure's reason, in one line."""
 
 
 def need(package):
@@ -90,7 +90,7 @@ class Input:
 
 
 class Recipe:
-    """A module, its inputs, and whether only scripting keeps what it does (data-dependent control flow)."""
+    """A module, its inputs, and whether only scripting keeps its behaviour (data-dependent control flow)."""
 
     def __init__(self, module, inputs, scripted=False):
         self.module, self.inputs, self.scripted = module, inputs, scripted
@@ -122,7 +122,7 @@ def detector(name, options):
     detection = need("torchvision.models.detection")
 
     class Detector(torch.nn.Module):
-        """Takes a batch as one tensor, and gives the detections of each image."""
+        """Takes a batch as one tensor, and returns the detections of each image."""
 
         def __init__(self, model):
             super().__init__()
@@ -139,8 +139,9 @@ def detector(name, options):
 
 def detector_heads(name, options):
     class Heads(torch.nn.Module):
-        """Boxes and class scores of every anchor, [batch, anchor, 4 + classes]: without the choice among
-        them, whose operator, torchvision::nms, is no part of PyTorch itself."""
+        """Returns the boxes and class scores of every anchor, [batch, anchor, 4 + classes]. It makes no
+        choice among them, because that operator, torchvision::nms, is not part of PyTorch itself.
+        """
 
         def __init__(self, model):
             super().__init__()
@@ -155,7 +156,7 @@ def detector_heads(name, options):
 
 
 class Logits:
-    """Makes a module that gives plain tensors of a transformers model that gives a dictionary."""
+    """Makes a module that returns plain tensors from a transformers model that returns a dictionary."""
 
     @staticmethod
     def encoder(model):
@@ -187,7 +188,9 @@ class Logits:
         cache_type = need("transformers").DynamicCache
 
         class Decode(torch.nn.Module):
-            """One token after `past_key_values`, [layer, key or value, batch, head, position, feature]."""
+            """Computes one token after `past_key_values`, [layer, key or value, batch, head, position,
+            feature].
+            """
 
             def __init__(self):
                 super().__init__()
@@ -196,7 +199,7 @@ class Logits:
             def forward(self, input_ids, past_key_values):
                 cache = cache_type(config=self.model.config)
                 for layer, (key, value) in zip(cache.layers, past_key_values):
-                    # As update() leaves them, without its copy of the whole past.
+                    # This is the state after update(), without its copy of the whole past.
                     layer.lazy_initialization(key, value)
                     layer.keys, layer.values = key, value
                 return self.model(input_ids=input_ids, past_key_values=cache, use_cache=True,
@@ -292,14 +295,17 @@ def export_package(recipe, options):
         configs["cpp.enable_kernel_profile"] = True
         leave_out_kernel_contexts()
         tell_tensors_of_library_calls()
-    # Not loaded to be checked: in a python process, torch 2.11 crashes in the std::regex of a package.
+    # The package is not loaded for a check: in a python process, torch 2.11 crashes in the std::regex of a
+    # package.
     torch._inductor.aoti_compile_and_package(program, package_path=os.path.abspath(options.output),
                                              inductor_configs=configs)
 
 
 def leave_out_kernel_contexts():
-    """With the hooks, torch 2.11 also tells the source lines of each generated kernel, in a block of its own:
-    slow, and a variable dimension's sizes, declared in the first such block, are unknown in the next."""
+    """Switches kernel contexts off. With the hooks, torch 2.11 also reports the source lines of each
+    generated kernel, in a block of its own. That is slow, and the sizes of a variable dimension, declared
+    in the first such block, are unknown in the next.
+    """
     from torch._inductor.codegen import cpp_wrapper_cpu
     for part in ("_begin", "", "_end"):
         name = "write_kernel_context_guard" + part
@@ -308,8 +314,9 @@ def leave_out_kernel_contexts():
 
 
 def tell_tensors_of_library_calls():
-    """Gives the hooks of library calls what those of generated kernels have: the tensors that are read; those
-    that are written follow in a hook of their own, within the first, named xsp_outputs."""
+    """Gives the hooks of library calls the same data as those of generated kernels: the tensors that are
+    read. The written tensors follow in a hook of their own, within the first, named xsp_outputs.
+    """
     from torch._inductor.codegen import cpp_wrapper_cpu
     wrapper = cpp_wrapper_cpu.CppWrapperCpu
     needed = ("write_header", "generate_c_shim_extern_kernel_call", "get_c_shim_func_name", "writelines")
@@ -355,7 +362,7 @@ def tell_tensors_of_library_calls():
 
 
 def check(exported, recipe, options):
-    """The exported model computes for another batch what the module computes."""
+    """Checks that the exported model computes for another batch the same as the module."""
     for batch in (1, 3):
         values = [i.values(batch, options.device) for i in recipe.inputs]
         if recipe.scripted:
@@ -405,7 +412,7 @@ def parse():
 
 
 def own_library(recipe):
-    """The library whose operators a scripted model of torchvision needs; None: PyTorch's suffice."""
+    """Returns the library whose operators a scripted model of torchvision needs; None: PyTorch's suffice."""
     if not recipe.scripted or "torchvision" not in sys.modules:
         return None
     folder = os.path.dirname(sys.modules["torchvision"].__file__)
@@ -435,7 +442,7 @@ def main():
     except Failure as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
-    except Exception as error:  # whatever torch or a model throws
+    except Exception as error:  # torch or a model may throw any exception
         if os.environ.get("XSP_EXPORT_TRACEBACK"):
             raise
         print(f"error: {options.model}: {type(error).__name__}: {first_line(error)}: "

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Writes docs/frameworks.md: which framework gives what, as this build finds it on this machine.
+"""Writes docs/frameworks.md: the levels of each framework, as this build finds them on this machine.
 
     tools/frameworks_table.py [--xsp build/release/bin/xsp] [--evaluation FILE.xsp ...]
     tools/frameworks_table.py --check [--xsp build/release/bin/xsp]
 
 Every framework that `xsp doctor` finds here profiles the small model of its conformance suite at the
-levels model and layer, on each of its devices. What a run recorded is what the table says. Rows of
-devices that are not here stay as they are; --evaluation makes one of what was profiled elsewhere.
+levels model and layer, on each of its devices. The table shows the levels that the runs recorded. Rows of
+devices that are not here stay as they are; --evaluation makes a row from a profile of another machine.
 
---check runs no model: it exits with 1, a line for each, if a framework that is here runs on other devices
-or opens other files than the committed table says, if one that xsp pins has another version, or if an
-adapter has no row.
+--check runs no model: it exits with 1, and prints a line for each difference, if a framework that is here
+runs on other devices or opens other files than the committed table says, if one that xsp pins has another
+version, or if an adapter has no row.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-# OpenCV takes an OpenCL device that is no GPU, as PoCL's, only if it is told to.
+# OpenCV uses an OpenCL device that is no GPU, such as PoCL's, only with these settings.
 ANY_DEVICE = {"OPENCV_OPENCL_DEVICE": ":CPU:", "OPENCV_DNN_OPENCL_ALLOW_ALL_DEVICES": "1"}
 
 
@@ -45,7 +45,7 @@ def small_model(framework):
 
 
 def measured(xsp, framework, device):
-    """The levels that a run of the small model recorded, or why it failed."""
+    """Returns the levels that a run of the small model recorded, or why it failed."""
     with tempfile.TemporaryDirectory() as folder:
         out = str(pathlib.Path(folder) / "t.xsp")
         model = small_model(framework)
@@ -61,7 +61,7 @@ def query(xsp, file, sql):
 
 
 def levels_of(xsp, file):
-    """The levels that an adapter records, of those in an evaluation."""
+    """Returns the levels that an adapter records, from those in an evaluation."""
     names = {2: "model", 3: "layer"}
     levels = query(xsp, file, "SELECT DISTINCT level FROM span WHERE level IN (2, 3) ORDER BY 1")
     return ", ".join(names[row["level"]] for row in levels)
@@ -80,7 +80,7 @@ def row_of(xsp, file):
 
 
 def found_here(xsp):
-    """The frameworks that are here, and on what: rows without levels."""
+    """Returns the frameworks on this machine and their devices: rows without levels."""
     rows = []
     for finding in json.loads(run(xsp, "doctor", "--format", "json").stdout):
         if finding["kind"] != "framework" or finding["name"] == "fake":
@@ -108,7 +108,7 @@ def committed_rows():
 
 
 def wrong_rows(xsp):
-    """What the committed table says otherwise than this machine, a line for each."""
+    """Returns the differences between the committed table and this machine, a line for each."""
     rows = committed_rows()
     adapters = {file.stem for file in (ROOT / "adapters").glob("*.cc")} - {"fake"}
     for name in sorted(adapters - {row["framework"] for row in rows}):
@@ -136,7 +136,7 @@ def main():
         known = elsewhere.setdefault((row["framework"], row["version"], row["device"]), row)
         known["formats"] = ", ".join(sorted({*known["formats"].split(", "), row["formats"]}))
     rows += elsewhere.values()
-    # Of those that xsp pins, the version that is here is the one; others were tried where they are.
+    # For frameworks that xsp pins, this machine's version is the right one; others were tried elsewhere.
     pinned = {(row["framework"], row["device"]) for row in rows if row.get("is_pinned")}
     rows = [row for row in committed_rows() if (row["framework"], row["device"]) not in pinned] + rows
     unique = {(row["framework"], row["version"], row["device"]): row for row in rows}

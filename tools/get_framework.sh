@@ -5,19 +5,19 @@
 #   get_framework.sh --wheel PACKAGE VERSION   leaves a wheel of PyPI in the current folder
 #   get_framework.sh --list                  the names
 #
-# adapters/NAME.get says what: a line for each archive, in this order,
+# adapters/NAME.get lists the archives and commands, one per line, in this order:
 #
-#   pip PACKAGE VERSION SHA256 [MEMBER...]     of a wheel these members (patterns of unzip); none: all
+#   pip PACKAGE VERSION SHA256 [MEMBER...]     these members of a wheel (patterns of unzip); none: all
 #   sdist PACKAGE VERSION SHA256               a source archive, unpacked without its first folder
-#   run COMMAND...                             in the folder, with $XSP_GET the folder of NAME.get
+#   run COMMAND...                             runs in the folder, with $XSP_GET the folder of NAME.get
 #
-# It goes to ${XDG_CACHE_HOME:-~/.cache}/xsp/frameworks/NAME, where the adapter looks for it: whole, or
-# not at all. Needs python3 with pip, and unzip; no root.
+# The framework is installed in ${XDG_CACHE_HOME:-~/.cache}/xsp/frameworks/NAME, where the adapter looks
+# for it, completely or not at all. Needs python3 with pip, and unzip; no root.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 tables="$here"
 [ -d "$here/../adapters" ] && [ -f "$here/deps.lock" ] && tables="$here/../adapters"
-tables="${XSP_GET_TABLES:-$tables}"  # where tables of others lie, such as those of what tests alone need
+tables="${XSP_GET_TABLES:-$tables}"  # tables may lie elsewhere: some frameworks are only for tests
 frameworks="${XDG_CACHE_HOME:-$HOME/.cache}/xsp/frameworks"
 
 die() { echo "error: $1" >&2; exit 1; }

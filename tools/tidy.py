@@ -22,7 +22,8 @@ COLUMNS_MAX = {".cc": 100, ".h": 100, ".hpp": 100, ".c": 100, ".py": 110, ".sh":
 BYTES_MAX = 256 * 1024
 BYTES_MAX_TEST_DATA = 1024 * 1024
 
-# Words that have no place in the tree, and why. Built from parts, so that this file passes.
+# Words that must not appear in the tree, and the reasons. They are built from parts, so that this file
+# passes.
 BANNED = [
     (re.compile(r"/(?:work|farm|root)/"), "a path of somebody's machine"),
     (re.compile(r"(?:registry\.npmjs|pypi\.|files\.pythonhosted|repo\.maven|repo1\.maven|deb\.deb" r"ian)"),
@@ -36,7 +37,7 @@ BANNED_CODE = [
     (re.compile(r"#\s*if(?:def|\s+defined).*(?:ONNX|TORCH|TENSORFLOW|CUDA|CUPTI)"),
      "a framework's #ifdef in shared code: it belongs in its plugin"),
 ]
-# The only places that may catch exceptions: foreign code throws, ours does not.
+# Only these places may catch exceptions: foreign code throws, xsp's own does not.
 CATCH_HOMES = ("src/base/guard.h", "src/cli/main.cc")
 
 
@@ -48,7 +49,7 @@ class Architecture:
 
 
 def table_rows(text, heading):
-    """The cells of the Markdown table whose first column is called `heading`."""
+    """Returns the rows of the Markdown table whose first column is called `heading`, as cells."""
     rows, inside = [], False
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -78,7 +79,7 @@ def module_of(path, architecture):
 
 
 def included_module(header, architecture):
-    """The module that `#include "header"` enters, and the header as the faces column spells it."""
+    """Returns the module that `#include "header"` enters, or None."""
     for name, (folder, _, _) in architecture.modules.items():
         prefix = folder.removeprefix("src/").removeprefix("include/") + "/"
         if header.startswith(prefix):
@@ -87,7 +88,7 @@ def included_module(header, architecture):
 
 
 def check_includes(path, text, architecture):
-    """Downward only; by a face; third-party headers in their home."""
+    """Includes go only downward, only to a face, and third-party headers are only in their home."""
     me = module_of(path, architecture)
     is_test = path.endswith("_test.cc") or path.startswith(("tests/", "bench/", "examples/"))
     for number, line in enumerate(text.splitlines(), 1):
@@ -126,7 +127,7 @@ def check_lengths(path, text, _):
 
 
 def strip_noncode(text):
-    """Blanks comments and literals, keeping the line structure."""
+    """Blanks comments and literals, and keeps the line structure."""
     pattern = re.compile(
         r'R"(\w*(?:-\w+)*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
         r"|//[^\n]*|/\*(?:.|\n)*?\*/")
@@ -205,7 +206,7 @@ FILE_RULES = [check_includes, check_lengths, check_functions, check_words, check
 
 
 def check_tree(paths, sizes):
-    """Rules about which files there are."""
+    """Checks rules about the set of files."""
     present = set(paths)
     for path in paths:
         if (path.startswith("analyses/") and path.endswith(".sql")

@@ -1,7 +1,7 @@
-// adapter.hpp: what most adapters written in C++ need besides plugin.hpp: text for people, JSON for
-// the attributes of layers, and whether a tensor suits an input.
+// adapter.hpp: helpers for adapters written in C++, besides plugin.hpp: text for people, JSON for
+// the attributes of layers, and a check whether a tensor suits an input.
 //
-// Free functions without state: any thread; they throw std::bad_alloc alone.
+// These are free functions without state: any thread may call them; they only throw std::bad_alloc.
 #ifndef XSP_ADAPTER_HPP_
 #define XSP_ADAPTER_HPP_
 
@@ -18,7 +18,7 @@
 
 namespace xsp {
 
-// A message on one line without a full stop, cut behind `max` bytes.
+// Returns a message on one line without a full stop, cut after `max` bytes.
 inline std::string one_line(std::string_view message, size_t max = 300) {
   std::string text;
   for (const char c : valid_utf8(message)) {
@@ -33,7 +33,7 @@ inline std::string one_line(std::string_view message, size_t max = 300) {
   return text;
 }
 
-// "a string with \"quotes\"", with the quotes around it.
+// Returns a JSON string such as "a string with \"quotes\"", with the quotes around it.
 inline std::string json_string(std::string_view text) {
   std::string json = "\"";
   for (const char c : valid_utf8(text)) {
@@ -51,14 +51,14 @@ inline std::string json_string(std::string_view text) {
   return json + '"';
 }
 
-// ["a","b"]
+// Returns a JSON list such as ["a","b"].
 inline std::string json_strings(const std::vector<std::string>& texts) {
   std::string json = "[";
   for (const std::string& text : texts) json += (json.size() == 1 ? "" : ",") + json_string(text);
   return json + "]";
 }
 
-// [[1,3,224,224],[]]
+// Returns a JSON list such as [[1,3,224,224],[]].
 inline std::string json_shapes(const std::vector<std::vector<int64_t>>& shapes) {
   std::string json = "[";
   for (const auto& shape : shapes) {
@@ -71,7 +71,7 @@ inline std::string json_shapes(const std::vector<std::vector<int64_t>>& shapes) 
   return json + "]";
 }
 
-// Why a tensor is not one for this input; empty: it is.
+// Returns why a tensor does not suit this input; empty: it does.
 inline std::string mismatch(const xsp_tensor_info& input, const xsp_tensor& tensor) {
   if (tensor.dtype != input.dtype) {
     return std::string("its type is ") + dtype_name(input.dtype) + ", not " +
@@ -96,13 +96,13 @@ inline std::string mismatch(const xsp_tensor_info& input, const xsp_tensor& tens
   return bytes == tensor.data_bytes ? "" : "its values are not as many as its shape says";
 }
 
-// The shape of an input that a model's file does not tell, as an option does.
+// The shape of an input, given by an option because the model's file does not have it.
 struct InputShape {
   std::string name;
   std::vector<int64_t> dimensions;
 };
 
-// "NAME:1,3,224,224;NAME:1,10"; none if it is malformed.
+// Parses "NAME:1,3,224,224;NAME:1,10". Returns an empty list if it is malformed.
 inline std::vector<InputShape> parse_input_shapes(std::string_view text) {
   std::vector<InputShape> inputs;
   while (!text.empty()) {
@@ -127,10 +127,10 @@ inline std::vector<InputShape> parse_input_shapes(std::string_view text) {
   return inputs;
 }
 
-// Threads for layers of which the framework does not say where they ran, in order of their
-// beginning: each takes the first lane that is free. The first lane is the thread that called;
-// those of layers that overlap are the caller's number with the lane's above its 22 bits (the
-// kernel's PID_MAX_LIMIT), by which their parents are found.
+// Assigns threads to layers if the framework does not say where they ran, in order of their start:
+// each layer takes the first free lane. The first lane is the calling thread. The other lanes are
+// for overlapping layers. Their numbers are the caller's number with the lane's number above its 22
+// bits (the kernel's PID_MAX_LIMIT), so that the layers' parents can be found.
 class Lanes {
  public:
   static constexpr uint32_t kBits = 22;
@@ -148,7 +148,7 @@ class Lanes {
 
  private:
   uint32_t caller_;
-  std::vector<int64_t> free_ns_;  // of each lane: when its last layer ended
+  std::vector<int64_t> free_ns_;  // time when the last layer of each lane ended
 };
 
 }  // namespace xsp

@@ -1,9 +1,9 @@
-// adapter_model.hpp: what an adapter's models have in common: inputs and outputs that are described
-// once and for all when the model is opened, and tensors that must suit them. An adapter defines
-// `struct xsp_model : xsp::AdapterModel` and ends in `xsp::adapter_entry<xsp_model>({...})`.
+// adapter_model.hpp: the common part of an adapter's models: inputs and outputs that are described
+// once, when the model is opened, and tensors that must suit them. An adapter defines `struct
+// xsp_model : xsp::AdapterModel` and ends in `xsp::adapter_entry<xsp_model>({...})`.
 //
-// The caller of an adapter's functions serialises them, per model. What throws, throws
-// std::bad_alloc alone.
+// The caller of an adapter's functions serialises them, per model. The functions here only throw
+// std::bad_alloc.
 #ifndef XSP_ADAPTER_MODEL_HPP_
 #define XSP_ADAPTER_MODEL_HPP_
 
@@ -17,15 +17,16 @@
 
 namespace xsp {
 
-// An input or output of a model.
+// Describes an input or output of a model.
 struct Port {
   std::string name;
   uint32_t dtype = 0;                // xsp_dtype
   std::vector<int64_t> dimensions;   // -1: dynamic
-  std::vector<std::string> symbols;  // names of the dynamic ones; none: they have none
+  std::vector<std::string> symbols;  // names of the dynamic dimensions; empty: they have none
 };
 
-// Ports, and the structs of C that tell them. Not copied: these point into those.
+// Ports, and the C structs that describe them. They cannot be copied, because the structs point
+// into the ports.
 class Ports {
  public:
   Ports() = default;
@@ -48,7 +49,7 @@ class Ports {
   const Port& operator[](size_t i) const { return ports_[i]; }
   const std::vector<xsp_tensor_info>& infos() const { return infos_; }
 
-  // "data float32[batch,3,224,224]", and so on.
+  // Returns "data float32[batch,3,224,224]", and so on.
   std::string text() const {
     std::string all;
     for (const Port& port : ports_) {
@@ -83,14 +84,15 @@ inline xsp_status bad_input(const AdapterModel& model, const std::string& name,
       model.host, XSP_BAD_INPUT,
       "input '" + name + "': " + why + ": the model takes " + one_line(model.inputs.text()));
 }
-// The answer to a run without any.
+// Reports a run for which no inputs are set.
 inline xsp_status no_inputs(const AdapterModel& model) {
   return fail(model.host, XSP_BAD_INPUT,
               "run: its inputs are not set: the model takes " + one_line(model.inputs.text()));
 }
 
-// The tensors that are given, in the order of the model's inputs, each of which they suit. What is
-// wrong with them is said to the host; `dimension_min` and `dimension_max` are the framework's.
+// Puts the given tensors into the order of the model's inputs, and checks that each suits its
+// input. Errors are reported to the host. `dimension_min` and `dimension_max` are the framework's
+// limits.
 inline xsp_status in_order(const AdapterModel& model, const xsp_tensor* tensors, size_t count,
                            std::vector<xsp_tensor>* ordered, int64_t dimension_min = 0,
                            int64_t dimension_max = INT64_MAX) {
@@ -117,7 +119,7 @@ inline xsp_status in_order(const AdapterModel& model, const xsp_tensor* tensors,
   return XSP_OK;
 }
 
-// What such an adapter brings of its own; see xsp_adapter.
+// The functions that such an adapter itself provides; see xsp_adapter.
 struct AdapterParts {
   const char* name;
   const char* help;

@@ -1,7 +1,7 @@
-// find_library.hpp: how an adapter finds the framework's library on the user's machine, for those
-// that load it at run time. Links against libdl.
+// find_library.hpp finds a framework's library on the user's machine, for adapters that load it at
+// run time. Link against libdl.
 //
-// Functions without state: any thread; they throw std::bad_alloc alone.
+// These functions have no state: any thread may call them; they only throw std::bad_alloc.
 #ifndef XSP_FIND_LIBRARY_HPP_
 #define XSP_FIND_LIBRARY_HPP_
 
@@ -19,31 +19,31 @@
 
 namespace xsp {
 
-// Where a library may be, in the order in which it is looked for. Paths may have wildcards ('*');
-// empty: not there.
+// The places where a library may be, in the order of the search. Paths may have wildcards ('*'); an
+// empty member is no place.
 struct LibrarySearch {
-  const char* variable = "";        // of the environment: the file, or its folder; then it alone
+  const char* variable = "";        // names the file or its folder; only it counts then
   std::string file;                 // its name: "libmxnet.so"
-  std::string beside;               // the whole path, beside xsp itself
+  std::string beside;               // full path, beside xsp itself
   std::string in_cache;             // below the folder that `xsp doctor --install` fills
   std::vector<std::string> linked;  // names that the dynamic linker may know
   std::string in_packages;          // below the site-packages of a virtual environment or conda
 };
 
-// A variable of the environment; empty: it is not set.
+// Returns an environment variable; empty: it is not set.
 inline std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-// ~/.cache/xsp/frameworks/
+// Returns ~/.cache/xsp/frameworks/.
 inline std::string frameworks_folder() {
   std::string cache = environment("XDG_CACHE_HOME");
   if (cache.empty()) cache = environment("HOME") + "/.cache";
   return cache + "/xsp/frameworks/";
 }
 
-// Files that match; a path without wildcards as it is.
+// Adds the files that match the pattern. A path without wildcards is added as it is.
 inline void add_matches(const std::string& pattern, std::vector<std::string>* paths) {
   if (pattern.find('*') == std::string::npos) {
     paths->push_back(pattern);
@@ -77,12 +77,12 @@ inline std::vector<std::string> library_candidates(const LibrarySearch& search) 
 }
 
 struct FoundLibrary {
-  void* handle = nullptr;  // of dlopen; never closed. Null: there is none
+  void* handle = nullptr;  // result of dlopen, never closed; null: not found
   std::string path;        // the candidate that was loaded
-  std::string why;         // there is none, on one line
+  std::string why;         // reason if it was not found, on one line
 };
 
-// Loads the first candidate that loads, with its symbols for itself alone.
+// Loads the first candidate that loads. Its symbols are visible only to itself.
 inline FoundLibrary find_library(const LibrarySearch& search, int mode = RTLD_LAZY) {
   FoundLibrary found;
   found.why = search.file.substr(0, search.file.find('*')) + " was not found";
@@ -93,7 +93,7 @@ inline FoundLibrary find_library(const LibrarySearch& search, int mode = RTLD_LA
       found.why.clear();
       return found;
     }
-    // A file that is there and does not load is worth more words than one that is not there.
+    // The error of an existing file says more than that another file does not exist.
     const std::string error = one_line(dlerror());
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored)) found.why = error;
@@ -101,7 +101,7 @@ inline FoundLibrary find_library(const LibrarySearch& search, int mode = RTLD_LA
   return found;
 }
 
-// The file that holds a function, without symbolic links; empty: it is not known.
+// Returns the file that holds a function, without symbolic links; empty: it is not known.
 template <typename Function>
 std::string file_of(Function* function) {
   Dl_info info{};

@@ -1,12 +1,12 @@
-// nvtx_abi.hpp: NVTX as a tool sees it: the part of version 3's binary interface that is used here,
-// which has been the same since 3.0 (2018) and is closed to change, as programs have it compiled
-// in.
+// nvtx_abi.hpp: NVTX as a tool sees it. It has the part of version 3's binary interface that xsp
+// uses. That part has been the same since 3.0 (2018), and cannot change, because programs have it
+// compiled in.
 //
-// A program calls functions of a header; with its first call they load the library that
-// $NVTX_INJECTION64_PATH names and hand it a table of pointers to their function pointers, which
-// the tool sets. Every shared object that was compiled with the header has tables of its own. The
-// names and numbers are those of nvtx3/nvtxDetail/nvtxTypes.h and nvtx3/nvToolsExt.h; the header
-// itself is not used, so that xsp builds without it. A test compares the two.
+// A program calls functions of a header. The first call loads the library that
+// $NVTX_INJECTION64_PATH names, and hands it a table of pointers to the program's function
+// pointers, which the tool sets. Every shared object that was compiled with the header has its own
+// tables. The names and numbers are those of nvtx3/nvtxDetail/nvtxTypes.h and nvtx3/nvToolsExt.h.
+// The header itself is not used, so that xsp builds without it. A test compares the two.
 #ifndef XSP_NVTX_ABI_HPP_
 #define XSP_NVTX_ABI_HPP_
 
@@ -63,7 +63,7 @@ enum Payload : int32_t {
 };
 enum Message : int32_t { kMessageAscii = 1, kMessageUnicode, kMessageRegistered };
 
-// nvtxEventAttributes_t; those of a newer version are longer.
+// nvtxEventAttributes_t. The struct of a newer version is longer.
 struct Event {
   uint16_t version;
   uint16_t size;
@@ -98,7 +98,7 @@ struct Callbacks {
 };
 using GetExportTable = const void* (*)(uint32_t id);
 
-// What nvtxRangePush and nvtxRangePop return where there is no depth (NVTX_NO_PUSH_POP_TRACKING).
+// The result of nvtxRangePush and nvtxRangePop if there is no depth (NVTX_NO_PUSH_POP_TRACKING).
 inline constexpr int kNoDepth = -2;
 
 }  // namespace xsp::nvtx_abi

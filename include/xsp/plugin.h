@@ -1,24 +1,23 @@
 /* plugin.h: the C interface of adapters and collectors.
  *
- * An adapter opens a model in one framework and runs it, emitting layer spans through xsp.h. It is
+ * An adapter opens a model in one framework and runs it, and emits layer spans through xsp.h. It is
  * one shared library, lib/xsp/adapters/NAME.so, which exports one constant:
  *
  *     XSP_API extern const xsp_adapter xsp_adapter_entry;
  *
- * It is loaded by a worker process of its own, so it may link or load whatever its framework needs.
+ * A separate worker process loads it, so it may link or load whatever its framework needs.
  *
  * Conventions
- *  - Structs begin with struct_size, and fields are only appended. Who fills a struct sets
- *    struct_size to the size that it knows; a reader takes fields beyond it as zero (XSP_HAS). For
- *    a struct that the callee fills, the caller sets struct_size to the room there is. Arrays are
- *    stepped through by the struct_size of their first element (xsp_tensor_at).
- *  - No memory changes owner. What a caller passes is valid during the call alone. What an adapter
+ *  - Structs begin with struct_size, and fields are only appended. The code that fills a struct
+ *    sets struct_size to the size that it knows; a reader takes fields beyond it as zero (XSP_HAS).
+ *    For a struct that the callee fills, the caller sets struct_size to the available room. Code
+ *    that walks an array uses the struct_size of its first element (xsp_tensor_at).
+ *  - No memory changes owner. An argument is valid only during the call. Memory that an adapter
  *    returns through a pointer stays valid until the next call on the same model, or until close.
  *  - All calls on one model come from one thread. An adapter may own further threads.
- *  - Failure: a status other than XSP_OK, and one line of text through host->fail, in the form
- *    `what: why: what to do`.
- *  - C++ exceptions must not leave an adapter.
- */
+ *  - A function that fails returns a status other than XSP_OK, and sends one line of text through
+ *    host->fail, in the form `what: why: what to do`.
+ *  - C++ exceptions must not leave an adapter. */
 #ifndef XSP_PLUGIN_H_
 #define XSP_PLUGIN_H_
 
@@ -33,7 +32,7 @@ extern "C" {
 
 #define XSP_PLUGIN_ABI 1
 
-/* Does the struct that `pointer` points to reach as far as `field`? */
+/* True if the struct that `pointer` points to reaches as far as `field`. */
 #define XSP_HAS(type, pointer, field) \
   ((pointer)->struct_size >= offsetof(type, field) + sizeof((pointer)->field))
 
@@ -65,17 +64,17 @@ typedef enum xsp_dtype {
 
 #define XSP_RANK_MAX 16
 
-/* The description of a model's input or output. */
+/* Describes a model's input or output. */
 typedef struct xsp_tensor_info {
   size_t struct_size;
   const char* name;
   uint32_t dtype;             /* xsp_dtype */
   uint32_t rank;              /* <= XSP_RANK_MAX */
-  const int64_t* dimensions;  /* rank of them; -1: dynamic */
-  const char* const* symbols; /* rank of them: a dynamic dimension's name; "" or NULL: none */
+  const int64_t* dimensions;  /* `rank` entries; -1: dynamic */
+  const char* const* symbols; /* `rank` entries: names of dynamic dimensions; "" or NULL: none */
 } xsp_tensor_info;
 
-/* Values, row-major and contiguous, in host memory. */
+/* A tensor's values, row-major and contiguous, in host memory. */
 typedef struct xsp_tensor {
   size_t struct_size;
   const char* name;
@@ -94,15 +93,16 @@ static inline const xsp_tensor_info* xsp_tensor_info_at(const xsp_tensor_info* f
   return (const xsp_tensor_info*)(const void*)((const char*)first + index * first->struct_size);
 }
 
-/* What the worker offers to an adapter, on any thread, from probe or open until close. */
+/* Offers the services of the worker to an adapter, on any thread, from probe or open until close.
+ */
 typedef struct xsp_host {
   size_t struct_size;
   void* context;
-  /* Says why the call in progress fails: one line, `what: why: what to do`. */
+  /* Reports why the current call fails, in one line: `what: why: what to do`. */
   void (*fail)(void* context, const char* text);
-  /* Says something worth knowing that is not a failure: one line. */
+  /* Reports a fact that is not a failure, in one line. */
   void (*note)(void* context, const char* text);
-  /* A folder for files that the adapter needs while the model is open; removed afterwards. */
+  /* A folder for files that the adapter needs while the model is open; it is removed afterwards. */
   const char* scratch_folder;
 } xsp_host;
 
@@ -118,123 +118,125 @@ typedef struct xsp_open_options {
   uint32_t levels;  /* bits of the levels of this run: emit layer spans iff XSP_LEVEL_LAYER is set,
                        and switch every profiler of the framework off otherwise */
   uint32_t threads; /* intra-op threads; 0: the framework's default */
-  const xsp_option* options; /* the framework's own, e.g. {"graph_optimization", "basic"} */
+  const xsp_option* options; /* for the framework, e.g. {"graph_optimization", "basic"} */
   size_t option_count;
-  uint32_t model_site;     /* of the model's spans, for facts about the model (below); 0: none */
-  uint32_t repeats_layers; /* 1: when it is flushed, runs what each layer puts on the device again
-                              and again, alone, and emits a span of each (below) */
+  uint32_t model_site;     /* site of the model's spans, for facts about it (below); 0: none */
+  uint32_t repeats_layers; /* 1: on flush, repeat the device work of each layer alone, and emit a
+                              span of each (below) */
 } xsp_open_options;
 
 typedef struct xsp_probe {
   size_t struct_size;
-  const char* version; /* of the framework that would run, e.g. "1.31.1" */
-  const char* library; /* the file that it was loaded from */
-  const char* devices; /* what it can run on, comma separated: "cpu,cuda" */
+  const char* version; /* version of the framework that would run, e.g. "1.31.1" */
+  const char* library; /* the file from which it was loaded */
+  const char* devices; /* its devices, comma separated: "cpu,cuda" */
   const char* formats; /* file name endings that it opens, comma separated: ".onnx" */
 } xsp_probe;
 
-typedef struct xsp_model xsp_model; /* the adapter's own */
+typedef struct xsp_model xsp_model; /* defined by the adapter */
 
 typedef struct xsp_adapter {
   size_t struct_size;
   uint32_t abi;     /* XSP_PLUGIN_ABI */
-  const char* name; /* as --framework takes it: "onnxruntime" */
-  const char* help; /* one line for `xsp doctor`: how to get the framework if it is absent */
-  /* Is the framework here? Fills `probe`, which stays valid as long as the adapter is loaded. */
+  const char* name; /* as for --framework: "onnxruntime" */
+  const char* help; /* one line for `xsp doctor`: how to install an absent framework */
+  /* Checks whether the framework is here. Fills `probe`, which stays valid as long as the adapter
+   * is loaded. */
   xsp_status (*probe)(const xsp_host* host, xsp_probe* probe);
   xsp_status (*open)(const xsp_host* host, const xsp_open_options* options, xsp_model** model);
-  /* The model's inputs and outputs, in its own order. Outputs may have more dynamic dimensions than
-   * turn out to be. */
+  /* Return the model's inputs and outputs, in its own order. Outputs may declare dimensions as
+   * dynamic that turn out to be fixed. */
   xsp_status (*inputs)(xsp_model* model, const xsp_tensor_info** infos, size_t* count);
   xsp_status (*outputs)(xsp_model* model, const xsp_tensor_info** infos, size_t* count);
-  /* The values that the following runs compute on: every input, in any order. Copies them. */
+  /* Sets the values for the following runs: every input, in any order. Copies them. */
   xsp_status (*set_inputs)(xsp_model* model, const xsp_tensor* tensors, size_t count);
-  /* One inference, to its end: on a device, until its results are there. The caller records the
+  /* Runs one inference to its end: on a device, until its results are there. The caller records the
    * span of the level model around it. */
   xsp_status (*run)(xsp_model* model);
-  /* The results of the last run, in host memory. */
+  /* Returns the results of the last run, in host memory. */
   xsp_status (*results)(xsp_model* model, const xsp_tensor** tensors, size_t* count);
   /* Emits every layer span of the runs so far that has not been emitted yet. May end the recording
    * of layers: no run follows it. */
   xsp_status (*flush)(xsp_model* model);
   /* Releases the model; never fails. `model` may be NULL. */
   void (*close)(xsp_model* model);
-  /* How many runs of this model can be recorded at its levels, as frameworks that keep their own
-   * profile do so in memory; 0: any number. NULL: any number. Beyond it, layers may be lost. */
+  /* Returns the number of runs of this model that can be recorded at its levels, because some
+   * frameworks keep their own profile in memory; 0: any number. NULL: any number. Beyond that
+   * number, layers may be lost. */
   uint64_t (*runs_max)(xsp_model* model);
-  /* From the next run on, records what costs too much to be recorded in every run (allocations, as
-   * spans of the level api), or no longer; before the first call it does not. The worker asks for
-   * it in the first few inferences that are measured. NULL: there is nothing of the kind. */
+  /* Records details that cost too much for every run (allocations, as spans of the level api) from
+   * the next run on, or stops that; before the first call it does not. The worker asks for details
+   * in the first few measured inferences. NULL: the adapter has no such details. */
   void (*record_details)(xsp_model* model, uint32_t on);
 } xsp_adapter;
 
 #define XSP_ADAPTER_SYMBOL "xsp_adapter_entry"
 
-/* Keys that layers should carry as site attributes and counters, where the framework knows them.
- * Shapes are JSON: [[1,3,224,224],[64,3,7,7]], the model's weights among the inputs; types too:
- * ["float32","float32"]. The values hold for every span of the site: a layer that ran with other
- * shapes, or another layer of the same name, is another site, named with the suffix "#2", "#3", ...
- * in order of appearance.
+/* Keys that layers should have as site attributes and counters, if the framework knows them. Shapes
+ * are JSON: [[1,3,224,224],[64,3,7,7]], with the model's weights among the inputs; types are JSON,
+ * too: ["float32","float32"]. The values hold for every span of the site: a layer that ran with
+ * other shapes, or another layer of the same name, is another site, named with the suffix "#2",
+ * "#3", ... in order of appearance.
  *
  *   attributes  input_shapes output_shapes input_dtypes output_dtypes provider source_layers
  *   counters    output_bytes      the layer's results
- *               activation_bytes  what it read that other layers or the caller computed
- *               parameter_bytes   what it read of the model's weights
+ *               activation_bytes  its inputs that other layers or the caller computed
+ *               parameter_bytes   its inputs from the model's weights
  *               allocated_bytes   memory that the framework took for its results
  *
  * source_layers is a JSON list of the names of the model's own layers that the executed layer
  * stands for; []: the framework added it; absent: not known.
  *
- * Shapes, output_bytes, activation_bytes and parameter_bytes are the model's. Where a framework
- * pads tensors to suit the processor, the attributes padded_input_shapes and padded_output_shapes
- * have all shapes as they are in memory, where these differ; padding = "not known": the shapes may
- * be padded ones, as the model's are not known.
+ * Shapes, output_bytes, activation_bytes and parameter_bytes are the model's. If a framework pads
+ * tensors to suit the processor, the attributes padded_input_shapes and padded_output_shapes have
+ * all shapes as they are in memory, if these differ. padding = "not known" means: the shapes may be
+ * padded ones, because the model's are not known.
  *
  * Keys of the model's site, xsp_open_options.model_site:
  *
  *   attributes  folded_layers        JSON list of the model's own layers that the framework
  *                                    computed when it opened the model: they depend on no input
- *               removed_layers       likewise: those that it left out, as their results are not
- *                                    used or are their inputs
- *               provider             what runs the model, e.g. "CPUExecutionProvider"
- *               setting.NAME         how the framework is set to compute: a fact of the evaluation.
- *                                    Known are setting.cudnn_tf32 and setting.matmul_tf32: "true"
- *                                    if 32-bit convolutions, or other products, may run in TF32
+ *               removed_layers       JSON list of the layers that it left out, because their
+ *                                    results are not used or are their inputs
+ *               provider             the part that runs the model, e.g. "CPUExecutionProvider"
+ *               setting.NAME         a setting of the framework's computation: a fact of the
+ *                                    evaluation. Known are setting.cudnn_tf32 and
+ *                                    setting.matmul_tf32: "true" if 32-bit convolutions, or other
+ *                                    products, may run in TF32
  *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
 
 /* ---- Layers that are repeated ------------------------------------------------------------------
  *
- * For energy: a device's counter moves every 100 ms, and a layer takes microseconds. An adapter
- * that is asked to repeat layers emits for each a span of the level application with the layer's
- * name, the type `repetition`, the device, and the counter `replays`, how often the layer ran in
- * that time, which is a second or more without a pause. Layers that do the same work may share one
- * interval. The last is a span `inference` of the type `repetition of all`. An adapter that cannot
- * says so with host->note. */
+ * Repeated layers are for energy: a device's counter moves every 100 ms, and a layer takes
+ * microseconds. If an adapter is asked to repeat layers, it emits for each a span of the level
+ * application with the layer's name, the type `repetition`, the device, and the counter `replays`:
+ * the number of times that the layer ran in that interval, which is a second or more without a
+ * pause. Layers that do the same work may share one interval. The last one is a span `inference` of
+ * the type `repetition of all`. An adapter that cannot repeat layers says so with host->note. */
 
-/* ---- Layers that are open
- * ------------------------------------------------------------------------
+/* ---- Layers that are open ----------------------------------------------------------------------
  *
- * A collector that sees work being put off (the nodes of a CUDA graph, while it is captured) notes
- * the layer that is open then: when the work is executed, no layer runs on the host. */
+ * A collector may see work being deferred (the nodes of a CUDA graph, while it is captured). It
+ * then notes the layer that is open: when the work is executed, no layer runs on the host. */
 
 typedef struct xsp_layer_mark {
-  uint32_t site_id;  /* of the innermost layer open on the calling thread; 0: none */
-  uint32_t instance; /* tells apart executions of that site: counts layers as they open */
+  uint32_t site_id;  /* site of the innermost layer open on the calling thread; 0: none */
+  uint32_t instance; /* distinguishes executions of that site: counts layers as they open */
 } xsp_layer_mark;
 
-/* Said by who emits layer spans as they happen (an adapter, while it is open; NULL afterwards): how
- * to ask for the layer open on the calling thread. `now` takes no lock. */
+/* Code that emits layer spans as they happen (an adapter, while it is open; NULL afterwards) offers
+ * a function that returns the layer open on the calling thread. `now` takes no lock. */
 XSP_API void xsp_offer_open_layer(xsp_layer_mark (*now)(void));
-/* The layer open on the calling thread, if anybody knows; else zeros. */
+/* Returns the layer open on the calling thread, if an offered function knows it; else zeros. */
 XSP_API xsp_layer_mark xsp_open_layer(void);
 
 /* When such work is executed, the collector emits a span of level layer with the mark's site for
- * each layer, device and stream: from the start of the first to the end of the last kernel that the
- * layer has there, with device and stream, and with the correlation id of the launch. Its parent is
- * what launched it (above the level layer), and it is the parent of the kernels inside it that have
- * the same correlation id, device and stream. */
+ * each layer, device and stream. The span lasts from the start of the first to the end of the last
+ * kernel that the layer has there; it has the device, the stream, and the correlation id of the
+ * launch. Its parent is the launching span (above the level layer). It is the parent of the kernels
+ * inside it that have the same correlation id, device and stream. */
 
-/* ---- Collectors ---------------------------------------------------------------------------------
+/* ---- Collectors --------------------------------------------------------------------------------
  *
  * A collector watches below the framework. It is one shared library, lib/xsp/collectors/NAME.so,
  * which exports one constant:
@@ -242,72 +244,73 @@ XSP_API xsp_layer_mark xsp_open_layer(void);
  *     XSP_API extern const xsp_collector xsp_collector_entry;
  *
  * The worker loads it only for runs that ask for one of its levels or counters, before the adapter
- * opens the model, so that it sees every thread that the framework makes. Into the processes of
- * `xsp run` come those that emit one of the levels asked for, without begin and end: with the
- * process, or where they watch a device, when it is first used, in the midst of its
- * initialisation. */
+ * opens the model, so that it sees every thread that the framework makes. Processes of `xsp run`
+ * load the collectors that emit one of the requested levels, and do not call begin and end. A
+ * collector is loaded when the process starts. If it watches a device, it is loaded when the device
+ * is first used, in the middle of the device's initialisation. */
 
 typedef struct xsp_collector_probe {
   size_t struct_size;
-  /* Names of those that it can count here, comma separated; "roofline" is the name of the set that
-   * the roofline needs. */
+  /* The names of the counters that it can count here, comma separated; "roofline" is the name of
+   * the set that the roofline needs. */
   const char* counters;
-  const char* absent; /* the others, and why not: one line; NULL if it can count all it knows */
+  const char* absent; /* names the others and the reason, on one line; NULL if it can count all */
 } xsp_collector_probe;
 
-/* How counters with several passes are counted: a device counts only so much at a time. */
+/* The way of counting counters that need several passes: a device counts only so much at a time. */
 typedef enum xsp_replay {
-  XSP_REPLAY_AUTO = 0,       /* the quicker one that serves here */
-  XSP_REPLAY_KERNEL = 1,     /* every kernel again and again, its memory restored in between */
-  XSP_REPLAY_APPLICATION = 2 /* every inference again and again, one pass in each */
+  XSP_REPLAY_AUTO = 0,       /* the faster one that works here */
+  XSP_REPLAY_KERNEL = 1,     /* repeat every kernel, and restore its memory in between */
+  XSP_REPLAY_APPLICATION = 2 /* repeat every inference, with one pass in each */
 } xsp_replay;
 
 typedef struct xsp_collect_options {
   size_t struct_size;
   uint32_t levels;             /* bits of the levels to emit */
-  const char* const* counters; /* names to count; each is among the probe's or counter_names' */
+  const char* const* counters; /* names to count; the probe or counter_names has each */
   size_t counter_count;
-  const char* device; /* that the model runs on, as in xsp_open_options */
+  const char* device; /* device of the model, as in xsp_open_options */
   uint32_t replay;    /* xsp_replay */
-  uint32_t reuse;     /* 1: counters of a kernel may be those of an equal one counted before, which
-                         the collector then says in a note */
-  uint32_t flush_ms;  /* emit what is complete that often, so that a crash loses no more; 0: when it
-                         suits the collector */
+  uint32_t reuse;     /* 1: a kernel may get the counters of an equal one counted before; the
+                         collector then says so in a note */
+  uint32_t flush_ms;  /* interval for emitting complete spans, so that a crash loses no more; 0: the
+                         collector decides */
 } xsp_collect_options;
 
-/* How a collector counts, which decides how the inferences are run that it counts. */
+/* The way in which a collector counts. It decides how the counted inferences are run. */
 typedef enum xsp_counting {
-  /* Each inference, between begin and end, undisturbed: as many as are measured without. */
+  /* Counts each inference, between begin and end, without disturbing it: the number of inferences
+   * is the same as without the collector. */
   XSP_COUNTS_INFERENCES = 0,
-  /* Single spans of its levels, whose times suffer: few inferences, runs_needed or a small multiple
-   * of it, whose times are never quoted, after some of warm-up, which are run without begin and
+  /* Counts single spans of its levels, whose times suffer: few inferences, runs_needed or a small
+   * multiple of it. Their times are never quoted. Warm-up inferences come first, without begin and
    * end. All of its levels, and those above, are recorded. */
   XSP_COUNTS_SPANS = 1,
-  /* The device as time passes, from start to stop: one stretch of inferences without a pause,
+  /* Counts the device over time, from start to stop: one stretch of inferences without a pause,
    * several seconds long. It emits its samples as spans of the level application. */
   XSP_COUNTS_TIME = 2
 } xsp_counting;
 
-/* The state of a device at one moment; NaN: not known. */
+/* Holds the state of a device at one moment; NaN: not known. */
 typedef struct xsp_device_state {
   size_t struct_size;
   double sm_clock_mhz;
   double memory_clock_mhz;
   double temperature_c;
   double power_w;
-  double memory_used_bytes; /* by every process together */
+  double memory_used_bytes; /* used by all processes together */
   double memory_total_bytes;
-  const char* throttle_reasons; /* why its clock is held down, comma separated; "": it is not;
-                                   NULL: not known; valid until the next call */
+  const char* throttle_reasons; /* reasons why its clock is held down, comma separated; "": it is
+                                   not; NULL: not known; valid until the next call */
 } xsp_device_state;
 
-/* What is told of a device, on the thread of the call that was given this. */
+/* Receives facts about a device, on the thread of the call that was given this struct. */
 typedef struct xsp_device_report {
   size_t struct_size;
   void* context;
-  /* A row of the table evaluation: ("gpu.0.name", "..."). */
+  /* Adds a row of the table evaluation: ("gpu.0.name", "..."). */
   void (*fact)(void* context, const char* key, const char* value);
-  /* A row of the table peak: a ceiling, ("fp32_flops_per_s", 67e12, "attribute"). */
+  /* Adds a row of the table peak, a ceiling: ("fp32_flops_per_s", 67e12, "attribute"). */
   void (*peak)(void* context, const char* name, double value, const char* source);
 } xsp_device_report;
 
@@ -315,40 +318,41 @@ typedef struct xsp_collector {
   size_t struct_size;
   uint32_t abi; /* XSP_PLUGIN_ABI */
   const char* name;
-  const char* help; /* one line for `xsp doctor`: how to get what is absent */
+  const char* help; /* one line for `xsp doctor`: how to get the missing parts */
   uint32_t levels;  /* bits of the levels whose spans it can emit; 0: it only counts */
-  /* What can be watched here? Fills `probe`, which stays valid as long as the collector is loaded.
-   * Fails with XSP_NOT_AVAILABLE and its reason if nothing can. */
+  /* Checks what can be watched here. Fills `probe`, which stays valid as long as the collector is
+   * loaded. Fails with XSP_NOT_AVAILABLE and its reason if nothing can be watched. */
   xsp_status (*probe)(const xsp_host* host, xsp_collector_probe* probe);
   xsp_status (*start)(const xsp_host* host, const xsp_collect_options* options);
-  /* Around each inference, on the thread that calls the adapter; `end` hangs counters on its span.
-   */
+  /* Run around each inference, on the thread that calls the adapter; `end` adds counters to its
+   * span. */
   void (*begin)(void);
   void (*end)(xsp_span* span);
-  /* Emits what is still pending. No call follows it. */
+  /* Emits all pending spans. No call follows it. */
   xsp_status (*stop)(void);
-  /* The kind of device that it watches, "cuda": it is loaded for runs on one alone. NULL: the host,
-   * whatever the model runs on. */
+  /* The kind of device that it watches, e.g. "cuda": it is loaded only for runs on such a device.
+   * NULL: it watches the host, for every run. */
   const char* device;
   uint32_t counting; /* xsp_counting */
-  /* Everything below may be NULL. */
-  /* Every name that it can count, comma separated, where they are too many for the probe (the
-   * chip's own metrics). Asked for only when a counter is wanted that no probe has. */
+  /* Every member below may be NULL. */
+  /* Returns every name that it can count, comma separated, if they are too many for the probe (the
+   * chip's own metrics). Called only if a counter is wanted that no probe has. */
   xsp_status (*counter_names)(const xsp_host* host, const char** names);
-  /* Between start and the first inference that is counted: how many inferences count everything
-   * once, as application replay counts a part in each. NULL: 1. */
+  /* Returns the number of inferences that count everything once, because application replay counts
+   * a part in each. It is called between start and the first counted inference. NULL: 1. */
   uint64_t (*runs_needed)(void);
-  /* The next three are called in a process of their own, without start. `device` is "cuda:0". */
-  /* What does not change: facts, and ceilings that follow from them. At once. */
+  /* The next three functions are called in a separate process, without start; `device` is "cuda:0".
+   */
+  /* Reports constant facts, and ceilings that follow from them. Returns at once. */
   xsp_status (*describe)(const xsp_host* host, const char* device, const xsp_device_report* report);
-  /* Ceilings found by running something on the device, which nobody else uses then: in a few
+  /* Measures ceilings by running code on the device, which has no other user then. Takes a few
    * seconds. */
   xsp_status (*measure)(const xsp_host* host, const char* device, const xsp_device_report* report);
-  /* In a few milliseconds. */
+  /* Reads the state. Takes a few milliseconds. */
   xsp_status (*state)(const xsp_host* host, const char* device, xsp_device_state* state);
-  /* Between start and stop, by any thread, one at a time: from now on those of the levels that it
-   * was started with; 0: it costs as little as it can. What happened before may still be emitted
-   * later. NULL: it goes on as it was started. */
+  /* Makes the collector record only these of the levels that it was started with; 0: cost as little
+   * as possible. It is called between start and stop, by any thread, one at a time. Earlier events
+   * may still be emitted later. NULL: the levels do not change. */
   void (*set_levels)(uint32_t levels);
 } xsp_collector;
 

@@ -1,4 +1,5 @@
-// plugin.hpp: what every adapter written in C++ needs on top of plugin.h. Header only.
+// plugin.hpp: the functions that every adapter written in C++ needs on top of plugin.h. Header
+// only.
 #ifndef XSP_PLUGIN_HPP_
 #define XSP_PLUGIN_HPP_
 
@@ -22,8 +23,8 @@ inline void note(const xsp_host* host, const std::string& text) {
   host->note(host->context, text.c_str());
 }
 
-// Calls `call`, which returns an xsp_status; what it throws becomes a failure. The body of every
-// function of an adapter goes through it, as exceptions must not cross the C interface.
+// Calls `call`, which returns an xsp_status; an exception becomes a failure. The body of every
+// function of an adapter goes through it, because exceptions must not cross the C interface.
 template <typename Call>
 xsp_status guarded(const xsp_host* host, Call&& call) noexcept {
   try {
@@ -40,15 +41,15 @@ xsp_status guarded(const xsp_host* host, Call&& call) noexcept {
   }
 }
 
-// Fills a struct that the caller has room for: as much of `full` as fits, struct_size included.
+// Fills a struct of the caller: copies as much of `full` as fits, struct_size included.
 template <typename Struct>
 void fill(Struct* target, Struct full) noexcept {
   full.struct_size = target->struct_size < sizeof full ? target->struct_size : sizeof full;
   std::memcpy(target, &full, full.struct_size);
 }
 
-// A whole Struct from one that the caller filled, which may be older and smaller, or newer and
-// larger: what it does not reach is zero.
+// Returns a whole Struct from one that the caller filled, which may be older and smaller, or newer
+// and larger. Members that it does not reach are zero.
 template <typename Struct>
 Struct whole(const Struct* given) noexcept {
   Struct result{};
@@ -58,7 +59,7 @@ Struct whole(const Struct* given) noexcept {
   return result;
 }
 
-// Bytes of the character of UTF-8 that text begins with; 0 if it is not one.
+// Returns the size of the UTF-8 character at the beginning of `text`; 0 if it is not one.
 inline size_t character_bytes(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0u; };
   const uint32_t first = byte(0);
@@ -68,15 +69,15 @@ inline size_t character_bytes(std::string_view text) {
   for (size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, and what lies beyond Unicode.
+  // Overlong forms, surrogates, and values beyond Unicode.
   const uint32_t second = byte(1);
   const bool is_wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
                         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
   return is_wrong ? 0 : size;
 }
 
-// The text with every byte that is not part of UTF-8 replaced by '?'. Models may name their parts
-// in any bytes; what xsp keeps of them is text.
+// Returns the text with every byte that is not part of UTF-8 replaced by '?'. Models may name their
+// parts in any bytes, but xsp keeps only text.
 inline std::string valid_utf8(std::string_view text) {
   std::string valid;
   while (!text.empty()) {
@@ -92,7 +93,7 @@ inline std::string valid_utf8(std::string_view text) {
   return valid;
 }
 
-// Bytes of one element; 0 for a type that is unknown here.
+// Returns the size of one element in bytes; 0 for an unknown type.
 inline size_t dtype_bytes(uint32_t dtype) noexcept {
   switch (dtype) {
     case XSP_UINT8:
@@ -117,7 +118,7 @@ inline size_t dtype_bytes(uint32_t dtype) noexcept {
   }
 }
 
-// The name of an element type, as everywhere in xsp: "float32".
+// Returns the name of an element type, as everywhere in xsp: "float32".
 inline const char* dtype_name(uint32_t dtype) noexcept {
   switch (dtype) {
     case XSP_FLOAT32:

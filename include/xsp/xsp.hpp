@@ -11,7 +11,7 @@
 //       span.set(bytes, 1 << 20);
 //     }
 //
-// A model of your own: every outermost span at level model is an inference (see xsp.h).
+// In a model of your own, every outermost span at level model is an inference (see xsp.h).
 //
 //     xsp::Site net(XSP_LEVEL_MODEL, "net"), conv(XSP_LEVEL_LAYER, "conv1", "Conv");
 //     for (const Batch& batch : batches) {
@@ -21,7 +21,7 @@
 //       ...
 //     }
 //
-// Nothing here throws. What xsp.h says of threads, ownership and loss holds.
+// No function here throws. The rules of xsp.h about threads, ownership and loss apply.
 #ifndef XSP_XSP_HPP_
 #define XSP_XSP_HPP_
 
@@ -36,8 +36,8 @@ namespace xsp {
 // Records from its construction to the end of its scope.
 class Recording {
  public:
-  // As xsp_start does; nullptr: the environment says where to. error() tells how it went. Under
-  // `xsp run` it is that which records.
+  // Starts a recording as xsp_start does; nullptr: the environment says where to. error() tells the
+  // result. Under `xsp run` that program does the recording.
   explicit Recording(const char* path = nullptr, uint32_t levels = 0) noexcept {
     xsp_options options = {};
     options.struct_size = sizeof options;
@@ -51,14 +51,14 @@ class Recording {
     if (error_ == 0) xsp_stop();
   }
 
-  // 0, or an errno value: nothing is being recorded.
+  // Returns 0, or an errno value: nothing is being recorded.
   int error() const noexcept { return error_; }
 
  private:
   int error_ = 0;
 };
 
-// The key of an attribute or a counter. Takes a lock: make it once.
+// Holds the key of an attribute or a counter. Its construction takes a lock: make it once.
 class Key {
  public:
   explicit Key(const char* name) noexcept : id_(xsp_intern_key(name)) {}
@@ -68,15 +68,15 @@ class Key {
   uint32_t id_;
 };
 
-// A site whose name is made at run time, with facts that hold for all its spans. Takes a lock: make
-// it once. One for a name known when compiling is better made by XSP_SPAN.
+// Holds a site whose name is made at run time, with facts that hold for all its spans. Its
+// construction takes a lock: make it once. For a name that is known at compile time, use XSP_SPAN.
 class Site {
  public:
   Site(uint32_t level, const char* name, const char* type = nullptr) noexcept {
     site_.level = level;
     site_.id = xsp_intern_site(level, name, type);
-    // The text may not live as long as the site: the id stands for it. Without one (the table is
-    // full) spans are dropped and counted.
+    // The text may not live as long as the site, but the id stands for it. Without an id (the table
+    // is full) spans are dropped and counted.
     site_.name = "";
     if (site_.id == 0) site_.id = UINT32_MAX;
   }
@@ -97,7 +97,7 @@ class Site {
   xsp_site site_ = {};
 };
 
-// A span from its construction to the end of its scope, or to end().
+// Records a span that lasts from its construction to the end of its scope, or to end().
 class Span {
  public:
   explicit Span(xsp_site* site) noexcept : span_(xsp_begin(site)) {}
@@ -111,7 +111,7 @@ class Span {
     span_.start = 0;
   }
 
-  // Attributes: whole numbers, numbers, texts.
+  // Sets an attribute: a whole number, a number, or a text.
   template <typename Value>
   Span& set(const Key& key, const Value& value) noexcept {
     if constexpr (std::is_integral_v<Value> || std::is_enum_v<Value>) {
@@ -125,17 +125,17 @@ class Span {
     }
     return *this;
   }
-  // A number that hardware or a framework counted during the span.
+  // Adds a number that hardware or a framework counted during the span.
   Span& count(const Key& key, double value) noexcept {
     xsp_span_counter(&span_, key.id(), value);
     return *this;
   }
-  // How many inputs the inference has that this span, of level model, is around.
+  // Sets the number of inputs of the inference that this span, of level model, measures.
   Span& set_batch(int64_t inputs) noexcept {
     xsp_span_batch(&span_, inputs);
     return *this;
   }
-  // False if it is not a W3C traceparent.
+  // Returns false if it is not a W3C traceparent.
   bool set_traceparent(const char* traceparent) noexcept {
     return xsp_span_traceparent(&span_, traceparent) == 0;
   }
@@ -146,7 +146,8 @@ class Span {
 
 }  // namespace xsp
 
-// A span from here to the end of the scope, of a site made once per place. `name`: a literal.
+// Records a span from here to the end of the scope. Each place makes its site once. `name` is a
+// literal.
 #define XSP_SPAN_JOIN_(a, b) a##b
 #define XSP_SPAN_NAME_(prefix, line) XSP_SPAN_JOIN_(prefix, line)
 #define XSP_SPAN(level, name)                                                  \

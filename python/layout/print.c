@@ -1,10 +1,10 @@
-// Prints where a version of CPython keeps what the sampler reads, as a row of the table in
+// Prints where a version of CPython keeps the data that the sampler reads, as a row of the table in
 // src/capture/sample/python_layout.cc: compile it against that version's headers and run it.
 //
 //   cc -I$PREFIX/include/python3.11 -I$PREFIX/include/python3.11/internal print.c && ./a.out
 //
-// From 3.13 on the interpreter says most of it itself (_Py_DebugOffsets); the row is then what the
-// tests compare with.
+// From 3.13 on the interpreter publishes most of these offsets itself (_Py_DebugOffsets); the tests
+// compare the row with them.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-"""Read by every Python that `xsp run` starts, before the program: sets the watching up.
+"""Starts the watching. Every Python that `xsp run` starts reads this module before the program.
 
 It takes the place of the site's own sitecustomize, which it reads next.
 """

@@ -1,7 +1,7 @@
-"""The build backend of the wheel (PEP 517): an installed tree of xsp, packed.
+"""The build backend of the wheel (PEP 517): packs an installed tree of xsp.
 
-The package is the tree's Python package, with the whole tree below it (xsp/tree), so that the
-program comes along, and a command `xsp` that is the program.
+The package is the tree's Python package, with the whole tree below it (xsp/tree), so that the wheel also
+has the program, and a command `xsp` that runs it.
 """
 
 import base64
@@ -11,7 +11,7 @@ import subprocess
 import zipfile
 
 _TAG = "cp38-abi3-manylinux_2_36_x86_64"  # the stable ABI, and the C library of Debian 12
-_LEFT_OUT = ("share/", "include/")  # of the tree, what the package does not need
+_LEFT_OUT = ("share/", "include/")  # parts of the tree that the package does not need
 _COMMAND = """import os
 import sys
 
@@ -37,7 +37,7 @@ def _version_of(tree):
 
 
 def _files_of(tree):
-    """Each file's place in the wheel, and its path."""
+    """Yields each file's place in the wheel, and its path."""
     package = os.path.join(tree, "lib", "xsp", "python", "xsp")
     for name in sorted(os.listdir(package)):
         if os.path.isfile(os.path.join(package, name)):

@@ -37,7 +37,7 @@ __all__ = [
     "step",
 ]
 
-# What is loaded only where it is used: every Python under `xsp run` imports this module.
+# These names are loaded only at their first use, because every Python under `xsp run` imports this module.
 _ELSEWHERE = {
     "Evaluation": ("_evaluation", "Evaluation"),
     "Table": ("_evaluation", "Table"),
@@ -71,10 +71,10 @@ def __getattr__(name: str) -> Any:
 
 
 def step() -> None:
-    """Says that an iteration of the program's main loop has ended: call it at the end of each.
+    """Marks the end of an iteration of the program's main loop: call it at the end of each.
 
-    It is between two steps that `xsp run` switches what is recorded. Without it, steps are the calls
-    of the model, or the optimiser's.
+    `xsp run` switches the recorded levels between two steps. Without this call, steps are the calls of
+    the model, or of the optimiser.
     """
     _native.step()
 
@@ -114,7 +114,7 @@ class span:
     def __enter__(self) -> "span":
         self._site = 0
         if _native.is_recorded(self._level):
-            # What is recorded may be switched here.
+            # `xsp run` may switch levels in enter_model().
             self._entered = _native.enter_model() if self._level == MODEL else 0
             self._site = _native.site(self._level, self._name, self._type)
             self._start_ns = _native.now_ns()

@@ -1,7 +1,7 @@
-"""What `xsp run` does in a Python process: watches for frameworks that are imported.
+"""Watches for imports of frameworks in a Python process of `xsp run`.
 
-Each framework has a module of its own here; its `install` is called once the framework's own
-import has ended, its `begin`, if it has one, before. Nothing of theirs is imported by us.
+Each framework has its own module here. Its `install` is called after the framework's import has ended,
+and its `begin`, if it has one, before the import. This module imports no framework itself.
 """
 
 import importlib
@@ -21,7 +21,7 @@ _WATCHED = {
 
 
 class _Loader(importlib.abc.Loader):
-    """The module's own loader; what it loads is told of afterwards."""
+    """The module's own loader, which reports the loaded module afterwards."""
 
     def __init__(self, loader, watcher):
         self._loader = loader
@@ -41,7 +41,7 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds nothing by itself: asks the others, and wraps what they find."""
+    """Finds no module itself: it asks the other finders, and wraps their results."""
 
     def find_spec(self, name, path=None, target=None):
         watcher = _WATCHED.get(name)
@@ -59,7 +59,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def _tell(watcher, what, module):
-    # Whatever goes wrong with watching, the program goes on as it would alone.
+    # If watching fails, the program must go on as without xsp.
     try:
         tell = getattr(importlib.import_module(watcher), what, None)
         if tell is not None:
@@ -69,13 +69,13 @@ def _tell(watcher, what, module):
 
 
 def install():
-    """Watches what this process has imported, and what it imports from now on."""
+    """Watches the modules that this process has imported, and those that it imports from now on."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     sys.meta_path.insert(0, _Finder())
     _collections.install()
-    # A child that Python itself forks goes on, where one that is made for another program does not:
-    # what it does before its first span is to be seen, too.
+    # A child that Python itself forks continues the program, while one that is made for another program does
+    # not. The trace must show it even before its first span.
     os.register_at_fork(after_in_child=_native.join)
     for name, watcher in _WATCHED.items():
         if name in sys.modules:

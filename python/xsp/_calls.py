@@ -1,14 +1,16 @@
-"""Calls of whole models in frameworks that tell of nothing below."""
+"""Calls of whole models in frameworks that report nothing below."""
 
 import weakref
 
 from . import _native
 
-_references = {}  # by address: what tells us of an object's end
+_references = {}  # by address: a weak reference that reports the object's end
 
 
 def know(value, name, kind, framework, version):
-    """The object's calls are those of a model with this name; to be said once, before the first."""
+    """Registers an object: its calls are those of a model with this name. Call it once, before the first
+    call.
+    """
     model, layer = _native.know_module(value, name, kind, False)
     _native.site_attribute(model, "framework", framework)
     _native.site_attribute(model, "framework_version", version)
@@ -23,7 +25,7 @@ def know(value, name, kind, framework, version):
 
 
 def leave(entered):
-    """Ends what `_native.enter` began."""
+    """Ends the call that `_native.enter` began."""
     if entered == 1:
         _native.leave()
     elif entered:
@@ -31,7 +33,7 @@ def leave(entered):
 
 
 def note_batch(entered, values):
-    """The first dimension of the first of these that has one is the batch."""
+    """Takes the first dimension of the first value that has one as the batch."""
     if entered != 2:
         return
     for value in values:

@@ -1,7 +1,7 @@
 """Python's garbage collector: a collection that walks over all objects is a span, with the phase "gc".
 
-Those of the young generations take microseconds, and there are many: they are not recorded. Nor are
-those at the interpreter's end, which are none of the program's.
+Collections of the young generations take microseconds, and there are many: they are not recorded.
+Collections at the interpreter's end are not recorded either, because they are not the program's.
 """
 
 import gc

@@ -1,6 +1,6 @@
-"""torch.compile: while it traces, calls of modules are those of a function that it can see into.
+"""torch.compile: while it traces, modules are called through a function that it can trace.
 
-What takes the place of `torch.nn.Module.__call__` elsewhere is written in C (see _torch.py).
+The object that otherwise replaces `torch.nn.Module.__call__` is written in C (see _torch.py).
 """
 
 import functools
@@ -9,7 +9,7 @@ _calls = None  # the class of modules, its call in C, its call in Python
 
 
 def calls_are(module, traceable):
-    """The class's call now, and the one that can be traced; to be said once it is in place."""
+    """Stores the class's present call and the traceable one. Call it once the present one is in place."""
     global _calls
     _calls = (module, module.__call__, traceable)
 
@@ -22,7 +22,7 @@ def _replace(before, after):
 def _traceable_before(function):
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        # For good: what a program has compiled once, it may compile anew.
+        # The replacement stays: a program may compile its code again later.
         _replace(1, 2)
         return function(*args, **kwargs)
 
@@ -31,18 +31,18 @@ def _traceable_before(function):
 
 
 def begin(_):
-    """Before its import, which notes what a call is, to know later whether somebody changed it."""
+    """Runs before the import, which saves the present call, to see later whether it was changed."""
     _replace(1, 2)
 
 
 def install(dynamo):
-    """Sees when torch's compiler is given something to compile, and when it begins to trace."""
+    """Notices when torch's compiler gets code to compile, and when it begins to trace."""
     begins = (
         (getattr(dynamo.eval_frame, "_TorchDynamoContext", None), "__call__"),
         (type(getattr(dynamo, "callback_handler", None)), "install_callbacks"),
     )
     if not all(hasattr(owner, name) for owner, name in begins):
-        return  # of this release it is not known: the call stays one that can be traced
+        return  # this release is not known: keep the traceable call
     for owner, name in begins:
         function = getattr(owner, name)
         if not hasattr(function, "is_watched"):

@@ -1,4 +1,4 @@
-"""What is in an .xsp file: tables, as the xsp program answers."""
+"""The contents of an .xsp file: tables, as the xsp program returns them."""
 
 import html
 import os
@@ -71,20 +71,20 @@ class Table:
 
 
 class Evaluation:
-    """One .xsp file. Made by `xsp.open`, and by `xsp.profile` when it ends."""
+    """One .xsp file. `xsp.open` makes it, and `xsp.profile` when it ends."""
 
     def __init__(self, path: "str | os.PathLike[str]") -> None:
         self.path = os.fspath(path)
 
     def analysis(self, name: str, **parameters: object) -> Table:
-        """What an analysis of the catalogue answers, as a Table.
+        """Returns the result of an analysis of the catalogue, as a Table.
 
         Args:
             name: its name or id: "layer_information", "a2"; see `analyses`.
             parameters: its own, e.g. batch=8.
 
         Raises:
-            RuntimeError: it does not exist, or what it needs was not measured, with the reason.
+            RuntimeError: it does not exist, or its data was not measured, with the reason.
         """
         given = []
         for key, value in parameters.items():
@@ -92,12 +92,12 @@ class Evaluation:
         return Table(_program.rows("analyze", name, self.path, *given), name)
 
     def query(self, sql: str) -> Table:
-        """The rows of a query in DuckDB's SQL over the tables of the file, as a Table."""
+        """Returns the rows of a query in DuckDB's SQL over the tables of the file, as a Table."""
         return Table(_program.rows("query", self.path, sql))
 
     @property
     def facts(self) -> "dict[str, str]":
-        """What is known of the evaluation: model, framework, versions, machine."""
+        """The facts of the evaluation: model, framework, versions, machine."""
         rows = self.query("SELECT key, value FROM evaluation ORDER BY key")
         return {row["key"]: row["value"] for row in rows}
 

@@ -1,7 +1,7 @@
-"""HLO: what XLA made of a program, read from the text that it prints of a compiled module.
+"""HLO: the instructions that XLA made of a program, read from the text that it prints of a compiled module.
 
-Text rather than the module's protocol buffer, as that holds the program's constants, of any size.
-Its form is that of HloModule::ToString; what is not understood of an instruction is left out.
+It reads text rather than the module's protocol buffer, because that holds the program's constants, of any
+size. The format is that of HloModule::ToString; unknown parts of an instruction are left out.
 """
 
 import json
@@ -26,13 +26,13 @@ _DTYPES = {
     "u64": ("uint64", 8), "f16": ("float16", 2), "f32": ("float32", 4), "f64": ("float64", 8),
     "bf16": ("bfloat16", 2), "c64": ("complex64", 8), "c128": ("complex128", 16),
 }  # fmt: skip
-# They run other instructions inside themselves, which are layers of their own.
+# These run other instructions inside themselves, which are layers of their own.
 _CONTROL = ("while", "call", "conditional", "async-start")
 _NO_WORK = ("parameter", "constant", "get-tuple-element", "tuple", "bitcast")
 
 
 def _closing(text, start):
-    """The index behind the parenthesis that closes the one at `start`."""
+    """Returns the index after the parenthesis that closes the one at `start`."""
     depth = 0
     for index in range(start, len(text)):
         if text[index] == "(":
@@ -45,7 +45,7 @@ def _closing(text, start):
 
 
 def _shapes(text):
-    """Of a type, a tuple's parts one by one: [(dtype, [dimensions])]."""
+    """Returns the shapes of a type, for a tuple those of its parts: [(dtype, [dimensions])]."""
     found = []
     for dtype, sizes in _SHAPE.findall(text):
         if dtype != "token":
@@ -64,17 +64,17 @@ def _bytes(shapes):
 
 
 def constant_bytes(text):
-    """Of the constants that the text leaves out."""
+    """Returns the size of the constants that the text leaves out."""
     return sum(_bytes(_shapes(shape)) for shape in _CONSTANT.findall(text))
 
 
 def has_loop(text):
-    """Does the module execute instructions more than once in a call?"""
+    """Returns whether the module executes instructions more than once in a call."""
     return " while(" in text
 
 
 def module_id(proto):
-    """The number of a serialized HloModuleProto (its field 5), by which profilers call the program."""
+    """Returns the number of a serialized HloModuleProto (its field 5). Profilers use it for the program."""
     at = 0
 
     def varint():
@@ -128,11 +128,11 @@ class _Parsed:
 
 
 class Module:
-    """A compiled program: what its instructions are. Lines are parsed when they are asked for."""
+    """A compiled program and its instructions. Lines are parsed on demand."""
 
     def __init__(self, text):
-        self._computations = {}  # name: [(instruction, line, where it goes on behind its name)]
-        self._place = {}  # instruction: its computation and line
+        self._computations = {}  # name: [instruction]
+        self._place = {}  # instruction: its line, and the end of its name there
         self._tables = {"FileNames": {}, "FileLocations": {}, "StackFrames": {}, "FunctionNames": {}}
         self._parsed = {}
         table = computation = None
@@ -160,7 +160,7 @@ class Module:
         return self._parsed.get(name)
 
     def _inside(self, one, depth=0):
-        """The instructions that an instruction is made of, without those that do nothing."""
+        """Yields the instructions inside an instruction, without those that do no work."""
         for computation in one.called() if depth < 8 else ():
             for name in self._computations.get(computation, ()):
                 part = self._parse(name)
@@ -169,7 +169,7 @@ class Module:
                     yield from self._inside(part, depth + 1)
 
     def _source(self, attributes):
-        """Where in the program it was written: "file.py:12"."""
+        """Returns the instruction's place in the program's source: "file.py:12"."""
         match = _FILE.search(attributes)
         if match:
             return f"{match.group(1)}:{match.group(2)}" if match.group(2) else match.group(1)
@@ -184,14 +184,16 @@ class Module:
         return f"{name}:{line.group(1)}"
 
     def executed(self):
-        """The instructions that run by themselves."""
+        """Yields the instructions that run by themselves."""
         parts = {c for name in self._place for c in self._parse(name).called()}
         for computation, names in self._computations.items():
             if computation not in parts:
                 yield from (n for n in names if self._parse(n).opcode not in _NO_WORK)
 
     def describe(self, name):
-        """(opcode, attributes, counters, whether others run inside it); None: there is none."""
+        """Returns (opcode, attributes, counters, whether others run inside it); None: there is no such
+        instruction.
+        """
         one = self._parse(name)
         if one is None:
             return None

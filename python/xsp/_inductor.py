@@ -1,13 +1,13 @@
 """torch.compile: each kernel that Inductor generated, and each library call, is a layer that names the
-modules that it stands for.
+modules for which it stands.
 
-Inductor writes a program in Python for each graph. When it is loaded, its functions are replaced by
-copies in which every launch is a span. Which operations a launch stands for, Inductor tells while it
-generates code, if asked (its provenance tracking, which we switch on), and comments of the program
-tell in part; which module an operation comes from, the graph that is being compiled. What is known
-of a program is kept in a file of our cache, as Inductor's own cache spares it the work next time.
+Inductor writes a program in Python for each graph. When the program is loaded, its functions are replaced
+by copies in which every launch is a span. Inductor reports the operations of a launch while it generates
+code, if it is asked to (its provenance tracking, which xsp switches on), and comments of the program give
+some of them. The graph that is being compiled tells the module of an operation. The facts about a program
+are kept in a file of xsp's cache, because Inductor's own cache skips the generation next time.
 
-What is not understood is left as it is.
+Code that is not understood is left unchanged.
 """
 
 import ast
@@ -25,7 +25,7 @@ _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+:\d+)")
 _SOURCE = re.compile(r"# (?:Topologically Sorted|Unsorted) Source Nodes: \[([^\]]*)\]")
 _MODULE = re.compile(r"(?:_modules|_parameters)\['([^']*)'\]")
 _INDEX = re.compile(r"\[['\"]?([^\]'\"]*)['\"]?\]")
-# Nodes that only look at data otherwise, or that Inductor's passes made, whose module is not theirs.
+# Nodes that only view data differently, or that Inductor's passes made: they have no module of their own.
 _VIEWS = re.compile(
     r"^(view|_?unsafe_view|reshape|permute|transpose|t|expand|squeeze|unsqueeze|getitem|slice|select"
     r"|clone|alias|detach|as_strided|copy_|full|full_default|scalar_tensor|le)(_\d+)?$"
@@ -37,14 +37,14 @@ _local = threading.local()
 
 
 def path_of(text):
-    """A module's path as Module.named_modules has it, of "L['self']._modules['layers'][0].up"."""
+    """Returns a module's path as in Module.named_modules, from "L['self']._modules['layers'][0].up"."""
     text = _MODULE.sub(r"\1", re.sub(r"^L\['\w+'\]|^self\b", "", text))
     text = re.sub(r"\.+", ".", _INDEX.sub(r".\1", text)).strip(".")
     return re.sub(r"^_orig_mod\b\.?", "", text)
 
 
 def _module_of(node):
-    """(path, class) of the innermost module that a node of a graph comes from, or None."""
+    """Returns (path, class) of the innermost module from which a node of a graph comes, or None."""
     for key in ("nn_module_stack", "fwd_nn_module_stack"):
         stack = node.meta.get(key)
         if stack:
@@ -55,7 +55,7 @@ def _module_of(node):
 
 
 def _modules_of(graph_module):
-    """Of every node that has one, in the graph's order."""
+    """Returns the module of every node that has one, in the graph's order."""
     nodes = getattr(getattr(graph_module, "graph", None), "nodes", ())
     found = {}
     for node in nodes:
@@ -66,7 +66,9 @@ def _modules_of(graph_module):
 
 
 class _Graphs:
-    """Where nodes come from: those of the program's own graph, and of what was made of it."""
+    """The modules of nodes: of the program's own graph (`source`), and of the graph made from it
+    (`lowered`).
+    """
 
     def __init__(self, source):
         self.source = source
@@ -78,7 +80,7 @@ def _unique(modules):
 
 
 def _stands_for(graphs, nodes):
-    """The modules of a kernel's operations, in the graph's order."""
+    """Returns the modules of a kernel's operations, in the graph's order."""
     nodes = set(nodes)
     known = [name for name in graphs.lowered if name in nodes]
     working = [name for name in known if not _VIEWS.match(name)]
@@ -91,7 +93,7 @@ class Launch:
     def __init__(self, statement, name, is_kernel, handle, sources):
         self.statement = statement
         self.name = name
-        self.is_kernel = is_kernel  # generated, else of a library
+        self.is_kernel = is_kernel  # generated, otherwise from a library
         self.handle = handle
         self.sources = sources
 
@@ -104,7 +106,7 @@ def _name_of(function):
 
 
 def _kernels_of(tree):
-    """Names that the program gives to kernels that it generates."""
+    """Returns the names that the program gives to kernels that it generates."""
     names = set()
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
@@ -114,7 +116,7 @@ def _kernels_of(tree):
 
 
 def _launch_of(statement, kernels):
-    """(name, whether it is a generated kernel), or None."""
+    """Returns (name, whether it is a generated kernel), or None."""
     if not isinstance(statement, (ast.Expr, ast.Assign)) or not isinstance(statement.value, ast.Call):
         return None
     name = _name_of(statement.value.func)
@@ -128,7 +130,7 @@ def _launch_of(statement, kernels):
 
 
 def _bodies(function):
-    """The lists of statements of a function, in the order of the text."""
+    """Yields the lists of statements of a function, in the order of the text."""
     for node in ast.walk(function):
         for field in ("body", "orelse", "finalbody"):
             body = getattr(node, field, None)
@@ -137,7 +139,7 @@ def _bodies(function):
 
 
 def launches_of(text):
-    """(the functions of a program's text that launch something, their launches): [(def, [Launch])]."""
+    """Returns the functions of a program that launch kernels, and their launches: [(def, [Launch])]."""
     tree = ast.parse(text)
     lines = text.splitlines()
     kernels = _kernels_of(tree)
@@ -169,10 +171,10 @@ def launches_of(text):
 
 def _modules_of_launch(launch, nodes, graphs, is_backward):
     known = _stands_for(graphs, nodes[launch.handle]) if launch.handle in nodes else []
-    # The comments of a backward pass name what it reads of the forward pass.
+    # The comments of a backward pass also name the forward operations whose results it reads.
     if not known and not is_backward:
         known = _unique(graphs.source[name] for name in launch.sources if name in graphs.source)
-    # Of a library call the operation itself comes last, behind those whose results it looks at.
+    # The operation of a library call comes last, behind those whose results it reads.
     return known if launch.is_kernel else known[-1:]
 
 
@@ -233,7 +235,7 @@ def _replace(module, path, function, launches, handles):
 
 
 class _Memory:
-    """What Inductor told of a program, by its file and the graph that it was made of."""
+    """Stores Inductor's report on a program, by the program's file and its graph."""
 
     def __init__(self):
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -251,7 +253,7 @@ class _Memory:
                 json.dump(modules, file)
             os.replace(file.name, place)
         except OSError:
-            pass  # it is known this time
+            pass  # it is known at least this time
 
     def find(self, path, graphs):
         try:
@@ -265,8 +267,9 @@ _memory = _Memory()
 
 
 def annotate(module, path, graphs, nodes):
-    """Makes the launches of a loaded program spans. `nodes`: of a launch by its handle, as Inductor
-    has just told; none where the program comes from its cache."""
+    """Makes the launches of a loaded program spans. `nodes` has the nodes of a launch by its handle, as
+    Inductor has just reported them; it has none if the program comes from Inductor's cache.
+    """
     with open(path) as file:
         text = file.read()
     phase = _phase_of(text)
@@ -289,7 +292,7 @@ def annotate(module, path, graphs, nodes):
 
 
 def _compile_with(graphs, function):
-    """The function, while which these are the graphs that are being compiled."""
+    """Returns the function, which runs with these graphs as the ones that are being compiled."""
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
@@ -342,7 +345,9 @@ def _watch_loading(codecache, debug):
 
 
 def _tell_of_all_calls(ir, debug):
-    """Inductor tells of library calls that write to a given place; of others it would, if asked."""
+    """Makes Inductor report all library calls: without this, it reports only those that write to a given
+    place.
+    """
     tell = getattr(debug, "set_kernel_post_grad_provenance_tracing", None)
     if tell is None:
         return

@@ -1,9 +1,9 @@
 """JAX: every call of a function that `jax.jit` has compiled is a model.
 
-On a GPU the call is over when its work has been handed to the device: how long that takes, the
-kernels tell. On the CPU it is over when its results are there: JAX is told not to dispatch
-asynchronously, unless the program sets that option itself, as a model would end before its layers
-begin. The layers, instructions of XLA, are _jax_layers.py's.
+On a GPU the call is over when its work has been handed to the device: the kernels tell how long the work
+takes. On the CPU it is over when its results are there: JAX is told not to dispatch asynchronously,
+unless the program sets that option itself, because a model would otherwise end before its layers begin.
+_jax_layers.py records the layers, which are instructions of XLA.
 """
 
 import functools
@@ -16,7 +16,7 @@ _ASYNC = "jax_cpu_enable_async_dispatch"
 
 
 class _Jitted:
-    """A compiled function; all but its calls is its own."""
+    """A compiled function. Only its calls are changed."""
 
     def __init__(self, function, version):
         functools.update_wrapper(self, function, updated=())
@@ -44,8 +44,9 @@ class _Jitted:
 
 
 def _wait_for_results(jax):
-    """Has calls on the CPU end with their results; JAX has the option since 0.4.31, and takes it from
-    no variable of the environment. Whether that is a change."""
+    """Makes calls on the CPU end with their results. JAX has had the option since 0.4.31, and reads it from
+    no environment variable. Returns whether that changed the option.
+    """
     if not jax.config.values.get(_ASYNC):
         return False
     jax.config.update(_ASYNC, False)
@@ -53,14 +54,14 @@ def _wait_for_results(jax):
 
 
 def install(jax):
-    """Wraps what `jax.jit` makes from now on."""
+    """Wraps the functions that `jax.jit` makes from now on."""
     jit = jax.jit
     version = str(jax.__version__)
 
     @functools.wraps(jit)
     def watched(*args, **kwargs):
         made = jit(*args, **kwargs)
-        # Without a function it makes what takes one.
+        # Without a function, jit returns an object that takes one.
         return _Jitted(made, version) if hasattr(made, "lower") else lambda f: watched(f, **kwargs)
 
     jax.jit = watched

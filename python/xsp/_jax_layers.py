@@ -1,12 +1,12 @@
 """JAX: the instructions that XLA made of a function are layers.
 
-On the CPU, XLA's own profiler tells when they ran: a session of it is kept open while layers are
-recorded, and read several times a second, between calls. What they are (operation, shapes, the name
-and place of the program's own operation), the compiled module tells, whose text is kept. A process
-has one session: a program that starts one of its own has it, and ours does not come back.
+On the CPU, XLA's own profiler records when they ran: a session of it is kept open while layers are
+recorded, and is read several times a second, between calls. The compiled module, whose text is kept,
+describes them (operation, shapes, the name and place of the program's own operation). A process has one
+session: a program that starts its own session gets it, and xsp's session does not come back.
 
-On a GPU no session is opened, as it would take CUPTI. XLA tells of instructions by NVTX ranges
-there, which become layers elsewhere; here their sites are given what the module tells.
+On a GPU no session is opened, because it would take CUPTI. XLA reports instructions there by NVTX ranges,
+which become layers elsewhere; this module adds the facts of the module to their sites.
 """
 
 import atexit
@@ -19,22 +19,22 @@ import time
 from . import _hlo, _native
 
 _LAYER = 3
-_READ_NS = 200_000_000  # a session is read and begun anew when it is as old as this
-# Within a call: where the process has grown by so much meanwhile (an instruction takes 0.4 kB, and 2 kB
-# more while it is read), or when it is expected to hold so many instructions. Where nothing loops, few
-# are executed, and it is the program that grows.
+_READ_NS = 200_000_000  # a session is read and restarted at this age
+# Limits within a call. A session is read if the process has grown by this much (an instruction takes 0.4 kB,
+# and 2 kB more while it is read), or if the session is expected to hold this many instructions. Without loops
+# only a few instructions are executed, and the growth is the program's own.
 _GROWTH_BYTES = 64 << 20
 _LOOP_GROWTH_BYTES = 16 << 20
 _INSTRUCTIONS = 25_000
 _LOOK_S, _SHORTEST_S, _LONGEST_S = 0.05, 0.005, 10.0
-_ANCHORS_MAX = 64  # as emit_xplane takes
+_ANCHORS_MAX = 64  # the limit of emit_xplane
 _CONSTANT_BYTES_MAX = 8 << 20
-_TEXT_BYTES_MAX = 256 << 20  # of all modules together
+_TEXT_BYTES_MAX = 256 << 20  # for all modules together
 _SITES_MAX = 1 << 16
 
 
 def note(text):
-    """A fact of the evaluation; the key is that of collectors, see run_folder.h."""
+    """Adds a fact of the evaluation; the key is that of collectors, see run_folder.h."""
     _native.site_attribute(_native.site(1, "jax", "framework"), "collector_note.jax", text)
 
 
@@ -59,7 +59,7 @@ class _Programs:
     """The compiled modules, and the sites of their instructions."""
 
     def __init__(self):
-        self._texts = {}  # by number, and the latest by name
+        self._texts = {}  # by number; the latest also by name
         self._modules = {}
         self._sites = {}
         self._bytes = 0
@@ -91,7 +91,7 @@ class _Programs:
         return self._modules.get(key)
 
     def site(self, number, name, instruction):
-        """Of an instruction of a program; negative if others run inside it."""
+        """Returns the site of an instruction of a program; negative if others run inside it."""
         key = (number, name, instruction)
         if key not in self._sites:
             if len(self._sites) >= _SITES_MAX:
@@ -119,9 +119,9 @@ def _describe(site, attributes, counters):
 
 
 class _Ranges:
-    """Sites of NVTX ranges of instructions, named as in nvtx_names.h. They do not tell apart two
-    programs of the same name (a function compiled for two shapes): facts in which these differ are
-    left empty."""
+    """Sites of NVTX ranges of instructions, named as in nvtx_names.h. They do not distinguish two programs
+    of the same name (a function compiled for two shapes): facts in which these differ are left empty.
+    """
 
     def __init__(self):
         self._known = {}
@@ -139,7 +139,7 @@ class _Ranges:
 
 
 class _Sessions:
-    """Our session of XLA's profiler."""
+    """xsp's session of XLA's profiler."""
 
     def __init__(self, jax, profiler, is_waiting):
         self._is_waiting = is_waiting
@@ -164,7 +164,7 @@ class _Sessions:
             profiler.start_server = self._theirs(profiler.start_server)
 
     def _theirs(self, function):
-        """What the program calls to have a session, which it gets."""
+        """Wraps a function that the program calls to get a session: the program gets it."""
 
         def wrapper(*args, **kwargs):
             self.end("the program uses JAX's profiler itself")
@@ -180,7 +180,7 @@ class _Sessions:
             self._programs.add(executable, platform)
 
     def follow(self, is_wanted):
-        """Before a call of a model, whose layers are wanted or not."""
+        """Runs before a call of a model, whose layers are wanted or not."""
         if self._is_over or (not is_wanted and self._session is None):
             return
         try:
@@ -204,7 +204,7 @@ class _Sessions:
             self.end(f"{type(error).__name__}: {error}")
 
     def end(self, why=None):
-        """Ends ours for good. What it has is kept, unless that is what went wrong."""
+        """Ends the session for good. Its contents are kept, unless reading them fails."""
         if self._is_over:
             return
         self._is_over = True
@@ -224,7 +224,7 @@ class _Sessions:
         return wrapper
 
     def forget(self):
-        """In the child of a fork, the session is the parent's."""
+        """Runs in the child of a fork: the session belongs to the parent."""
         self._session = None
         self._is_over = True
 
@@ -239,8 +239,9 @@ class _Sessions:
             self._watch.start()
 
     def _bound(self):
-        """Reads a session that has become large while one call goes on: a loop may execute millions of
-        instructions. Those that run meanwhile are not recorded."""
+        """Reads a session that has become large within one call: a loop may execute millions of
+        instructions. Instructions that run during the reading are not recorded.
+        """
         has_said, period_ns = False, _LONGEST_S * 1e9
         while not self._is_over:
             time.sleep(min(_LOOK_S, max(period_ns / 4e9, _SHORTEST_S)))
@@ -263,7 +264,7 @@ class _Sessions:
                 self.end(f"{type(error).__name__}: {error}")
 
     def _anchor(self):
-        """Puts an event of ours into the session, once for each thread that calls models."""
+        """Puts xsp's own event into the session, once for each thread that calls models."""
         thread = threading.get_native_id()
         if thread in self._anchored or len(self._anchors) >= _ANCHORS_MAX - 4:
             return
@@ -286,13 +287,13 @@ _sessions = None
 
 
 def after_call():
-    """A model's call has ended."""
+    """Runs after a model's call."""
     if _sessions is not None:
         _sessions.after_call()
 
 
 def _profiler_of(jax):
-    """The module with ProfilerSession: jaxlib's own, under its name of the release."""
+    """Returns the module with ProfilerSession: jaxlib's own, by its name in this release."""
     for name in ("jax._src.lib", "jaxlib.xla_client"):
         library = importlib.import_module(name)
         for part in ("_profiler", "profiler"):
@@ -323,7 +324,7 @@ def _hear_of_compilations(sessions):
 
 
 def install(jax, is_waiting):
-    """Watches the programs of this JAX, whose calls on the CPU we have made wait for their results."""
+    """Watches the programs of this JAX. `is_waiting`: their calls on the CPU now wait for their results."""
     global _sessions
     sessions = _Sessions(jax, _profiler_of(jax), is_waiting)
     _hear_of_compilations(sessions)

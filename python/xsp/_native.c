@@ -1,9 +1,9 @@
-/* xsp._native: the calls of xsp.h that Python code makes for every span, at the price of a call.
+/* xsp._native: the functions of xsp.h that Python code calls for every span, at the cost of one
+ * call.
  *
  * Spans that nest strictly on a thread (calls of modules) are begun and ended in pairs: the library
  * keeps them on a stack of the thread. Others (generators, coroutines) are emitted with their
- * times.
- */
+ * times. */
 #include <errno.h>
 
 #include "arguments.h"
@@ -17,7 +17,7 @@
 #include "xsp/xsp.h"
 
 static uint32_t batch_key;
-static uint32_t autograd_site; /* of a backward pass, on the threads of its engine */
+static uint32_t autograd_site; /* for a backward pass, on the threads of its engine */
 
 static PyObject* enter(PyObject* self, PyObject* object) {
   (void)self;
@@ -96,8 +96,8 @@ static PyObject* know_phase(PyObject* self, PyObject* args) {
   const uint32_t number = xsp_phase_number(phase);
   const uint32_t site = xsp_intern_site(XSP_LEVEL_APPLICATION, name, "phase");
   xsp_site_attribute(site, "phase", phase);
-  /* The optimiser's operators are told apart by its name, all others that are in no module are not.
-   */
+  /* The optimiser's name identifies its operators; other operators outside of modules share an
+   * owner. */
   const int is_named = number == XSP_PHASE_OPTIMIZER;
   return Py_BuildValue("II", site,
                        xsp_owner_new(is_named ? name : "", is_named ? name : "", number));
@@ -110,8 +110,8 @@ static PyObject* enter_phase(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "II", &site, &owner)) return NULL;
   Call* call = xsp_call_open(XSP_LEVEL_APPLICATION, site, owner);
   if (call == NULL) Py_RETURN_FALSE;
-  /* Modules that prepare data, or are called again for the backward pass, are no model; those that
-   * an optimiser calls for its loss are. */
+  /* Modules that prepare data, or are called again for the backward pass, are no models; modules
+   * that an optimiser calls for its loss are models. */
   call->is_inner = xsp_owner_phase(owner) != XSP_PHASE_OPTIMIZER;
   Py_RETURN_TRUE;
 }
@@ -289,7 +289,8 @@ static PyObject* stop(PyObject* self, PyObject* unused) {
   return PyErr_SetFromErrno(PyExc_OSError);
 }
 
-/* What the function answers: the site, negative where the instruction runs others inside itself. */
+/* Returns the function's answer: the site, negative if the instruction runs others inside itself.
+ */
 static XplaneSite site_of_instruction(void* function, int64_t program_id, XplaneText module,
                                       XplaneText instruction) {
   XplaneSite site = {0, 0};
@@ -298,7 +299,7 @@ static XplaneSite site_of_instruction(void* function, int64_t program_id, Xplane
                             (Py_ssize_t)module.size, instruction.at, (Py_ssize_t)instruction.size);
   const long long number = answer == NULL ? 0 : PyLong_AsLongLong(answer);
   Py_XDECREF(answer);
-  PyErr_Clear(); /* a name that is no text: the instruction is left out */
+  PyErr_Clear(); /* the name is no text: the instruction is left out */
   site.is_control = number < 0;
   site.site = (uint32_t)(number < 0 ? -number : number);
   return site;
@@ -323,7 +324,7 @@ static PyObject* emit_xplane(PyObject* self, PyObject* args) {
     if (!is_good) return NULL;
     anchors[count] = (XplaneAnchor){thread, times[0], times[1], times[2]};
   }
-  PyErr_Clear(); /* the list's end */
+  PyErr_Clear(); /* the end of the list */
   const int64_t emitted = xsp_xplane_emit((const uint8_t*)record, (size_t)size, anchors, count,
                                           site_of_instruction, function);
   return PyLong_FromLongLong(emitted);

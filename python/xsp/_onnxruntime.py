@@ -1,6 +1,6 @@
 """ONNX Runtime: every run of a session is a model.
 
-Its layers are not recorded: its own profiler, which alone knows of them, is chosen when a session is
+Its layers are not recorded: only its own profiler knows them. That has to be chosen when a session is
 made, writes a file, and slows every node. `xsp profile` uses it.
 """
 

@@ -1,4 +1,4 @@
-"""Recording a part of a program into an .xsp file, without `xsp run`."""
+"""Records a part of a program into an .xsp file, without `xsp run`."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import tempfile
 
 from . import _attach, _evaluation, _native, _program
 
-# What a process can record of itself: the device is watched by `xsp run`.
+# The levels that a process can record itself: only `xsp run` can watch the device.
 _LEVELS = {"application": 1, "model": 2, "layer": 3}
 
 

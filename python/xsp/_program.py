@@ -1,4 +1,4 @@
-"""The xsp program: where it is, and how it is asked."""
+"""The xsp program: finds it and runs it."""
 
 import json
 import os
@@ -9,11 +9,11 @@ _here = os.path.dirname(os.path.abspath(__file__))
 
 
 def path():
-    """The program that this package came with, else the one in $XSP_PROGRAM or in PATH."""
+    """Returns the program that this package came with, else the one in $XSP_PROGRAM or in PATH."""
     candidates = [
         os.environ.get("XSP_PROGRAM", ""),
-        os.path.join(_here, "tree", "bin", "xsp"),  # of a wheel
-        os.path.join(_here, "..", "..", "..", "..", "bin", "xsp"),  # of an installed tree
+        os.path.join(_here, "tree", "bin", "xsp"),  # in a wheel
+        os.path.join(_here, "..", "..", "..", "..", "bin", "xsp"),  # in an installed tree
         shutil.which("xsp") or "",
     ]
     for candidate in candidates:
@@ -23,8 +23,8 @@ def path():
 
 
 def run(*arguments):
-    """What it prints; RuntimeError with its own words if it fails."""
-    # It is not to be recorded, even where this process is.
+    """Runs the program and returns its output. Raises RuntimeError with its message if it fails."""
+    # The program must not be recorded, even if this process is.
     environment = {key: value for key, value in os.environ.items() if key != "XSP_RUN"}
     done = subprocess.run(
         [path(), *arguments], capture_output=True, text=True, check=False, env=environment
@@ -36,5 +36,5 @@ def run(*arguments):
 
 
 def rows(*arguments):
-    """Its answer as a list of dicts."""
+    """Returns the program's answer as a list of dicts."""
     return json.loads(run(*arguments, "--format", "json"))

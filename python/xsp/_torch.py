@@ -1,13 +1,13 @@
 """PyTorch: calls of modules and operators are spans.
 
-The outermost call of a torch.nn.Module on a thread is the model (level model, an iteration each),
-those inside it (and losses) are layers: named by their path in the outermost module, typed by their
-class. The call itself is wrapped, `torch.nn.Module.__call__`, as hooks would send every module down
-PyTorch's slower path. Operators are layers inside their module; torch's own observers tell of them
+The outermost call of a torch.nn.Module on a thread is the model (level model, one iteration each).
+Modules inside it (and losses) are layers: their name is their path in the outermost module, their type is
+their class. The call itself is wrapped, `torch.nn.Module.__call__`, because hooks would send every module
+down PyTorch's slower path. Operators are layers inside their module; torch's own observers report them
 (see observer.h).
 
-While torch.compile traces a model the wrapper stands aside, and what was compiled runs as one span:
-its modules are not there any more.
+While torch.compile traces a model the wrapper does nothing, and compiled code runs as one span: its
+modules no longer exist.
 """
 
 import functools
@@ -18,7 +18,7 @@ import weakref
 
 from . import _dynamo, _native, _torch_phases
 
-# Releases of torch whose observers are as observer.c has them; of a later one its header tells.
+# observer.c knows the observers of these releases of torch. For a later release, its header decides.
 _OLDEST, _NEWEST = (1, 13), (2, 15)
 _OBSERVER = (
     "private: StartCallback start_; EndCallback end_; double sampling_prob_ = 1.0; "
@@ -26,7 +26,7 @@ _OBSERVER = (
     "bool needs_inputs_ = false; bool needs_outputs_ = false; bool needs_ids_ = false; };"
 )
 
-_references = {}  # by a module's address: what tells us of its end
+_references = {}  # by a module's address: a weak reference that reports its end
 
 
 def _forget(address):
@@ -38,7 +38,9 @@ def _forget(address):
 
 
 def _told(owner, name):
-    """An attribute of torch's settings; None: there is none, or it tells nothing (any exception)."""
+    """Returns an attribute of torch's settings; None: there is none, or reading it fails (with any
+    exception).
+    """
     try:
         return getattr(owner, name)
     except Exception:
@@ -46,12 +48,14 @@ def _told(owner, name):
 
 
 def _settings(torch):
-    """May 32-bit convolutions and products run in TF32 on a GPU? Left out: it cannot be told."""
+    """Returns whether 32-bit convolutions and products may run in TF32 on a GPU. Unknown settings are left
+    out.
+    """
     found = {}
     backends = _told(torch, "backends")
     matmul, cudnn = _told(_told(backends, "cuda"), "matmul"), _told(backends, "cudnn")
     for key, owner in (("cudnn_tf32", _told(cudnn, "conv") or cudnn), ("matmul_tf32", matmul)):
-        # Releases that have the newer setting warn of whoever reads the old one.
+        # Releases that have the newer setting warn when the old one is read.
         precision = _told(owner, "fp32_precision")
         allowed = _told(owner, "allow_tf32") if precision is None else None
         if precision in ("tf32", "ieee"):
@@ -66,11 +70,11 @@ def _settings(torch):
 
 def _namer(torch):
     version = str(torch.__version__)
-    # What compares a model's result with the one that it should have is no model.
+    # A module that compares a model's result with the expected one is no model.
     loss = torch.nn.modules.loss._Loss
 
     def name_all(root):
-        """Names the modules of a module that nobody has named yet."""
+        """Names the modules of a module that are not yet named."""
         settings = None
         for path, module in root.named_modules():
             if _native.is_known(module):
@@ -103,7 +107,9 @@ def _first_dimension(value):
 
 
 def _note_batch(args, kwargs):
-    """The first dimension of the first tensor among the arguments, in lists and dicts as well."""
+    """Sets the batch to the first dimension of the first tensor among the arguments, also in lists and
+    dicts.
+    """
     waiting = [*args, *kwargs.values()]
     for value in waiting:
         batch = _first_dimension(value)
@@ -119,7 +125,7 @@ def _note_batch(args, kwargs):
 
 
 def _in_python(call, is_compiling, note):
-    """What takes the place of this call, as a function that torch.compile can trace."""
+    """Returns a replacement of this call, as a function that torch.compile can trace."""
     enter, leave, leave_model = _native.enter_with, _native.leave, _native.leave_model
 
     def __call__(self, *args, **kwargs):
@@ -142,7 +148,7 @@ def _in_python(call, is_compiling, note):
 
 
 def _in_c(call, note):
-    """The same at a tenth of the price, or None; torch.compile cannot see into it."""
+    """Returns the same at a tenth of the cost, or None; torch.compile cannot trace it."""
     caller = _native.caller(call, note)
     if caller is not None:
         for name in functools.WRAPPER_ASSIGNMENTS:
@@ -166,7 +172,7 @@ def _wrap_modules(torch):
 
 
 def _library_of():
-    """The libtorch_cpu that this process has loaded."""
+    """Returns the libtorch_cpu that this process has loaded."""
     with open("/proc/self/maps") as maps:
         for line in maps:
             path = line.rstrip("\n").split(" ", 5)[-1].strip()
@@ -188,7 +194,7 @@ def _is_as_known(torch):
 
 
 def _observe_operators(torch):
-    """Why the operators cannot be observed, or None."""
+    """Returns why the operators cannot be observed, or None."""
     if not _is_as_known(torch):
         return "how its observers are called is not known of this release"
     library = _library_of()
@@ -225,6 +231,6 @@ def install(torch):
     if why is not None:
         note = f"operators of torch {torch.__version__} are not recorded: {why}"
         sys.stderr.write(f"xsp: {note}\n")
-        # A fact of the evaluation; the key is that of collectors, see run_folder.h.
+        # This is a fact of the evaluation; the key is that of collectors, see run_folder.h.
         site = _native.site(1, "torch", "framework")
         _native.site_attribute(site, "collector_note.torch", note)

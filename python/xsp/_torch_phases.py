@@ -1,7 +1,7 @@
-"""PyTorch: what a training does besides the forward pass.
+"""PyTorch: the phases of a training besides the forward pass.
 
-Loading a batch, the backward pass and the optimiser's step are spans of level application, type
-"phase", with the attribute `phase`; what runs inside them carries the same attribute.
+Loading a batch, the backward pass and the optimiser's step are spans of level application, type "phase",
+with the attribute `phase`; calls inside them have the same attribute.
 """
 
 import functools
@@ -11,16 +11,18 @@ from . import _native
 
 
 def compiling_of(torch):
-    """Whether torch.compile is tracing the caller; a tracer knows the answer to be True."""
+    """Returns a function that says whether torch.compile is tracing the caller; a tracer knows the answer to
+    be True.
+    """
     compiler = getattr(torch, "compiler", None)
-    for name in ("is_dynamo_compiling", "is_compiling"):  # the former costs half as much
+    for name in ("is_dynamo_compiling", "is_compiling"):  # the first one costs half as much
         if hasattr(compiler, name):
             return getattr(compiler, name)
     return lambda: False
 
 
 def _in_phase(function, name, phase, is_compiling):
-    """The function, as a span of this phase."""
+    """Returns the function as a span of this phase."""
     site, owner = _native.know_phase(name, phase)
     enter, leave = _native.enter_phase, _native.leave
 
@@ -38,7 +40,7 @@ def _in_phase(function, name, phase, is_compiling):
 
 
 def _as_step(function, is_compiling):
-    """The function, whose end is that of a step of the training, whatever is recorded."""
+    """Returns the function; its end is the end of a training step, whatever is recorded."""
     step = _native.step
 
     @functools.wraps(function)
@@ -57,7 +59,7 @@ def _wrap_optimizers(torch, is_compiling):
     optimizer = torch.optim.Optimizer
     init = optimizer.__init__
 
-    # Each class has a step of its own, which torch itself wraps when the first one is made.
+    # Each class has its own step, which torch itself wraps when the first object is made.
     @functools.wraps(init)
     def __init__(self, *args, **kwargs):
         init(self, *args, **kwargs)
@@ -71,7 +73,7 @@ def _wrap_optimizers(torch, is_compiling):
 
 
 def install(torch):
-    """Wraps what this torch has of it."""
+    """Wraps the functions of this torch that are phases."""
     is_compiling = compiling_of(torch)
     torch.autograd.backward = _in_phase(torch.autograd.backward, "backward", "backward", is_compiling)
     torch.autograd.grad = _in_phase(torch.autograd.grad, "grad", "backward", is_compiling)
@@ -81,6 +83,6 @@ def install(torch):
         return
     iterator = loader._BaseDataLoaderIter
     iterator.__next__ = _in_phase(iterator.__next__, "next batch", "data", is_compiling)
-    # In a process that prepares batches nothing is a model.
+    # In a process that prepares batches, no call is a model.
     worker = loader._utils.worker
     worker._worker_loop = _in_phase(worker._worker_loop, "prepare batches", "data", is_compiling)

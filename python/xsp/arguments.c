@@ -7,7 +7,8 @@
 #define VALUES_MAX 1024u
 #define DEPTH_MAX 8u
 
-/* The object's own words; then, in releases before 2.10, whether it borrows the tensor. */
+/* The first bytes are the object header. In releases before 2.10 a flag follows that says whether
+ * it borrows the tensor. */
 #define OBJECT_BYTES 16u
 #define TENSOR_FIRST OBJECT_BYTES
 #define TENSOR_LAST 32u
@@ -58,7 +59,7 @@ static void add_items(Walk* walk, PyObject* sequence, unsigned depth) {
 }
 
 static void add_tensor(Walk* walk, PyObject* tensor) {
-  /* One that is borrowed is elsewhere. */
+  /* A borrowed tensor has another layout. */
   const uint64_t is_borrowed =
       tensor_offset == OBJECT_BYTES ? 0 : *((const unsigned char*)tensor + OBJECT_BYTES);
   if (is_borrowed) {
@@ -77,7 +78,7 @@ static void add_value(Walk* walk, PyObject* value, unsigned depth) {
   } else if (PyLong_Check(value)) {
     const uint64_t number = (uint64_t)PyLong_AsUnsignedLongLongMask(value);
     PyErr_Clear();
-    add(walk, number, PyBool_Check(value) ? number : 0); /* a flag is no size */
+    add(walk, number, PyBool_Check(value) ? number : 0); /* a flag is not a size */
   } else if ((PyTuple_Check(value) || PyList_Check(value)) && depth < DEPTH_MAX) {
     add_items(walk, value, depth + 1);
   } else if (PyDict_Check(value) && depth < DEPTH_MAX) {

@@ -8,8 +8,8 @@
 
 #include "entering.h"
 
-/* Python's vectorcall protocol (PEP 590), of the stable ABI only from 3.12 on, so that its
- * functions are looked up: they are exported from 3.11 on. */
+/* Python's vectorcall protocol (PEP 590) is in the stable ABI only from 3.12 on, so its functions
+ * are looked up: they are exported from 3.11 on. */
 typedef PyObject* (*Vectorcall)(PyObject* callable, PyObject* const* args, size_t count,
                                 PyObject* names);
 #define MAY_CHANGE_BEFORE \
@@ -26,7 +26,7 @@ typedef struct Caller {
   PyObject_HEAD Vectorcall call_this;
   PyObject* call;
   PyObject* note;
-  PyObject* attributes; /* as functions have them */
+  PyObject* attributes; /* its attributes, as functions have them */
 } Caller;
 
 static void note_arguments(Caller* caller, PyObject* const* args, size_t count, PyObject* names) {
@@ -35,7 +35,7 @@ static void note_arguments(Caller* caller, PyObject* const* args, size_t count, 
   Py_XDECREF(done);
 }
 
-/* Of the arguments behind the module: those with names follow the others. */
+/* Returns the number of arguments after the module. Arguments with names follow the others. */
 static size_t count_of(size_t positional, PyObject* names) {
   return positional - 1 + (names == NULL ? 0 : (size_t)PyTuple_Size(names));
 }
@@ -88,14 +88,14 @@ static PyObject* call_in_tuple(PyObject* self, PyObject* args, PyObject* names) 
   return call_with_tuple(self, args, names);
 }
 
-/* A function's address, as ISO C lets it be had. */
+/* Returns a function's address in the way that ISO C allows. */
 static void* address_of(void (*function)(void)) {
   void* address = NULL;
   memcpy(&address, &function, sizeof address);
   return address;
 }
 
-/* 0: an error is set. */
+/* Returns 0 with an error set if it fails. */
 static int make_type(void) {
   if (caller_type != NULL) return 1;
   PyObject* types = PyImport_ImportModule("types");

@@ -17,12 +17,12 @@ typedef struct Owner {
   char* type;
   uint32_t phase;
   uint32_t backward; /* the owner of the same path in the backward phase; 0: not yet made */
-  uint32_t site;     /* of that, in the twin */
+  uint32_t site;     /* site of the backward owner; set in the twin */
 } Owner;
 
 __thread Thread* xsp_thread_here;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* The lock guards all that follows. */
+/* The lock guards everything below. */
 static pthread_key_t thread_end;
 static int has_thread_end;
 static Thread* free_threads;
@@ -34,7 +34,7 @@ static uint32_t owner_count;
 /* ---- Threads ---- */
 
 static void delete_nothing(void* call) { (void)call; }
-/* As the C++ ABI lays out the table of a class whose destructor is its one virtual function: the
+/* This is the C++ ABI's table of a class whose only virtual function is its destructor: the
  * complete destructor, and the deleting one. */
 static void (*const call_table[2])(void*) = {delete_nothing, delete_nothing};
 
@@ -54,7 +54,7 @@ Thread* xsp_thread_take(void) {
     free_threads = thread->next_free;
   } else {
     thread = calloc(1, sizeof *thread);
-    /* Executions of a layer on two threads are told apart by the upper bits. */
+    /* The upper bits distinguish executions of a layer on two threads. */
     if (thread != NULL) {
       thread->instances = thread_count++ << 24;
       thread->next = threads;
@@ -147,7 +147,7 @@ void xsp_emit_busy_threads(uint32_t site_id) {
     const int64_t until = __atomic_load_n(&thread->busy_until_ns, __ATOMIC_ACQUIRE);
     if (from == 0 || until < from) continue;
     __atomic_store_n(&thread->busy_from_ns, 0, __ATOMIC_RELEASE);
-    if (thread == xsp_thread_here) continue; /* it has a span of its own around this */
+    if (thread == xsp_thread_here) continue; /* this thread has its own span around the work */
     xsp_complete_span span = {0};
     span.struct_size = sizeof span;
     span.site_id = site_id;
@@ -195,7 +195,7 @@ static char* copy_of(const char* text) {
 
 static uint32_t new_owner(const char* path, const char* type, uint32_t phase) {
   if (owners == NULL) {
-    owners = calloc(OWNERS_MAX, sizeof *owners); /* pages are taken as they are used */
+    owners = calloc(OWNERS_MAX, sizeof *owners); /* pages are allocated as they are used */
     owner_count = 1;
   }
   if (owners == NULL || owner_count == OWNERS_MAX) return 0;

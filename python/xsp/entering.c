@@ -8,7 +8,7 @@
 #include "thread.h"
 #include "xsp/xsp.h"
 
-static int64_t iterations; /* of the outermost modules */
+static int64_t iterations; /* number of calls of outermost modules */
 static PyObject* name_modules;
 static PyObject* follow_models;
 
@@ -43,13 +43,13 @@ static int enter_module(Thread* thread, const Module* module, int is_inner) {
   return call->span.start != 0 ? XSP_IS_MODEL : XSP_IS_CALL;
 }
 
-/* As it is known, or now becomes; NULL: it is odd. */
+/* Returns the module, and makes it known if necessary; NULL: it cannot be recorded. */
 static const Module* module_of(PyObject* object) {
   const Module* module = xsp_module_find(object);
   if (module != NULL || name_modules == NULL) return module;
   PyObject* done = PyObject_CallFunctionObjArgs(name_modules, object, NULL);
   if (done == NULL) {
-    /* The program calls it as it would alone. */
+    /* The program's own call must go on as without xsp. */
     PyErr_Clear();
     return NULL;
   }
@@ -66,18 +66,18 @@ static void tell_follower(void) {
   const int has_layers = (recorded_levels() & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
   PyObject* done = PyObject_CallFunction(follow_models, "i", has_layers);
   Py_XDECREF(done);
-  PyErr_Clear(); /* it never fails, and the program does not for it */
+  PyErr_Clear(); /* it should never fail, and must not make the program fail */
 }
 
 static int is_training(PyObject* object) {
   PyObject* training = PyObject_GetAttrString(object, "training");
   const int is_true = training == Py_True;
   Py_XDECREF(training);
-  PyErr_Clear(); /* what has none is no module of torch's */
+  PyErr_Clear(); /* an object without it is no torch module */
   return is_true;
 }
 
-/* By what the shapes in a call of a model are the same as in another; 0: not known. */
+/* Returns a hash that two model calls share if the shapes in them are the same; 0: not known. */
 static uint64_t kind_of_call(PyObject* object, PyObject* const* arguments, size_t count) {
   const ArgumentsHash hash = xsp_arguments_hash(arguments, count);
   if (hash.exact == 0) return 0;
@@ -87,8 +87,8 @@ static uint64_t kind_of_call(PyObject* object, PyObject* const* arguments, size_
                             ((hash.plain ^ model) * 0xd6e8feb86659fd93u) | 1u);
 }
 
-/* The outermost module of its thread. It is a step, whatever is recorded; before that the levels
- * may be switched. */
+/* Enters the outermost module of its thread. It is a step even if nothing is recorded, and the
+ * levels may be switched before it. */
 static int enter_outermost(Thread* thread, PyObject* object, PyObject* const* arguments,
                            size_t count) {
   const Module* module = module_of(object);

@@ -1,33 +1,34 @@
-/* Calls of modules: which are recorded, and as what.
+/* Calls of modules: decides which calls are recorded, and in which role.
  *
- * The outermost module of a thread is the model, and a step; those inside it are layers.
+ * The outermost module of a thread is the model, and a step; modules inside it are layers.
  *
- * Threads: the interpreter's lock guards all of it. */
+ * The interpreter's lock guards all of it. */
 #ifndef XSP_PYTHON_XSP_ENTERING_H_
 #define XSP_PYTHON_XSP_ENTERING_H_
 
 #include "python.h"
 
-/* What a call was entered as. */
+/* The role in which a call was entered. */
 enum {
   XSP_NOT_RECORDED = 0,
   XSP_IS_LAYER = 1,
   XSP_IS_MODEL = 2,    /* the outermost module of its thread, with a span */
-  XSP_IS_CALL = 3,     /* ... whose level is not recorded, but those of what is called in it */
-  XSP_IS_OUTERMOST = 4 /* ... of which nothing is recorded now */
+  XSP_IS_CALL = 3,     /* ... its level is not recorded, but levels of the calls in it are */
+  XSP_IS_OUTERMOST = 4 /* ... nothing of it is recorded now */
 };
 
-/* What is called with a module that is not known yet; it makes it known (xsp_module_add). */
+/* Sets the function that is called with a module that is not yet known; it makes it known
+ * (xsp_module_add). */
 void xsp_name_modules_with(PyObject* function);
-/* What is called, with whether layers are recorded, before a model begins: who starts and stops a
- * profiler of the framework's. */
+/* Sets the function that is called before a model begins, with a flag whether layers are recorded:
+ * it starts and stops the framework's profiler. */
 void xsp_follow_models_with(PyObject* function);
-/* A call of the module with these arguments begins: unless it is not recorded, xsp_module_leave is
- * to be called with what this answers. Leaves no error set. */
+/* Notes that a call of the module with these arguments begins. Unless the result is
+ * XSP_NOT_RECORDED, xsp_module_leave must be called with it. It leaves no error set. */
 int xsp_module_enter(PyObject* object, PyObject* const* arguments, size_t count);
 void xsp_module_leave(int entered);
-/* The same of a model that the program says it calls. The outermost call of a thread is a step;
- * what is inside is none. xsp_model_leave is to be called with what this answers, on any thread. */
+/* The same for a model that the program reports itself. The outermost call of a thread is a step;
+ * calls inside it are not. xsp_model_leave must be called with the result, on any thread. */
 uintptr_t xsp_model_enter(void);
 void xsp_model_leave(uintptr_t entered);
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Open addressing: a module lies at its own place or behind it, with no gap between. */
+/* Open addressing: a module lies at its own place or behind it, with no gap in between. */
 static Module* modules;
 static size_t size; /* a power of two, or 0 */
 static size_t used;
@@ -47,7 +47,7 @@ int xsp_module_add(Module module) {
   return 0;
 }
 
-/* What lay behind it moves up, where that closes the gap before it. */
+/* Removes the module and moves later entries up where they would lie behind a gap. */
 void xsp_module_remove(const void* object) {
   if (size == 0) return;
   size_t gap = look_for(object);

@@ -1,6 +1,6 @@
-/* Objects of the program's whose calls are recorded, by their address.
+/* The program's objects whose calls are recorded, by address.
  *
- * Threads: the interpreter's lock guards all of it. */
+ * The interpreter's lock guards all of it. */
 #ifndef XSP_PYTHON_XSP_MODULES_H_
 #define XSP_PYTHON_XSP_MODULES_H_
 
@@ -13,9 +13,9 @@ typedef struct Module {
   uint32_t owner;
 } Module;
 
-/* The module at this address, or NULL; valid until the next change. */
+/* Returns the module at this address, or NULL. The pointer is valid until the next change. */
 const Module* xsp_module_find(const void* object);
-/* 0, or -1 where there is no memory. */
+/* Returns 0, or -1 if there is no memory. */
 int xsp_module_add(Module module);
 void xsp_module_remove(const void* object);
 

@@ -13,12 +13,12 @@
 /* at::RecordScope */
 enum { FUNCTION = 0, BACKWARD_FUNCTION = 1, TORCHSCRIPT_FUNCTION = 2, USER_SCOPE = 7 };
 
-/* The start of at::RecordFunction::StartCallback's result, a std::unique_ptr: returned through
- * memory of the caller, as the C++ ABI has it for classes that are not trivial. */
+/* StartCallback's result begins with a std::unique_ptr. The C++ ABI returns classes that are not
+ * trivial through memory of the caller. */
 typedef void** (*Start)(void** context, const void* function);
 typedef void (*End)(const void* function, void* context);
 
-/* at::RecordFunctionCallback, the same from torch 1.10 to 2.15. */
+/* at::RecordFunctionCallback, which is the same from torch 1.10 to 2.15. */
 #define SCOPE_COUNT 10u
 typedef struct Callback {
   Start start;
@@ -36,25 +36,26 @@ typedef struct Torch {
   const char* (*name)(const void* function);
   int (*is_async)(const void* function);
   uint64_t (*next_number)(void);
-  uint64_t (*this_thread)(void); /* as torch numbers threads, from 1; NULL: not known */
-  /* Any of these may be NULL: not known. The second and third became the fourth. */
+  uint64_t (*this_thread)(void); /* torch's own number of a thread, from 1; NULL: not known */
+  /* Each of these may be NULL: not known. Later releases replaced the second and third by the
+   * fourth. */
   unsigned char (*has_gradients)(void);
   unsigned char (*is_autocast_gpu)(void);
   unsigned char (*is_autocast_cpu)(void);
   unsigned char (*is_autocast)(signed char device);
-  size_t (*input_count)(const void* function); /* NULL: nothing is known of shapes */
+  size_t (*input_count)(const void* function); /* NULL: shapes are not known */
   size_t (*output_count)(const void* function);
 } Torch;
 static Torch torch;
 
 #define CALLBACK_COUNT 3
 static uint64_t handles[CALLBACK_COUNT];
-/* Of what belongs to a phase, and to no module that is known. */
+/* These owners stand for calls that belong to a phase, but to no known module. */
 static uint32_t backward_owner;
 static uint32_t optimizer_owner;
 static int is_understood;
 static int is_observing;
-static int is_looking; /* at what operators are given and return */
+static int is_looking; /* observes the inputs and outputs of operators */
 
 static inline int64_t number_of(const void* function, size_t offset) {
   int64_t number;
@@ -62,21 +63,22 @@ static inline int64_t number_of(const void* function, size_t offset) {
   return number;
 }
 
-/* ---- Where things lie in an at::RecordFunction ---- */
+/* ---- The layout of an at::RecordFunction ---- */
 
-#define WORDS_MAX 64u /* of it, at least: it is 300 to 400 bytes */
-/* The thread whose operators are checked; NULL: none is. Those of others are left alone meanwhile.
- */
+#define WORDS_MAX 64u /* its size is at least this: it has 300 to 400 bytes */
+/* The thread whose operators are checked; NULL: none. Operators of other threads are not recorded
+ * meanwhile. */
 static const Thread* checked_thread;
 static uint64_t candidates; /* words that held the number each time, as bits */
 static uint32_t checks;
 static size_t number_offset;
-static size_t inputs_offset; /* of the address of the first input, and their number; 0: not known */
-static size_t outputs_offset; /* of the std::vector of outputs */
-static size_t thread_offset;  /* of the thread that made a node; 0: not known */
-static int has_shapes;        /* all is known that it takes to tell shapes */
+static size_t inputs_offset; /* place of the first input's address, followed by their number; 0: not
+                                known */
+static size_t outputs_offset; /* place of the std::vector of outputs */
+static size_t thread_offset;  /* place of the number of the thread that made a node; 0: not known */
+static int has_shapes;        /* everything that is needed to report shapes is known */
 
-#define STACK_BYTES 16384u /* the inputs lie on the stack, as far from here at most */
+#define STACK_BYTES 16384u /* the inputs lie on the stack, at most this far from here */
 static Example examples[XSP_EXAMPLES] = {
     {NULL, 4, {2, 3, 4, 5}, 6}, {NULL, 2, {7, 6}, 7}, {NULL, 1, {3}, 15}};
 
@@ -117,7 +119,8 @@ static void check_function(const void* function) {
 
 #define VECTOR_BYTES 24u
 
-/* The outputs follow the inputs, with a table of at most 64 bytes between in later releases. */
+/* The outputs follow the inputs; in later releases a table of at most 64 bytes lies between them.
+ */
 static void check_outputs(const void* function) {
   if (inputs_offset == 0 || checks == 0 || checks > XSP_EXAMPLES) return;
   if (strcmp(torch.name(function), "aten::exp") != 0) return;
@@ -128,20 +131,20 @@ static void check_outputs(const void* function) {
     const Values values = xsp_values_of_vector((const char*)function + offset);
     if (values.count == 1 && xsp_values_are(values, &result)) outputs_offset = offset;
   }
-  /* Behind them, in all releases. Operators themselves have none. */
+  /* The thread's number lies behind them in all releases. It is 0 for operators. */
   if (outputs_offset != 0 && number_of(function, outputs_offset + VECTOR_BYTES) != 0) {
     torch.this_thread = NULL;
   }
 }
 
-/* ---- Which module a node of the autograd graph was made in ---- */
+/* ---- Finds the module in which a node of the autograd graph was made ---- */
 
 #define NODES_MAX \
   (1u << 17) /* a power of two: nodes that one step makes; later ones replace them */
 typedef struct Node {
-  int64_t number;    /* each thread counts its own */
+  int64_t number;    /* each thread counts its own nodes */
   uint64_t thread;   /* 0 if that is not known */
-  uint64_t position; /* of the operator that made it */
+  uint64_t position; /* position of the operator that made it */
   uint32_t owner;
 } Node;
 static Node nodes[NODES_MAX];
@@ -162,7 +165,7 @@ static void note_node(Thread* thread, int64_t number, uint32_t owner) {
   __atomic_store_n(&node->owner, owner, __ATOMIC_RELAXED);
 }
 
-/* The owner of the node that is being called, or 0. */
+/* Returns the owner of the node that is being called, or 0. */
 static uint32_t find_node(const void* function, uint64_t* position) {
   *position = 0;
   const int64_t number = number_of(function, number_offset);
@@ -177,7 +180,7 @@ static uint32_t find_node(const void* function, uint64_t* position) {
   return owner;
 }
 
-/* ---- What torch calls ---- */
+/* ---- Callbacks of torch ---- */
 
 static inline uint32_t owner_on(Thread* thread) {
   const Call* call = xsp_innermost_of(thread);
@@ -188,7 +191,7 @@ static const Thread* checked_now(void) {
   return __atomic_load_n(&checked_thread, __ATOMIC_RELAXED);
 }
 
-/* The thread, if what it does now is to be recorded. */
+/* Returns the thread, if its current work is to be recorded. */
 static inline Thread* recorded_thread(void) {
   if (!xsp_is_recorded(XSP_LEVEL_LAYER) || checked_now() != NULL) return NULL;
   return xsp_this_thread();
@@ -198,7 +201,8 @@ static int begins(const char* name, const char* prefix) {
   return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* The values of an operator. A script's interpreter shows its whole stack: they lie on top. */
+/* Returns the values of an operator. A script's interpreter shows its whole stack: the operator's
+ * values lie on top. */
 static Values top_of(Values values, size_t count) {
   if (count >= values.count) return values;
   values.at += (values.count - count) * XSP_VALUE_BYTES;
@@ -223,7 +227,8 @@ static void** start_operator(void** context, const void* function) {
   } else if (has_shapes) {
     inputs = &xsp_values_unseen;
   }
-  /* What the engine of backward passes does around each node: which node, it does not tell. */
+  /* The engine of backward passes does this around each node, but does not tell which node it is.
+   */
   if (name[1] == 'u' && begins(name, "autograd::engine::")) {
     owner = backward_owner;
     inputs = NULL;
@@ -257,7 +262,7 @@ static void** start_node(void** context, const void* function) {
   if (owner == 0) owner = backward_owner;
   Call* engine = xsp_innermost_of(thread);
   if (engine != NULL && engine->level == XSP_LEVEL_LAYER && engine->owner == backward_owner) {
-    engine->owner = owner; /* also of what it does when the node has ended */
+    engine->owner = owner; /* also for its work after the end of the node */
     engine->position = position != 0 ? position + 2 : 0;
   }
   Call* module = site == 0 ? NULL : xsp_call_open(XSP_LEVEL_LAYER, site, owner);
@@ -265,13 +270,14 @@ static void** start_node(void** context, const void* function) {
   if (node != NULL) {
     node->is_pair = module != NULL;
     node->position = position != 0 ? position + 4 : 0;
-    node->is_inner = 1; /* modules that are called again, for what was not kept of them */
+    node->is_inner = 1; /* modules that are called again, because their results were not kept */
   }
   *context = node != NULL ? node : module;
   return context;
 }
 
-/* Ranges of the program and of torch itself. Those that end elsewhere are left out. */
+/* Records ranges of the program and of torch itself. Ranges that end on another thread are left
+ * out. */
 static void** start_range(void** context, const void* function) {
   *context = NULL;
   Thread* thread = recorded_thread();

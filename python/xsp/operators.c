@@ -11,25 +11,25 @@
 #define TABLE_SIZE (1u << 19) /* a power of two */
 #define SITES_MAX (TABLE_SIZE / 2)
 #define POSITIONS_MAX (TABLE_SIZE / 4) /* leave room for sites */
-#define SHAPES_MAX 32u                 /* of one operator */
+#define SHAPES_MAX 32u                 /* shapes of one operator */
 #define PATH_BYTES_MAX 1024
 #define SHAPES_BYTES_MAX 4096
 #define TYPES_BYTES_MAX 1024
-#define NOT_TOLD 1u /* as what a site's outputs are: it has none */
+#define NOT_TOLD 1u /* value for the outputs of a site without shapes */
 
-/* What is known under a hash. That of an operator's key has the site for shapes beyond the limit,
- * and counts the others; that of a name counts the sites that have it; that of a position in a
- * model has the site of the operator there. */
+/* An entry holds the information under a hash. For the key of an operator: the site for shapes
+ * beyond the limit, and the number of its other shapes. For a name: the number of sites that have
+ * it. For a position in a model: the site of the operator there. */
 typedef struct Entry {
   uint64_t hash; /* 0: empty */
   uint64_t outputs;
-  char* inputs; /* the JSON of the shapes, its end, that of the types; NULL: not known */
+  char* inputs; /* JSON of the shapes, '\0', JSON of the types; NULL: not known */
   uint32_t site;
-  uint32_t count; /* of a position: of the times that its site changed */
+  uint32_t count; /* for a position: how often its site has changed */
 } Entry;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* The lock guards all that follows. */
+/* The lock guards everything below. */
 static Entry* table;
 static uint32_t table_used;
 
@@ -47,7 +47,7 @@ static inline uint64_t word_at(const char* text) {
   return word;
 }
 
-/* The last word of a name overlaps the one before it. */
+/* Hashes a name. The last word of a name overlaps the one before it. */
 static uint64_t hash_of(uint32_t owner, uint64_t around, const char* name) {
   const size_t length = strlen(name);
   uint64_t hash = mix(around ^ owner) ^ length;
@@ -62,9 +62,10 @@ static uint64_t hash_of(uint32_t owner, uint64_t around, const char* name) {
 
 static uint64_t with(uint64_t hash, uint64_t more) { return mix(hash ^ more * 3) | 1u; }
 
-/* ---- The table; the caller holds the lock ---- */
+/* ---- The table: the caller holds the lock ---- */
 
-/* The entry of this hash, which may be new; NULL: there is no room, as the table has so many. */
+/* Returns the entry of this hash and makes it if it is new. Returns NULL if the table already has
+ * `count_max` entries. */
 static Entry* entry_among(uint64_t hash, uint32_t count_max) {
   if (table == NULL) table = calloc(TABLE_SIZE, sizeof *table); /* pages are taken as used */
   if (table == NULL) return NULL;
@@ -80,7 +81,8 @@ static Entry* entry_among(uint64_t hash, uint32_t count_max) {
 
 static Entry* entry_of(uint64_t hash) { return entry_among(hash, SITES_MAX); }
 
-/* "aten::conv2d" is called conv2d in a module; a name with blanks stays as it is. */
+/* Returns the name to use in a module: conv2d for "aten::conv2d"; a name with blanks stays as it
+ * is. */
 static const char* short_name(const char* name) {
   const char* mark = strrchr(name, ':');
   return mark == NULL || strchr(name, ' ') != NULL || mark[1] == '\0' ? name : mark + 1;
@@ -122,7 +124,8 @@ static char* inputs_of(Values values) {
   return both;
 }
 
-/* The entry of an operator with one more shape: where it has too many, that of the operator. */
+/* Returns the entry of an operator with one more shape. If the operator has too many shapes,
+ * returns the operator's entry. */
 static Entry* shaped_entry(uint64_t key, uint64_t hash) {
   Entry* all = entry_of(key);
   Entry* one = entry_of(hash);
@@ -132,22 +135,22 @@ static Entry* shaped_entry(uint64_t key, uint64_t hash) {
   return one;
 }
 
-/* ---- When to look ---- */
+/* ---- Which calls are looked at ---- */
 
-#define KINDS 4096u    /* of calls; a power of two: later ones replace those before */
+#define KINDS 4096u    /* kinds of calls; a power of two: later ones replace earlier ones */
 #define LOOKS_FIRST 3u /* calls of a kind */
-#define LOOKS_AGAIN 2u /* after one that was not as those before */
+#define LOOKS_AGAIN 2u /* after a call that differed from earlier ones */
 #define LOOKS_EVERY 32u
-/* Kinds that differ in sizes alone; more have no sites of their own. */
+/* Limits the number of kinds that differ only in sizes; further ones have no sites of their own. */
 #define EXACT_MAX SHAPES_MAX
 
 typedef struct Kind {
   uint64_t hash;
   uint32_t calls;
-  uint32_t looks; /* calls that are yet to be looked at */
-  uint32_t exact; /* kinds that are this one but for sizes */
+  uint32_t looks; /* number of calls still to look at */
+  uint32_t exact; /* kinds that differ from this one only in sizes */
 } Kind;
-/* Several threads may count one less than there were. */
+/* Several threads may update a count at once, and lose one call. */
 static Kind kinds[KINDS];
 
 const Values xsp_values_unseen = {NULL, 0};
@@ -224,7 +227,7 @@ static void tell_outputs(Entry* entry, uint64_t hash, Values values) {
   xsp_site_attribute(entry->site, "output_dtypes", types);
 }
 
-/* The operator was called with the same inputs before: `hash` is that of its outputs, too. */
+/* The operator was called with the same inputs before: `hash` also includes its outputs. */
 static KnownSite make_known_by_outputs(const Call* call, const char* name, uint64_t hash,
                                        uint64_t outputs, Values values) {
   KnownSite known = {hash, outputs, call->span.site_id, 0};
@@ -250,8 +253,8 @@ static KnownSite* place_of(Thread* thread, uint64_t hash) {
   return &thread->sites[hash >> 1 & (XSP_KNOWN_SITES - 1)];
 }
 
-/* The operator at this position had this site. In the first two calls that does not mean much: what
- * is made once is made there. */
+/* Notes that the operator at this position had this site. The first two calls say little: they
+ * contain operators that run only once. */
 static void note_position(Thread* thread, uint64_t position, uint32_t site) {
   KnownSite* known = place_of(thread, position);
   if (known->hash == position && (known->is_varied || known->site == site)) return;
@@ -287,13 +290,13 @@ static uint32_t find_site_at(Thread* thread, uint64_t position, const Operator* 
   }
   if (known->site != 0 && !known->is_varied) return known->site;
   if (known->site == 0) {
-    known->hash = 0; /* another thread may learn of it */
+    known->hash = 0; /* another thread may find it later */
     ++thread->now.surprises;
   }
   return site_without_shapes(thread, one);
 }
 
-/* Where the operator's tensors are not looked at. */
+/* Returns the site of an operator whose tensors are not looked at. */
 static uint32_t site_at(Thread* thread, uint64_t position, const Operator* one) {
   uint32_t site = xsp_tape_next(position);
   if (site != 0) return site;

@@ -1,4 +1,4 @@
-// Values and operators, with tensors that lie in memory as those of PyTorch do.
+// Tests values and operators, with tensors in memory as PyTorch lays them out.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ struct Value {
 };
 static_assert(sizeof(Value) == XSP_VALUE_BYTES);
 
-// As an at::TensorImpl, whose sizes begin at this offset.
+// Imitates an at::TensorImpl whose sizes begin at this offset.
 struct Tensor {
   std::array<char, 256> bytes{};
   std::vector<int64_t> more;  // sizes and strides of more than five dimensions
@@ -59,7 +59,7 @@ Values of(const std::vector<Value>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size()};
 }
 
-// Shows the three examples; true if they are understood.
+// Shows the three examples. Returns whether they are understood.
 bool learn(size_t offset) {
   xsp_values_forget();
   const Example examples[] = {
@@ -95,7 +95,7 @@ TEST(Values, AreNotUnderstoodWhereOneLooksOtherwise) {
   xsp_values_forget();
   EXPECT_FALSE(xsp_values_are_understood());
   ASSERT_TRUE(learn(56));
-  const Tensor tensor({7, 6}, 6);  // of another type than this
+  const Tensor tensor({7, 6}, 6);  // its type differs from the example's
   const Example example = {tensor.bytes.data(), 2, {7, 6}, 7};
   const std::vector<Value> values = {tensor.value()};
   EXPECT_FALSE(xsp_values_are(of(values), &example));
@@ -155,7 +155,7 @@ class OperatorsTest : public testing::Test {
     xsp_stop();
     std::filesystem::remove(path_);
   }
-  // The sites of operators of these sizes, one after the other in one call of a model.
+  // Returns the sites of operators of these sizes, which run one after the other in one model call.
   static std::vector<uint32_t> call(uint64_t kind, const std::vector<int64_t>& sizes) {
     const bool looks = xsp_operators_follow(kind) != 0;
     std::vector<uint32_t> sites;
@@ -180,7 +180,7 @@ TEST_F(OperatorsTest, AreRememberedByTheirPlaceInTheCall) {
   EXPECT_NE(first[0], first[1]);
   EXPECT_EQ(first[0], first[2]);
   for (int i = 0; i < 40; ++i) EXPECT_EQ(call(101, {4, 8, 4}), first) << i;
-  // Another kind of call is looked at, even where its operators are those of the first.
+  // Another kind of call is looked at, even if its operators are those of the first.
   const auto other = call(201, {8, 16});
   EXPECT_EQ(other[0], first[1]);
   EXPECT_EQ(call(101, {4, 8, 4}), first);
@@ -199,11 +199,11 @@ TEST_F(OperatorsTest, ThatAreMissingOrMoreDoNotLeadTheOthersAstray) {
   EXPECT_EQ(xsp_tape_next(5000), 0u);
   xsp_tape_add(5000, 9);
   for (const uint32_t i : {7u, 8u, 1000u}) EXPECT_EQ(xsp_tape_next(i), i == 1000 ? 0 : 100 + i);
-  xsp_tape_begin(77 + 2 * 64, 0);  // in the same place
+  xsp_tape_begin(77 + 2 * 64, 0);  // takes the same place
   EXPECT_EQ(xsp_tape_next(1), 0u);
   xsp_tape_begin(77, 0);
   EXPECT_EQ(xsp_tape_next(1), 0u);
-  for (uint32_t i = 0; i < 100'000; ++i) xsp_tape_add(i + 1, i + 1);  // more than there is room for
+  for (uint32_t i = 0; i < 100'000; ++i) xsp_tape_add(i + 1, i + 1);  // more than fits
   xsp_tape_begin(77, 0);
   EXPECT_EQ(xsp_tape_next(1), 1u);
   xsp_tape_begin(0, 0);
@@ -214,7 +214,7 @@ TEST_F(OperatorsTest, ThatAreMissingOrMoreDoNotLeadTheOthersAstray) {
 TEST_F(OperatorsTest, ThatWereNotAlwaysTheSameAreNotKnown) {
   std::set<uint32_t> seen;
   for (int64_t i = 0; i < 5; ++i) seen.insert(call(301, {5, 20 + i})[1]);
-  EXPECT_EQ(seen.size(), 5u);  // two more are looked at, as the third was not as it had been
+  EXPECT_EQ(seen.size(), 5u);  // two more are looked at, because the third differed
   const auto later = call(301, {5, 25});
   EXPECT_EQ(seen.count(later[1]), 0u);
   EXPECT_EQ(call(301, {5, 26}), later);  // one site without shapes
@@ -223,13 +223,13 @@ TEST_F(OperatorsTest, ThatWereNotAlwaysTheSameAreNotKnown) {
 TEST_F(OperatorsTest, ThatCameLaterAreLookedAtAgain) {
   for (int i = 0; i < 5; ++i) call(401, {6});
   const auto without = call(401, {6, 7});
-  const auto with = call(401, {6, 7});  // is looked at, as the one before had more
+  const auto with = call(401, {6, 7});  // is looked at, because the previous call had more
   EXPECT_EQ(without[0], with[0]);
   EXPECT_NE(without[1], with[1]);
 }
 
 TEST_F(OperatorsTest, OfCallsThatNeverRepeatAreKnownWhereTheyDoNotChange) {
-  // As a text grows word by word: one operator's shape follows, another one's does not.
+  // The text grows word by word: one operator's shape follows it, another one's does not.
   constexpr uint64_t kPlain = 3001;
   std::set<uint32_t> grown, same;
   uint64_t kinds = 0;
@@ -245,7 +245,7 @@ TEST_F(OperatorsTest, OfCallsThatNeverRepeatAreKnownWhereTheyDoNotChange) {
   EXPECT_EQ(kinds, 32u);
   EXPECT_EQ(same.size(), 1u);
   EXPECT_LE(grown.size(), 33u);
-  // Of the later ones few were looked at.
+  // Only a few of the later calls were looked at.
   int looks = 0;
   for (int i = 0; i < 64; ++i) looks += xsp_operators_follow(kPlain);
   EXPECT_LE(looks, 4);

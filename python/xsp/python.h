@@ -1,5 +1,5 @@
-/* Python's C API as all of this is built: the stable ABI, so that one library serves every Python
- * from 3.8 on. */
+/* Python's C API as the whole package uses it: the stable ABI, so that one library works with every
+ * Python from 3.8 on. */
 #ifndef XSP_PYTHON_XSP_PYTHON_H_
 #define XSP_PYTHON_XSP_PYTHON_H_
 

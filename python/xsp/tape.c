@@ -4,11 +4,11 @@
 
 #include "thread.h"
 
-/* 16 MiB of a thread at most. */
-#define TAPES 64u        /* of a thread; a power of two: later kinds replace those before */
-#define SLOTS_FIRST 256u /* of a tape */
+/* These limits allow at most 16 MiB per thread. */
+#define TAPES 64u        /* tapes of a thread; a power of two: later kinds replace earlier ones */
+#define SLOTS_FIRST 256u /* slots of a tape */
 #define SLOTS_MAX (1u << 14)
-#define AHEAD_MAX 8u /* operators that may be missing */
+#define AHEAD_MAX 8u /* number of operators that may be missing */
 
 typedef struct Slot {
   uint64_t position;
@@ -63,7 +63,7 @@ static int has_room(Tape* tape) {
 void xsp_tape_add(uint64_t position, uint32_t site) {
   Thread* thread = xsp_thread_here;
   Tape* tape = thread != NULL ? thread->now.tape : NULL;
-  /* What comes between those that are known is not always there. */
+  /* An operator between known ones does not always run, so it is not added. */
   if (tape == NULL || thread->now.next_on_tape != tape->count || !has_room(tape)) return;
   tape->slots[tape->count++] = (Slot){position, site};
   thread->now.next_on_tape = tape->count;

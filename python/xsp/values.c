@@ -3,19 +3,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* c10::IValue: a payload of 8 bytes, then its kind. A tensor's payload is its at::TensorImpl. */
+/* A c10::IValue has a payload of 8 bytes, then its kind. A tensor's payload is a pointer to its
+ * at::TensorImpl. */
 #define KIND_OFFSET 8u
 #define KIND_TENSOR 1u
 #define LIST_ELEMENTS_MAX 1024u
 
-/* c10::impl::SizesAndStrides: the rank, and the sizes and strides of 5 dimensions; of more, where
- * they are. Behind it the offset in the storage, the number of elements, and the type. */
+/* c10::impl::SizesAndStrides has the rank, and the sizes and strides of up to 5 dimensions; for
+ * more dimensions, a pointer to them. Behind it lie the offset in the storage, the number of
+ * elements, and the type. */
 #define INLINE_RANK_MAX 5u
 #define RANK_MAX 64u
 #define SIZES_BYTES (8u + 2u * INLINE_RANK_MAX * 8u)
 #define COUNT_OFFSET (SIZES_BYTES + 8u)
 #define TYPE_OFFSET (SIZES_BYTES + 16u)
-#define SIZES_FIRST 16u /* of an at::TensorImpl, whose first words are its table and its count */
+#define SIZES_FIRST 16u /* within an at::TensorImpl, whose first words are its table and count */
 #define SIZES_LAST 96u
 
 #define EXAMPLES_MIN 3u
@@ -23,7 +25,7 @@ static size_t sizes_offset; /* in an at::TensorImpl; 0: not known */
 static uint32_t examples;
 static int is_in_doubt;
 static uint32_t list_kind; /* 0: not known */
-static size_t list_offset; /* of the std::vector in a list */
+static size_t list_offset; /* offset of the std::vector in a list */
 
 static inline uint64_t word_at(const char* at) {
   uint64_t word;
@@ -91,7 +93,7 @@ int xsp_values_are(Values values, const Example* example) {
 void xsp_values_have_list(Values values, const Example* example) {
   if (values.count == 0 || kind_of(values.at) == KIND_TENSOR) return;
   const char* list = pointer_at(values.at);
-  /* A table, one or two counts, then the vector. */
+  /* The list has a table, one or two counts, then the vector. */
   for (size_t offset = 16; offset <= 24; offset += 8) {
     const Values pair = xsp_values_of_vector(list + offset);
     if (pair.at == NULL || pair.count != 2 || kind_of(pair.at) != KIND_TENSOR) continue;
@@ -108,7 +110,7 @@ int xsp_values_are_understood(void) {
 
 /* ---- Reading ---- */
 
-/* at::ScalarType's numbers, in the names of xsp_dtype where there is one. */
+/* at::ScalarType's numbers, with the names of xsp_dtype if there is one. */
 static const char* const type_names[] = {
     "uint8",       "int8",      "int16",      "int32", "int64", "float16", "float32", "float64",
     "ComplexHalf", "complex64", "complex128", "bool",  "QInt8", "QUInt8",  "QInt32",  "bfloat16"};
@@ -131,11 +133,11 @@ typedef struct Tensor {
   uint64_t rank;
   const char* sizes;
   uint16_t type;
-  /* Also what PyTorch keeps for tensors whose shape is elsewhere (symbols, nested tensors). */
+  /* PyTorch also stores this for tensors whose shape is elsewhere (symbols, nested tensors). */
   int is_empty_line;
 } Tensor;
 
-/* 0: there is none, as where an operator was given none. */
+/* Returns 0 if there is no tensor, for example because the operator was given none. */
 static inline int read_tensor(const char* at, Tensor* tensor) {
   if (at == NULL) return 0;
   at += sizes_offset;
@@ -147,8 +149,8 @@ static inline int read_tensor(const char* at, Tensor* tensor) {
   return !tensor->is_empty_line || strcmp(type_name(tensor->type), "other") != 0;
 }
 
-/* The next tensor of these, those in lists included; 0: there is none. `place` and `inner` are 0 at
- * first. */
+/* Finds the next of these tensors, also in lists. Returns 0 if there is none. `place` and `inner`
+ * are 0 at first. */
 static inline int next_tensor(Values values, size_t* place, size_t* inner, Tensor* tensor) {
   while (*place < values.count) {
     const char* value = values.at + *place * XSP_VALUE_BYTES;
@@ -164,7 +166,7 @@ static inline int next_tensor(Values values, size_t* place, size_t* inner, Tenso
     }
     Values list = xsp_values_of_vector(pointer_at(value) + list_offset);
     if (list.count > LIST_ELEMENTS_MAX) list.count = LIST_ELEMENTS_MAX;
-    /* All elements of a list are of one kind, but that some may be missing. */
+    /* All elements of a list are of one kind, except that some may be missing. */
     while (*inner < list.count) {
       const char* element = list.at + (*inner)++ * XSP_VALUE_BYTES;
       const uint32_t element_kind = kind_of(element);

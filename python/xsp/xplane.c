@@ -5,15 +5,15 @@
 
 #include "xsp/xsp.h"
 
-#define NAMES_MAX (1u << 20) /* of a plane; theirs are numbered from 1 */
+#define NAMES_MAX (1u << 20) /* names of a plane; they are numbered from 1 */
 #define SITES_KEPT 4096u     /* a power of two */
 #define SPANS_PER_FLUSH 4000 /* a quarter of a thread's ring */
 #define OPEN_MAX 64
-#define LONGEST_PS ((uint64_t)1 << 60) /* two weeks: what claims to be longer is broken */
-/* Above a thread's number its lane, see Lanes in xsp/adapter.hpp. */
+#define LONGEST_PS ((uint64_t)1 << 60) /* two weeks: a longer time is an error */
+/* The number of the lane lies above the thread's number, see Lanes in xsp/adapter.hpp. */
 #define THREAD_BITS 22
 #define LANES 1023u
-/* Threads that are not known by the system's id: beyond all of those, and told apart. */
+/* Threads without a known system id get numbers above all of those. */
 #define UNKNOWN_THREADS (1u << THREAD_BITS)
 #define UNKNOWN_COUNT 1000003u /* a prime */
 
@@ -41,7 +41,7 @@ static int read_varint(Bytes* bytes, uint64_t* value) {
   return 0;
 }
 
-/* 0 at the end, and before what is broken. */
+/* Reads the next field. Returns 0 at the end, and before a malformed field. */
 static int next(Bytes* bytes, Field* field) {
   uint64_t tag = 0;
   if (bytes->at >= bytes->end || !read_varint(bytes, &tag)) return 0;
@@ -86,7 +86,7 @@ static int equals(XplaneText text, const char* other) {
   return text.size == strlen(other) && memcmp(text.at, other, text.size) == 0;
 }
 
-/* ---- What is read ---- */
+/* ---- The contents of a record ---- */
 
 typedef struct Names {
   XplaneText* at; /* by number */
@@ -107,7 +107,8 @@ typedef struct Line {
   uint32_t thread; /* the system's id; 0: not known */
 } Line;
 
-/* Threads of the process that an anchor has told, in any record: theirs are the same numbers. */
+/* The threads of the process that an anchor has identified, in any record: their numbers stay the
+ * same. */
 #define CALLERS_MAX 64
 static Line callers[CALLERS_MAX];
 static size_t caller_count;
@@ -130,7 +131,7 @@ typedef struct Reader {
   Line* lines;
   size_t line_count;
   size_t line_room;
-  /* Of the record's zero: not before `low`, not after `high`. */
+  /* The record's zero lies between these bounds: not before `low`, not after `high`. */
   int64_t low_ns;
   int64_t high_ns;
   int has_anchor;
@@ -147,7 +148,7 @@ static void* grown(void* array, size_t count, size_t* room, size_t item) {
   return more;
 }
 
-/* An entry of XPlane.event_metadata or stat_metadata. */
+/* Adds an entry of XPlane.event_metadata or stat_metadata. */
 static void add_name(Reader* reader, Names* names, Bytes entry) {
   uint64_t number = 0;
   XplaneText name = {NULL, 0};
@@ -177,7 +178,7 @@ static XplaneText name_of(const Names* names, uint64_t number) {
   return number < names->size ? names->at[number] : (XplaneText){NULL, 0};
 }
 
-/* XStats of an event. */
+/* Holds the XStats of an event. */
 typedef struct Stats {
   XplaneText instruction;
   XplaneText module;
@@ -255,7 +256,7 @@ static void note_anchor(Reader* reader, XplaneText name, const Event* event) {
   const int64_t low = most(anchor->before_ns - start_ns, anchor->inside_ns - end_ns);
   const int64_t high = least(anchor->inside_ns - start_ns, anchor->after_ns - end_ns);
   if (!reader->has_anchor || low > reader->high_ns || high < reader->low_ns) {
-    reader->low_ns = low; /* the system's clock was set meanwhile: the latest counts */
+    reader->low_ns = low; /* the system's clock was set meanwhile: the latest anchor counts */
     reader->high_ns = high;
   } else {
     reader->low_ns = most(reader->low_ns, low);
@@ -336,7 +337,7 @@ static void read_plane(Reader* reader, Bytes plane) {
   }
 }
 
-/* ---- Where they are shown ---- */
+/* ---- The threads on which instructions are shown ---- */
 
 static int compare(const void* left, const void* right) {
   const Event* a = left;
@@ -346,7 +347,7 @@ static int compare(const void* left, const void* right) {
   return (a->end_ps < b->end_ps) - (a->end_ps > b->end_ps);
 }
 
-/* What is open on the caller's thread, outermost first. */
+/* The open instructions on the caller's thread, outermost first. */
 typedef struct Open {
   const Event* at[OPEN_MAX];
   size_t count;
@@ -365,7 +366,8 @@ static uint32_t thread_of(const Reader* reader, uint32_t line) {
   return one->thread != 0 ? one->thread : UNKNOWN_THREADS + (uint32_t)(one->id % UNKNOWN_COUNT);
 }
 
-/* The line of the thread that called; without one that is known, of the first instruction. */
+/* Returns the line of the calling thread. If no thread is known, returns that of the first
+ * instruction. */
 static uint32_t caller_of(const Reader* reader, const Event* first, const Event* end) {
   for (const Event* event = first; event < end; ++event) {
     if (reader->lines[event->line].thread != 0) return event->line;
@@ -385,13 +387,14 @@ static void emit(Reader* reader, const Event* event, uint32_t thread) {
   if (++reader->emitted % SPANS_PER_FLUSH == 0) xsp_flush();
 }
 
-/* Of one run, in order of start. What ran on the caller's own thread stays there; what finds no
- * room beside it is on a lane of it, one for each of XLA's threads. */
+/* Emits the instructions of one run, in order of start. Instructions of the caller's own thread
+ * stay there. An instruction for which there is no room beside them goes to a lane of that thread;
+ * each of XLA's threads has one lane. */
 static void emit_run(Reader* reader, const Event* first, const Event* end) {
   const uint32_t caller = caller_of(reader, first, end);
   const uint32_t thread = thread_of(reader, caller);
   Open open = {{NULL}, 0};
-  const Event* ours = first; /* the next one of the caller's that runs nothing inside */
+  const Event* ours = first; /* the caller's next one that runs no others inside */
   for (const Event* event = first; event < end; ++event) {
     int is_there = fits(&open, event);
     if (event->line != caller) {

@@ -1,25 +1,25 @@
-/* What XLA's CPU backend executed, as its profiler recorded it: instructions of HLO, which become
- * spans of the level layer.
+/* The instructions of HLO that XLA's CPU backend executed, as its profiler recorded them. They
+ * become spans of the level layer.
  *
  * The record is an XSpace (tsl/profiler/protobuf/xplane.proto, whose field numbers are used here).
- * Its times count from the profiler's start, and its threads are numbers of its own: anchors,
- * events that we put into it ourselves, tell which is which.
+ * Its times count from the profiler's start, and it numbers threads in its own way. Anchors, events
+ * that xsp itself puts into the record, relate both to the process.
  *
- * An instruction runs on the thread that called the program, or on one of XLA's own while that one
- * waits. It is shown on the caller's thread, inside the call, unless another instruction of the
- * same program ran there at that time: then on a lane of that thread (see Lanes in
+ * An instruction runs on the thread that called the program, or on one of XLA's own threads while
+ * that one waits. It is shown on the caller's thread, inside the call. If another instruction of
+ * the same program ran there at that time, it is shown on a lane of that thread (see Lanes in
  * xsp/adapter.hpp).
  *
- * Threads: one call at a time. */
+ * One call may run at a time. */
 #ifndef XSP_PYTHON_XSP_XPLANE_H_
 #define XSP_PYTHON_XSP_XPLANE_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* An event "xsp I" of the record, I its place in the list: begun between `before_ns` and
- * `inside_ns`, ended between `inside_ns` and `after_ns`, by the clock of xsp_now_ns, on a thread.
- */
+/* An event "xsp I" of the record, where I is its place in the list. By the clock of xsp_now_ns it
+ * began between `before_ns` and `inside_ns`, and ended between `inside_ns` and `after_ns`, on
+ * `thread`. */
 typedef struct XplaneAnchor {
   uint32_t thread;
   int64_t before_ns;
@@ -27,14 +27,15 @@ typedef struct XplaneAnchor {
   int64_t after_ns;
 } XplaneAnchor;
 
-/* Where spans of an instruction go. `site` 0: nowhere. `is_control`: it runs others inside itself
- * (while, call, conditional), maybe on another thread. */
+/* Tells the site for spans of an instruction; `site` 0: they are not emitted. `is_control`: it runs
+ * other instructions inside itself (while, call, conditional), maybe on another thread. */
 typedef struct XplaneSite {
   uint32_t site;
   int is_control;
 } XplaneSite;
 
-/* Texts are not terminated. Called once for each instruction of a record, or a few times. */
+/* Refers to a text without a terminator. An XplaneSiteOf is called once for each instruction of a
+ * record, or a few times. */
 typedef struct XplaneText {
   const char* at;
   size_t size;
@@ -42,8 +43,8 @@ typedef struct XplaneText {
 typedef XplaneSite (*XplaneSiteOf)(void* context, int64_t program_id, XplaneText module,
                                    XplaneText instruction);
 
-/* Emits the spans of a record; returns how many, or -1 where it has no anchor or there is no
- * memory. What is broken in it is left out. */
+/* Emits the spans of a record. Returns their number, or -1 if the record has no anchor or there is
+ * no memory. Malformed parts are left out. */
 int64_t xsp_xplane_emit(const uint8_t* record, size_t size, const XplaneAnchor* anchors,
                         size_t anchor_count, XplaneSiteOf site_of, void* context);
 

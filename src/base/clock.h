@@ -1,7 +1,7 @@
-// The clocks that spans are timed by, and how they are sampled together.
+// The clocks that time spans, and a function that samples them together.
 //
-// Ticks are the time-stamp counter where the processor promises that it runs at one rate through
-// every power state (invariant TSC); elsewhere, other architectures included, they are nanoseconds
+// Ticks come from the time-stamp counter if the processor promises that it runs at one rate through
+// every power state (invariant TSC). Otherwise, also on other architectures, they are nanoseconds
 // of CLOCK_MONOTONIC. A trace uses one of the two throughout.
 #ifndef XSP_BASE_CLOCK_H_
 #define XSP_BASE_CLOCK_H_
@@ -25,7 +25,7 @@ inline int64_t clock_ns(clockid_t clock) {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The counter itself; meaningful only where has_invariant_tsc().
+// Returns the counter itself; it is meaningful only if has_invariant_tsc().
 inline uint64_t read_tsc() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -47,15 +47,15 @@ inline uint64_t read_ticks(TickSource source) {
   return source == TickSource::kTsc ? read_tsc() : static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
 }
 
-// One moment on the three clocks.
+// Holds the readings of the three clocks at one moment.
 struct Anchor {
   uint64_t ticks = 0;
   int64_t monotonic_ns = 0;
   int64_t realtime_ns = 0;
 };
 
-// Samples the clocks back to back: the tightest of a few tries, so that a preemption between two
-// readings does not shift one clock against another.
+// Samples the clocks back to back. It takes the tightest of a few tries, so that a preemption
+// between two readings does not shift one clock against another.
 inline Anchor sample_anchor(TickSource source) {
   Anchor best;
   uint64_t best_width = UINT64_MAX;
@@ -66,7 +66,7 @@ inline Anchor sample_anchor(TickSource source) {
     const uint64_t after = read_ticks(source);
     if (after - before >= best_width) continue;
     best_width = after - before;
-    // The monotonic clock was read a third of the way through.
+    // The monotonic clock was read after about a third of the interval.
     const uint64_t ticks =
         source == TickSource::kTsc ? before + best_width / 3 : static_cast<uint64_t>(monotonic_ns);
     best = {ticks, monotonic_ns, realtime_ns};

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), by the processor's instruction where it has one.
+// CRC-32C (Castagnoli). It uses the processor's instruction if there is one.
 #ifndef XSP_BASE_CRC32C_H_
 #define XSP_BASE_CRC32C_H_
 
@@ -7,10 +7,10 @@
 
 namespace xsp {
 
-// The checksum of `size` bytes; to continue over further bytes, hand in the checksum so far.
+// Returns the checksum of `size` bytes. To continue over further bytes, pass the checksum so far.
 uint32_t crc32c(const void* data, size_t size, uint32_t so_far = 0);
 
-// The same, by table alone.
+// Computes the same checksum with a table only.
 uint32_t crc32c_by_table(const void* data, size_t size, uint32_t so_far = 0);
 
 }  // namespace xsp

@@ -9,7 +9,7 @@
 namespace xsp {
 namespace {
 
-// The check value that the algorithm's catalogues give for "123456789".
+// The check value that catalogues of the algorithm give for "123456789".
 TEST(Crc32c, KnownAnswer) {
   constexpr std::string_view kText = "123456789";
   EXPECT_EQ(crc32c(kText.data(), kText.size()), 0xe3069283u);

@@ -1,4 +1,4 @@
-// guard(): the one place where exceptions end. Foreign code that may throw is called through it.
+// guard() is the one place where exceptions end. Foreign code that may throw is called through it.
 #ifndef XSP_BASE_GUARD_H_
 #define XSP_BASE_GUARD_H_
 
@@ -10,13 +10,13 @@
 
 namespace xsp {
 
-// What foreign code threw.
+// Describes the exception that foreign code threw.
 struct Thrown {
   bool out_of_memory = false;
   std::string text;
 };
 
-// Calls `call`; nothing if it returned.
+// Calls `call`. Returns nothing if it returned normally.
 template <typename Call>
 std::optional<Thrown> guard(Call&& call) {
   try {

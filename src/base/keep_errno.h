@@ -1,4 +1,5 @@
-// KeepErrno: what the library does inside a user's process leaves errno as it was.
+// KeepErrno restores errno at the end of its scope: the library must not change it in a user's
+// process.
 #ifndef XSP_BASE_KEEP_ERRNO_H_
 #define XSP_BASE_KEEP_ERRNO_H_
 

@@ -1,4 +1,4 @@
-// The levels of the stack, by name: the one place that knows how they are spelled in C++.
+// The names of the stack's levels. This is the only place in C++ that spells them.
 #ifndef XSP_BASE_LEVELS_H_
 #define XSP_BASE_LEVELS_H_
 
@@ -10,17 +10,17 @@
 
 namespace xsp {
 
-// By their numbers, XSP_LEVEL_*; there is no level 0.
+// The index is the level's number, XSP_LEVEL_*; there is no level 0.
 inline constexpr std::string_view kLevelNames[] = {"",        "application", "model", "layer",
                                                    "library", "api",         "kernel"};
 inline constexpr const char* kLevelChoice = "application, model, layer, library, api, kernel";
 
-// Empty if there is no such level.
+// Returns an empty text if there is no such level.
 constexpr std::string_view level_name(uint32_t level) {
   return level <= XSP_LEVEL_KERNEL ? kLevelNames[level] : std::string_view();
 }
 
-// Its number; 0 if there is no level of that name.
+// Returns the level's number; 0 if there is no level of that name.
 constexpr uint32_t level_named(std::string_view name) {
   for (uint32_t level = XSP_LEVEL_APPLICATION; level <= XSP_LEVEL_KERNEL; ++level) {
     if (kLevelNames[level] == name) return level;
@@ -28,8 +28,8 @@ constexpr uint32_t level_named(std::string_view name) {
   return 0;
 }
 
-// The bits of the levels in a list such as "model,layer", or of all of them for "all"; 0 if any
-// item of it is neither. It neither allocates nor throws: the recorded process calls it.
+// Returns the bits of the levels in a list such as "model,layer", or of all levels for "all"; 0 if
+// any item is neither. It neither allocates nor throws, because the recorded process calls it.
 constexpr uint32_t levels_named(std::string_view list) {
   uint32_t levels = 0;
   for (;;) {
@@ -44,7 +44,7 @@ constexpr uint32_t levels_named(std::string_view list) {
   }
 }
 
-// The text of a set of bits: "model,layer".
+// Returns the text of a set of bits: "model,layer".
 inline std::string levels_text(uint32_t levels) {
   std::string text;
   for (uint32_t level = XSP_LEVEL_APPLICATION; level <= XSP_LEVEL_KERNEL; ++level) {

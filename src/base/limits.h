@@ -1,4 +1,5 @@
-// Limits of the trace format and of the library, asserted on write and on read.
+// The limits of the trace format and of the library are here. Both the writer and the reader check
+// them.
 #ifndef XSP_BASE_LIMITS_H_
 #define XSP_BASE_LIMITS_H_
 
@@ -9,14 +10,14 @@ namespace xsp {
 
 inline constexpr uint32_t kSiteMax = 1u << 18;         // sites of one process
 inline constexpr uint32_t kKeyMax = (1u << 16) - 1;    // keys of attributes and counters
-inline constexpr uint32_t kLevelMax = 31;              // a level is a bit of 32
-inline constexpr size_t kNameBytesMax = 16u << 10;     // of a site's name or type; cut beyond
-inline constexpr size_t kSiteTextBytesMax = 1u << 20;  // of a site's attribute; cut beyond
-inline constexpr size_t kSpanTextBytesMax = 4u << 10;  // of a span's attribute; cut beyond
+inline constexpr uint32_t kLevelMax = 31;              // a level is one of 32 bits
+inline constexpr size_t kNameBytesMax = 16u << 10;     // a site's name or type; cut beyond
+inline constexpr size_t kSiteTextBytesMax = 1u << 20;  // a site's attribute; cut beyond
+inline constexpr size_t kSpanTextBytesMax = 4u << 10;  // a span's attribute; cut beyond
 inline constexpr size_t kTableBytesMax = 256u << 20;   // all names and facts of sites together
 inline constexpr uint32_t kLaneMax = 4096;             // threads that record at one time
 inline constexpr size_t kLossMax = 64;                 // distinct (source, cause) of losses
-inline constexpr size_t kLossTextBytesMax = 128;       // of a loss's source or cause; cut beyond
+inline constexpr size_t kLossTextBytesMax = 128;       // a loss's source or cause; cut beyond
 inline constexpr uint32_t kRingBytesDefault = 8u << 20;
 inline constexpr uint32_t kRingBytesMin = 64u << 10;
 inline constexpr uint32_t kRingBytesMax = 1u << 30;

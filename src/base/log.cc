@@ -15,7 +15,7 @@ class Line {
   }
   void write_out() {
     bytes_[size_++] = '\n';
-    // Nobody is left to tell if this fails.
+    // There is no other place to report a failure.
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, bytes_, size_);
   }
 

@@ -1,11 +1,11 @@
-// What the library inside a user's process has to say, which is little: one line on standard error.
+// The library rarely writes messages inside a user's process: one line each on standard error.
 #ifndef XSP_BASE_LOG_H_
 #define XSP_BASE_LOG_H_
 
 namespace xsp {
 
-// Writes "xsp: <what>: <why>: <consequence>" in one write(2), at most once per value of `said`,
-// which is set. `error` is an errno value, 0 for none. Allocates nothing.
+// Writes "xsp: <what>: <why>: <consequence>" in one write(2), at most once per `said`, which it
+// sets. `error` is an errno value, 0 for none. Allocates nothing.
 void say_once(int* said, const char* what, int error, const char* consequence);
 
 }  // namespace xsp

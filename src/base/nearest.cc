@@ -14,7 +14,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Levenshtein's distance, one row at a time.
+// Computes Levenshtein's distance, one row at a time.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});

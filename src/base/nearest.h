@@ -1,4 +1,4 @@
-// nearest: what a person who mistyped a word may have meant.
+// nearest finds the words that a user may have meant by a mistyped word.
 #ifndef XSP_BASE_NEAREST_H_
 #define XSP_BASE_NEAREST_H_
 
@@ -8,11 +8,11 @@
 
 namespace xsp {
 
-// The candidates within a small edit distance of `word`, or that contain it, best first, three at
-// most. Case is ignored.
+// Returns the candidates within a small edit distance of `word`, or that contain it, best first,
+// three at most. Case is ignored.
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// The same as the end of an error's text: "did you mean 'a', 'b'?", or `otherwise` if there is
+// Returns them as the end of an error's text: "did you mean 'a', 'b'?", or `otherwise` if there is
 // none.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view otherwise);

@@ -1,6 +1,6 @@
-// NoCancel: while it lives, the calling thread is not cancelled (pthread_cancel). What the library
-// does inside a user's process holds locks and calls the system: a thread that were cancelled there
-// would leave a lock behind.
+// NoCancel protects the calling thread from cancellation (pthread_cancel) while it lives. The
+// library holds locks and makes system calls inside a user's process: a thread that were cancelled
+// there would leave a lock behind.
 #ifndef XSP_BASE_NO_CANCEL_H_
 #define XSP_BASE_NO_CANCEL_H_
 

@@ -1,4 +1,4 @@
-// Result<T>: a value or an Error. No exceptions cross a module's edge.
+// Result<T> is a value or an Error. No exceptions cross a module's edge.
 //
 // An Error's text is one line, `what: why: what to do`, ready to be shown after "error: ".
 #ifndef XSP_BASE_RESULT_H_
@@ -10,14 +10,14 @@
 
 namespace xsp {
 
-// What kind of failure; the command line maps it to its exit status.
+// Tells the kind of failure; the command line maps it to its exit status.
 enum class Code {
-  kFailed,        // the world did not cooperate: a file, a process, a device (exit 1)
+  kFailed,        // a file, a process or a device failed (exit 1)
   kUsage,         // the caller asked for something that makes no sense (exit 2)
-  kCorrupt,       // foreign bytes are not what they claim to be (exit 1)
+  kCorrupt,       // foreign bytes are invalid (exit 1)
   kNotAvailable,  // a capability is absent here: a framework, a GPU, a privilege (exit 4)
-  kOutOfMemory,   // of the host or of a device: less at once may do (exit 1)
-  kInterrupted,   // the user asked to stop; what was measured is kept (exit 1)
+  kOutOfMemory,   // the host's or a device's memory; a smaller job may fit (exit 1)
+  kInterrupted,   // the user asked to stop; results so far are kept (exit 1)
 };
 
 struct [[nodiscard]] Error {
@@ -53,11 +53,12 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// Success without a value.
+// Stands for success without a value.
 struct Ok {};
 using Status = Result<Ok>;
 
-// XSP_TRY(auto x, expression): x = the value, or return the error from the enclosing function.
+// XSP_TRY(auto x, expression) sets x to the value, or returns the error from the enclosing
+// function.
 #define XSP_TRY_CONCAT_(a, b) a##b
 #define XSP_TRY_NAME_(line) XSP_TRY_CONCAT_(xsp_try_, line)
 #define XSP_TRY(declaration, expression)                                                \

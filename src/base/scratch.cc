@@ -22,7 +22,8 @@ constexpr std::string_view kKeptPrefix = "xsp-kept-";
 constexpr int kAttempts = 8;
 constexpr size_t kVisited = 10'000;  // a folder of temporary files may hold any number
 
-// The folder, locked; -1: another process has it, or it is none of ours.
+// Locks the folder. Returns -1 if another process has the lock, or if the folder belongs to another
+// user.
 int lock(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -30,15 +31,15 @@ int lock(const fs::path& path) {
   }, found{};
   const bool is_ours = ::fstat(fd, &locked) == 0 && locked.st_uid == ::geteuid() &&
                        ::flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-                       // Whoever had it before may have removed it meanwhile.
+                       // The previous owner may have removed the folder meanwhile.
                        ::lstat(path.c_str(), &found) == 0 && found.st_ino == locked.st_ino;
   if (is_ours) return fd;
   ::close(fd);
   return -1;
 }
 
-// Whether a trace in it was written to in the last day: who was killed left a command that records
-// on, or traces that can be imported.
+// Returns whether a trace in the folder was written to in the last day. The killed owner may have
+// left a command that still records, or traces that can be imported.
 bool has_fresh_traces(const fs::path& folder) {
   constexpr auto kFresh = std::chrono::hours(24);
   std::error_code error;
@@ -52,7 +53,7 @@ bool has_fresh_traces(const fs::path& folder) {
   return false;
 }
 
-// Removes what killed processes left: folders that nobody has locked.
+// Removes the folders of killed processes: those without a lock.
 void remove_leftovers(const fs::path& base) {
   std::error_code error;
   size_t visited = 0;
@@ -72,7 +73,7 @@ void remove_leftovers(const fs::path& base) {
 Result<std::unique_ptr<ScratchFolder>> ScratchFolder::create() {
   static std::atomic<pid_t> looked{0};
   std::error_code error;
-  // By its whole path: programs go to other folders.
+  // The path is absolute because programs change their working directory.
   const fs::path found = fs::absolute(fs::temp_directory_path(error), error);
   const fs::path base = error ? fs::path("/tmp") : found;
   if (looked.exchange(::getpid()) != ::getpid()) remove_leftovers(base);
@@ -80,7 +81,7 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::create() {
   for (int i = 0; i < kAttempts; ++i) {
     pattern = (base / (std::string(kPrefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) break;
-    // Between the two lines another process may take it for a leftover.
+    // Between the two calls another process may take the folder for a leftover.
     const int fd = lock(pattern);
     if (fd >= 0) return std::unique_ptr<ScratchFolder>(new ScratchFolder(pattern, fd));
   }

@@ -1,7 +1,8 @@
-// ScratchFolder: a folder of our own for temporary files, removed with all it holds.
+// ScratchFolder is a private folder for temporary files. It is removed with all its contents.
 //
-// Nobody else may read it, nor foresee its name. It is locked while its owner lives: what a killed
-// one left is removed by the next process that makes one, but for traces of the last day.
+// No other user may read it or predict its name. It is locked while its owner lives: the next
+// process that makes such a folder removes the folders of killed owners, except those with traces
+// of the last day.
 #ifndef XSP_BASE_SCRATCH_H_
 #define XSP_BASE_SCRATCH_H_
 
@@ -14,14 +15,14 @@ namespace xsp {
 
 class ScratchFolder {
  public:
-  // In $TMPDIR, else /tmp.
+  // Makes the folder in $TMPDIR, else /tmp.
   static Result<std::unique_ptr<ScratchFolder>> create();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder();
   const std::filesystem::path& path() const { return path_; }
-  // It stays when this object has gone, under a name that says so, which path() has from then on:
-  // what it holds cannot be had again.
+  // Keeps the folder when this object ends, because its contents cannot be had again. It gets a
+  // name that says so; path() returns it from then on.
   void keep();
 
  private:

@@ -32,7 +32,7 @@ TEST(Scratch, ItIsItsOwnersAloneAndGoesWithHim) {
 TEST(Scratch, WhatAKilledProcessLeftIsRemovedAndWhatALivingOneHasStays) {
   std::string base = (fs::temp_directory_path() / "scratch-test-XXXXXX").string();
   ASSERT_NE(::mkdtemp(base.data()), nullptr);
-  // Each is a process of its own: it looks for leftovers once.
+  // Each case is a process of its own: a process looks for leftovers only once.
   const auto start = [&](bool is_killed, int* hold) {
     int ready[2], end[2];
     EXPECT_EQ(::pipe(ready), 0);

@@ -1,4 +1,4 @@
-// How many random cases a test of many tries.
+// The number of random cases that a randomised test runs.
 #ifndef XSP_BASE_TESTING_H_
 #define XSP_BASE_TESTING_H_
 
@@ -6,8 +6,8 @@
 
 namespace xsp {
 
-// All of them, but a quarter with sanitizers, which make each take many times as long: test.sh runs
-// such tests without them as well.
+// Returns `all`, but a quarter of it with sanitizers, which make each case many times slower:
+// test.sh also runs such tests without them.
 constexpr uint64_t random_cases(uint64_t all) {
 #ifdef __SANITIZE_ADDRESS__
   return all / 4;

@@ -6,9 +6,9 @@ namespace xsp {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-constexpr size_t kShownBytes = 60;  // of an argument, in an error
+constexpr size_t kShownBytes = 60;  // bytes of an argument that an error shows
 
-// The bytes of the UTF-8 character at the beginning of `text`; 0: there is none.
+// Returns the size of the UTF-8 character at the beginning of `text`; 0: there is none.
 size_t character_bytes(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -18,7 +18,7 @@ size_t character_bytes(std::string_view text) {
   for (size_t i = 1; i < count; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  // Longer than need be, a surrogate, or beyond the last character.
+  // Overlong forms, surrogates, and values beyond the last character.
   const unsigned char second = byte(1);
   if (lead == 0xE0 && second < 0xA0) return 0;
   if (lead == 0xED && second > 0x9F) return 0;

@@ -1,4 +1,4 @@
-// Text from outside, checked where it comes in: of an argument, a request, a model, a trace.
+// Checks text from outside where it enters: from an argument, a request, a model or a trace.
 #ifndef XSP_BASE_TEXT_H_
 #define XSP_BASE_TEXT_H_
 
@@ -10,23 +10,23 @@
 
 namespace xsp {
 
-// No name and no sentence is longer; checking cuts a text here.
+// No name and no sentence is longer; the check cuts a text at this size.
 inline constexpr size_t kTextBytesMax = 64 << 10;
 
 struct CheckedText {
-  std::string text;        // what can be kept: bytes that are no text are U+FFFD, what is too long
-                           // is cut
-  const char* fault = "";  // why it is not what came in: "not UTF-8", ...; empty: it is
+  std::string text;        // the valid part: invalid bytes become U+FFFD, the end of a long text is
+                           // cut
+  const char* fault = "";  // the fault of the input: "not UTF-8", ...; empty: it has none
   bool ok() const { return *fault == '\0'; }
 };
 
-// The one judge of text: it is UTF-8 of at most `bytes_max` bytes, and of control characters it has
-// tabs and ends of lines alone.
+// Checks a text; all other checks use this function. A valid text is UTF-8 of at most `bytes_max`
+// bytes, and its only control characters are tabs and line ends.
 CheckedText check_text(std::string_view text, size_t bytes_max = kTextBytesMax);
 
-// For arguments: the error names the argument, and shows what of it is text.
+// Checks an argument: the error names the argument and shows the valid part of its text.
 Status require_text(std::string_view what, std::string_view text, size_t bytes_max = kTextBytesMax);
-// For attributes: what can be kept; `replaced` counts those that were not kept as they came.
+// Returns the valid part of an attribute's text; `replaced` counts the texts that were changed.
 std::string keep_text(std::string_view text, uint64_t& replaced);
 
 }  // namespace xsp

@@ -19,7 +19,7 @@ TEST(Text, BytesThatAreNoCharacterAreReplacedOneByOne) {
   const std::pair<std::string, std::string> cases[] = {
       {"a\xFFz", "a" + mark + "z"},
       {"w\xC3", "w" + mark},                             // cut short
-      {"\xC0\xAF", mark + mark},                         // longer than need be
+      {"\xC0\xAF", mark + mark},                         // overlong
       {"\xED\xA0\x80", mark + mark + mark},              // a surrogate
       {"\xF4\x90\x80\x80", mark + mark + mark + mark}};  // beyond Unicode
   for (const auto& [text, kept] : cases) {

@@ -1,4 +1,4 @@
-// Words: lists that are told or given as one text.
+// Functions that join lists of words into one text, and split it.
 #ifndef XSP_BASE_WORDS_H_
 #define XSP_BASE_WORDS_H_
 
@@ -10,7 +10,7 @@
 
 namespace xsp {
 
-// "a, b, c": texts or numbers, with a separator between two of them.
+// Returns "a, b, c": texts or numbers, with a separator between two of them.
 template <typename Word>
 std::string joined(const std::vector<Word>& words, std::string_view separator = ", ") {
   std::string text;
@@ -25,7 +25,7 @@ std::string joined(const std::vector<Word>& words, std::string_view separator = 
   return text;
 }
 
-// What lies between separators, as it is; what is empty is left out.
+// Returns the parts between separators, without the empty ones.
 inline std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {

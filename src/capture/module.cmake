@@ -1,8 +1,8 @@
-# libxsp.so: the half that lives in the profiled process. It alone holds the state of the recording, so
-# that a process has one, whoever links it; nothing of src/capture/annotate is in the static module.
+# libxsp.so is the half that lives in the profiled process. Only this library holds the state of the recording, so that
+# a process has one recording, whichever parts link the library. The static module has nothing of src/capture/annotate.
 #
-# It needs libc, libdl and pthread alone: no exceptions, no run-time types, no part of the standard
-# library that is not in its headers, and the C compiler's driver links it.
+# The library needs only libc, libdl and pthread: it has no exceptions, no run-time types, and uses only header parts of
+# the standard library. The C compiler's driver links it.
 file(GLOB annotate CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/annotate/*.cc")
 set(annotate_tests ${annotate})
 list(FILTER annotate_tests INCLUDE REGEX "_test\\.cc$")
@@ -19,16 +19,17 @@ target_link_libraries(xsp_annotate PRIVATE xsp_flags Threads::Threads ${CMAKE_DL
 target_include_directories(xsp_annotate
   PUBLIC "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>" PRIVATE "${CMAKE_SOURCE_DIR}/src")
 set_target_properties(xsp_annotate PROPERTIES OUTPUT_NAME xsp LINKER_LANGUAGE C)
-# Threads that end call into the library, so it is never unloaded.
+# Ending threads call into the library, so it is never unloaded.
 target_link_options(xsp_annotate PRIVATE -Wl,-z,nodelete)
 install(TARGETS xsp_annotate DESTINATION lib)
 
-# libxsp-attach.so: what `xsp run` puts into the processes of a command. As bare as libxsp.so.
+# libxsp-attach.so is the library that `xsp run` loads into the processes of a command. It has the same restrictions as
+# libxsp.so.
 file(GLOB attach CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/attach/*.cc")
 set(attach_tests ${attach})
 list(FILTER attach_tests INCLUDE REGEX "_test\\.cc$")
 list(FILTER attach EXCLUDE REGEX "_test\\.cc$")
-# With it comes the sampler of stacks.
+# The library also contains the stack sampler.
 file(GLOB sample CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/capture/sample/*.cc")
 set(sample_tests ${sample})
 list(FILTER sample_tests INCLUDE REGEX "_test\\.cc$")
@@ -36,7 +37,7 @@ list(FILTER sample EXCLUDE REGEX "_test\\.cc$")
 add_library(xsp_attach SHARED ${attach} ${sample} "${CMAKE_SOURCE_DIR}/src/base/log.cc")
 target_compile_options(xsp_attach PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 target_link_libraries(xsp_attach PRIVATE xsp_flags xsp_annotate unwinder Threads::Threads ${CMAKE_DL_LIBS})
-# A program may have a libunwind of its own: the names of this one are nobody's.
+# A program may have a libunwind of its own, so this one exports no names.
 target_link_options(xsp_attach PRIVATE -Wl,--exclude-libs,ALL)
 target_include_directories(xsp_attach PRIVATE "${CMAKE_SOURCE_DIR}/src")
 set_target_properties(xsp_attach PROPERTIES OUTPUT_NAME xsp-attach LINKER_LANGUAGE C
@@ -45,9 +46,9 @@ install(TARGETS xsp_attach DESTINATION lib)
 
 target_link_libraries(xsp_capture PUBLIC xsp_annotate)
 
-# They run under ThreadSanitizer, and without any sanitizer, too.
+# These tests run under ThreadSanitizer, and also without any sanitizer.
 if(NOT XSP_FUZZ)
-  # What the tests find their way through: without symbols, as libraries are installed.
+  # The tests unwind through this library. It has no symbols, like installed libraries.
   add_library(sample_chain SHARED EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/src/capture/sample/chain.c")
   target_compile_options(sample_chain PRIVATE -O2)
   target_link_options(sample_chain PRIVATE -s)

@@ -1,8 +1,8 @@
-// Defaults of AddressSanitizer for programs that load frameworks. g++ 12's runtime guesses where a
-// library's thread-local block begins from what lies before it, and about once in 256 blocks
-// guesses wrong: then the search for leaks reads at an address that is none, at exit, and fails the
-// process. Left to itself it counts such blocks as no place that holds memory, which is the
-// stricter of the two.
+// Defaults of AddressSanitizer for programs that load frameworks. The runtime of g++ 12 guesses
+// where a library's thread-local block begins from the bytes before it, and guesses wrong for about
+// one in 256 blocks. The leak check at exit then reads at an invalid address and fails the process.
+// With this option it does not treat such blocks as places that hold memory, which is the stricter
+// choice.
 extern "C" const char* __asan_default_options();
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "intercept_tls_get_addr=0";

@@ -1,4 +1,4 @@
-# bin/xsp-worker. It and its adapter share one copy of libxsp.so's state.
+# bin/xsp-worker shares one copy of libxsp.so's state with its adapter.
 add_executable(xsp-worker "${CMAKE_SOURCE_DIR}/src/capture/worker_main.cc"
   ${XSP_SANITIZER_DEFAULTS})
 target_link_libraries(xsp-worker PRIVATE xsp_flags xsp_annotate xsp_capture ${CMAKE_DL_LIBS})

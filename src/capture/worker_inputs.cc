@@ -40,18 +40,19 @@ bool says_batch(const TensorSpec& spec, size_t i) {
   return has(symbol, "batch") || symbol == "n" || symbol == "b" || symbol == "bs";
 }
 
-// Does the model set its dynamic dimensions apart from others?
+// Returns whether the model has fixed dimensions beside its dynamic ones.
 bool has_fixed(const TensorSpec& spec) {
   return std::any_of(spec.dimensions.begin(), spec.dimensions.end(),
                      [](int64_t dimension) { return dimension >= 0; });
 }
 
-// A first dimension may stand for the batch, too.
+// Returns whether this first dimension may also stand for the batch.
 bool may_be_batch(const TensorSpec& spec, size_t i) {
   return i == 0 && !says_batch(spec, i) && !is_length(lower(spec.symbols[i]));
 }
 
-// Some exporters call every dimension "?": each is its own unknown.
+// Clears symbols of "?": some exporters name every dimension so. Each of these is a separate
+// unknown.
 std::vector<TensorSpec> without_question_marks(std::vector<TensorSpec> specs) {
   for (TensorSpec& spec : specs) {
     for (std::string& symbol : spec.symbols) {
@@ -61,7 +62,7 @@ std::vector<TensorSpec> without_question_marks(std::vector<TensorSpec> specs) {
   return specs;
 }
 
-// What a dynamic dimension other than the batch is taken to be.
+// Returns the assumed size of a dynamic dimension that is not the batch.
 int64_t default_dimension(const TensorSpec& spec, size_t i) {
   const std::string symbol = lower(spec.symbols[i]);
   if (is_length(symbol)) return kSequence;
@@ -85,7 +86,7 @@ class Dimensions {
   explicit Dimensions(const WorkerOptions& options)
       : wanted_batch_(options.batch), batch_(options.batch) {}
 
-  // Takes the user's shape for an input; an error's text is what is wrong with it.
+  // Takes the user's shape for an input. Returns a text that says what is wrong with it.
   std::optional<std::string> bind(const TensorSpec& spec, const std::vector<int64_t>& given) {
     if (given.size() != spec.dimensions.size()) {
       return std::to_string(given.size()) + " dimensions instead of " +
@@ -120,7 +121,7 @@ class Dimensions {
     return std::nullopt;
   }
 
-  // A shape for an input of which the user said nothing.
+  // Returns a shape for an input for which the user gave none.
   std::vector<int64_t> resolve(const TensorSpec& spec, std::vector<std::string>* notes) {
     std::vector<int64_t> shape = spec.dimensions;
     for (size_t i = 0; i < shape.size(); ++i) {
@@ -151,7 +152,7 @@ class Dimensions {
   }
 
   bool batch_is_dynamic() const { return batch_is_dynamic_; }
-  // Nothing: the sizes alone tell, or nothing does.
+  // Returns nothing if only the sizes can tell the batch, or if nothing can.
   std::optional<int64_t> batch() const {
     if (batch_.has_value()) return batch_;
     return candidates_.size() == 1 ? std::optional(*candidates_.begin()) : std::nullopt;
@@ -168,7 +169,7 @@ class Dimensions {
     }
   }
 
-  // A symbol's value, or the sum of its terms' if it reads "a + b" and all are known.
+  // Returns a symbol's value, or the sum of its terms if it reads "a + b" and all are known.
   std::optional<int64_t> value_of(std::string_view symbol) const {
     const auto whole = symbols_.find(symbol);
     if (whole != symbols_.end()) return whole->second;
@@ -189,14 +190,14 @@ class Dimensions {
   }
 
   const std::optional<int64_t> wanted_batch_;  // --batch
-  std::optional<int64_t> batch_;               // which, or a symbol, says so
-  std::optional<int64_t> guess_;               // for dimensions of which nobody said anything
-  std::set<int64_t> candidates_;               // first dimensions that are set apart
+  std::optional<int64_t> batch_;               // from --batch or a symbol
+  std::optional<int64_t> guess_;               // for dimensions without any information
+  std::set<int64_t> candidates_;               // first dimensions beside fixed ones
   bool batch_is_dynamic_ = false;
   std::map<std::string, int64_t, std::less<>> symbols_;
 };
 
-// The tensor's bytes, or nothing if no machine like this one can hold them.
+// Returns the tensor's size in bytes, or nothing if it exceeds this machine's memory.
 std::optional<size_t> tensor_bytes(uint32_t dtype, const std::vector<int64_t>& dimensions) {
   size_t bytes = dtype_bytes(dtype);
   for (const int64_t dimension : dimensions) {
@@ -207,8 +208,8 @@ std::optional<size_t> tensor_bytes(uint32_t dtype, const std::vector<int64_t>& d
   return bytes <= memory ? std::optional(bytes) : std::nullopt;
 }
 
-// The batch of inputs whose first dimensions nothing but their sizes tell of; nothing if they do
-// not tell: see the header.
+// Returns the batch if only the sizes of the inputs' first dimensions can tell it. Returns nothing
+// if they do not tell it: see the header.
 std::optional<int64_t> batch_of_sizes(const std::vector<Tensor>& inputs,
                                       const std::vector<TensorSpec>& outputs, std::string* why) {
   const Tensor* first = nullptr;
@@ -260,7 +261,7 @@ class InputMaker {
     given_.resize(specs_.size());
     values_.resize(specs_.size());
     for (const InputOption& option : options_.inputs) XSP_CHECK_OK(take(option, &inputs));
-    // Sums of symbols last: their terms may be found in a later input.
+    // Sums of symbols are resolved last: their terms may be found in a later input.
     std::vector<size_t> order(specs_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_partition(order.begin(), order.end(), [&](size_t i) {
@@ -332,7 +333,7 @@ class InputMaker {
     return Ok{};
   }
 
-  // `value` is the user's; empty: they are made up.
+  // `value` is the user's value; empty: values are made up.
   Status make_values(const std::string& value, Tensor* tensor,
                      std::vector<std::string>* notes) const {
     const auto bytes = tensor_bytes(tensor->dtype, tensor->dimensions);
@@ -374,8 +375,8 @@ class InputMaker {
   const std::vector<TensorSpec>& outputs_;
   const WorkerOptions& options_;
   Dimensions dimensions_;
-  std::vector<bool> given_;          // a shape or a file
-  std::vector<std::string> values_;  // of --input name==value
+  std::vector<bool> given_;          // a shape or a file was given
+  std::vector<std::string> values_;  // values of --input name==value
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(WorkerInputs, ASymbolHasOneValueEverywhere) {
   EXPECT_NE(made->notes[0].find("past_length"), std::string::npos);
 }
 
-// Dimensions that are called "?" share a name, and nothing else.
+// Dimensions that are named "?" have only the name in common.
 TEST(WorkerInputs, AQuestionMarkIsNoSymbol) {
   const std::vector<TensorSpec> specs = {{"a", XSP_FLOAT32, {-1, -1, 4}, {"?", "?", ""}},
                                          {"b", XSP_INT64, {-1, -1}, {"?", "?"}}};
@@ -188,7 +188,7 @@ TEST(WorkerInputs, AValueFillsEveryElementOfItsType) {
   EXPECT_TRUE(made->notes.empty()) << made->notes[0];
 }
 
-// An integer that stands alone may be how often a loop runs: that nobody gave it is no secret.
+// A single integer may set the number of a loop's iterations: a note says that it is made up.
 TEST(WorkerInputs, SaysHowValuesWereDrawn) {
   const std::vector<TensorSpec> specs = {{"n", XSP_INT64, {}, {}},
                                          {"x", XSP_FLOAT32, {1, 4}, {"", ""}},

@@ -1,4 +1,4 @@
-// xsp-worker: opens one model with one adapter and obeys its parent. worker_protocol.h has the
+// xsp-worker opens one model with one adapter and obeys its parent. worker_protocol.h has the
 // rules.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,17 +31,17 @@
 namespace xsp::capture {
 namespace {
 
-constexpr uint64_t kIterationsMax = 100'000'000;  // of one `run`
+constexpr uint64_t kIterationsMax = 100'000'000;  // limit of one `run`
 constexpr const char* kLayerEnergy = "layer_energy";
-constexpr int kDetailedInferences = 3;  // the first that are measured
+constexpr int kDetailedInferences = 3;  // the first measured inferences
 
 class Replies {
  public:
   Replies() : fd_(fcntl(kReplyFd, F_GETFD) < 0 ? STDOUT_FILENO : kReplyFd) {
-    // The model's framework may start programs of its own: they must not hold our pipe.
+    // The model's framework may start other programs: they must not hold this pipe.
     if (fd_ == kReplyFd) fcntl(fd_, F_SETFD, FD_CLOEXEC);
   }
-  // Without a reader there is nothing left to do: ends the process.
+  // Ends the process if there is no reader: nothing is left to do then.
   void send(const std::vector<std::string>& fields) const {
     const std::string line = valid_utf8(join_fields(fields)) + "\n";
     for (size_t sent = 0; sent < line.size();) {
@@ -86,7 +86,7 @@ class Worker {
     host_ = {sizeof host_, this, on_fail, on_note, options_.scratch.c_str()};
   }
 
-  // The process's exit status.
+  // Returns the process's exit status.
   int work() {
     if (options_.adapter.empty()) return serve() ? 0 : fail();
     Collectors::take_places(options_, &host_);
@@ -120,7 +120,7 @@ class Worker {
     return wrong(error.code == Code::kNotAvailable ? XSP_NOT_AVAILABLE : XSP_BAD_INPUT, error.text);
   }
 
-  // Calls the adapter. Its exceptions should not get here; those of an ill-behaved one end here.
+  // Calls the adapter. Its exceptions should not get here; those of a faulty adapter end here.
   bool call(const std::function<xsp_status()>& function) {
     why_.clear();
     status_ = XSP_OK;
@@ -166,7 +166,7 @@ class Worker {
     xsp_options recording{};
     recording.struct_size = sizeof recording;
     recording.path = options_.trace.c_str();
-    // Of the application there is nothing here but a collector's samples of the device.
+    // The only spans of the application level here are a collector's samples of the device.
     recording.levels = options_.levels | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
     const int error = xsp_start(&recording);
     if (error != 0) return wrong(XSP_FAILED, options_.trace + ": " + std::strerror(error));
@@ -301,7 +301,7 @@ class Worker {
     }
   }
 
-  // The measured loop: nothing but the run, its span and two readings of the clock.
+  // The measured loop contains only the run, its span and two readings of the clock.
   xsp_status run_iterations(bool is_warmup) {
     const bool collects = !collectors_.empty();
     for (size_t i = 0; i < durations_ns_.size(); ++i) {
@@ -313,14 +313,14 @@ class Worker {
       durations_ns_[i] = now_ns() - begin;
       if (collects) collectors_.end(&span, is_warmup);
       if (status != XSP_OK)
-        return status;  // the span stays open: the iteration never came to its end
+        return status;  // the span stays open, because the iteration did not finish
       xsp_span_int(&span, iteration_key_, iteration_ + static_cast<int64_t>(i));
       xsp_end(&span);
     }
     return XSP_OK;
   }
 
-  // Results as FOLDER/NAME.npy, where NAME has no characters that a file name should not have.
+  // Writes results as FOLDER/NAME.npy. NAME contains only characters that suit a file name.
   bool save(const std::string& folder) {
     const xsp_tensor* tensors = nullptr;
     size_t count = 0;
@@ -345,13 +345,13 @@ class Worker {
 
   int fail() {
     replies_.send({"failed", std::to_string(static_cast<int>(status_)), why_});
-    // What was measured before is worth having: the model may still know layers of earlier runs.
+    // Earlier measurements are valuable: the model may still hold layers of earlier runs.
     if (model_ != nullptr) close();
     stop();
     return 1;
   }
 
-  // Ends with every layer in the trace, whether `flush` was asked for or not.
+  // Writes every layer to the trace, even if `flush` was not requested.
   void close() {
     call([&] { return adapter_->flush(model_); });
     call([&] {
@@ -383,7 +383,7 @@ class Worker {
   std::string version_;
   Collectors collectors_;
   xsp_model* model_ = nullptr;
-  std::string name_;  // of the model
+  std::string name_;  // name of the model
   xsp_site site_{};
   uint32_t iteration_key_ = 0;
   int64_t iteration_ = 0;

@@ -24,7 +24,8 @@ constexpr TypeCode kTypes[] = {
     {XSP_BFLOAT16, "|V2"},
 };
 
-// The header's Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+// Parses the header's Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4),
+// }
 class Dictionary {
  public:
   explicit Dictionary(std::string_view text) : text_(text) {}

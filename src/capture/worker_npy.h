@@ -1,7 +1,8 @@
-// NumPy's .npy files (format versions 1 to 3): arrays in, results out.
+// Reads input arrays from NumPy's .npy files (format versions 1 to 3) and writes results to them.
 //
-// Little-endian, C order, and the element types of xsp_dtype. Bytes read are foreign: the header is
-// at most kNpyHeaderMax bytes, and nothing is allocated that the file does not hold.
+// It supports little-endian data, C order, and the element types of xsp_dtype. The bytes are
+// untrusted: the header has at most kNpyHeaderMax bytes, and no more memory is allocated than the
+// file fills.
 #ifndef XSP_CAPTURE_WORKER_NPY_H_
 #define XSP_CAPTURE_WORKER_NPY_H_
 
@@ -31,10 +32,10 @@ struct NpyArray {
   std::vector<std::byte> data;
 };
 
-// The header at the beginning of a file. The error's text lacks the file's name.
+// Parses the header at the beginning of a file. The error's text lacks the file's name.
 Result<NpyHeader> parse_npy_header(std::string_view bytes);
 Result<NpyArray> read_npy(const std::filesystem::path& path);
-// bfloat16, which NumPy does not know, is written as 2-byte void.
+// NumPy does not know bfloat16: it is written as 2-byte void.
 Status write_npy(const std::filesystem::path& path, const xsp_tensor& tensor);
 
 }  // namespace xsp::capture

@@ -1,4 +1,4 @@
-// The worker's command line (see worker_protocol.h), parsed.
+// The worker's parsed command line (see worker_protocol.h).
 #ifndef XSP_CAPTURE_WORKER_OPTIONS_H_
 #define XSP_CAPTURE_WORKER_OPTIONS_H_
 
@@ -18,7 +18,7 @@ namespace xsp::capture {
 struct InputOption {
   std::string name;
   std::string file;   // empty: the values are made up
-  std::string value;  // of every element; empty: not said, and otherwise nothing else is
+  std::string value;  // value of every element; empty: not given; it excludes all others
   std::vector<int64_t> dimensions;  // unless there is a file
   uint32_t dtype = 0;               // xsp_dtype; 0: the model's
 };
@@ -41,14 +41,14 @@ struct WorkerOptions {
   uint32_t threads = 0;  // 0: the framework's default
   uint64_t seed = 1;
   std::vector<InputOption> inputs;
-  std::vector<std::pair<std::string, std::string>> options;  // the framework's
+  std::vector<std::pair<std::string, std::string>> options;  // for the framework
 };
 
 Result<WorkerOptions> parse_worker_options(const std::vector<std::string>& arguments);
 Result<InputOption> parse_input_option(std::string_view text);
-// The type with this name, "float32"; 0 if there is none.
+// Returns the type with this name, e.g. "float32"; 0 if there is none.
 uint32_t dtype_of_name(std::string_view name);
-// "[1,3,224,224]", for messages.
+// Returns a text for messages, such as "[1,3,224,224]".
 std::string shape_text(const int64_t* dimensions, size_t rank);
 
 }  // namespace xsp::capture

@@ -64,7 +64,7 @@ TEST(WorkerOptions, ReadsInputs) {
   EXPECT_EQ(shape->dimensions, (std::vector<int64_t>{1, 128}));
   EXPECT_EQ(shape->dtype, static_cast<uint32_t>(XSP_INT64));
 
-  const auto odd = parse_input_option("a=b:0=2");  // names are the model's: anything
+  const auto odd = parse_input_option("a=b:0=2");  // the model chooses names: any text
   ASSERT_TRUE(odd.ok());
   EXPECT_EQ(odd->name, "a=b:0");
 

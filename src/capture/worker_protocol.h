@@ -1,4 +1,4 @@
-// How xsp and its worker process speak: one worker runs one model at one set of levels.
+// The protocol between xsp and its worker process: one worker runs one model at one set of levels.
 //
 //   xsp-worker --adapter lib/xsp/adapters/NAME.so --model PATH --device cpu --levels model,layer
 //              --trace FILE.xtrace --scratch DIR [--batch N] [--threads N] [--seed N]
@@ -11,24 +11,24 @@
 //   xsp-worker --collector NAME.so --names                (replies "names", then exits)
 //   xsp-worker --collector NAME.so --watch --device D     (no model; obeys the commands below)
 //
-// Commands come as lines on standard input; replies go as lines to the file descriptor kReplyFd, so
-// that whatever a framework prints disturbs nothing. (Without that descriptor, replies go to
-// standard output: for trying a worker by hand.) Fields are separated by tabs; text has its tabs,
-// line ends, carriage returns and backslashes escaped as \t, \n, \r and \\. The worker exits with 0
-// after `quit` or at the end of its input. A worker that dies says nothing: its exit status and the
-// last lines of its standard error are what is known of it.
+// Commands come as lines on standard input. Replies go as lines to the file descriptor kReplyFd, so
+// that a framework's own output disturbs nothing. (Without that descriptor, replies go to standard
+// output: for trying a worker by hand.) Fields are separated by tabs; text has its tabs, line ends,
+// carriage returns and backslashes escaped as \t, \n, \r and \\. The worker exits with 0 after
+// `quit` or at the end of its input. A worker that dies sends no reply: only its exit status and
+// the last lines of its standard error are known.
 //
-// Every model span of the trace carries its iteration, counted from 0, under the key kIterationKey.
-// The model's site carries facts about the model as a whole as site attributes (see xsp/plugin.h).
+// Every model span of the trace has its iteration, counted from 0, under the key kIterationKey. The
+// model's site has facts about the whole model as site attributes (see xsp/plugin.h).
 //
 // clang-format off
 //   command       reply
 //   (start)       ready <framework> <version> <device> <threads> <batch> <runs> <needed>
 //                                         the model is open and its inputs are set. threads: 0: the
-//                                         framework's default. runs: how many can be recorded until
-//                                         layers are lost; 0: any number. needed: how many count
-//                                         every counter once
-//   warm N        as run, of inferences that are not measured: collectors that count single spans
+//                                         framework's default. runs: the number that can be
+//                                         recorded before layers are lost; 0: any number. needed:
+//                                         the number of runs that count every counter once
+//   warm N        as run, but the inferences are not measured: collectors that count single spans
 //                                         do not count these, and the adapter's details are not
 //                                         recorded, as they are in the first three of `run`
 //   run N         ran <first iteration> <duration ns>*N          each at the level model
@@ -40,8 +40,8 @@
 //   any           note <text>             before the reply, any number of them
 //   --probe       probe <name> <version> <library> <devices> <formats>
 //                                         or `failed 4 <text>`: the framework is absent
-//     of collectors: probe <name> <levels, comma separated> <counters> <why others are absent>
-//                          <device> <counting> <why it can watch nothing here; empty: it can>
+//     a collector:   probe <name> <levels, comma separated> <counters> <why others are absent>
+//                          <device> <counting> <reason why it can watch nothing; empty: it can>
 //   --names       names <counters>
 //   --watch       watching <tells states: 1> <measures ceilings: 1>
 //                                         after any number of lines: fact <key> <value>, peak
@@ -51,21 +51,21 @@
 //     measure     measured, after any number of lines: peak ...
 // clang-format on
 //
-// Before `ready` it also says, one line each:
+// Before `ready` the worker also sends these lines:
 //   input|output <name> <dtype> <dimensions, comma separated; -1: known only after a run>
-//                <of inputs: how their values came about>
-//   unknown_batch <why>                   where it is not known; then `ready` has batch 0
+//                <for inputs: the origin of their values>
+//   unknown_batch <reason>                if the batch is not known; then `ready` has batch 0
 //
 // --batch N sets every dynamic dimension that stands for the batch; it is refused when the model
 // has none and its first dimension is another one. Without it, such a dimension is 1. --input may
 // be given for each input, at most once for its shape or file, and once for the value of all its
 // elements; shapes are written 1x3x224x224, and a scalar's shape is "scalar".
 //
-// Of the collectors given, those run that emit one of the levels or count one of the counters; a
-// counter that none of them counts is a failure.
+// Only the given collectors that emit one of the levels or count one of the counters are run. It is
+// an error if no collector counts a counter.
 //
-// The worker ignores SIGINT, so that a Ctrl-C in the terminal is its parent's to handle, and is
-// killed when the thread that started it ends.
+// The worker ignores SIGINT, so that its parent handles a Ctrl-C in the terminal. It is killed when
+// the thread that started it ends.
 #ifndef XSP_CAPTURE_WORKER_PROTOCOL_H_
 #define XSP_CAPTURE_WORKER_PROTOCOL_H_
 
@@ -78,7 +78,8 @@ namespace xsp::capture {
 inline constexpr int kReplyFd = 3;
 inline constexpr const char* kIterationKey = "iteration";
 
-// A line's fields, unescaped; and the line of some fields, escaped, without its line end.
+// Split a line into its unescaped fields, and join fields into an escaped line without its line
+// end.
 std::vector<std::string> split_fields(std::string_view line);
 std::string join_fields(const std::vector<std::string>& fields);
 

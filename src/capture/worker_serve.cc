@@ -1,4 +1,4 @@
-// What a worker does with a collector alone: see serve_collector.
+// Runs a worker that has only a collector: see serve_collector.
 #include <cmath>
 #include <cstdio>
 
@@ -9,7 +9,7 @@
 namespace xsp::capture {
 namespace {
 
-// As short as it reads back the same; empty for what is not known.
+// Formats a number so that it reads back the same; empty: not known.
 std::string number_text(double value) {
   if (std::isnan(value)) return {};
   char text[40];

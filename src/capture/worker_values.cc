@@ -26,7 +26,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // In [2^-10, 1) with either sign, with 21 bits of it random.
+  // Returns a number of [2^-10, 1) with either sign; 21 bits of it are random.
   float real() {
     const uint64_t bits = next();
     const float magnitude =
@@ -38,7 +38,7 @@ class Random {
   uint64_t state_;
 };
 
-// Of a normal float of magnitude 2^-10 to 1, towards zero: the half of it that fits.
+// Converts a normal float of magnitude 2^-10 to 1 to a 16-bit float, rounded towards zero.
 uint16_t float16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t exponent = ((bits >> 23) & 0xff) - 127 + 15;
@@ -124,7 +124,7 @@ bool is_real(uint32_t dtype) {
          dtype == XSP_FLOAT64;
 }
 
-// As text, for the value of an integer that stands alone; empty: not an integer.
+// Returns the text of a single integer's value; empty: it is not an integer.
 std::string integer_text(uint32_t dtype, const std::vector<std::byte>& data) {
   const auto read = [&data](auto value) {
     std::memcpy(&value, data.data(), sizeof value);
@@ -167,10 +167,11 @@ std::string fill_integer(const std::string& text, std::vector<std::byte>* data,
   return {};
 }
 
-// The nearest half; of two as near the even one. `magnitude` is below 65520.
+// Returns the nearest 16-bit float, and the even one of two that are equally near. `magnitude` is
+// below 65520.
 uint16_t nearest_half(double magnitude) {
   const int exponent = std::max(magnitude > 0 ? std::ilogb(magnitude) : -14, -14);
-  // With the implied bit, which carries into the exponent, as rounding up does.
+  // The significand has the implied bit, which carries into the exponent, as rounding up does.
   const auto significand =
       static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
   return static_cast<uint16_t>(significand + (static_cast<uint32_t>(exponent + 14) << 10));

@@ -1,4 +1,4 @@
-// The values of made inputs; see worker_inputs.h for what they are.
+// The values of made-up inputs; worker_inputs.h describes them.
 #ifndef XSP_CAPTURE_WORKER_VALUES_H_
 #define XSP_CAPTURE_WORKER_VALUES_H_
 
@@ -9,14 +9,14 @@
 
 namespace xsp::capture {
 
-// `data` has the size that the type and the dimensions ask for. How the values were drawn, for
-// people: "random, 0 to 99, seed 1".
+// Fills `data`, which has the size that the type and the dimensions require. Returns a text for
+// people that says how the values were drawn: "random, 0 to 99, seed 1".
 std::string fill_values(const std::string& name, uint32_t dtype,
                         const std::vector<int64_t>& dimensions, uint64_t seed,
                         std::vector<std::byte>* data);
-// Every element is the number that the text says. Why it cannot be; empty: it is.
+// Sets every element to the number in the text. Returns why that is impossible; empty: it is done.
 std::string fill_constant(const std::string& text, uint32_t dtype, std::vector<std::byte>* data);
-// An integer that is alone, as a scalar or [1]: a length, a count of loops.
+// Returns whether it is a single integer, a scalar or [1]: a length, or a number of loops.
 bool is_lone_integer(uint32_t dtype, const std::vector<int64_t>& dimensions);
 
 }  // namespace xsp::capture

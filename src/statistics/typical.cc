@@ -8,7 +8,7 @@
 namespace xsp::statistics {
 namespace {
 
-// Blocks of values without any: consecutive parts of as equal a length as can be.
+// Makes blocks for values without blocks: consecutive parts of nearly equal length.
 std::vector<Block> parts_of(size_t count) {
   const size_t parts = std::min(count, kPartsMax);
   std::vector<Block> blocks;
@@ -34,7 +34,8 @@ std::optional<Interval> interval_around(double middle, const std::vector<Residua
   return Interval{middle - half, middle + half};
 }
 
-// Those of b less those of a, each divided by its own mean if they are relative.
+// Subtracts the residuals of a from those of b. If they are relative, each is first divided by its
+// own mean.
 std::vector<Residual> subtracted(const Estimate& a, const Estimate& b, bool relative) {
   std::map<int, double> by_round;
   for (const Residual& one : b.residuals) {
@@ -70,7 +71,8 @@ double student_t(size_t degrees) {
       2.109816,  2.100922, 2.093024, 2.085963, 2.079614, 2.073873, 2.068658, 2.063899,
       2.059539,  2.055529, 2.051831, 2.048407, 2.045230, 2.042272};
   if (degrees <= kTable.size()) return kTable[std::max<size_t>(degrees, 1) - 1];
-  // G. W. Hill's expansion around the normal quantile z (Cornish-Fisher), below 1e-5 off from here.
+  // From here on G. W. Hill's expansion around the normal quantile z (Cornish-Fisher) has an error
+  // below 1e-5.
   constexpr double z = 1.959963984540054;
   constexpr double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
   const double n = static_cast<double>(degrees);
@@ -142,7 +144,7 @@ std::optional<Ratio> unpaired_ratio(const Estimate& a, const Estimate& b, double
   const double below_a = static_cast<double>(a.residuals.size() - 1);
   const double below_b = static_cast<double>(b.residuals.size() - 1);
   const double bottom = of_a * of_a / below_a + of_b * of_b / below_b;
-  // The spread is known, and has no degrees of freedom of its own to be short of.
+  // The spread is known exactly, so it does not reduce the degrees of freedom.
   const double variance = of_a + of_b + 2 * spread * spread;
   const double degrees =
       bottom > 0 ? std::min(variance * variance / bottom, 1e6) : std::min(below_a, below_b);

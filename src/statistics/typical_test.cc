@@ -20,24 +20,26 @@ std::vector<Block> equal_blocks(size_t blocks, size_t size) {
 }
 
 TEST(Typical, AFifthIsDroppedAtEachEnd) {
-  // Ten values: two are dropped at each end, whatever they are.
+  // With ten values, two are dropped at each end, whatever they are.
   const Estimate ten = estimate(std::vector<double>{3, 1, 4, -1000, 6, 5, 1e9, 7, 2, 8}, {});
   EXPECT_DOUBLE_EQ(ten.mean, 4.5);
   EXPECT_EQ(ten.typical, 6u);
   EXPECT_DOUBLE_EQ(ten.least, 2);
   EXPECT_DOUBLE_EQ(ten.greatest, 7);
-  // Four values: floor(0.8) = 0 are dropped.
+  // With four values, floor(0.8) = 0 are dropped.
   EXPECT_DOUBLE_EQ(estimate(std::vector<double>{1, 2, 3, 10}, {}).mean, 4);
   EXPECT_DOUBLE_EQ(estimate(std::vector<double>{5}, {}).mean, 5);
   EXPECT_EQ(estimate({}, {}).count, 0u);
 }
 
 TEST(Typical, TheIntervalIsTheFormulaByHand) {
-  // Twelve values in six blocks of two; two are dropped at each end: the fences are 3 and 10.
+  // There are twelve values in six blocks of two; two are dropped at each end: the fences are 3 and
+  // 10.
   const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   const Estimate result = estimate(values, equal_blocks(6, 2));
   EXPECT_DOUBLE_EQ(result.mean, 6.5);
-  // Winsorised by block: 3+3 3+4 5+6 7+8 9+10 10+10, their mean 6.5, so less 13, over 8:
+  // The sums of the winsorised blocks are 3+3 3+4 5+6 7+8 9+10 10+10 and their mean is 6.5, so
+  // subtract 13, and divide by 8:
   const double residuals[] = {-7 / 8.0, -6 / 8.0, -2 / 8.0, 2 / 8.0, 6 / 8.0, 7 / 8.0};
   double squares = 0;
   for (size_t b = 0; b < 6; ++b) {
@@ -56,12 +58,13 @@ TEST(Typical, FewerThanSixBlocksHaveNoInterval) {
   const Estimate six = estimate(values, equal_blocks(6, 16));
   ASSERT_TRUE(six.interval);
   EXPECT_DOUBLE_EQ(*six.relative_half_width(), 0);
-  // Without blocks the values are cut into parts: five values into five.
+  // Without blocks the values are cut into parts: five values make five parts.
   EXPECT_FALSE(estimate(std::vector<double>(5, 3.0), {}).interval);
   EXPECT_EQ(estimate(std::vector<double>(47, 3.0), {}).residuals.size(), kPartsMax);
 }
 
-// M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", table 26.10.
+// The values are from M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", table
+// 26.10.
 TEST(Typical, StudentsFactorIsThatOfTheTables) {
   const struct {
     size_t degrees;
@@ -72,7 +75,8 @@ TEST(Typical, StudentsFactorIsThatOfTheTables) {
   for (size_t n = 1; n < 200; ++n) EXPECT_GT(student_t(n), student_t(n + 1)) << n;
 }
 
-// The regimes in which the interval must hold: latencies of k blocks of n inferences.
+// A regime in which the interval must hold the truth: `draw` makes latencies of k blocks of n
+// inferences.
 struct Regime {
   const char* name;
   std::function<std::vector<double>(Random&, size_t, size_t)> draw;
@@ -198,7 +202,8 @@ TEST(Typical, ProcessesThatDifferWidenTheRatio) {
   const auto ratio = unpaired_ratio(one, one, 0.02);
   EXPECT_NEAR(std::log(ratio->interval->high), student_t(5) * std::sqrt(2.0) * 0.02, 1e-12);
   EXPECT_FALSE(unpaired_ratio(estimate(std::vector<double>(6, 0.0), {}), one));
-  // A spread that outweighs what few blocks tell is not multiplied by their factor of Student's t.
+  // A spread that outweighs the information of a few blocks is not multiplied by their factor of
+  // Student's t.
   std::vector<double> uneven = values;
   for (size_t i = 0; i < 60; ++i) uneven[i] = 2.002;
   const Estimate other = estimate(uneven, equal_blocks(6, 20));

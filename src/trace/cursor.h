@@ -1,4 +1,4 @@
-// Cursor: foreign bytes, read one thing after another.
+// Cursor reads foreign bytes, one item after another.
 #ifndef XSP_TRACE_CURSOR_H_
 #define XSP_TRACE_CURSOR_H_
 
@@ -11,7 +11,7 @@
 
 namespace xsp::trace {
 
-// Once something is not there, nothing is.
+// Once an item is missing, all further items are missing, too.
 class Cursor {
  public:
   explicit Cursor(std::span<const uint8_t> bytes)

@@ -17,7 +17,7 @@ Error malformed(const char* why) {
   return corrupt(std::string("spans of a chunk: ") + why + ": record the trace again");
 }
 
-// One column of a chunk, read value by value.
+// Reads one column of a chunk, value by value.
 class ColumnReader {
  public:
   ColumnReader() = default;
@@ -32,7 +32,8 @@ class ColumnReader {
     return value_;
   }
   bool is_constant() const { return is_constant_; }
-  // Every value so far was there; at the end of a chunk: nothing is left over.
+  // Returns whether every value so far was there; at the end of a chunk, is_at_end() tells whether
+  // bytes are left.
   bool is_good() const { return at_ != nullptr; }
   bool is_at_end() const { return at_ == end_; }
 
@@ -65,7 +66,7 @@ int64_t clamp_given(uint64_t ns) {
   return std::clamp(static_cast<int64_t>(ns), -kMax, kMax);
 }
 
-// Ticks to UNIX time, one after another: mostly on the stretch of the one before.
+// Converts ticks to UNIX time. Successive ticks are mostly on the same stretch.
 class TickConverter {
  public:
   TickConverter(const Timeline& timeline, size_t epoch) : timeline_(timeline), epoch_(epoch) {}
@@ -80,7 +81,7 @@ class TickConverter {
   Timeline::Stretch stretch_;
 };
 
-// Start and end of every span.
+// Decodes the start and the end of every span.
 void decode_times(const SpansHeader& header, const Timeline& timeline, size_t epoch,
                   Columns* columns, SpanBatch* batch) {
   ColumnReader time = columns->of[kTime];
@@ -136,14 +137,14 @@ double double_of(uint64_t bits) {
   return value;
 }
 
-// The value inside the records, or their correlation ids.
+// Decodes the values inside the records, or their correlation ids.
 bool decode_payloads(uint32_t count, Columns* columns, SpanBatch* batch) {
   ColumnReader& keys = columns->of[kKey];
   ColumnReader& payloads = columns->of[kPayload];
   uint64_t correlation = 0;
   uint64_t integer = 0;
   batch->correlation_id.assign(count, 0);
-  // Spans with neither a value nor a correlation id: the most common chunk of all.
+  // Most chunks have spans with neither a value nor a correlation id.
   if (keys.is_constant() && keys.next() == 0 && payloads.is_constant() && payloads.next() == 0) {
     return true;
   }
@@ -238,7 +239,7 @@ Status decode_spans(std::span<const uint8_t> payload, const Timeline& timeline, 
                         decode_numbers(&columns.of[kPlaceDevice], count, &batch->device) &&
                         decode_numbers(&columns.of[kPlaceStream], count, &batch->stream) &&
                         decode_values(header, columns.values, batch);
-  // Values inside records came first, then the further ones, each in the order of spans.
+  // The values inside records come first, then the further ones, each in the order of spans.
   const auto further = std::find_if(batch->values.begin(), batch->values.end(),
                                     [last = uint32_t{0}](const SpanValue& value) mutable {
                                       return std::exchange(last, value.span) > value.span;
@@ -275,7 +276,7 @@ void append_block_times(const SpanBatch& batch, size_t block_spans,
 
 namespace {
 
-// Of spans in ticks: nothing but the ends of a block is converted.
+// Scans spans in ticks: only the ends of a block are converted.
 void scan_ticks(const SpansHeader& header, const Timeline& timeline, size_t epoch,
                 size_t block_spans, Columns* columns, std::vector<BlockTimes>* blocks) {
   ColumnReader time = columns->of[kTime];

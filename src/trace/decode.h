@@ -1,4 +1,4 @@
-// Decoding of the payload of a kSpans chunk: foreign bytes, of which nothing is believed.
+// Decodes the payload of a kSpans chunk. The bytes are foreign: nothing in them is trusted.
 #ifndef XSP_TRACE_DECODE_H_
 #define XSP_TRACE_DECODE_H_
 
@@ -13,15 +13,15 @@
 
 namespace xsp::trace {
 
-// Its header, if its own numbers agree with one another and with the payload's size.
+// Returns the payload's header if its numbers agree with each other and with the payload's size.
 Result<SpansHeader> read_spans_header(std::span<const uint8_t> payload);
 
-// Fills `batch`, which is cleared first. Sites and keys may be unknown to the trace; the caller
+// Fills `batch`, which is cleared first. The trace may not know the sites and keys; the caller
 // checks.
 Status decode_spans(std::span<const uint8_t> payload, const Timeline& timeline, size_t epoch,
                     SpanBatch* batch);
 
-// Appends the times of the spans, in blocks; of the other columns nothing is read.
+// Appends the times of the spans, in blocks. It does not read the other columns.
 Status decode_block_times(std::span<const uint8_t> payload, const Timeline& timeline, size_t epoch,
                           size_t block_spans, std::vector<BlockTimes>* blocks);
 

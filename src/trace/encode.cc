@@ -47,7 +47,8 @@ void SpanEncoder::begin(uint32_t lane, uint32_t thread, bool is_given) {
 
 bool SpanEncoder::add(Slots slots, uint64_t position) {
   const Record& record = slots[position];
-  // Room for the worst that the group can hold: a number of two bytes per slot's byte is beyond it.
+  // Leave room for the largest possible group: two bytes for each byte of its slots are always
+  // enough.
   const size_t values_free = kValuesBytes - static_cast<size_t>(values_end_ - values_);
   if (header_.span_count == kChunkSpansMax ||
       values_free < size_t{record.extra_slots()} * 2 * kSlotBytes) {
@@ -109,7 +110,7 @@ void SpanEncoder::add_values(Slots slots, uint64_t position, const Record& recor
   for (uint32_t i = 0; i < 3; ++i) columns_[kPlaceThread + i].put(place[i]);
 }
 
-// The text begins inside the slot at `position` and goes on in the slots after it.
+// The text begins inside the slot at `position` and continues in the slots after it.
 void SpanEncoder::add_text(Slots slots, uint64_t position, uint32_t bytes) {
   values_end_ = put_varint(values_end_, bytes);
   uint32_t offset = offsetof(Extra, text);

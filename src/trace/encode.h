@@ -1,7 +1,7 @@
-// SpanEncoder: groups of a ring become the payload of a kSpans chunk, in one pass.
+// SpanEncoder turns groups of a ring into the payload of a kSpans chunk, in one pass.
 //
-// Lives in the profiled process: memory is handed in, nothing is allocated, nothing fails but for
-// want of room, which add() reports before it has taken anything.
+// It runs in the profiled process: the caller provides the memory, and nothing is allocated. The
+// only failure is a lack of room, which add() reports before it takes anything.
 #ifndef XSP_TRACE_ENCODE_H_
 #define XSP_TRACE_ENCODE_H_
 
@@ -15,7 +15,7 @@
 
 namespace xsp::trace {
 
-// A ring's slots, of which there are mask + 1, a power of two.
+// Refers to the slots of a ring. There are mask + 1 of them, a power of two.
 struct Slots {
   const Record* at;
   uint64_t mask;
@@ -29,20 +29,20 @@ class SpanEncoder {
   static constexpr size_t kMemoryBytes = kColumnCount * kColumnBytes + kValuesBytes;
   static_assert(kMemoryBytes + sizeof(SpansHeader) <= kChunkPayloadBytesMax);
 
-  // `memory`: kMemoryBytes that outlive the encoder.
+  // `memory` has kMemoryBytes and outlives the encoder.
   explicit SpanEncoder(uint8_t* memory);
 
-  // Starts a chunk of the spans with given times, or of the others, of one thread.
+  // Starts a chunk for one thread, either of spans with given times or of the others.
   void begin(uint32_t lane, uint32_t thread, bool is_given);
-  // Takes the group at `position`. False if it must go into another chunk: this one is full, or the
-  // span ended before its predecessor.
+  // Takes the group at `position`. Returns false if it must go into another chunk: this one is
+  // full, or the span ended before its predecessor.
   bool add(Slots slots, uint64_t position);
   uint32_t span_count() const { return header_.span_count; }
   // Writes the payload, of at most kChunkPayloadBytesMax bytes, and returns its size.
   size_t finish(uint64_t ordinal, uint64_t dropped_ring, uint64_t dropped_site, uint8_t* out);
 
  private:
-  // A column that costs one value as long as all its values are equal.
+  // A column needs only one value while all its values are equal.
   struct ColumnWriter {
     uint8_t* begin = nullptr;
     uint8_t* end = nullptr;

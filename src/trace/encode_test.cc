@@ -1,4 +1,4 @@
-// Delta-varint coding: whatever goes in comes out.
+// Tests the delta-varint coding: decoding returns everything that was encoded.
 #include "trace/encode.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ Timeline identity() { return {{0, 0, 0}, 1'000'000'000}; }
 
 using Random = std::mt19937_64;
 
-// Numbers of every magnitude, small ones as likely as large ones.
+// Returns numbers of every magnitude, small ones as likely as large ones.
 uint64_t any_number(Random* random, int bits_max) {
   const int bits = static_cast<int>((*random)() % static_cast<uint64_t>(bits_max + 1));
   return bits == 0 ? 0 : (*random)() >> (64 - bits);
@@ -100,7 +100,7 @@ uint64_t bits_of(const SpanValue& value) {
                                      : bits_of(value.as_double);
 }
 
-// Adds one span to the ring, and says what the decoder must find.
+// Adds one span to the ring, and returns the values that the decoder must find.
 Expected add_any(Random* random, bool is_given, uint64_t* time, uint32_t index,
                  RingContents* ring) {
   Record record = {};
@@ -180,7 +180,7 @@ void check(const SpanBatch& batch, const std::vector<Expected>& expected) {
   EXPECT_EQ(value, batch.values.size());
 }
 
-// Encodes all of the ring into chunks, and decodes those.
+// Encodes the whole ring into chunks, and decodes them.
 void check_round_trip(Random* random, bool is_given) {
   RingContents ring;
   ring.skip_to(RingContents::kMask + 1 - (*random)() % 64);  // groups wrap around
@@ -242,7 +242,7 @@ TEST(Encode, EqualColumnsCostNothing) {
   encoder.begin(1, 1, false);
   for (const uint64_t at : ring.groups()) ASSERT_TRUE(encoder.add(ring.slots(), at));
   std::vector<uint8_t> payload(kChunkPayloadBytesMax);
-  // The times alone differ: one byte for each span, and a few for the rest.
+  // Only the times differ: one byte for each span, and a few for the rest.
   EXPECT_LT(encoder.finish(0, 0, 0, payload.data()), 10'000u + 200);
 }
 

@@ -77,7 +77,7 @@ Result<bool> FileWalk::read_header(uint64_t offset, ChunkHeader* header) {
   return is_header(*header);
 }
 
-// The first offset from *offset on where a chunk's header lies; false if there is none.
+// Moves *offset to the next chunk header at or after it. Returns false if there is none.
 Result<bool> FileWalk::find_header(uint64_t* offset) {
   std::vector<uint8_t> window(kSearchBytes);
   while (*offset + sizeof(ChunkHeader) <= file_.size()) {

@@ -1,4 +1,4 @@
-// FileWalk: the chunks of an .xtrace file, one after another, past whatever is damaged.
+// FileWalk reads the chunks of an .xtrace file, one after another, and skips damaged parts.
 #ifndef XSP_TRACE_FILE_WALK_H_
 #define XSP_TRACE_FILE_WALK_H_
 
@@ -12,7 +12,7 @@
 
 namespace xsp::trace {
 
-// An open file, read at given offsets; several threads may read at once.
+// An open file that is read at given offsets; several threads may read at once.
 class InputFile {
  public:
   static Result<InputFile> open(const std::filesystem::path& path);
@@ -21,7 +21,7 @@ class InputFile {
   ~InputFile();
 
   uint64_t size() const { return size_; }
-  // Reads up to `bytes.size()` bytes, fewer at the end of the file; returns how many.
+  // Reads up to `bytes.size()` bytes, fewer at the end of the file. Returns the number read.
   Result<size_t> read(uint64_t offset, std::span<uint8_t> bytes) const;
 
  private:
@@ -33,7 +33,8 @@ class InputFile {
 struct Chunk {
   ChunkHeader header;
   uint64_t payload_offset = 0;
-  // Of every type but kLane, whose last kPageBytes alone are here. Valid until the next step.
+  // Holds the whole payload, or only the last kPageBytes of a kLane. It is valid until the next
+  // step.
   std::span<const uint8_t> payload;
 };
 
@@ -41,13 +42,13 @@ class FileWalk {
  public:
   explicit FileWalk(const InputFile& file) : file_(file) {}
 
-  // The next whole chunk; false at the end of the file.
+  // Reads the next whole chunk. Returns false at the end of the file.
   Result<bool> next(Chunk* chunk);
-  // Stretches of bytes that were no whole chunk, so far.
+  // Returns the number of stretches of bytes so far that were no whole chunk.
   uint64_t damage_count() const { return damage_count_; }
-  // The file ends inside a chunk.
+  // Returns whether the file ends inside a chunk.
   bool is_cut_short() const { return is_cut_short_; }
-  // Chunks found whole.
+  // Returns the number of whole chunks.
   uint64_t chunk_count() const { return chunk_count_; }
 
  private:

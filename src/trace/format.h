@@ -1,4 +1,5 @@
-// The structures of an .xtrace file. writer.cc draws how they follow one another, and says why.
+// This file has the structures of an .xtrace file. writer.cc draws their order and gives the
+// reasons for it.
 #ifndef XSP_TRACE_FORMAT_H_
 #define XSP_TRACE_FORMAT_H_
 
@@ -17,24 +18,24 @@ inline constexpr uint32_t kPageBytes = 4096;
 
 // ---- The first page ----------------------------------------------------------------------------
 
-// Never changes once written.
+// The header never changes once it is written.
 struct FileHeader {
   uint8_t magic[8];
-  uint32_t byte_order;  // kByteOrder, in the order of the machine that wrote
+  uint32_t byte_order;  // kByteOrder, in the byte order of the writing machine
   uint32_t version;
   uint32_t process_id;
   uint32_t tick_source;  // TickSource
-  uint64_t ticks_per_s;  // roughly; for when no second anchor was written
-  Anchor first;          // defines UNIX time: realtime - monotonic, here, for the whole trace
+  uint64_t ticks_per_s;  // approximate; used if no second anchor was written
+  Anchor first;          // defines UNIX time for the whole trace: realtime - monotonic here
   uint32_t unused;
-  uint32_t crc;  // of the bytes before it
+  uint32_t crc;  // CRC of the bytes before it
 };
 static_assert(sizeof(FileHeader) == 64);
 inline constexpr uint32_t kHeaderCopyOffset = kPageBytes - sizeof(FileHeader);  // a second one
 
 enum class FileState : uint64_t { kRecording = 1, kComplete = 2 };
 
-// Kept up to date in place, through a shared mapping of the page: it survives the process.
+// The block is updated in place, through a shared mapping of the page, so it survives the process.
 struct SessionBlock {
   uint64_t state;         // FileState
   uint64_t anchor_count;  // the latest anchor is latest[anchor_count % 2]; 0: none yet
@@ -42,19 +43,18 @@ struct SessionBlock {
   uint64_t dropped_file;   // spans that could not be written
   uint64_t dropped_ring;   // spans of threads that could get no ring
   uint64_t dropped_site;   // spans without a site, of such threads
-  uint64_t dropped_value;  // values of spans for which there was no room
-  uint64_t dropped_fact;   // sites, keys and facts of sites for which there was no room
+  uint64_t dropped_value;  // values of spans without room
+  uint64_t dropped_fact;   // sites, keys and facts of sites without room
   uint64_t clock_jumps;
   uint64_t chunk_count;  // in the file
-  uint64_t drained;      // spans taken off the rings, whether they could be written or not
-  uint64_t samples;      // of threads taken, whether they are written or not
-  uint64_t late;         // spans begun after the recording, while the process came to its end
+  uint64_t drained;      // spans taken off the rings, written or not
+  uint64_t samples;      // samples of threads taken, written or not
+  uint64_t late;         // spans begun between the end of the recording and the end of the process
 };
 inline constexpr uint32_t kSessionBlockOffset = 64;
 static_assert(kSessionBlockOffset + sizeof(SessionBlock) <= kHeaderCopyOffset);
 
-// ---- Chunks
-// --------------------------------------------------------------------------------------
+// ---- Chunks ------------------------------------------------------------------------------------
 
 inline constexpr uint32_t kChunkMagic = 0x6b506358;  // "XcPk"
 inline constexpr uint32_t kChunkAlignment = 8;
@@ -63,13 +63,13 @@ enum class ChunkType : uint16_t {
   kTable = 1,    // sites, keys, facts of sites
   kSpans = 2,    // spans of one thread
   kAnchor = 3,   // Anchor: the clocks at one moment
-  kLane = 4,     // padding, then a LaneBlock at a page's edge, live: not covered by payload_crc
+  kLane = 4,     // padding, then a live LaneBlock at a page's edge: payload_crc does not cover it
   kOpen = 5,     // OpenHeader, OpenEntry...: spans that a thread left open
   kLoss = 6,     // losses that collectors reported, cumulative
-  kLevels = 7,   // LevelsMark: from then on these levels are recorded
-  kStacks = 8,   // what samples point to: texts, code, the tree of stacks
+  kLevels = 7,   // LevelsMark: these levels are recorded from then on
+  kStacks = 8,   // data to which samples refer: texts, code, the tree of stacks
   kSamples = 9,  // SamplesHeader, then looks at the process's threads
-  kCostedSamples = 10,  // likewise, with what the threads cost the kernel
+  kCostedSamples = 10,  // the same, with the threads' cost in the kernel
 };
 
 struct ChunkHeader {
@@ -79,24 +79,23 @@ struct ChunkHeader {
   uint32_t payload_bytes;
   uint32_t payload_crc;
   uint32_t sequence;    // 0, 1, 2, ... in the file
-  uint32_t header_crc;  // of the bytes before it
+  uint32_t header_crc;  // CRC of the bytes before it
 };
 static_assert(sizeof(ChunkHeader) == 24);
 
-// ---- Spans
-// ---------------------------------------------------------------------------------------
+// ---- Spans -------------------------------------------------------------------------------------
 
-// A lane is one ring with its block, used by one thread at a time.
+// A lane is one ring with its block. One thread at a time uses it.
 struct SpansHeader {
   uint32_t lane;
   uint32_t thread;
   uint32_t is_given;  // 1: given times, in UNIX nanoseconds; 0: ticks, ordered by end
   uint32_t span_count;
-  uint64_t ordinal;       // spans of this lane and kind in the chunks before: a gap is a loss
+  uint64_t ordinal;       // spans of this lane and kind in earlier chunks: a gap is a loss
   uint64_t dropped_ring;  // spans of this lane lost so far because its ring was full
-  uint64_t dropped_site;  // ... because they had no site
+  uint64_t dropped_site;  // spans of this lane lost so far because they had no site
   uint64_t base;          // the first span's end, or its start if is_given
-  uint32_t constant;      // bit c: column c is one value for all spans
+  uint32_t constant;      // bit c: column c has one value for all spans
   uint32_t value_count;   // entries of the column kValues
   uint32_t column_bytes[8];
 };
@@ -117,8 +116,7 @@ enum Column : uint32_t {
 // then a zigzag varint (int), a varint of reversed bits (double, counter), or varint(length) and
 // text.
 
-// ---- Lanes and open spans
-// ------------------------------------------------------------------------
+// ---- Lanes and open spans ----------------------------------------------------------------------
 
 struct OpenEntry {
   uint64_t start;  // ticks
@@ -128,15 +126,15 @@ struct OpenEntry {
 
 enum class LaneState : uint32_t { kFree = 0, kLive = 1 };
 
-// Survives the process: written by its thread as spans begin and end.
+// The block survives the process: the lane's thread writes it as spans begin and end.
 struct LaneBlock {
   uint32_t lane;
   uint32_t thread;
-  uint32_t state;  // LaneState: whether open[] is to be believed
+  uint32_t state;  // LaneState: whether open[] is valid
   uint32_t unused;
-  // Spans accepted into the ring that happened between begin and end (48 bits), and the spans now
-  // open (16 bits), changed in one store: at any instant a span is open or accepted, never both or
-  // neither.
+  // The spans accepted into the ring that happened between begin and end (48 bits), and the spans
+  // that are open now (16 bits). One store changes both: at any instant a span is either open or
+  // accepted, never both or neither.
   uint64_t accepted_and_depth;
   uint64_t accepted_given;
   uint64_t dropped_ring;
@@ -155,26 +153,24 @@ inline constexpr uint32_t kOpenMax = sizeof(LaneBlock::open) / sizeof(OpenEntry)
 struct OpenHeader {
   uint32_t lane;
   uint32_t thread;
-  uint32_t depth;  // spans open; OpenEntry follow for the outermost kOpenMax of them
+  uint32_t depth;  // open spans; OpenEntry follow for the outermost kOpenMax of them
   uint32_t unused;
 };
 
-// ---- Levels
-// --------------------------------------------------------------------------------------
+// ---- Levels ------------------------------------------------------------------------------------
 
-// There are none in a trace whose levels were never switched; else the first says what was recorded
-// from the beginning.
+// A trace whose levels were never switched has no marks. Otherwise the first mark says what was
+// recorded from the beginning.
 struct LevelsMark {
   uint64_t ticks;
   uint32_t levels;  // bits
-  uint32_t round;   // where sets of levels take turns: from 1; 0: they do not, or not yet
+  uint32_t round;   // if sets of levels take turns: from 1; 0: they do not, or not yet
 };
 
-// ---- Tables
-// --------------------------------------------------------------------------------------
+// ---- Tables ------------------------------------------------------------------------------------
 
-// An entry is varint(length of the rest), byte(TableEntry), and what is said here; text is
-// varint(length) and its bytes.
+// An entry is varint(length of the rest), byte(TableEntry), and the fields that are listed here;
+// text is varint(length) and its bytes.
 enum class TableEntry : uint8_t {
   kSite = 1,           // varint id, varint level, text name, text type (may be empty)
   kKey = 2,            // varint id, text
@@ -182,18 +178,18 @@ enum class TableEntry : uint8_t {
   kSiteCounter = 4,    // varint site id, text key, 8 bytes of a double
 };
 
-// ---- Samples
-// -------------------------------------------------------------------------------------
+// ---- Samples -----------------------------------------------------------------------------------
 
-// What a thread does at a look.
+// Tells the state of a thread at a look.
 enum class ThreadDoes : uint8_t { kEnded = 0, kRuns = 1, kQueues = 2, kWaits = 3 };
-// A thread's part in its interpreter's lock. kNone: the thread has no interpreter, or does not want
-// the lock.
+// Relates a thread to its interpreter's lock. kNone: the thread has no interpreter, or does not
+// want the lock.
 enum class LockState : uint8_t { kNone = 0, kHeld = 1, kWanted = 2 };
-inline constexpr int kLockShift = 2;  // in the byte of both, above ThreadDoes
+inline constexpr int kLockShift = 2;  // position of the LockState in the byte, above ThreadDoes
 
-// An entry of a chunk kStacks: varint(length of the rest), byte(StackEntry), and what is said here.
-// Ids count from 1 and may be given anew: what follows then means the new one.
+// An entry of a chunk kStacks is varint(length of the rest), byte(StackEntry), and the fields that
+// are listed here. Ids count from 1. An id may be defined again; later entries then mean the new
+// definition.
 enum class StackEntry : uint8_t {
   kText = 1,        // varint id, text
   kPythonCode = 2,  // varint id, varint LinesForm, varint first line, text function, text file,
@@ -204,17 +200,17 @@ enum class StackEntry : uint8_t {
                 // that is mapped to be executed
   kNativeNode = 5,  // varint id, varint parent, varint module, varint offset in the file
 };
-// The table that has the lines of instructions, by version of CPython.
+// The form of the table that gives the lines of instructions, by version of CPython.
 enum class LinesForm : uint8_t { kNone = 0, kBefore310 = 1, k310 = 2, kFrom311 = 3 };
 
-// Looks follow: varint(ns since the look before), varint(ns that it stands for), varint(threads of
-// which there is news), and for each: varint thread, byte ThreadDoes | LockState << kLockShift,
-// varint node (0: none), varint text of what it waits in (0: none). Without news a thread is as it
-// was; in each chunk there is news of all at first. In kCostedSamples each news ends with varint ns
-// in the kernel and varint pages touched first, both since the look before; without news they are
-// 0.
+// Looks follow. Each is varint(ns since the previous look), varint(ns that it stands for),
+// varint(number of threads that changed), and for each of these threads: varint thread, byte
+// ThreadDoes | LockState << kLockShift, varint node (0: none), varint text of the call in which it
+// waits (0: none). A thread that is not listed did not change; the first look of each chunk lists
+// all. In kCostedSamples each thread's entry ends with varint ns in the kernel and varint pages
+// touched first, both since the previous look; they are 0 for a thread that is not listed.
 struct SamplesHeader {
-  int64_t first_ns;  // UNIX time, from which the first look is counted
+  int64_t first_ns;  // UNIX time from which the first look counts
   uint32_t look_count;
   uint32_t unused;
 };

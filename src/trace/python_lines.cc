@@ -1,5 +1,5 @@
-// The tables by which CPython finds the line of an instruction. Each version's are described in its
-// Objects/lnotab_notes.txt or Objects/locations.md.
+// Reads the tables in which CPython finds the line of an instruction. The version's
+// Objects/lnotab_notes.txt or Objects/locations.md describes each form.
 #include "trace/stacks.h"
 #include "trace/varint.h"
 
@@ -19,7 +19,8 @@ int64_t line_by_steps(Table table, int64_t line, int64_t offset) {
   return line;
 }
 
-// 3.10: pairs of (bytes of code, lines): that much code is so many lines further on.
+// 3.10: pairs of (bytes of code, lines): the next so many bytes of code are so many lines further
+// on.
 int64_t line_by_ranges(Table table, int64_t line, int64_t offset) {
   constexpr int8_t kNoLine = -128;
   int64_t end = 0;
@@ -32,8 +33,8 @@ int64_t line_by_ranges(Table table, int64_t line, int64_t offset) {
   return 0;
 }
 
-// From 3.11 on: entries that begin with a byte whose highest bit is set: a code for what follows,
-// and how many instructions the entry is for.
+// From 3.11 on: each entry begins with a byte whose highest bit is set. It holds a code for the
+// rest of the entry, and the number of instructions that the entry covers.
 class Locations {
  public:
   explicit Locations(Table table) : table_(table) {}
@@ -63,7 +64,7 @@ class Locations {
     if (code >= kOneLineFirst && code <= kOneLineLast) return code - kOneLineFirst;
     return code == kNoColumns || code == kLong ? signed_number() : 0;
   }
-  // Six bits a byte, the lowest first; the lowest of all is the sign.
+  // Each byte has six bits of the number, the lowest first; the lowest bit of all is the sign.
   int64_t signed_number() {
     uint64_t value = 0;
     for (int shift = 0; at_ < table_.size() && shift < 60; shift += 6) {

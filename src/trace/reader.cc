@@ -20,14 +20,14 @@ namespace {
 constexpr const char* kSource = "trace";
 
 struct ChunkPlace {
-  uint64_t offset = 0;  // of the payload
+  uint64_t offset = 0;  // offset of the payload
   uint32_t bytes = 0;
   uint32_t crc = 0;
   uint32_t epoch = 0;
-  ChunkType type = ChunkType::kSamples;  // of samples alone
+  ChunkType type = ChunkType::kSamples;  // for samples only
 };
 
-// What is known of one lane: from its block, which outlives the process, and from its chunks.
+// The facts about one lane, both from its block, which outlives the process, and from its chunks.
 struct LaneFacts {
   LaneBlock block = {};
   uint64_t end[2] = {};    // ordinal after the last span in a chunk: as they happened, and given
@@ -45,7 +45,7 @@ bool is_intact(const FileHeader& header) {
          header.crc == crc32c(&header, offsetof(FileHeader, crc));
 }
 
-// The header, or its copy at the end of the first page.
+// Returns the header, or its copy at the end of the first page.
 Result<FileHeader> find_header(const std::string& name, std::span<const uint8_t> page) {
   FileHeader header = {};
   if (page.empty()) return corrupt(name + ": the file is empty: record the trace again");
@@ -99,21 +99,21 @@ struct Reader::State {
   std::unique_ptr<Timeline> timeline;
   Tables tables;
   std::vector<Stream> streams;
-  std::vector<std::vector<ChunkPlace>> places;                           // of each stream
+  std::vector<std::vector<ChunkPlace>> places;                           // chunks of each stream
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, size_t> stream_of;  // lane, thread, given
   std::map<uint32_t, LaneFacts> lanes;
   std::vector<OpenSpan> open_spans;
   uint64_t open_not_kept = 0;
   uint64_t open_unknown = 0;
-  std::vector<std::pair<LevelsMark, size_t>> level_marks;  // with their epochs
+  std::vector<std::pair<LevelsMark, size_t>> level_marks;  // marks with their epochs
   std::vector<LevelsFrom> levels;
   Stacks stacks;
   std::vector<ChunkPlace> sample_places;
-  uint64_t stacks_unknown = 0;  // chunks of them
+  uint64_t stacks_unknown = 0;  // chunks of stacks
   uint64_t samples_found = 0;
   std::vector<Loss> reported;
   std::vector<Loss> losses;
-  uint64_t senseless = 0;  // chunks with a right checksum that make no sense
+  uint64_t senseless = 0;  // chunks with a correct checksum and invalid contents
 };
 
 bool Reader::State::take_spans(const Chunk& chunk) {
@@ -121,7 +121,7 @@ bool Reader::State::take_spans(const Chunk& chunk) {
   if (!spans.ok()) return false;
   LaneFacts& lane = lanes[spans->lane];
   const uint32_t kind = spans->is_given;
-  // Ordinals only grow: a chunk that says otherwise is not one that a lane wrote.
+  // Ordinals only grow, so a lane did not write a chunk with a smaller one.
   if (spans->ordinal < lane.end[kind]) return false;
   lane.end[kind] = spans->ordinal + spans->span_count;
   lane.found[kind] += spans->span_count;
@@ -185,8 +185,7 @@ void Reader::State::take_chunk(const Chunk& chunk, std::vector<OpenStack>* open)
       break;
     }
     case ChunkType::kStacks:
-      // One that was not written, as the file was at its limit, leaves the next without its
-      // callers.
+      // If the file was at its limit and a chunk was not written, the next one lacks its callers.
       if (!stacks.add(chunk.payload)) ++stacks_unknown;
       break;
     case ChunkType::kSamples:
@@ -224,11 +223,12 @@ void Reader::State::add_open(const OpenStack& stack) {
   open_not_kept += stack.not_kept;
 }
 
-// The stacks of threads that were alive when the process ended.
+// Adds the open spans of threads that were alive when the process ended.
 void Reader::State::add_live_blocks(std::vector<OpenStack>* open) {
   for (const auto& [number, lane] : lanes) {
     if (lane.block.state != static_cast<uint32_t>(LaneState::kLive)) continue;
-    // A span whose record was written before its thread took it off the stack is not open.
+    // A written span may still be on the stack because its thread had not popped it yet. It is not
+    // open.
     const uint64_t ended = lane.end[0] - std::min(lane.end[0], lane.accepted(0));
     uint64_t depth = lane.block.accepted_and_depth & LaneBlock::kDepthMask;
     depth -= std::min(depth, ended);
@@ -272,7 +272,7 @@ void Reader::State::count_losses(const FileWalk& walk) {
     add_loss("process ended before writing", take(accepted - std::min(accepted, session.drained)));
   }
   add_loss("span in a damaged chunk", missing);
-  // What a process wrote last when it was killed is no damage.
+  // The chunk that a killed process was writing last is not damage.
   const uint64_t torn = !is_complete && walk.is_cut_short() ? 1 : 0;
   const uint64_t absent = session.chunk_count - std::min(session.chunk_count, walk.chunk_count());
   add_loss("damaged chunk", std::max(walk.damage_count() - torn, absent) + senseless);
@@ -296,8 +296,8 @@ Status Reader::State::load_chunks() {
     if (!is_there) break;
     take_chunk(chunk, &open);
   }
-  // Kept in the first page with every pass of the drainer; the last thing that is known of the
-  // clocks.
+  // The drainer updates this anchor in the first page with every pass: it is the last information
+  // about the clocks.
   if (session.anchor_count > 0) {
     if (!timeline->add(session.latest[session.anchor_count % 2])) ++senseless;
   }
@@ -336,7 +336,7 @@ Result<std::vector<uint8_t>> Reader::State::read_payload(const ChunkPlace& place
   return payload;
 }
 
-// Spans whose site was in a damaged chunk; read() leaves them out.
+// Counts the spans whose site was in a damaged chunk; read() leaves them out.
 Result<uint64_t> Reader::State::count_unknown_sites() const {
   uint64_t unknown = 0;
   SpanBatch batch;
@@ -354,7 +354,7 @@ Result<uint64_t> Reader::State::count_unknown_sites() const {
 
 namespace {
 
-// Takes out the spans whose site nobody named, and the values whose key nobody named.
+// Removes the spans with an undefined site, and the values with an undefined key.
 void remove_unknown(const Tables& tables, SpanBatch* batch) {
   std::erase_if(batch->values, [&](const SpanValue& value) { return !tables.has_key(value.key); });
   const auto is_known = [&](uint32_t site) { return tables.has_site(site); };

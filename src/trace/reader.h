@@ -1,11 +1,12 @@
-// Reader: an .xtrace file, whole or cut short. Desk side only.
+// Reader reads an .xtrace file, whole or cut short. It is not used in the profiled process.
 //
-// open() walks the chunk headers, checks their CRCs' presence and lengths, and reads what is small:
-// sites, keys, anchors, losses, open spans. Spans are decoded chunk by chunk on request, so that
-// memory stays bounded whatever the trace's length. Bytes are foreign: every length is checked,
-// every damage is counted and skipped, nothing is trusted. docs/trace_format.md draws the bytes.
+// open() walks the chunk headers, checks that they have CRCs and valid lengths, and reads the small
+// parts: sites, keys, anchors, losses, open spans. Spans are decoded chunk by chunk on request, so
+// that memory stays bounded whatever the trace's length. Bytes are foreign: every length is
+// checked, all damage is counted and skipped, nothing is trusted. docs/trace_format.md draws the
+// bytes.
 //
-// Thread rule: const methods may be called from several threads at once.
+// Several threads may call const methods at once.
 #ifndef XSP_TRACE_READER_H_
 #define XSP_TRACE_READER_H_
 
@@ -30,7 +31,7 @@ struct Site {
   std::vector<std::pair<std::string, double>> counters;
 };
 
-// Further facts about a span, by its index in the batch.
+// Further facts about a span.
 struct SpanValue {
   uint32_t span = 0;  // index in the batch
   uint32_t key = 0;   // index of Reader::keys()
@@ -40,13 +41,13 @@ struct SpanValue {
   std::string as_text;
 };
 
-// The spans of one chunk, as columns of equal length, in the order of their ends unless the stream
-// says otherwise.
+// Holds the spans of one chunk, as columns of equal length, in the order of their ends unless the
+// stream says otherwise.
 struct SpanBatch {
   std::vector<int64_t> start_ns;  // UNIX time
   std::vector<int64_t> end_ns;    // >= start_ns
   std::vector<uint32_t> site;     // Site::id
-  std::vector<uint32_t> thread;   // that it ran on
+  std::vector<uint32_t> thread;   // thread on which it ran
   std::vector<uint64_t> correlation_id;
   std::vector<uint32_t> device;  // device + 1; 0: the host
   std::vector<uint32_t> stream;  // stream + 1; 0: none
@@ -54,14 +55,14 @@ struct SpanBatch {
 
   size_t size() const { return start_ns.size(); }
   void clear();
-  // Takes out the spans whose flag is false, and their values. A flag for each span.
+  // Removes the spans whose flag is false, and their values. There is one flag for each span.
   void keep(const std::vector<bool>& is_kept);
 };
 
-// The spans that one thread emitted in one way: as they happened (ordered by end), or with given
-// times (in the order of emission, which may be any).
+// Describes the spans that one thread emitted in one way: as they happened (ordered by end), or
+// with given times (in the order of emission, which may be any).
 struct Stream {
-  uint32_t thread = 0;  // that emitted
+  uint32_t thread = 0;  // the emitting thread
   bool given_times = false;
   size_t chunk_count = 0;
   uint64_t span_count = 0;
@@ -79,24 +80,25 @@ struct Loss {
   uint64_t count = 0;
 };
 
-// From this moment on the spans that begin are of these levels. A span of the type "step", or one
-// that another profiler measured, may be of another.
+// Spans that begin from this moment on have these levels. A span of the type "step", or one that
+// another profiler measured, may have another level.
 struct LevelsFrom {
   int64_t start_ns = 0;
   uint32_t levels = 0;  // bits
-  uint32_t round = 0;   // where sets of levels take turns: from 1; 0: they do not, or not yet
+  uint32_t round = 0;   // if sets of levels take turns: from 1; 0: they do not, or not yet
 };
 
-// The times of some consecutive spans of a chunk.
+// Holds the times of some consecutive spans of a chunk.
 struct BlockTimes {
   int64_t first_end_ns = 0;
-  int64_t last_end_ns = 0;  // the latest
+  int64_t last_end_ns = 0;  // the latest end
   int64_t earliest_start_ns = 0;
   uint32_t span_count = 0;
   bool is_ordered = true;  // by end
 };
 
-// Appends the times of decoded spans, in blocks of `block_spans` spans; the last may be shorter.
+// Appends the times of decoded spans, in blocks of `block_spans` spans; the last block may be
+// shorter.
 void append_block_times(const SpanBatch& batch, size_t block_spans,
                         std::vector<BlockTimes>* blocks);
 
@@ -109,31 +111,31 @@ class Reader {
   ~Reader();
 
   uint32_t process_id() const;
-  // True if the trailer is there: the program called xsp_stop.
+  // Returns true if the trailer is there: the program called xsp_stop.
   bool is_complete() const;
-  int64_t first_ns() const;                      // of the trace
-  int64_t last_ns() const;                       // the last moment that anything is known of
+  int64_t first_ns() const;                      // start of the trace
+  int64_t last_ns() const;                       // the latest moment in the trace
   const std::vector<Site>& sites() const;        // in order of id, from 1
   const std::vector<std::string>& keys() const;  // keys()[0] is unused
   const std::vector<Stream>& streams() const;
-  const std::vector<OpenSpan>& open_spans() const;  // began and never ended
-  // In the order of time; empty if the levels were never switched.
+  const std::vector<OpenSpan>& open_spans() const;  // spans that never ended
+  // Returns the levels in order of time; empty if they were never switched.
   const std::vector<LevelsFrom>& levels() const;
-  // What the process lost, and what the file lost: ("trace", "damaged chunk", n), ...
+  // Returns the losses of the process and of the file: ("trace", "damaged chunk", n), ...
   const std::vector<Loss>& losses() const;
 
   // Decodes one chunk of a stream into `batch`, which is cleared first. A damaged chunk gives an
   // Error; the others stay readable.
   Status read(size_t stream, size_t chunk, SpanBatch* batch) const;
-  // Appends the times of one chunk, in blocks: much cheaper than read(). Spans of unknown sites are
-  // among them.
+  // Appends the times of one chunk, in blocks. This is much cheaper than read(), but includes spans
+  // of unknown sites.
   Status scan(size_t stream, size_t chunk, size_t block_spans,
               std::vector<BlockTimes>* blocks) const;
 
-  // The stacks of the whole file, which samples point to.
+  // Returns the stacks of the whole file, to which samples refer.
   const Stacks& stacks() const;
   size_t sample_chunk_count() const;
-  // The samples of one chunk, in the order of time; `samples` is cleared first.
+  // Reads the samples of one chunk, in the order of time; `samples` is cleared first.
   Status read_samples(size_t chunk, std::vector<Sample>* samples) const;
 
  private:

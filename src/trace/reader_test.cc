@@ -1,4 +1,4 @@
-// Files that are cut short, damaged, foreign or from the future.
+// Tests files that are cut short, damaged, foreign or from the future.
 #include "trace/reader.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ uint64_t loss(const Reader& reader, const std::string& cause) {
   return 0;
 }
 
-// The ordinals of all spans that can be read; fails the test if a chunk that open() offered cannot.
+// Returns the ordinals of all readable spans. Fails the test if open() offered a chunk that is
+// unreadable.
 std::set<int64_t> ordinals(const Reader& reader) {
   std::set<int64_t> found;
   SpanBatch batch;
@@ -37,7 +38,7 @@ std::set<int64_t> ordinals(const Reader& reader) {
 constexpr uint32_t kChunks = 5;
 constexpr uint32_t kSpansOfChunk = 20;
 
-// A small trace: tables, a lane, chunks of spans, an anchor, a reported loss, an open span.
+// Writes a small trace: tables, a lane, chunks of spans, an anchor, a reported loss, an open span.
 void write_small(const std::string& path, bool is_complete = true) {
   TestFile file(path);
   file.append_tables(3);
@@ -115,7 +116,7 @@ TEST(Reader, CutShortAtEveryByte) {
     ASSERT_GE(spans + kSpansOfChunk, spans_after);
     spans_after = spans;
     ASSERT_EQ(spans % kSpansOfChunk, 0u);
-    if (size < kPageBytes) continue;  // what the first page says of the rest may be gone
+    if (size < kPageBytes) continue;  // facts in the first page may be lost
     ASSERT_GT(loss(*reader, "damaged chunk"), 0u) << size;
     ASSERT_EQ(loss(*reader, "span in a damaged chunk"), kChunks * kSpansOfChunk - spans) << size;
   }
@@ -240,7 +241,8 @@ TEST(Reader, CountsWhatAProcessLostWhenItDied) {
     block.lane = 1;
     block.thread = 7;
     block.state = static_cast<uint32_t>(LaneState::kLive);
-    // 25 accepted, one of them after the file was last written to; two open.
+    // The block has 25 accepted spans, one of them after the last write to the file, and two open
+    // ones.
     block.accepted_and_depth = 25 << LaneBlock::kDepthBits | 2;
     block.accepted_given = 3;
     block.dropped_ring = 5;

@@ -1,8 +1,9 @@
-// What an emitting thread writes into its ring: groups of 32-byte slots.
+// The records that an emitting thread writes into its ring: groups of 32-byte slots.
 //
-// A group is one Record, made when its span ends, and then `extra_slots` slots with what does not
-// fit into it. A group is published as a whole, so a span is recorded with all its values or not at
-// all. Records of one thread are in the order of their ends, but for those with given times.
+// A group is one Record, made when its span ends, and then `extra_slots` slots for the data that
+// does not fit into it. A group is published as a whole, so a span is recorded with all its values
+// or not at all. Records of one thread are in the order of their ends, except those with given
+// times.
 #ifndef XSP_TRACE_RECORD_H_
 #define XSP_TRACE_RECORD_H_
 
@@ -39,14 +40,14 @@ struct Record {
 };
 static_assert(sizeof(Record) == kSlotBytes);
 
-// The first slot of something further about a span; a text goes on in the slots that follow.
+// Begins a further fact about a span; a text continues in the slots that follow.
 struct Extra {
   uint16_t key;
   uint8_t kind;  // XSP_VALUE_*, or kPlace
   uint8_t unused;
   uint32_t text_bytes;
   union {
-    uint64_t number;    // of an INT, DOUBLE or COUNTER, as its bits
+    uint64_t number;    // an INT, DOUBLE or COUNTER, as its bits
     uint32_t place[3];  // kPlace: thread, device, stream, as in xsp_complete_span
     char text[24];      // the first bytes of a TEXT
   };
@@ -55,7 +56,7 @@ struct Extra {
 };
 static_assert(sizeof(Extra) == kSlotBytes);
 
-// Slots that an Extra with a text of that many bytes takes.
+// Returns the number of slots that an Extra with a text of that many bytes takes.
 constexpr uint32_t slots_of_text(uint32_t bytes) {
   return bytes <= sizeof(Extra::text)
              ? 1

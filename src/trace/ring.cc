@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPrivate = MAP_PRIVATE | MAP_ANONYMOUS;
 
-// Lane and pending slots, in whole pages.
+// Returns the size of the lane and the pending slots, in whole pages.
 size_t front_bytes() {
   const size_t page = block_area_bytes();
   return (sizeof(Lane) + kPendingSlots * kSlotBytes + page - 1) / page * page;
@@ -28,7 +28,7 @@ Lane* make_lane(uint32_t ring_bytes) {
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kPrivate, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   // The child of a fork must not write as if it were its parent, and the parent's ring must not be
-  // copied page by page as it writes on.
+  // copied page by page as the parent continues to write.
   madvise(at, bytes, MADV_WIPEONFORK);
   uint8_t* memory = static_cast<uint8_t*>(at);
   Lane* lane = new (memory) Lane();
@@ -44,8 +44,8 @@ Lane* make_lane(uint32_t ring_bytes) {
 void free_lane_memory(Lane* lane, size_t bytes) { munmap(lane, bytes); }
 
 void detach_block(Lane* lane) {
-  // Replaced in one step: its thread may be writing to it. That is no race, as ThreadSanitizer
-  // would take it to be if it saw the call.
+  // One system call replaces the mapping, because the lane's thread may be writing to it. That is
+  // no race, but ThreadSanitizer would report one if it saw the call.
   syscall(SYS_mmap, lane->block, block_area_bytes(), PROT_READ | PROT_WRITE, kPrivate | MAP_FIXED,
           -1, 0);
   lane->has_block = 0;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t kIdMax = UINT32_MAX;
 constexpr size_t kLinesBytesMax = 1u << 20;
-constexpr uint64_t kThreadsMax = 1u << 22;  // numbers of threads
-// A look that stands for longer is not one that a sampler wrote.
+constexpr uint64_t kThreadsMax = 1u << 22;  // range of thread numbers
+// A sampler never writes a look that stands for a longer time.
 constexpr uint64_t kStepNsMax = uint64_t{1} << 56;
 
 }  // namespace
@@ -46,7 +46,7 @@ bool Stacks::add_entry(std::span<const uint8_t> bytes) {
       const uint64_t code = entry.number();
       const auto instruction = static_cast<int64_t>(unzigzag(entry.number()));
       const auto known = codes_.find(static_cast<uint32_t>(std::min(code, kIdMax)));
-      // Who goes from a node to its parents comes to an end.
+      // A walk from a node to its parents always ends.
       if (!entry.is_good() || parent >= id || known == codes_.end()) return false;
       const Code& of = known->second;
       nodes_[number] = {static_cast<uint32_t>(parent),
@@ -75,7 +75,7 @@ bool Stacks::add_entry(std::span<const uint8_t> bytes) {
       break;
     }
     default:
-      return true;  // of a later minor revision
+      return true;  // an entry of a later minor revision
   }
   return entry.is_good();
 }

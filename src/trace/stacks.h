@@ -1,4 +1,4 @@
-// Parsing of kStacks and kSamples payloads: foreign bytes.
+// Parses kStacks and kSamples payloads. The bytes are foreign.
 #ifndef XSP_TRACE_STACKS_H_
 #define XSP_TRACE_STACKS_H_
 
@@ -12,22 +12,22 @@
 
 namespace xsp::trace {
 
-// A frame of a stack; its callers are its parents.
+// Describes a frame of a stack; its parents are its callers.
 struct StackNode {
   uint32_t parent = 0;   // node; 0: none
-  std::string function;  // of compiled code: empty, as its file has the name
+  std::string function;  // compiled code: empty, because the name is in its file
   std::string file;      // empty: not known
   int line = 0;          // 0: not known
   bool is_native = false;
-  uint64_t offset = 0;  // of compiled code, in its file
+  uint64_t offset = 0;  // compiled code: place in its file
 };
 
-// The tree of stacks, as the kStacks chunks that were read so far give it.
+// The tree of stacks, as defined by the kStacks chunks that were read so far.
 class Stacks {
  public:
-  // Adds the entries; false if some of them make no sense (the others are added).
+  // Adds the entries. Returns false if some of them are invalid (the others are added).
   bool add(std::span<const uint8_t> payload);
-  // nullptr: nobody named it. A node's parent has a smaller number.
+  // Returns nullptr if the node is not defined. A node's parent has a smaller number.
   const StackNode* node(uint32_t id) const;
   const std::string* text(uint32_t id) const;
 
@@ -52,25 +52,25 @@ class Stacks {
   std::map<uint32_t, std::string> texts_;
 };
 
-// One thread, at one look.
+// One thread at one look.
 struct Sample {
   int64_t time_ns = 0;      // UNIX time
-  int64_t duration_ns = 0;  // that it stands for, before that time
+  int64_t duration_ns = 0;  // time that it stands for, before time_ns
   uint32_t thread = 0;
   ThreadDoes does = ThreadDoes::kEnded;
   LockState lock = LockState::kNone;
   uint32_t node = 0;      // 0: none
   uint32_t waits_in = 0;  // text; 0: none
-  bool has_cost = false;  // whether what follows is known
+  bool has_cost = false;  // whether the two members below are known
   uint64_t system_ns = 0;
   uint64_t faults = 0;
 };
 
-// Appends the samples of a chunk, kSamples or kCostedSamples; false if its bytes make no sense,
-// those before are then there.
+// Appends the samples of a chunk, kSamples or kCostedSamples. Returns false if its bytes are
+// invalid; the samples before them are appended all the same.
 bool parse_samples(ChunkType type, std::span<const uint8_t> payload, std::vector<Sample>* samples);
 
-// The line of an instruction, as the version of CPython numbers them; 0: it has none.
+// Returns the line of an instruction, as that version of CPython numbers them; 0: it has none.
 int line_of(LinesForm form, std::span<const uint8_t> table, int first_line, int64_t instruction);
 
 }  // namespace xsp::trace

@@ -1,4 +1,4 @@
-// Stacks and samples: the tables of lines as CPython makes them, and foreign bytes.
+// Tests stacks and samples, with line tables as CPython makes them, and with foreign bytes.
 #include "trace/stacks.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 namespace xsp::trace {
 namespace {
 
-// Line tables of this function, as each version's compiler makes them, with the lines that Python
-// itself says:
+// Each version's compiler makes these line tables for this function. The expected lines are those
+// that Python itself reports:
 //
 //   def f(x):
 //       total = 0
@@ -82,7 +82,7 @@ TEST(PythonLines, OfDamagedTablesAreSomeNumber) {
   }
 }
 
-// A payload, entry by entry.
+// Builds a payload, entry by entry.
 class Payload {
  public:
   Payload& number(uint64_t value) {
@@ -135,7 +135,7 @@ TEST(Stacks, HaveTheFunctionsOfTheirNodes) {
   Payload payload;
   payload.entry(code(1, "main")).entry(code(2, "work")).entry(node(1, 0, 1)).entry(node(2, 1, 2));
   payload.entry(kind(StackEntry::kText).number(1).text("futex"));
-  payload.entry(Payload().byte(77).number(1));  // of a later revision
+  payload.entry(Payload().byte(77).number(1));  // an entry of a later revision
   ASSERT_TRUE(stacks.add(payload.bytes()));
   ASSERT_NE(stacks.node(2), nullptr);
   EXPECT_EQ(stacks.node(2)->parent, 1u);
@@ -150,8 +150,8 @@ TEST(Stacks, WhatMakesNoSenseIsLeftOut) {
   Stacks stacks;
   Payload payload;
   payload.entry(code(1, "main"));
-  payload.entry(node(1, 0, 9));  // of code that nobody named
-  payload.entry(node(2, 2, 1));  // its own caller
+  payload.entry(node(1, 0, 9));  // its code is not defined
+  payload.entry(node(2, 2, 1));  // it is its own caller
   payload.entry(node(3, 0, 1));
   EXPECT_FALSE(stacks.add(payload.bytes()));
   EXPECT_EQ(stacks.node(1), nullptr);
@@ -191,7 +191,7 @@ TEST(Samples, OfThreadsWithoutNewsAreAsBefore) {
   }
 }
 
-// What a thread costs the kernel is of one look: without news it costs nothing.
+// A thread's cost in the kernel counts for one look: a thread that is not listed costs nothing.
 TEST(Samples, HaveWhatTheThreadsCostTheKernel) {
   Payload payload;
   payload.header(1000, 2);
@@ -213,7 +213,7 @@ TEST(Samples, HaveWhatTheThreadsCostTheKernel) {
     const auto cut = std::span(payload.bytes()).first(size);
     EXPECT_FALSE(parse_samples(ChunkType::kCostedSamples, cut, &samples)) << size;
   }
-  // A chunk from before there were costs does not have them.
+  // A chunk of the older type has no costs.
   Payload before;
   before.header(1000, 1).number(10).number(10).number(1);
   before.number(7).byte(static_cast<uint8_t>(ThreadDoes::kRuns)).number(5).number(0);

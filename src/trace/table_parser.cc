@@ -10,7 +10,7 @@
 namespace xsp::trace {
 namespace {
 
-// Facts are written again when they change: the last one holds.
+// Facts are written again when they change: the last value holds.
 template <typename Value>
 void set(std::vector<std::pair<std::string, Value>>* facts, std::string key, Value value) {
   const auto known = std::find_if(facts->begin(), facts->end(),
@@ -88,7 +88,7 @@ bool parse_table(std::span<const uint8_t> payload, Tables* tables) {
         is_good = parse_fact(kind, entry, tables) && is_good;
         break;
       default:
-        break;  // of a later minor revision
+        break;  // an entry of a later minor revision
     }
   }
   return is_good;

@@ -1,4 +1,4 @@
-// Parsing of kTable, kLoss and kOpen payloads: foreign bytes.
+// Parses kTable, kLoss and kOpen payloads. The bytes are foreign.
 #ifndef XSP_TRACE_TABLE_PARSER_H_
 #define XSP_TRACE_TABLE_PARSER_H_
 
@@ -12,8 +12,8 @@
 
 namespace xsp::trace {
 
-// What the kTable chunks of a file have said so far. A site or key that none has named yet has
-// level 0 or no text.
+// The contents of a file's kTable chunks so far. A site or key that is not yet defined has level 0
+// or no text.
 struct Tables {
   std::vector<Site> sites;        // sites[id - 1]
   std::vector<std::string> keys;  // keys[id]; keys[0] is unused
@@ -24,12 +24,11 @@ struct Tables {
   bool has_key(uint32_t id) const { return id < keys.size() && !keys[id].empty(); }
 };
 
-// Adds the entries to `tables`; false if some of them make no sense (the others are added).
+// Adds the entries to `tables`. Returns false if some of them are invalid (the others are added).
 bool parse_table(std::span<const uint8_t> payload, Tables* tables);
-// False if the bytes make no sense; `losses` then holds what could be read.
+// Returns false if the bytes are invalid; `losses` then holds the entries before them.
 bool parse_losses(std::span<const uint8_t> payload, std::vector<Loss>* losses);
-// The spans that are open according to a header and its entries; those deeper than what was kept
-// are counted.
+// The open spans according to a header and its entries. Deeper spans than those kept are counted.
 struct OpenStack {
   OpenHeader header = {};
   std::vector<OpenEntry> entries;

@@ -1,4 +1,4 @@
-// What the tests of the trace share: ring contents made by hand, and files written without a
+// Helpers for the tests of the trace: hand-made ring contents, and files written without a
 // recording.
 #ifndef XSP_TRACE_TESTING_H_
 #define XSP_TRACE_TESTING_H_
@@ -72,7 +72,7 @@ class RingContents {
   }
   Slots slots() const { return {slots_.data(), kMask}; }
   const std::vector<uint64_t>& groups() const { return groups_; }
-  // Where the next group begins; moved so that groups wrap around the ring's end.
+  // Sets the begin of the next group, so that groups wrap around the ring's end.
   void skip_to(uint64_t position) { end_ = position; }
 
  private:
@@ -83,7 +83,7 @@ class RingContents {
   uint64_t end_ = 0;
 };
 
-// An .xtrace written chunk by chunk.
+// Writes an .xtrace chunk by chunk.
 class TestFile {
  public:
   explicit TestFile(const std::string& path, uint32_t version = kFormatVersion) {
@@ -113,7 +113,7 @@ class TestFile {
     std::memcpy(payload.data(), &value, sizeof value);
     append(type, payload);
   }
-  // Sites 1 ... count of the level layer, and the keys 1 and 2.
+  // Defines sites 1 ... count of the level layer, and the keys 1 and 2.
   void append_tables(uint32_t site_count) {
     std::vector<uint8_t> payload;
     for (uint32_t id = 1; id <= site_count; ++id) {
@@ -142,8 +142,8 @@ class TestFile {
     EXPECT_EQ(writer_.append_lane(page, block, &offset, &is_mapped), 0);
     munmap(page, block_area_bytes());
   }
-  // Spans of site 1 + i % 3 on lane 1, one tick long, from the ordinal on; each carries its ordinal
-  // under key 1.
+  // Appends spans of site 1 + i % 3 on lane 1, one tick long, from the ordinal on; each has its
+  // ordinal under key 1.
   void append_spans(uint64_t ordinal, uint32_t count, bool is_given = false) {
     RingContents ring;
     for (uint64_t i = ordinal; i < ordinal + count; ++i) {

@@ -5,9 +5,10 @@
 namespace xsp::trace {
 namespace {
 
-// Beyond any machine's uptime, and far enough from the ends of int64_t that sums do not overflow.
+// Exceeds any machine's uptime, and is far enough from the ends of int64_t that sums do not
+// overflow.
 constexpr int64_t kTimeMax = int64_t{1} << 61;
-// A span may have been emitted a little after the last anchor, and no more.
+// A span may have been emitted up to this time after the last anchor.
 constexpr double kSlackNs = 60e9;
 
 int64_t clamp_time(int64_t ns) { return std::clamp(ns, -kTimeMax, kTimeMax); }
@@ -42,7 +43,7 @@ void Timeline::update_rate(Epoch* epoch) {
   const double rate = static_cast<double>(last.monotonic_ns - before.monotonic_ns) /
                       static_cast<double>(last.ticks - before.ticks);
   before.ns_per_tick = rate;
-  // A stretch of less than a millisecond says little about what follows it.
+  // A stretch of less than a millisecond says little about the rate after it.
   if (last.monotonic_ns - before.monotonic_ns >= 1'000'000) last.ns_per_tick = rate;
 }
 

@@ -1,8 +1,9 @@
-// Timeline: ticks of a trace's clock to nanoseconds of UNIX time, piecewise between its anchors.
+// Timeline converts ticks of a trace's clock to nanoseconds of UNIX time, piecewise between the
+// trace's anchors.
 //
-// UNIX time is CLOCK_MONOTONIC shifted once, by the first anchor: a step of the system's clock
-// during the trace moves no span. Where ticks go backwards (a machine was moved or suspended) a new
-// epoch begins, in which ticks have another meaning.
+// UNIX time is CLOCK_MONOTONIC with one shift, which the first anchor gives: a step of the system's
+// clock during the trace moves no span. If ticks go backwards (a machine was moved or suspended), a
+// new epoch begins, in which ticks have another meaning.
 #ifndef XSP_TRACE_TIMELINE_H_
 #define XSP_TRACE_TIMELINE_H_
 
@@ -20,15 +21,17 @@ class Timeline {
  public:
   Timeline(const Anchor& first, uint64_t ticks_per_s);
 
-  // In the order of the file. False if the anchor contradicts the ones before, and is not used.
+  // Anchors come in the order of the file. Returns false if the anchor contradicts the previous
+  // ones; it is not used then.
   bool add(const Anchor& anchor);
-  // The epoch that the last anchor is of, from 0.
+  // Returns the epoch of the last anchor, from 0.
   size_t epoch() const { return epochs_.size() - 1; }
 
-  // The ticks between two anchors, or beyond the first or the last, which go at one rate.
+  // A stretch is a range of ticks with one rate: between two anchors, before the first, or after
+  // the last.
   struct Stretch {
     uint64_t first_ticks = 1;
-    uint64_t last_ticks = 0;  // the last that it has; none is in an empty one
+    uint64_t last_ticks = 0;  // the last tick of the stretch; an empty stretch has none
     uint64_t base_ticks = 0;
     int64_t base_ns = 0;
     double ns_per_tick = 0;
@@ -41,14 +44,14 @@ class Timeline {
       return base_ns + static_cast<int64_t>(rounded);
     }
   };
-  // The stretch of an epoch, or of the one before it, if that is where a span must have been
-  // emitted whose ticks are these and whose chunk is of this epoch.
+  // Returns the stretch of an epoch for these ticks of a span in a chunk of that epoch. If the span
+  // must have been emitted in the epoch before, returns a stretch of that one.
   Stretch stretch(uint64_t ticks, size_t epoch) const;
   int64_t unix_ns(uint64_t ticks, size_t epoch) const {
     return stretch(ticks, epoch).unix_ns(ticks);
   }
   int64_t first_ns() const { return first_ns_; }
-  // Of the last anchor.
+  // Returns the time of the last anchor.
   int64_t last_ns() const;
 
  private:

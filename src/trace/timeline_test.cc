@@ -68,7 +68,7 @@ TEST(Timeline, TicksThatGoBackBeginAnEpoch) {
   EXPECT_EQ(timeline.epoch(), 1u);
   EXPECT_EQ(at(timeline, 2000, 1), kUnix + 1'010'001'000);
   EXPECT_EQ(at(timeline, 5'500'000'000, 0), kUnix + 500'000'000);
-  // Emitted before the jump, and found in a chunk after it.
+  // The span was emitted before the jump, and is in a chunk after it.
   Timeline later({70'000'000'000'000, 0, kUnix}, 1'000'000'000);
   ASSERT_TRUE(later.add({1000, 1'000'000, kUnix}));
   EXPECT_EQ(at(later, 70'000'000'000'500, 1), kUnix + 500);

@@ -1,5 +1,5 @@
-// Integers of varying length: seven bits a byte, low bits first, the high bit set on all but the
-// last.
+// Integers of variable length: each byte has seven bits, low bits first; the high bit is set on all
+// bytes but the last.
 #ifndef XSP_TRACE_VARINT_H_
 #define XSP_TRACE_VARINT_H_
 
@@ -20,7 +20,7 @@ inline uint8_t* put_varint(uint8_t* out, uint64_t value) {
   return out;
 }
 
-// Reads from [in, end) into *value; returns the byte after, or nullptr if the bytes end first or
+// Reads from [in, end) into *value. Returns the byte after, or nullptr if the bytes end first or
 // are no varint of 64 bits.
 inline const uint8_t* get_varint(const uint8_t* in, const uint8_t* end, uint64_t* value) {
   if (in != end && *in < 0x80) {
@@ -40,7 +40,8 @@ inline const uint8_t* get_varint(const uint8_t* in, const uint8_t* end, uint64_t
   return nullptr;
 }
 
-// The same where kVarintBytesMax bytes may be read, whatever they are: no check for every byte.
+// Reads the same, but kVarintBytesMax bytes must be readable, whatever they are: it does not check
+// the end at every byte.
 inline const uint8_t* get_varint_unbounded(const uint8_t* in, uint64_t* value) {
   uint64_t result = *in & 0x7f;
   if (*in++ < 0x80) {
@@ -58,13 +59,13 @@ inline const uint8_t* get_varint_unbounded(const uint8_t* in, uint64_t* value) {
   return nullptr;
 }
 
-// Signed numbers of small magnitude as small unsigned ones.
+// Maps signed numbers of small magnitude to small unsigned ones.
 constexpr uint64_t zigzag(uint64_t difference) {
   return (difference << 1) ^ (uint64_t{0} - (difference >> 63));
 }
 constexpr uint64_t unzigzag(uint64_t coded) { return (coded >> 1) ^ (uint64_t{0} - (coded & 1)); }
 
-// Bytes of a double reversed, so that the zeros of a short mantissa come out as leading ones.
+// Reverses the bytes of a double, so that the zeros of a short mantissa become leading ones.
 constexpr uint64_t reverse_bytes(uint64_t bits) { return __builtin_bswap64(bits); }
 
 }  // namespace xsp::trace

@@ -1,4 +1,4 @@
-// The .xtrace file: one page of facts about the recording, then chunks, only ever appended.
+// The .xtrace file has one page of facts about the recording, then chunks, which are only appended.
 //
 //   offset 0     FileHeader      64 bytes, never changes, CRC-32C
 //          64    SessionBlock    live: state, latest anchor, counts of what was lost
@@ -12,23 +12,21 @@
 //   kLane payload:   zeros up to the edge of a page, LaneBlock         live, without a checksum
 //   the others:      see trace/format.h; numbers are in the order of the machine that wrote
 //
-// A chunk is whole or absent: readers check both checksums, and look for the next header past what
-// is damaged. The pages that say "live" are mapped by the process and changed in place, so they are
-// up to date whenever it dies: which spans are open, how many were accepted, how many were lost.
+// A chunk is whole or absent: readers check both checksums, and look for the next header behind a
+// damaged part. The process maps the pages that say "live" and changes them in place, so they are
+// up to date whenever it dies: they hold the open spans and the counts of accepted and lost ones.
 //
-// Refused:
-//  - A trailer at the end: on a full disk it is the one thing that cannot be written. The first
-//  page
+// These alternatives were rejected:
+//  - A trailer at the end: on a full disk it is the one part that cannot be written. The first page
 //    is there from the beginning, so "complete" and the counts always have their place.
-//  - A side file for the open-span stacks: two files are easily parted, and a reader would have to
-//    tell a stale one. A table of stacks at the front: the number of threads is not known. A page
-//    of the file for each thread costs 4 to 8 KiB, once, and is used again by the thread after it.
+//  - A side file for the open-span stacks: two files are easily separated, and a reader would have
+//    to detect a stale one. A table of stacks at the front: the number of threads is not known. A
+//    page of the file for each thread costs 4 to 8 KiB, once, and later threads use it again.
 //  - Rings in the file: see capture/annotate/drain.cc.
-//  - One record after another, as in the ring: 32 bytes a span, where columns take 2 to 9.
+//  - One record after another, as in the ring: 32 bytes a span, while columns take 2 to 9.
 //  - Compression on top of the columns: the drainer would cost more than the spans it drains.
-//  - Writing the pages of the stacks with write(2): the emitting thread calls nothing of the
-//  system.
-//    It is what happens, with every pass of the drainer, where a file system cannot map.
+//  - Writing the pages of the stacks with write(2): the emitting thread makes no system calls. With
+//    a file system that cannot map, the drainer writes these pages with every pass.
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -51,8 +49,8 @@ namespace {
 
 constexpr int kFirstFd = 500;
 
-// Writing beyond RLIMIT_FSIZE raises SIGXFSZ, whose default is death: hold it back, and take it
-// away.
+// Writing beyond RLIMIT_FSIZE raises SIGXFSZ, which kills the process by default: block the signal,
+// and remove it.
 class NoFileSizeSignal {
  public:
   NoFileSizeSignal() {
@@ -78,7 +76,8 @@ class NoFileSizeSignal {
   bool was_pending_ = false;
 };
 
-// By the call itself: a process that is watched sees the function called (attach/descriptors.cc).
+// Uses the system call itself: a watched process sees calls of the function
+// (attach/descriptors.cc).
 int move_up(int fd) {
   const auto move = [fd](rlim_t from) {
     return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));
@@ -86,7 +85,7 @@ int move_up(int fd) {
   const int high = move(kFirstFd);
   rlimit files = {};
   if (high >= 0 || getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur > kFirstFd) return high;
-  return move(files.rlim_cur - files.rlim_cur / 4);  // the highest that the process may have
+  return move(files.rlim_cur - files.rlim_cur / 4);  // the highest number that is allowed
 }
 
 int open_file(const char* path, int flags) {
@@ -100,7 +99,7 @@ int open_file(const char* path, int flags) {
 }
 
 bool is_locked_by_another(int fd) {
-  // A file system without locks is not an error.
+  // A missing lock feature of the file system is not an error.
   return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
@@ -196,7 +195,7 @@ bool Writer::is_there() {
   if (fd_ < 0) return false;
   const int theirs = fd_;
   fd_ = open_file(path_, 0);
-  if (is_ours()) return true;  // and locked: the pages that are mapped hold on to the lock
+  if (is_ours()) return true;  // it is locked, too: the mapped pages keep the lock
   if (fd_ >= 0) ::close(fd_);
   fd_ = theirs;
   return false;
@@ -233,7 +232,8 @@ int Writer::append(ChunkType type, uint8_t* buffer, size_t payload_bytes) {
   std::memset(payload + payload_bytes, 0, size - sizeof header - payload_bytes);
   const int error = write_at(buffer, size, end_);
   if (error != 0) {
-    // A reader must not take the torn rest for a chunk. If even this fails, its checksum says so.
+    // A reader must not take the torn rest for a chunk. If even cut() fails, the checksum reveals
+    // it.
     cut();
     return error;
   }
@@ -248,7 +248,7 @@ int Writer::append_lane(void* page, const LaneBlock& block, uint64_t* offset, bo
   ChunkHeader header;
   fill_header(&header, ChunkType::kLane, sequence_, nullptr,
               at + kPageBytes - end_ - sizeof header);
-  // The block goes first: a chunk whose header is there is complete. The hole between is padding.
+  // The block is written first: a chunk with a header is complete. The hole between is padding.
   int error = write_at(&block, sizeof block, at);
   if (error == 0) error = write_at(&header, sizeof header, end_);
   if (error != 0) {
@@ -273,7 +273,7 @@ int Writer::write_session() { return is_mapped_ ? 0 : write_page(page_, 0); }
 
 SessionBlock* Writer::leave_session(void* to) {
   if (page_ == nullptr || !is_mapped_) return nullptr;
-  // In one step: other threads may be writing to what is there.
+  // One system call moves the page: other threads may be writing to it.
   if (mremap(page_, kPageBytes, kPageBytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) {
     return nullptr;
   }

@@ -5,11 +5,11 @@
   tools/library_calls --compare ... --include OLD ... --with NEW ...        what differs between versions
 
 Each wrapper has the symbol and the calling convention of a function that a library exports. It notes the
-problem that the call is about (sizes, types, layouts: its parameters by name), and calls the real one.
+problem of the call (sizes, types, layouts: its parameters by name), and calls the real function.
 
-Which functions do work, and are wrapped, and which only set something up, is a rule over their parameters
-(see LIBRARIES), so that a new version's functions are wrapped without an edit here. What cannot be wrapped
-is counted and named: structs by value, variable arguments.
+A rule over the parameters (see LIBRARIES) decides which functions do work, and are wrapped, and which only
+set something up, so that a new version's functions are wrapped without an edit here. Functions that cannot
+be wrapped are counted and named: structs by value, variable arguments.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from writer import Writer, enumerations_text, why_left_out
 
 
 def split(headers, library):
-    """(wrapped, plumbing, {name: why left out}) of a library's functions."""
+    """Returns (wrapped, plumbing, {name: why left out}) of a library's functions."""
     prefix, _, is_work, _ = LIBRARIES[library]
     wrapped, plumbing, left_out = [], [], {}
     for name, f in sorted(headers.functions.items()):
@@ -74,7 +74,7 @@ def generate(args):
 
 
 def compare(args):
-    """Functions that two versions of the headers declare differently: a wrapper would serve one alone."""
+    """Returns functions that two versions of the headers declare differently: a wrapper fits only one."""
     differing = 0
     for library, (_, names, _, _) in LIBRARIES.items():
         both = []

@@ -1,11 +1,11 @@
-"""What the headers declare, as libclang reads them."""
+"""The declarations in the headers, as libclang reads them."""
 
 import os
 import re
 import subprocess
 import sys
 
-# Their contents are arithmetic on the device, which no signature needs, and which needs still more headers.
+# These headers hold arithmetic on the device. No signature needs it, and it needs still more headers.
 STUBS = ["cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"]
 
 
@@ -31,7 +31,7 @@ class Function:
         self.is_variadic = cursor.type.kind.name == "FUNCTIONPROTO" and cursor.type.is_function_variadic()
         self.types = [p.type for p in self.parameters]
         self.names = [p.name.lower() for p in self.parameters]
-        self.twin_of = None  # of a Fortran symbol: the C function that it is derived from
+        self.twin_of = None  # for a Fortran symbol: the C function from which it is derived
 
     def first_is(self, *types):
         return bool(self.types) and self.types[0] in types

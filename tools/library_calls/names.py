@@ -1,11 +1,11 @@
-"""What parameters and values are called in a span's attributes."""
+"""The names of parameters and values in a span's attributes."""
 
 import os
 import re
 
 ALIASES = {"trans_a": "transa", "trans_b": "transb", "atype": "a_type", "btype": "b_type", "ctype": "c_type",
            "datatype": "dtype", "batchcount": "batch_count"}
-# Element types by the letter of a function's name, as BLAS has it.
+# Element types by the letter in a function's name, as in BLAS.
 LETTERS = {"S": "float32", "D": "float64", "C": "complex64", "Z": "complex128", "H": "float16"}
 TYPE_WORDS = {"float": "float32", "double": "float64", "half": "float16", "f32": "float32", "f64": "float64",
               "f16": "float16", "bf16": "bfloat16", "s32": "int32", "s8": "int8", "u8": "uint8"}
@@ -19,7 +19,7 @@ def key_of(name):
 
 
 def type_word(text):
-    """An element type's enumerator in the words that xsp uses: R_16BF is bfloat16."""
+    """Returns an element type's enumerator in xsp's words: R_16BF is bfloat16."""
     match = re.fullmatch(r"([RC])_(\d+)(F|BF|I|U)((?:_\w+)?)", text)
     if match:
         form, bits, letter, rest = match.groups()
@@ -30,7 +30,9 @@ def type_word(text):
 
 
 def enumerators(declaration):
-    """(value, name) of an enumeration, without what its names have in common; a value's first name holds."""
+    """Returns the (value, name) pairs of an enumeration, without the common part of its names; a value's
+    first name holds.
+    """
     members = [(m.enum_value, m.spelling) for m in declaration.get_children()
                if m.kind.name == "ENUM_CONSTANT_DECL"]
     members = [m for m in members if not re.search(r"_MAX$|_COUNT$|ForceWidth|NumTypes|NumOps", m[1])]
@@ -49,6 +51,6 @@ def enumerators(declaration):
 
 
 def element_type(f):
-    """Of a BLAS function, by its letter."""
+    """Returns the element type of a BLAS function, by its letter."""
     match = re.match(r"(?:cublas|cblas_)([SDCZHsdczh])(?![a-z]*Matmul)[a-z]", f.name)
     return LETTERS[match.group(1).upper()] if match and "Lt" not in f.name else ""

@@ -1,19 +1,21 @@
-"""Of which libraries which functions are wrapped, and what is looked into behind opaque parameters."""
+"""The libraries, the functions of each that are wrapped, and the opaque parameters that are inspected."""
 
 import re
 
-# ---- What is work -----------------------------------------------------------------------------------------
+# ---- Functions that do work -------------------------------------------------------------------------------
 
 
 def cublas_work(f):
-    """Takes the handle, and a size or a stream: what only sets something up takes neither."""
+    """Takes the handle, and a size or a stream: functions that only set something up take neither."""
     if f.first_is("cublasHandle_t"):
         return "n" in f.names or "group_count" in f.names
     return f.first_is("cublasLtHandle_t") and "cudaStream_t" in f.types and "Algo" not in f.name
 
 
 def cudnn_work(f):
-    """Takes the handle or a stream, and data of the device: pointers to void. The rest sets up, or tells."""
+    """Takes the handle or a stream, and data of the device: pointers to void. Other functions set up or
+    query.
+    """
     if not f.first_is("cudnnHandle_t", "cudaStream_t"):
         return False
     if re.match(r"cudnn(Get|Set|Create|Destroy|Query)", f.name):
@@ -22,12 +24,12 @@ def cudnn_work(f):
 
 
 def cufft_work(f):
-    """Executes a plan, or makes one, which takes long, and has the sizes."""
+    """Executes a plan. Also makes one, because that takes long, and has the sizes."""
     return bool(re.match(r"cufft(Xt)?(Exec|Plan|MakePlan)", f.name))
 
 
 def nccl_work(f):
-    """Takes a communicator and a stream. The end of a group launches what was called inside it."""
+    """Takes a communicator and a stream. The end of a group launches the calls inside it."""
     return ("ncclComm_t" in f.types and "cudaStream_t" in f.types) or f.name == "ncclGroupEnd"
 
 
@@ -41,7 +43,8 @@ def dnnl_work(f):
     return f.name == "dnnl_primitive_execute" or "lda" in f.names
 
 
-# prefix of its functions, headers, what is work, what a call returns if the library is not to be found
+# The fields are: the prefix of its functions, its headers, the rule for work, and the result of a call if the
+# library is not found.
 LIBRARIES = {
     "cublas": (r"cublas", ["cublas_v2.h", "cublasLt.h"], cublas_work, "CUBLAS_STATUS_NOT_INITIALIZED"),
     "cudnn": (r"cudnn", ["cudnn.h"], cudnn_work, "CUDNN_STATUS_NOT_INITIALIZED"),
@@ -51,10 +54,10 @@ LIBRARIES = {
     "onednn": (r"dnnl_", ["oneapi/dnnl/dnnl.h"], dnnl_work, "dnnl_runtime_error"),
 }
 
-# Parameters of these types, or of these types and names, are looked into by a function of
-# collectors/library_calls/describe_LIBRARY.cc, describe_NAME: (name, facts). A fact is a key and its type: an
-# enumeration of the header, "int", "list", or "text"; its key begins with the parameter's name, unless it
-# begins with "=". Without facts, they are known only when the call is made.
+# A function describe_NAME of collectors/library_calls/describe_LIBRARY.cc inspects parameters of these types,
+# or of these types and names: (name, facts). A fact is a key and its type: an enumeration of the header,
+# "int", "list", or "text". Its key begins with the parameter's name, unless it begins with "=". Without
+# facts, they are known only when the call is made.
 DESCRIBED = {
     "cublasLtMatmulDesc_t": ("matmul", [("=transa", "cublasOperation_t"), ("=transb", "cublasOperation_t"),
                                         ("=compute_type", "cublasComputeType_t"),
@@ -80,13 +83,13 @@ DESCRIBED = {
                                              ("=weights_shape", "list"),
                                              ("=dst_dtype", "dnnl_data_type_t"), ("=dst_shape", "list")]),
 }
-# Enumerations whose values those files need.
+# The enumerations whose values those files need.
 ENUMERATIONS = ["cublasLtMatrixLayoutAttribute_t", "cublasLtMatmulDescAttributes_t",
                 "cublasLtMatmulAlgoConfigAttributes_t", "cudnnBackendAttributeName_t",
                 "cudnnBackendAttributeType_t", "dnnl_query_t"]
-# Integers that say nothing of the problem.
+# These integers do not describe the problem.
 LEFT_AWAY = r"space|size_?in_?bytes|^nargs$|^pad_?fill$"
-# Functions that end what a plan's facts are kept for: they are not work, but are wrapped.
+# These functions end the life of a plan's facts: they are not work, but are wrapped.
 FORGETS = {"cudnnBackendDestroyDescriptor": "forget_plan"}
-# After a call that makes a plan, what it was asked for is kept, for the calls that execute the plan.
+# After a call that makes a plan, its parameters are kept for the calls that execute the plan.
 KEEPS = {r"cufft(Xt)?(Plan|MakePlan)": "keep_fft"}

@@ -1,4 +1,4 @@
-"""The wrappers of one library, as C++."""
+"""Writes the wrappers of one library, as C++."""
 
 import re
 
@@ -14,7 +14,7 @@ INTEGERS = ("INT", "UINT", "LONG", "LONGLONG", "ULONG", "ULONGLONG")
 def c_type(parameter, is_blas=False):
     if parameter.is_pointer:
         return "void*"
-    # Some builds of a BLAS have integers of 64 bits behind the same name: the whole register is handed on.
+    # Some builds of a BLAS have 64-bit integers behind the same name: the whole register is passed on.
     if is_blas and parameter.kind == "INT":
         return "int64_t"
     return C_TYPES.get(parameter.kind)
@@ -81,7 +81,7 @@ class Writer:
         return f"describe_{what}(&problem, function, {{}}, {self.fields[key]});"
 
     def notes(self, f):
-        """The statements that note the problem, of the parameters a0, a1, ..."""
+        """Returns the statements that note the problem, from the parameters a0, a1, ..."""
         for i, p in enumerate(f.parameters):
             element = {"int *": "int32_t", "long long *": "int64_t"}.get(p.type)
             if p.name == "n" and element and "rank" in f.names:
@@ -91,7 +91,7 @@ class Writer:
             elif description_of(p) and not (p.type == "cufftHandle" and kept_by(f)):
                 yield self.described(p).format(f"a{i}")
             elif p.type == "cufftHandle":
-                continue  # its number says nothing
+                continue  # its number has no meaning
             elif p.kind == "ENUM":
                 yield f"problem.add(&{self.field(key_of(p.name), p.type, p.declaration)}, a{i});"
             elif p.kind == "CHAR_S":
@@ -117,7 +117,7 @@ class Writer:
         self.emit(f.name, c_type(f.result), types, list(self.notes(f)), element_type(f), [], after)
 
     def add_forgetting(self, f):
-        """Something that is gone after the call: what is kept of it, is no longer true."""
+        """Handles an object that is gone after the call: the facts that were kept about it no longer hold."""
         types = [c_type(p) for p in f.parameters]
         given = ", ".join(f"{t} a{i}" for i, t in enumerate(types))
         result = c_type(f.result)
@@ -131,8 +131,10 @@ class Writer:
             f"  return real({', '.join(f'a{i}' for i in range(len(types)))});", "}", "namespace {"]
 
     def add_fortran(self, f):
-        """The Fortran symbol of the same routine: everything by address but the layout, which it has none of;
-        a character's length, which C callers leave away, follows as a hidden argument."""
+        """Wraps the Fortran symbol of the same routine. It takes everything by address except the layout,
+        which it does not have. A character's length, which C callers leave out, follows as a hidden
+        argument.
+        """
         f.parameters = [p for p in f.parameters if not re.fullmatch(r"CBLAS_(LAYOUT|ORDER)", p.type)]
         letters = sum(p.kind == "ENUM" for p in f.parameters)
         name = f.name.removeprefix("cblas_") + "_"

@@ -1,4 +1,5 @@
-// AnchorTracker: which samples of the clocks belong in the trace, and whether a clock jumped.
+// AnchorTracker decides which samples of the clocks belong in the trace, and detects a clock that
+// jumped.
 #ifndef XSP_CAPTURE_ANNOTATE_ANCHORS_H_
 #define XSP_CAPTURE_ANNOTATE_ANCHORS_H_
 
@@ -11,7 +12,7 @@ namespace xsp::capture {
 class AnchorTracker {
  public:
   struct Verdict {
-    bool is_due;   // time for one in the stream
+    bool is_due;   // an anchor should be written into the stream now
     bool is_jump;  // the clocks disagree about the time since the latest sample
   };
 
@@ -25,7 +26,7 @@ class AnchorTracker {
     const double elapsed_ns = static_cast<double>(now.monotonic_ns - latest_.monotonic_ns);
     const double ticks = static_cast<double>(static_cast<int64_t>(now.ticks - latest_.ticks));
     const double real_ns = static_cast<double>(now.realtime_ns - latest_.realtime_ns);
-    // Between two samples the rate may be steered by 500 ppm, and was measured in a millisecond.
+    // Between two samples the rate may be steered by 500 ppm; it was measured within a millisecond.
     const double tolerance_ns = kToleranceNs + elapsed_ns * 2e-3;
     const bool is_jump = distance(ticks / ticks_per_ns_, elapsed_ns) > tolerance_ns ||
                          distance(real_ns, elapsed_ns) > tolerance_ns;

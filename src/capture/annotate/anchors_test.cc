@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-// Samples of a counter of two ticks per nanosecond, moved as each test likes.
+// Uses samples of a counter with two ticks per nanosecond. Each test moves them as it needs.
 class AnchorTrackerTest : public testing::Test {
  protected:
   AnchorTrackerTest() { tracker_.begin(at(0), 2'000'000'000); }

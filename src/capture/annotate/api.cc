@@ -1,4 +1,4 @@
-// The rest of xsp.h: hands on to the session and the tables.
+// The remaining functions of xsp.h. They call the session and the tables.
 #include <string.h>
 
 #include "capture/annotate/emit.h"

@@ -1,11 +1,11 @@
-// The drainer: a thread that every few milliseconds moves what was emitted from the rings to the
-// file.
+// The drainer is a thread that moves the emitted spans from the rings to the file every few
+// milliseconds.
 //
-// What kill -9 can lose: the spans that ended since the last pass, at most kPassPeriodNs ago on a
-// machine that keeps up. How many they were is known from the lanes' blocks, which lie in the file.
-// Rings that lie in the file too would lose nothing, but the kernel writes dirty pages back behind
-// the program's back and protects them against writing while it does: an emitting thread would meet
-// page faults and, on a slow disk, waits. docs/trace_format.md has the numbers.
+// A kill -9 can lose the spans that ended since the last pass, which was at most kPassPeriodNs ago
+// on a machine that keeps up. Their number is known from the lanes' blocks, which lie in the file.
+// Rings in the file would lose nothing. But the kernel writes dirty pages back at times that the
+// program cannot choose, and write-protects them meanwhile: an emitting thread would meet page
+// faults and, on a slow disk, would wait. docs/trace_format.md has the numbers.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,8 +67,8 @@ void write_anchor(const Anchor& anchor) {
   append(ChunkType::kAnchor, sizeof anchor);
 }
 
-// Keeps the first page's anchor fresh, and writes one into the stream now and then, and around a
-// jump.
+// Updates the anchor in the first page. Writes an anchor into the stream periodically, and one on
+// each side of a clock jump.
 void take_anchor(bool is_last) {
   trace::SessionBlock* block = session.writer.session();
   const Anchor now = sample_anchor(session.tick_source);
@@ -84,7 +84,8 @@ void take_anchor(bool is_last) {
   trace::store(&block->anchor_count, count);
 }
 
-// Entries are told apart by their lengths; a chunk holds whole ones.
+// Returns the size of the next chunk: it holds whole entries only. Each entry begins with its
+// length.
 size_t table_bytes_to_write(const uint8_t* log, size_t begin, size_t end) {
   size_t at = begin;
   while (at < end) {
@@ -109,13 +110,13 @@ void write_spans(Lane* lane, SpanEncoder* encoder, bool is_given, bool can_write
     uint64_t* dropped = &session.writer.session()->dropped_file;
     trace::store(dropped, trace::load(*dropped) + count);
   }
-  // Last: a chunk that a kill cuts short was not drained.
+  // This store comes last: the spans of a chunk that a kill cut short do not count as drained.
   uint64_t* all = &session.writer.session()->drained;
   trace::store(all, trace::load(*all) + count);
   encoder->begin(lane->number, lane->thread, is_given);
 }
 
-// Moves the lane's groups before `head` to the file, or counts them.
+// Moves the lane's groups before `head` to the file. Counts them as lost if they cannot be written.
 void drain_lane(Lane* lane, uint64_t head, bool can_write) {
   DrainMemory* drain = session.drain;
   const trace::Slots slots = {lane->slots, lane->mask};
@@ -142,7 +143,7 @@ void drain_lane(Lane* lane, uint64_t head, bool can_write) {
   write_spans(lane, &drain->given, true, can_write);
 }
 
-// What is open on a lane, its counts, and the ring's head, as of one moment.
+// The open spans of a lane, its counts, and the head of its ring, all at the same moment.
 struct OpenSpans {
   uint64_t depth;
   uint64_t accepted;
@@ -153,7 +154,7 @@ struct OpenSpans {
 };
 
 void snapshot_open(const Lane* lane, OpenSpans* open) {
-  // Its thread may be ending a span: try until nothing moved while looking.
+  // The lane's thread may be ending a span right now: retry until nothing changed during the copy.
   for (int attempt = 0; attempt < 1000; ++attempt) {
     const uint64_t before = __atomic_load_n(&lane->block->accepted_and_depth, __ATOMIC_ACQUIRE);
     open->depth = before & LaneBlock::kDepthMask;
@@ -171,9 +172,11 @@ void snapshot_open(const Lane* lane, OpenSpans* open) {
   }
 }
 
-// Writes the spans that will not end in this recording. The lane is drained up to open.head.
+// Writes the spans that will not end in this recording. The lane is already drained up to
+// open.head.
 void write_open(Lane* lane, const OpenSpans& open) {
-  // A span whose record was taken before its thread took it off the stack is not open.
+  // A drained span may still be on the stack because its thread has not popped it yet. It is not
+  // open.
   const uint64_t ended = lane->drained - open.accepted;
   const uint64_t depth = open.depth > ended ? open.depth - ended : 0;
   if (depth == 0) return;
@@ -207,7 +210,7 @@ void write_losses() {
   if (append(ChunkType::kLoss, bytes) == 0) session.losses_changed = false;
 }
 
-// Where the file system cannot map, blocks are copied to the file instead.
+// Copies blocks to the file where the file system cannot map them.
 void copy_unmapped_blocks() {
   session.writer.write_session();
   for (uint32_t i = 0; i < session.lane_count; ++i) {
@@ -230,11 +233,12 @@ void publish_counts() {
   trace::store(&block->dropped_value, session.dropped_value);
 }
 
-// One pass; returns the greatest fill of a ring that it met, in 1/256.
+// Makes one pass. Returns the highest fill level of any ring that it met, in 1/256.
 uint64_t pass(bool is_last) {
   uint64_t fullest = 0;
   take_anchor(is_last);
-  // Heads first, then tables: the site of a span whose record is seen is in the tables by then.
+  // The heads are read before the tables are written: the tables then hold the site of every span
+  // whose record was seen.
   for (uint32_t i = 0; i < session.lane_count; ++i) {
     Lane* lane = session.lanes[i];
     session.drain->heads[i] = lane->head.load(std::memory_order_acquire);
@@ -259,10 +263,11 @@ uint64_t pass(bool is_last) {
   return fullest;
 }
 
-// The program's last thread has ended, and would have ended the process. All that was emitted is
-// written. The process ends with this thread as it would have with that one: where its threads
-// ended by the C library, this has the last one call what is to be called at the exit; where the
-// first ended by a call of the system, its status, if it is not 0, tells.
+// The program's last thread has ended. Without this thread the process would have ended, too.
+// Writes everything that was emitted, and then ends this thread, and the process with it, in the
+// way in which the program's last thread would have ended it. If the program's threads ended
+// through the C library, this thread does so, too, and runs the exit handlers. If the first thread
+// ended through a system call, its status, unless it is 0, becomes that of the process.
 void* end_with_program(int status) {
   const Watcher* watcher = session.watcher;
   if (watcher != nullptr) watcher->on_last_thread();
@@ -290,7 +295,7 @@ void* drainer_main(void*) {
         return end_with_program(status);
       }
     }
-    // It may switch levels, which takes the lock.
+    // on_pass() may switch levels, which takes the lock.
     const Watcher* watcher = session.watcher;
     if (watcher != nullptr) {
       pthread_mutex_unlock(&session.lock);
@@ -299,7 +304,8 @@ void* drainer_main(void*) {
       if (session.drainer_quits) break;
     }
     if (is_much) {
-      // Much came: look again at once, but not before a thread that waits for the lock has had it.
+      // Many spans arrived. Look again at once, but first let a thread that waits for the lock take
+      // it.
       pthread_mutex_unlock(&session.lock);
       const timespec moment = {0, 50'000};
       if (session.waiting.load(std::memory_order_relaxed) > 0) nanosleep(&moment, nullptr);
@@ -330,7 +336,7 @@ bool write_tables() {
   DrainMemory* drain = session.drain;
   const size_t end = tables_size();
   while (drain->tables_written < end) {
-    const uint8_t* log = tables_log();  // there, since it has entries
+    const uint8_t* log = tables_log();  // not null, since the log has entries
     const size_t bytes = table_bytes_to_write(log, drain->tables_written, end);
     memcpy(drain->payload(), log + drain->tables_written, bytes);
     if (append(ChunkType::kTable, bytes) != 0) return false;
@@ -386,7 +392,7 @@ void stop_drainer_thread() {
 }
 
 void release_lane(Lane* lane) {
-  // Its records are all there: none is newer than the tables written now.
+  // All of its records are in the ring, and the tables written now cover every one of them.
   OpenSpans open;
   snapshot_open(lane, &open);
   drain_lane(lane, open.head, write_tables());
@@ -417,7 +423,7 @@ xsp_counts count_now() {
   return counts;
 }
 
-// The end of the recording, from the file's view, for one lane, whatever its thread still does.
+// Ends the recording for one lane, as the file sees it, whatever the lane's thread still does.
 static void finish_lane(Lane* lane, xsp_counts* total) {
   OpenSpans open;
   snapshot_open(lane, &open);

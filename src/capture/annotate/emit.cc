@@ -1,14 +1,15 @@
-// The emitting threads' half: what runs with every span.
+// The half of the library that runs on the emitting threads, with every span.
 //
 // A span costs two clock readings, an entry on the lane's open-span stack, and one 32-byte record.
-// There is no lock, no system call and no allocation, but with a thread's first span, which joins
-// the recording. Thread-local access is initial-exec: one load relative to the thread's register,
-// where the default model of a shared library would call into the loader; the one pointer fits into
-// the space that the C library sets aside for libraries loaded late.
+// There is no lock, no system call and no allocation, except with a thread's first span, which
+// joins the recording. Thread-local access uses the initial-exec model: it is one load relative to
+// the thread register, while the default model of a shared library would call the loader. The
+// single pointer fits into the space that the C library reserves for libraries that are loaded
+// late.
 //
-// Order of the stores, so that a kill at any instant leaves nothing twice and nothing forgotten:
-// the record, the ring's head, then, in one store, the count of accepted spans and the depth of the
-// stack.
+// The stores have this order: the record, the ring's head, then, in one store, the count of
+// accepted spans and the depth of the stack. So a kill at any instant duplicates no span and loses
+// count of none.
 #include "capture/annotate/emit.h"
 
 #include "capture/annotate/tables.h"
@@ -32,8 +33,8 @@ uint32_t make_site(xsp_site* site) {
   return id;
 }
 
-// The calling thread's lane, if it has joined this recording and the clock is the processor's: what
-// the short way needs. Whatever else there is to do is out of line.
+// Returns the calling thread's lane if the short path can be used: the thread has joined this
+// recording, and ticks come from the processor's counter. All other work is out of line.
 inline Lane* ready_lane() {
   Lane* lane = thread_lane;
   const bool is_ready =
@@ -50,7 +51,7 @@ inline void push(LaneBlock* block, uint64_t live, uint64_t start, uint32_t site_
 }
 
 // A span after the recording counts as lost only if the process ends with the recording: the
-// session then has a counter for it.
+// session has a counter for it then.
 void count_late() {
   uint64_t* late = session.late.load(std::memory_order_acquire);
   if (late != nullptr) __atomic_add_fetch(late, 1, __ATOMIC_RELAXED);
@@ -58,7 +59,8 @@ void count_late() {
 
 constexpr xsp_span kNoSpan = {0, 0, 0, 0};
 
-// A span that was never ended is not open any more once one around it has ended.
+// Returns whether a model's call is open. A call that was never ended is no longer open once a span
+// around it has ended.
 bool is_in_model(const Lane& lane) {
   if (lane.model_start == 0 || lane.is_step_alone != 0) return lane.model_start != 0;
   const uint64_t depth = trace::load(lane.block->accepted_and_depth) & LaneBlock::kDepthMask;
@@ -68,7 +70,7 @@ bool is_in_model(const Lane& lane) {
   return at > 0;
 }
 
-// Nothing is recorded of the call of a model, but when the step ends has to be known.
+// Nothing is recorded of this model call, but the end of the step has to be known.
 xsp_span step_alone(Lane* lane) {
   lane->model_start = now_ticks();
   lane->is_step_alone = 1;
@@ -77,9 +79,10 @@ xsp_span step_alone(Lane* lane) {
 
 __attribute__((noinline)) xsp_span begin_long_way(xsp_site* site) {
   Lane* lane = joined_lane();
-  // The first span of a child of fork makes its file, which may be for later.
+  // The first span in a child of fork creates the child's file. The child may record nothing until
+  // later.
   if (lane == nullptr || !xsp_is_recorded(site->level)) return kNoSpan;
-  // Levels may be switched here.
+  // begin_step_of_span() may switch levels.
   const bool is_step = site->level == XSP_LEVEL_MODEL && !is_in_model(*lane) &&
                        begin_step_of_span(lane->model_start != 0);
   const uint32_t levels = session.levels.load(std::memory_order_relaxed);
@@ -102,7 +105,7 @@ __attribute__((noinline)) xsp_span begin_long_way(xsp_site* site) {
   return {start, 0, is_step ? id | kStepBit : id, 0};
 }
 
-// A span with values, or around the call of a model that is a step.
+// Ends a span that has values, or one around a model call that is a step.
 __attribute__((noinline)) void end_special(Lane* lane, const xsp_span* span, uint64_t end) {
   if ((span->site_id & kStepBit) == 0) return end_with_values(lane, span, end);
   xsp_span plain = *span;
@@ -114,12 +117,12 @@ __attribute__((noinline)) void end_special(Lane* lane, const xsp_span* span, uin
 }
 
 __attribute__((noinline)) void end_long_way(const xsp_span* span) {
-  // It was written as open; and the clock may be forbidden by now.
+  // The recording has stopped: the span was written as open. The clock may be forbidden by now.
   if ((session.generation.load(std::memory_order_relaxed) & 1) != 0) return;
   const uint64_t end = now_ticks();
   Lane* lane = current_lane();
   if (lane == nullptr) {
-    // Begun in a recording before this one, or before a fork: it was written as open there.
+    // The span began before this recording or before a fork: it was written as open there.
     if (span->start < session.first_ticks.load(std::memory_order_relaxed)) return;
     lane = joined_lane();
     if (lane == nullptr) return;
@@ -130,7 +133,7 @@ __attribute__((noinline)) void end_long_way(const xsp_span* span) {
 }  // namespace
 
 Lane* joined_lane() {
-  // Odd: the recording has stopped.
+  // An odd generation means that the recording has stopped.
   if ((session.generation.load(std::memory_order_relaxed) & 1) != 0) {
     count_late();
     return nullptr;
@@ -149,7 +152,7 @@ void pop_unordered(Lane* lane, uint64_t start, uint64_t accepted) {
   uint64_t depth = live & LaneBlock::kDepthMask;
   uint64_t at = depth < trace::kOpenMax ? depth : trace::kOpenMax;
   while (at > 0 && block->open[at - 1].start != start) --at;
-  // Not found: it began on another thread, or lies above what the stack keeps.
+  // If it is not found, it began on another thread or lies above the entries that the stack keeps.
   if (at > 0) {
     depth = at - 1;
   } else if (depth > trace::kOpenMax) {

@@ -1,4 +1,4 @@
-// What the emitting threads' functions share. See emit.cc for the order of the stores.
+// Functions that the emitting code shares. See emit.cc for the order of the stores.
 #ifndef XSP_CAPTURE_ANNOTATE_EMIT_H_
 #define XSP_CAPTURE_ANNOTATE_EMIT_H_
 
@@ -10,18 +10,20 @@
 namespace xsp::capture {
 
 inline constexpr int kKeyKindShift = 16;  // in xsp_span::key: the kind of its value, above the key
-// There, too: values wait in the lane for this span's end. Spans inside it end as if none waited.
+// A flag in xsp_span::key: values wait in the lane for this span's end. Spans inside it end on the
+// short path as if no values waited.
 inline constexpr uint32_t kHasPending = uint32_t{1} << 31;
 
-// In xsp_span::site_id, above the site: the call of a model that this span is around is a step.
+// A flag in xsp_span::site_id, above the site's bits: the model call that this span measures is a
+// step.
 inline constexpr uint32_t kStepBit = uint32_t{1} << 31;
 static_assert(kSiteMax < kStepBit);
-// Nothing is recorded of such a call, but when its step ends is to be known.
+// The site_id of such a call when nothing is recorded of it, but the end of its step is needed.
 inline constexpr uint32_t kStepAlone = UINT32_MAX;
 
 inline bool is_likely(bool condition) { return __builtin_expect(condition, 1); }
 
-// The calling thread's lane, if it has joined this recording.
+// Returns the calling thread's lane, or nullptr if the thread has not joined this recording.
 inline trace::Lane* current_lane() {
   trace::Lane* lane = thread_lane;
   if (lane == nullptr || lane->generation.load(std::memory_order_relaxed) !=
@@ -31,16 +33,17 @@ inline trace::Lane* current_lane() {
   return lane;
 }
 
-// The same, made to join if need be; nullptr if nothing is recorded, or no ring can be had, and
-// then the one span that wanted it is counted.
+// Returns the calling thread's lane and joins the recording if necessary. Returns nullptr if
+// nothing is recorded, or if no ring can be had; the span that wanted the ring is then counted as
+// dropped.
 trace::Lane* joined_lane();
 
 inline trace::Record* slot(trace::Lane* lane, uint64_t position) {
   return &lane->slots[position & lane->mask];
 }
 
-// Takes a span off the stack, and with it spans above it that were never ended, and adds to the
-// count of accepted ones, in one store.
+// Pops a span from the stack, together with spans above it that were never ended, and adds to the
+// count of accepted spans, in one store.
 void pop_unordered(trace::Lane* lane, uint64_t start, uint64_t accepted);
 inline void pop(trace::Lane* lane, uint64_t start, uint64_t accepted) {
   trace::LaneBlock* block = lane->block;
@@ -55,7 +58,7 @@ inline void pop(trace::Lane* lane, uint64_t start, uint64_t accepted) {
 
 inline void fill(trace::Record* record, const xsp_span* span, uint64_t end, uint32_t extra_slots) {
   record->start = span->start;
-  // Time-stamp counters of two cores may differ by a few ticks.
+  // The time-stamp counters of two cores may differ by a few ticks.
   record->duration = end > span->start ? end - span->start : 0;
   record->payload = span->value;
   record->site_id = span->site_id;
@@ -64,7 +67,7 @@ inline void fill(trace::Record* record, const xsp_span* span, uint64_t end, uint
                                        (extra_slots << trace::Record::kExtraShift));
 }
 
-// Ends a span for which values may wait in the lane.
+// Ends a span that may have values waiting in the lane.
 void end_with_values(trace::Lane* lane, const xsp_span* span, uint64_t end);
 
 inline void drop_value() { session.dropped_value.fetch_add(1, std::memory_order_relaxed); }
@@ -75,7 +78,7 @@ inline uint64_t bits_of(double value) {
   return bits;
 }
 
-// The size of a text of a span, cut at a whole character of UTF-8 if it is too long.
+// Returns the size of a span's text. A text that is too long is cut at a whole UTF-8 character.
 uint32_t text_size(const char* text);
 
 }  // namespace xsp::capture

@@ -1,4 +1,4 @@
-// Processes and threads that end in ways of their own, and what a thread takes.
+// Tests processes and threads that end in unusual ways, and the resources that a thread takes.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,11 +13,11 @@
 namespace xsp::capture {
 namespace {
 
-// A child process that records, does that, and is waited for; its status.
+// Runs `does` in a child process that records, waits for the child, and returns its status.
 int in_child(const std::string& path, const std::function<void()>& does) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);  // where it never ends
+    alarm(20);  // ends a child that would never end
     if (start(path) == 0) does();
     _exit(99);
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kSuffix[] = ".xtrace";
 
-// Text built in a buffer of the caller; remembers whether it fitted.
+// Builds a text in the caller's buffer and remembers whether it fitted.
 class Builder {
  public:
   Builder(char* out, size_t size) : out_(out), free_(size) {}
@@ -60,7 +60,7 @@ bool is_disabled() {
 TickSource tick_source_to_use() {
   const char* value = variable("XSP_CLOCK");
   const bool is_refused = value != nullptr && strcmp(value, "monotonic") == 0;
-  // A process may have forbidden itself to read it.
+  // The process may have forbidden itself to read the counter.
   int permission = PR_TSC_ENABLE;
   prctl(PR_GET_TSC, &permission);
   const bool can_read = permission == PR_TSC_ENABLE;

@@ -1,4 +1,4 @@
-// What the environment says about recording; see xsp.h.
+// Reads the environment variables that control recording; see xsp.h.
 #ifndef XSP_CAPTURE_ANNOTATE_ENVIRONMENT_H_
 #define XSP_CAPTURE_ANNOTATE_ENVIRONMENT_H_
 
@@ -9,16 +9,17 @@
 
 namespace xsp::capture {
 
-// $XSP_DISABLE is set and neither empty nor "0".
+// Returns whether $XSP_DISABLE is set and neither empty nor "0".
 bool is_disabled();
-// The processor's counter where it can be trusted and $XSP_CLOCK is not "monotonic".
+// Returns the processor's counter if it can be trusted and $XSP_CLOCK is not "monotonic".
 TickSource tick_source_to_use();
-// `asked`, else $XSP_LEVELS, else every level. 0 if $XSP_LEVELS is malformed.
+// Returns `asked` if it is set, else $XSP_LEVELS, else every level. Returns 0 if $XSP_LEVELS is
+// malformed.
 uint32_t levels_to_record(uint32_t asked);
-// `asked`, else $XSP_TRACE, else xsp-<pid>.xtrace, each "%p" made the process's id. False if it
-// does not fit.
+// Writes `asked`, else $XSP_TRACE, else xsp-<pid>.xtrace, with the process id for each "%p".
+// Returns false if the result does not fit.
 bool path_to_record(const char* asked, int process_id, char* out, size_t size);
-// a.xtrace -> a.<pid>.xtrace. False if it does not fit.
+// Turns a.xtrace into a.<pid>.xtrace. Returns false if the result does not fit.
 bool path_of_process(const char* path, int process_id, char* out, size_t size);
 
 }  // namespace xsp::capture

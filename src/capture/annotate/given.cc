@@ -1,4 +1,4 @@
-// Spans with given times: those that another profiler measured.
+// Spans whose times are given: another profiler measured them.
 #include <string.h>
 
 #include "capture/annotate/emit.h"
@@ -16,8 +16,8 @@ bool is_valid(const xsp_value& value) {
          (value.kind != XSP_VALUE_TEXT || value.value.as_text != nullptr);
 }
 
-// Writes the values of a span after its record, from `position` on, the first `begin` of them left
-// out.
+// Writes the values of a span after its record, from `position` on, except the first `begin`
+// values.
 uint64_t put_values(Lane* lane, uint64_t position, const xsp_complete_span& span, size_t begin) {
   for (size_t i = begin; i < span.value_count; ++i) {
     const xsp_value& value = span.values[i];
@@ -49,8 +49,8 @@ uint64_t put_values(Lane* lane, uint64_t position, const xsp_complete_span& span
   return position;
 }
 
-// Slots for the values but the first `begin`; the count of them that fit into a group is left in
-// *span.
+// Returns the number of slots for the values after the first `begin`. Cuts span->value_count to the
+// values that fit into a group.
 uint32_t slots_of_values(xsp_complete_span* span, size_t begin) {
   uint32_t slots = 0;
   for (size_t i = begin; i < span->value_count; ++i) {
@@ -69,7 +69,8 @@ uint32_t slots_of_values(xsp_complete_span* span, size_t begin) {
   return slots;
 }
 
-// Of a level that was recorded at any time of this recording; of a site without a level (0), any.
+// Returns whether the level was recorded at any time of this recording. For a site without a level
+// (0), any recorded level counts.
 bool is_given(uint32_t level) {
   const uint32_t levels = session.given_levels.load(std::memory_order_relaxed);
   return level == 0 ? levels != 0 : (levels >> level & 1) != 0;
@@ -83,7 +84,7 @@ void emit(Lane* lane, xsp_complete_span span) {
                    span.site_id,
                    0,
                    Record::kGiven};
-  // The first number goes into the record itself, if the correlation id leaves it free.
+  // The first number is stored in the record itself if there is no correlation id in its place.
   size_t begin = 0;
   if (span.correlation_id == 0 && span.value_count > 0 && is_valid(span.values[0]) &&
       span.values[0].kind != XSP_VALUE_TEXT) {
@@ -131,7 +132,7 @@ void xsp_emit(const xsp_complete_span* given) {
   if (!c::is_given(level)) return;
   t::Lane* lane = c::joined_lane();
   if (lane == nullptr) return;
-  if (!c::is_given(level)) return;  // joining made a child's file, for later
+  if (!c::is_given(level)) return;  // joining may have made a child's file, for later
   if (level == 0) {
     t::add_one(&lane->block->dropped_site);
   } else {

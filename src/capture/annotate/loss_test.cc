@@ -1,4 +1,4 @@
-// What cannot be recorded is counted, to the span, and the counts are in the file.
+// Every span that cannot be recorded is counted, and the counts are in the file.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ void emit_spans(uint64_t count) {
 TEST(Loss, FullRing) {
   Scratch scratch;
   ASSERT_EQ(start(scratch.path(), kRingBytesMin), 0);
-  emit_spans(kMany);  // hundreds of rings full, in less than a few passes of the drainer
+  emit_spans(kMany);  // fills the ring hundreds of times within a few passes of the drainer
   ASSERT_EQ(xsp_stop(), 0);
   const xsp_counts result = counts();
   EXPECT_GT(result.dropped_ring, 0u);
@@ -65,7 +65,7 @@ TEST(Loss, SpanThatNoRingCanHold) {
   EXPECT_EQ(spans[0].values[4].value.as_text, text);
 }
 
-// The file takes what it can; what it cannot is known. Returns 0 if all that holds.
+// The file takes the spans that fit; the others are counted. Returns 0 if all checks hold.
 int record_into_little_room(const std::string& path, uint64_t file_bytes, int error) {
   if (start(path, 0, file_bytes) != 0) return 1;
   for (int i = 0; i < 20; ++i) {
@@ -97,7 +97,7 @@ TEST(Loss, ProcessAtItsFileSizeLimit) {
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 20;
     return record_into_little_room(scratch.path(), 0, EFBIG);
   });
-  EXPECT_TRUE(is_success(status)) << status;  // and not dead of SIGXFSZ
+  EXPECT_TRUE(is_success(status)) << status;  // SIGXFSZ did not kill it
 }
 
 TEST(Loss, FullDisk) {
@@ -159,7 +159,7 @@ TEST(Loss, ValuesWithoutRoomOrKey) {
   xsp_span_int(&span, 0, 1);
   xsp_span_text(&span, 60'000, "no such key");
   xsp_end(&span);
-  // Values beyond what a group holds, and one of no kind.
+  // Emits more values than a group holds, and one of an unknown kind.
   std::vector<xsp_value> values(5000);
   for (xsp_value& value : values) value = {key, XSP_VALUE_INT, {3}};
   values[1].kind = 17;

@@ -1,4 +1,5 @@
-// The open layer of plugin.h: function pointers, from who knows to who asks.
+// The open layer of plugin.h: stores function pointers of the code that knows the open layer, and
+// calls them for the code that asks.
 #include "capture/annotate/open_layer.h"
 
 namespace {

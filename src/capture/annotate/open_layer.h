@@ -1,5 +1,6 @@
-// A second offer beside xsp_offer_open_layer, from those who see ranges of others: NVTX's, of which
-// XLA's are layers. It is asked where no layer is open by the first.
+// This is a second offer beside xsp_offer_open_layer. It comes from code that sees ranges of other
+// libraries, such as NVTX's, of which XLA's are layers. It is asked when the first offer knows no
+// open layer.
 #ifndef XSP_CAPTURE_ANNOTATE_OPEN_LAYER_H_
 #define XSP_CAPTURE_ANNOTATE_OPEN_LAYER_H_
 

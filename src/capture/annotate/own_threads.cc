@@ -12,7 +12,7 @@
 namespace xsp::capture {
 namespace {
 
-// The head of a small file of that thread's; false if it cannot be read.
+// Reads the beginning of a small /proc file of that thread. Returns false if it cannot be read.
 bool read_of_thread(const char* tid, const char* name, char* out, size_t size) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%.20s/%s", tid, name);
@@ -24,7 +24,8 @@ bool read_of_thread(const char* tid, const char* name, char* out, size_t size) {
   return got > 0;
 }
 
-// It has ended, but the process is still there. The last number is its status, as waitpid has it.
+// Returns whether the thread has ended while its process still exists. The file's last number is
+// the thread's status, as waitpid reports it.
 bool is_zombie(const char* tid, int* status) {
   char text[1024];
   if (!read_of_thread(tid, "stat", text, sizeof text)) return false;
@@ -41,10 +42,10 @@ bool is_ours(const char* tid) {
          strncmp(name, kOwnThreadNames, sizeof kOwnThreadNames - 1) == 0;
 }
 
-// Whether none of the threads in the open folder is the program's. By the call itself: who reads
-// folders by the C library allocates.
+// Returns whether no thread in the open folder belongs to the program. It uses the system call
+// itself, because the C library's functions for reading folders allocate.
 bool are_all_ours(int folder, const char* first) {
-  constexpr size_t kSizeAt = 16;  // in a record: its size, then a byte, then the name
+  constexpr size_t kSizeAt = 16;  // each record holds its size here, then a byte, then the name
   constexpr size_t kNameAt = 19;
   alignas(8) char buffer[2048];
   for (;;) {

@@ -1,5 +1,5 @@
-// Threads of ours in the program's process: they are named so that they are told apart from its
-// own, take no signal of its, and need little memory.
+// The threads that xsp runs in the program's process. Their names tell them apart from the
+// program's threads, they block all signals, and they need little memory.
 #ifndef XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
 #define XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
 
@@ -11,12 +11,13 @@
 
 namespace xsp::capture {
 
-inline constexpr char kOwnThreadNames[] = "xsp-";  // their names begin so
-// The deepest of these threads needs a tenth of it. The program's thread-local variables lie in it
-// as well; where they need more, the thread gets a stack of the usual size.
+inline constexpr char kOwnThreadNames[] = "xsp-";  // all their names begin with this
+// Limits the size of their stacks. The deepest of these threads needs a tenth of it. The program's
+// thread-local variables lie on the stack as well; if they need more, the thread gets a stack of
+// the usual size.
 inline constexpr size_t kOwnStackBytes = 512u << 10;
 
-// 0, or an errno value.
+// Returns 0 or an errno value.
 inline int start_own_thread(void* (*run)(void*), pthread_t* thread) {
   sigset_t all, before;
   sigfillset(&all);
@@ -31,8 +32,8 @@ inline int start_own_thread(void* (*run)(void*), pthread_t* thread) {
   return error;
 }
 
-// Whether all threads that are left are ours: the first one has ended, and so have the others.
-// `*status` is what the first one gave the system as it ended.
+// Returns whether only threads of xsp are left: the program's first thread has ended, and so have
+// its other threads. `*status` is the exit status of the first thread.
 bool has_program_ended(int* status);
 
 }  // namespace xsp::capture

@@ -1,4 +1,4 @@
-// Processes and threads that end, fork, and are killed.
+// Tests processes and threads that end, fork, and are killed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ using trace::Reader;
 
 constexpr int kVictimThreads = 2;
 
-// What a process that is about to be killed has done, in memory that survives it.
+// The progress of a process that is about to be killed, in memory that survives it.
 struct Progress {
   std::atomic<uint64_t> begun[kVictimThreads];
   std::atomic<uint64_t> ended[kVictimThreads];
@@ -53,7 +53,7 @@ void check_killed(const std::string& path, const Progress& progress) {
   }
   const uint64_t accounted = count_spans(reader) + loss(reader, "process ended before writing") +
                              loss(reader, "ring full");
-  // Each thread may have been between the library's count and the test's own.
+  // Each thread may have been between the library's count and the test's count.
   EXPECT_GE(accounted, ended) << all_losses(reader);
   EXPECT_LE(accounted, ended + kVictimThreads) << all_losses(reader);
   EXPECT_GE(accounted + reader.open_spans().size(), begun);
@@ -84,14 +84,14 @@ TEST(Process, KilledAtAnyMoment) {
       std::thread([&] { emit_until_killed(progress, 1); }).detach();
       emit_until_killed(progress, 0);
     }
-    // From before its first span to some passes of its drainer later.
+    // The kill comes at any time from before the first span to some passes of the drainer later.
     while (round > 3 && progress->ended[0] == 0) usleep(100);
     usleep(static_cast<useconds_t>(random() % (round < 10 ? 3000 : 60'000)));
     kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
-    if (!fs::exists(path) || fs::file_size(path) == 0) continue;  // before the first page
+    if (!fs::exists(path) || fs::file_size(path) == 0) continue;  // killed before the first page
     check_killed(path, *progress);
     fs::remove(path);
   }
@@ -105,7 +105,8 @@ void flush_in_handler(int) {
   if (error == ETIMEDOUT) flushes_given_up.fetch_add(1);
 }
 
-// It may have interrupted the very thread that holds the lock, which then never lets go.
+// The handler may have interrupted the very thread that holds the lock. That thread never releases
+// it.
 TEST(Process, AFlushInAHandlerGivesUp) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer lets a handler run only where a thread waits";
@@ -122,7 +123,7 @@ TEST(Process, AFlushInAHandlerGivesUp) {
   const pthread_t main_thread = pthread_self();
   std::atomic<bool> is_over{false};
   std::thread sender([&] {
-    // A thread that does little else is in the lock most of the time.
+    // A thread that does little else holds the lock most of the time.
     for (int i = 0; i < 3000 && flushes_given_up == 0; ++i) {
       pthread_kill(main_thread, SIGUSR1);
       usleep(200);
@@ -139,7 +140,7 @@ TEST(Process, AFlushInAHandlerGivesUp) {
   ASSERT_EQ(xsp_stop(), 0);
 }
 
-// The descriptor of a file of this process; -1: it has none.
+// Returns this process's descriptor of a file; -1: it has none.
 int descriptor_of(const std::string& path) {
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
     std::error_code error;
@@ -182,7 +183,7 @@ TEST(Process, ATraceThatWasClosedAndIsGoneIsNotMadeAgain) {
   emit_nested(10);
   EXPECT_NE(xsp_stop(), 0);
   EXPECT_EQ(fs::file_size(scratch.path()), 9u);
-  // What was written before is good, and the rest is counted.
+  // Everything that was written before is readable, and the rest is counted.
   const Reader reader = open_trace(moved);
   EXPECT_EQ(count_spans(reader), 20u);
   EXPECT_EQ(loss(reader, "file not writable or at its limit"), 20u);
@@ -215,7 +216,7 @@ TEST(Process, ChildOfAForkRecordsIntoItsOwnFile) {
   xsp_span across = xsp_begin(&model_site);
   pid_t child_id = 0;
   const int status = in_child([&] {
-    xsp_end(&across);  // the parent's
+    xsp_end(&across);  // begun in the parent
     emit_nested(7);
     std::thread([] { emit_nested(1); }).join();
     // A grandchild that emits nothing makes no file.
@@ -296,7 +297,7 @@ TEST(Process, ForksWhileThreadsEmit) {
 }
 
 #if !defined(XSP_SANITIZED) && !defined(XSP_EMULATED)
-// As a container's runtime does it: no handler of the C library runs.
+// Forks as a container's runtime does: no handler of the C library runs.
 TEST(Process, ChildMadeWithoutTheLibraryOfC) {
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);
@@ -322,7 +323,7 @@ TEST(Process, AFileInUseIsLeftAlone) {
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);
   emit_nested(1);
-  // Another program of the same environment, not a child that goes on recording.
+  // This is another program with the same environment, not a child that continues the recording.
   const int status = in_child([&] {
     xsp_stop();
     if (start(scratch.path()) != 0) return 1;
@@ -352,7 +353,7 @@ TEST(Threads, ThatEndLeaveTheirRingToTheNext) {
   EXPECT_EQ(count_spans(reader), kThreads * 20u);
   EXPECT_EQ(reader.open_spans().size(), size_t{kThreads});
   EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
-  // A lane takes a page and its padding: were there one per thread, the file would be twice this.
+  // A lane takes a page and its padding: with one per thread, the file would be twice as large.
   EXPECT_LT(fs::file_size(scratch.path()), kThreads * 4096u);
 }
 

@@ -1,7 +1,7 @@
-// What the emitting thread does not do: allocate, lock, call the system. And clocks that jump,
-// which the same trick can make: this program's own functions take the C library's place.
+// The emitting thread does not allocate, lock or call the system. This program replaces functions
+// of the C library with its own to check that, and also to make clocks jump.
 //
-// Sanitizers take that place themselves, so these tests are of builds without.
+// Sanitizers replace the same functions, so these tests are only in builds without sanitizers.
 #include <gtest/gtest.h>
 
 #ifndef XSP_SANITIZED
@@ -69,7 +69,7 @@ namespace {
 
 xsp_site quiet_site = XSP_SITE(XSP_LEVEL_LAYER, "quiet");
 
-// Every way to emit, often enough that the ring is full at times.
+// Emits in every way, often enough that the ring is full at times.
 void emit_all_ways(uint32_t site, uint32_t key) {
   for (int i = 0; i < 100'000; ++i) {
     xsp_span span = xsp_begin(&quiet_site);
@@ -119,7 +119,7 @@ TEST(Quiet, EmittingAllocatesNothingAndLocksNothing) {
   EXPECT_GT(counts().dropped_ring, 0u) << "the full ring was among the ways";
 }
 
-// From here on a call of the system by this thread, but of write, kills the process.
+// From here on every system call of this thread except write kills the process.
 bool forbid_system_calls() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -134,7 +134,7 @@ bool forbid_system_calls() {
 
 constexpr int kNoFilter = 77;
 
-// How emitting ends after the system was forbidden: 0 if it used none.
+// Emits after system calls were forbidden. Returns 0 if emitting made none.
 int emit_without_system(const std::string& path, bool breaks_the_rule) {
   if (start(path, 1u << 16) != 0) return 1;
   const uint32_t site = xsp_intern_site(XSP_LEVEL_KERNEL, "given", nullptr);

@@ -1,5 +1,5 @@
-// libxsp-attach.so asks this of the file (watcher.h): to take chunks that are made there, those of
-// the sampler of stacks, and to give its descriptor another number.
+// Functions that libxsp-attach.so calls on the file (watcher.h): one appends chunks that the stack
+// sampler made, another moves the file's descriptor to another number.
 #include <errno.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ class Locked {
 void leave_descriptor(int number) {
   if (session.writer.descriptor() != number) return;
   KeepErrno keep_errno;
-  // A child of vfork has descriptors of its own, and our memory.
+  // A child of vfork has its own descriptors but shares our memory.
   if (session.process_id != getpid()) return;
   const Locked locked;
   if (session.writer.descriptor() == number) session.writer.move_descriptor();

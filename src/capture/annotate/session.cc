@@ -1,8 +1,8 @@
-// Starting and stopping a recording, threads that join it, and what a fork does to it.
+// Starts and stops a recording, lets threads join it, and handles a fork.
 //
-// A child of fork goes on recording, into a file of its own, <name>.<pid>.xtrace, made with its
-// first span: a child that calls exec leaves no file behind. The parent does not notice: rings are
-// wiped in the child, not copied.
+// A child of fork records into its own file, <name>.<pid>.xtrace, which its first span creates: a
+// child that calls exec leaves no file behind. The parent does not notice: the child's rings are
+// wiped, not copied.
 #include "capture/annotate/session.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ class Locked {
 pthread_once_t once = PTHREAD_ONCE_INIT;
 pthread_key_t thread_end_key;
 
-// The calling thread ends: its lane is drained, then another thread's.
+// The calling thread ends. Its lane will be drained and then given to another thread.
 void on_thread_end(void* lane) {
   static_cast<Lane*>(lane)->use.store(static_cast<uint32_t>(LaneUse::kOrphaned),
                                       std::memory_order_release);
@@ -86,7 +86,7 @@ void forget_counts() {
   session.dropped_value = session.dropped_ring = session.dropped_site = 0;
 }
 
-// Only the calling thread lives on here; the drainer does not.
+// Only the calling thread survives a fork; the drainer does not.
 void forget_parent() {
   session.process_id = getpid();
   session.writer.close();
@@ -100,11 +100,11 @@ void forget_parent() {
   if (session.late_page != nullptr) munmap(session.late_page, trace::kPageBytes);
   session.late_page = nullptr;
   if (session.state == State::kRecording) session.state = State::kForked;
-  session.first_ticks = read_ticks(session.tick_source);  // spans begun before are the parent's
+  session.first_ticks = read_ticks(session.tick_source);  // earlier spans belong to the parent
   forget_counts();
   forget_steps();
-  // A child of which nothing is recorded yet has no drainer, which would tell when to: its first
-  // span makes the file, and then the levels are what they should be.
+  // A child that records nothing yet has no drainer to switch its levels: its first span creates
+  // the file, and then the levels are set.
   const Watcher* watcher = session.watcher;
   if (session.state == State::kForked && watcher != nullptr) {
     publish_levels(watcher->levels);
@@ -125,7 +125,7 @@ void prepare_process() {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-// A child made without the C library's fork runs no handlers.
+// Handles a child that was made without the C library's fork: no handlers ran for it.
 void notice_unannounced_fork() {
   if (session.process_id == getpid()) return;
   pthread_mutex_init(&session.control, nullptr);
@@ -134,14 +134,14 @@ void notice_unannounced_fork() {
   forget_parent();
 }
 
-// No thread's, and drained; or of a thread that ended in an earlier recording.
+// Returns whether the lane is drained and unowned, or of a thread of an earlier recording.
 bool is_free(const Lane* lane) {
   return lane->use == static_cast<uint32_t>(LaneUse::kFree) ||
          (lane->use == static_cast<uint32_t>(LaneUse::kOrphaned) &&
           lane->generation != session.generation);
 }
 
-// Keeps the rings of earlier recordings that this one can use.
+// Keeps the rings of earlier recordings that this recording can use, and frees the others.
 void drop_unfit_lanes() {
   const uint32_t slots = session.ring_bytes / trace::kSlotBytes;
   uint32_t kept = 0;
@@ -157,7 +157,7 @@ void drop_unfit_lanes() {
   session.lane_count = kept;
 }
 
-// How fast ticks go, roughly: a reader needs it only if the process dies before a second anchor.
+// Measures the rough tick rate: a reader needs it if the process dies before a second anchor.
 uint64_t measure_ticks_per_s(const Anchor& first) {
   if (session.tick_source == TickSource::kMonotonic) return 1'000'000'000;
   Anchor now;
@@ -171,15 +171,15 @@ uint64_t measure_ticks_per_s(const Anchor& first) {
 int open_file(const trace::FileHeader& header) {
   const int error = session.writer.open(session.path, header, session.file_bytes);
   if (error != EBUSY) return error;
-  // Another process records to that file, one with the same environment: leave it alone.
+  // Another process with the same environment records to that file. Leave its file alone.
   char own[sizeof session.path];
   if (!path_of_process(session.path, session.process_id, own, sizeof own)) return ENAMETOOLONG;
   memcpy(session.path, own, sizeof own);
   return session.writer.open(session.path, header, session.file_bytes);
 }
 
-// Makes the file of session.path and starts the drainer. Both locks are held, or there is one
-// thread.
+// Creates the file session.path and starts the drainer. The caller holds both locks, or there is
+// only one thread.
 int begin_recording(bool keeps_time_of_parent) {
   session.tick_source = tick_source_to_use();
   trace::FileHeader header = {};
@@ -193,7 +193,7 @@ int begin_recording(bool keeps_time_of_parent) {
     header.first.realtime_ns = header.first.monotonic_ns + session.unix_offset_ns.load();
   }
   drop_unfit_lanes();
-  // A child needs not wait: it has the parent's clock.
+  // A child need not wait for a measurement: it has the parent's clock.
   const bool is_known = keeps_time_of_parent && session.ticks_per_s != 0;
   header.ticks_per_s = is_known ? session.ticks_per_s : measure_ticks_per_s(header.first);
   session.ticks_per_s = header.ticks_per_s;
@@ -242,10 +242,9 @@ int start_locked(const xsp_options& options) {
   return begin_recording(false);
 }
 
-// From here on nobody begins a span; what is under way may still end.
+// From here on no thread begins a span; spans that are open may still end.
 void become_idle(bool counts_late) {
-  // A thread that begins a span from now on finds that nothing is recorded, and counts the span
-  // here.
+  // A thread that begins a span from now on finds nothing recorded, and counts it here.
   session.late = counts_late ? &session.late_count : nullptr;
   if (!counts_late) {
     session.given_levels = 0;
@@ -256,7 +255,7 @@ void become_idle(bool counts_late) {
   session.state = State::kIdle;
 }
 
-// The lane for a thread: its own of an earlier recording, a free one, or a new one.
+// Returns the thread's lane of an earlier recording, a free lane, or a new one.
 Lane* find_lane() {
   const uint32_t slots = session.ring_bytes / trace::kSlotBytes;
   Lane* lane = thread_lane;
@@ -266,7 +265,7 @@ Lane* find_lane() {
     Lane* other = session.lanes[i];
     if (is_free(other) && other->mask + 1 == slots) return other;
   }
-  // Rather than take new memory for every thread of a program that makes many in a row.
+  // A program that makes many short threads needs no new memory for each.
   for (uint32_t i = 0; i < session.lane_count; ++i) {
     Lane* other = session.lanes[i];
     if (other->use.load(std::memory_order_acquire) == static_cast<uint32_t>(LaneUse::kOrphaned) &&
@@ -283,8 +282,8 @@ Lane* find_lane() {
   return lane;
 }
 
-// Puts the lane's block into the file, or, if that cannot be, leaves it in memory: counts are kept,
-// but die with the process.
+// Puts the lane's block into the file. If that fails, the block stays in memory: its counts are
+// kept, but are lost with the process.
 void give_block(Lane* lane) {
   *lane->block = {};
   lane->number = ++session.lane_numbers;
@@ -300,7 +299,7 @@ void give_block(Lane* lane) {
 void join_recording(Lane* lane) {
   const uint32_t generation = session.generation.load(std::memory_order_relaxed);
   if (lane->generation.load(std::memory_order_relaxed) != generation) {
-    // What a thread still wrote while the last recording stopped belongs to none.
+    // Records that the thread wrote while the last recording stopped belong to no recording.
     lane->tail.store(lane->head.load(std::memory_order_relaxed), std::memory_order_relaxed);
     lane->limit = lane->head.load(std::memory_order_relaxed) + lane->mask + 1;
     lane->drained = lane->drained_given = 0;
@@ -315,7 +314,7 @@ void join_recording(Lane* lane) {
   lane->generation.store(generation, std::memory_order_relaxed);
 }
 
-// A fork handler, a thread's end: once per process.
+// Installs the fork handlers and the thread-end key, once per process.
 void prepare() {
   pthread_once(&once, prepare_process);
   notice_unannounced_fork();
@@ -333,7 +332,7 @@ int start(const xsp_options& options) {
 
 int stop(bool counts_late) {
   KeepErrno keep_errno;
-  // A process that may make no system calls any more ended its recording before that.
+  // A process that has forbidden itself system calls ended its recording before it did so.
   State now = State::kIdle;
   __atomic_load(&session.state, &now, __ATOMIC_RELAXED);
   if (now == State::kIdle) return 0;
@@ -363,7 +362,7 @@ void pause() {
 void resume() {
   KeepErrno keep_errno;
   NoCancel no_cancel;
-  // Without the thread what is emitted stays in the rings until a flush or the end.
+  // If the thread cannot start, emitted spans stay in the rings until a flush or the end.
   if (session.state == State::kRecording) (void)start_drainer_thread();
   pthread_mutex_unlock(&session.control);
 }
@@ -476,7 +475,7 @@ void count_loss(const char* source, const char* cause, uint64_t count) {
                                     strcmp(session.losses[i].cause, wanted.cause) != 0)) {
     ++i;
   }
-  if (i == kLossMax) i = kLossMax - 1;  // the last entry takes what has no room of its own
+  if (i == kLossMax) i = kLossMax - 1;  // the last entry takes all without an entry of their own
   if (i == session.loss_count) {
     session.losses[session.loss_count++] = wanted;
   }
@@ -495,5 +494,5 @@ void get_counts(xsp_counts* counts) {
 
 }  // namespace xsp::capture
 
-// A program that ends without xsp_stop: what it emitted is kept.
+// Keeps the spans of a program that ends without calling xsp_stop.
 __attribute__((destructor)) static void stop_at_exit() { xsp::capture::stop(true); }

@@ -1,4 +1,4 @@
-// Round trips: what a program emits is what the reader finds.
+// Round trips: the reader finds exactly what a program emitted.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <math.h>
@@ -39,7 +39,7 @@ TEST(Session, SpansAsTheyHappen) {
   EXPECT_EQ(reader.process_id(), static_cast<uint32_t>(getpid()));
   const std::vector<ReadSpan> spans = read_spans(reader);
   ASSERT_EQ(spans.size(), 200u);
-  // Two clocks are compared here: each conversion may be off by the width of an anchor's sample.
+  // The test compares two clocks: each conversion may be off by the width of an anchor's sample.
   constexpr int64_t kSlackNs = 100'000;
   for (size_t i = 0; i < spans.size(); i += 2) {
     EXPECT_EQ(spans[i].name, "conv1");
@@ -112,7 +112,7 @@ TEST(Session, ValuesOfEveryKind) {
   }
 }
 
-// Only the span that values wait for goes the long way.
+// Only the span that has waiting values takes the long path.
 TEST(Session, PlainSpansInsideOneWhoseValuesWait) {
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);
@@ -162,7 +162,7 @@ TEST(Session, SpansWithGivenTimes) {
     xsp_complete_span span = {};
     span.struct_size = sizeof span;
     span.site_id = kernel;
-    span.start_ns = base_ns - 1000 * i;  // in no order of ends
+    span.start_ns = base_ns - 1000 * i;  // the ends are not in order
     span.duration_ns = i == 7 ? -5 : i;
     span.values = values;
     span.value_count = static_cast<size_t>(i % 4);
@@ -287,7 +287,7 @@ TEST(Session, LevelsAreSwitchedAtRunTime) {
   EXPECT_TRUE(reader.losses().empty()) << all_losses(reader);
 }
 
-// Another profiler hands over later what it measured before the levels were switched.
+// Another profiler hands over spans later that it measured before the levels were switched.
 TEST(Session, GivenSpansOfALevelThatWasRecordedAreTakenAfterwards) {
   Scratch scratch;
   ASSERT_EQ(start(scratch.path(), 0, 0, XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)), 0);
@@ -360,7 +360,7 @@ TEST(Session, StartSaysWhyItFails) {
   EXPECT_EQ(start(scratch.path(), 100'000), EINVAL);  // no power of two
   EXPECT_EQ(start(scratch.path(), 1024), EINVAL);
   EXPECT_EQ(start(scratch.path(std::string(5000, 'n'))), ENAMETOOLONG);
-  // Nothing is recorded after that, and a good start succeeds.
+  // After these errors nothing is recorded, and a valid start succeeds.
   static xsp_site site = XSP_SITE(XSP_LEVEL_MODEL, "m");
   EXPECT_EQ(xsp_begin(&site).start, 0u);
   ASSERT_EQ(start(scratch.path()), 0);
@@ -390,7 +390,7 @@ TEST(Session, OpenSpansAreKnownWhenItStops) {
   xsp_span outer = xsp_begin(&a);
   xsp_span inner = xsp_begin(&b);
   ASSERT_EQ(xsp_stop(), 0);
-  // They end in nothing, or in a recording that did not see them begin.
+  // Their ends are ignored, also in a new recording that did not see them begin.
   xsp_end(&inner);
   Scratch other;
   ASSERT_EQ(start(other.path()), 0);
@@ -424,7 +424,7 @@ TEST(Session, SpansThatEndOutOfOrderAreRecorded) {
   xsp_span_text(&never_ended, key, "lost with its span");
   std::thread([&] { xsp_end(&b); }).join();
   xsp_end(&a);
-  // So deep that the stack does not keep them all.
+  // This nesting is deeper than the stack keeps.
   std::vector<xsp_span> deep;
   for (int i = 0; i < 1000; ++i) deep.push_back(xsp_begin(&site));
   for (size_t i = deep.size(); i-- > 0;) xsp_end(&deep[i]);
@@ -457,7 +457,7 @@ TEST(Session, TheEnvironmentDecides) {
   EXPECT_TRUE(is_success(status)) << WEXITSTATUS(status);
 }
 
-// Where there is no counter to trust, as on other processors.
+// The monotonic clock is used where there is no counter to trust, as on other processors.
 TEST(Session, TheMonotonicClockServesAsWell) {
   Scratch scratch;
   static xsp_site site = XSP_SITE(XSP_LEVEL_MODEL, "timed otherwise");

@@ -1,12 +1,13 @@
-// Steps: the iterations of the program's main loop, found by what tells of them.
+// Steps are the iterations of the program's main loop. They are found from calls that mark them.
 //
-// A call of a model is told of by who watches a framework (xsp_step_begin), or is a span of the
-// level model that the program begins itself: then, and only where somebody watches, the outermost
-// one of its thread is a step. Calls within it are not, whoever tells of them.
+// A model call is either reported by code that observes a framework (xsp_step_begin), or it is a
+// span of the level model that the program itself begins. Such a span is a step only if there is a
+// watcher, and only if it is the outermost one of its thread. Calls within a step are not steps,
+// whichever way they are reported.
 //
-// One thread's steps of one kind are counted. A step is recorded when it has ended, as a span of
-// the level application, whatever the levels are: it costs two readings of the clock and one
-// record. It is never on the stack of open spans, so a process that ends in a step leaves none
+// Only the steps of one thread and one kind are counted. A step is recorded when it has ended, as a
+// span of the level application, whatever the levels are: it costs two readings of the clock and
+// one record. It is never on the stack of open spans, so a process that ends in a step leaves none
 // open.
 #include <string.h>
 
@@ -17,20 +18,19 @@
 namespace xsp::capture {
 namespace {
 
-// A thread whose steps are counted, and that has shown none for so long, may be followed by
-// another.
+// If the counted thread has shown no step for this long, another thread may take its place.
 constexpr int64_t kSilenceNs = 1'000'000'000;
 
 constexpr const char* kKindNames[] = {"", "model", "optimizer", "mark"};
 
 struct Steps {
   std::atomic<uint32_t> kind{0};             // XSP_STEP_*; 0: none was seen
-  std::atomic<const char*> thread{nullptr};  // whose they are: the address of its `self`
-  std::atomic<int64_t> last_ns{0};           // when it was heard of
-  // The thread's own.
-  uint64_t number = 0;       // of the step under way, or of the next
-  uint64_t start = 0;        // in ticks; 0: none is under way
-  uint64_t first_start = 0;  // of the first, whatever its kind
+  std::atomic<const char*> thread{nullptr};  // owner of the steps: the address of its `self`
+  std::atomic<int64_t> last_ns{0};           // time of the last report
+  // Only the owning thread uses the members below.
+  uint64_t number = 0;       // number of the current step, or of the next one
+  uint64_t start = 0;        // in ticks; 0: no step is open
+  uint64_t first_start = 0;  // start of the first step of any kind
   uint32_t sites[4] = {};
   uint32_t key = 0;
 };
@@ -41,7 +41,7 @@ uint64_t now_ticks() { return read_ticks(session.tick_source.load(std::memory_or
 
 bool is_idle() { return (session.generation.load(std::memory_order_relaxed) & 1) != 0; }
 
-// Whether this is a step of those that are counted.
+// Returns whether this step is one of those that are counted.
 bool is_counted(uint32_t kind) {
   if (is_idle() || kind < XSP_STEP_MODEL || kind > XSP_STEP_MARK) return false;
   const uint32_t current = steps.kind.load(std::memory_order_relaxed);
@@ -83,7 +83,7 @@ void tell(uint32_t kind) {
   if (watcher != nullptr) watcher->on_step(kind, steps.number);
 }
 
-// Within the call of a model that a span stands for.
+// Returns whether the thread is within a model call that a span stands for.
 bool is_in_call() {
   const trace::Lane* lane = current_lane();
   return lane != nullptr && lane->model_start != 0;
@@ -144,7 +144,8 @@ void xsp_limit_file(uint64_t more_bytes) { c::limit_file(more_bytes); }
 uint32_t xsp_levels(void) {
   return c::is_idle() ? 0 : c::session.levels.load(std::memory_order_relaxed);
 }
-// Without a lock: a handler that ends the process may have interrupted who holds it.
+// Takes no lock: a signal handler that ends the process may have interrupted the thread that holds
+// it.
 void xsp_set_watcher(const c::Watcher* watcher) {
   c::session.watcher = watcher;
   if (!c::is_idle()) c::publish_levels(xsp_levels());

@@ -1,4 +1,4 @@
-// Steps, and levels that are switched while a recording goes on.
+// Tests steps, and levels that are switched while a recording goes on.
 #include <unistd.h>
 
 #include <thread>
@@ -25,7 +25,7 @@ std::vector<ReadSpan> steps_in(const Reader& reader, const std::string& kind) {
   return steps;
 }
 
-// Who the steps are of: the kinds that a trace has, each as often as it has steps.
+// Returns the kinds of steps in a trace, each with the number of its steps.
 std::map<std::string, int> kinds_in(const Reader& reader) {
   std::map<std::string, int> kinds;
   trace::SpanBatch batch;
@@ -42,7 +42,7 @@ std::map<std::string, int> kinds_in(const Reader& reader) {
   return kinds;
 }
 
-// The recording counts steps from the first on: a process of its own for each test.
+// The recording counts steps from the first one on, so each test runs in a process of its own.
 template <typename Body>
 void in_child(Body body) {
   const pid_t child = fork();
@@ -188,8 +188,7 @@ TEST(Watcher, SwitchesBetweenTwoSteps) {
   });
 }
 
-// The names and the levels of the spans that a watched program leaves, each with how many there
-// are.
+// Returns the names and the levels of the spans that a watched program leaves, each with its count.
 std::map<std::string, int> watched(void (*program)()) {
   Scratch scratch;
   EXPECT_EQ(start(scratch.path()), 0);
@@ -210,7 +209,8 @@ std::map<std::string, int> watched(void (*program)()) {
 using Names = std::map<std::string, int>;
 xsp_site inner_site = XSP_SITE(XSP_LEVEL_MODEL, "inner");
 
-// Levels are switched on before the third: the first two are steps all the same, and none else.
+// Levels are switched on before the third call: the first two are steps all the same, and nothing
+// else is.
 TEST(Watcher, OutermostSpansOfTheLevelModelAreSteps) {
   in_child([] {
     const Names names = watched([] {
@@ -223,7 +223,7 @@ TEST(Watcher, OutermostSpansOfTheLevelModelAreSteps) {
         xsp_span_text(&model, key, "seven");
         xsp_span inner = xsp_begin(&inner_site);
         xsp_span layer = xsp_begin(&layer_site);
-        // A framework that is watched, called within.
+        // The program calls an observed framework here.
         xsp_step_begin(XSP_STEP_MODEL);
         xsp_step_end(XSP_STEP_MODEL);
         xsp_end(&layer);
@@ -259,7 +259,7 @@ TEST(Watcher, SpansWithinAStepThatAFrameworkTellsOfAreNone) {
   });
 }
 
-// It is left open within a span of the application, which ends.
+// The call is left open within a span of the application, which ends.
 TEST(Watcher, ACallThatNeverEndsIsTheLastStepUntilTheNext) {
   in_child([] {
     const Names names = watched([] {
@@ -294,7 +294,8 @@ TEST(Watcher, WhereSomebodyWatchesAProgramStartsAndStopsNothing) {
   });
 }
 
-// Nobody asks for steps of a program that records itself: its spans are all that is written.
+// Without a watcher, spans of the level model are not steps: the trace holds only the program's own
+// spans.
 TEST(Steps, SpansOfTheLevelModelAreNoneWhereNobodyWatches) {
   Scratch scratch;
   ASSERT_EQ(start(scratch.path()), 0);

@@ -29,7 +29,7 @@ Text text_of(const char* string, size_t size_max) {
   return {string, strnlen(string, size_max)};
 }
 
-// Where a name's entry keeps its text in the log.
+// Holds the places in the log of the texts of one name.
 struct Name {
   uint32_t offset;
   uint32_t size;
@@ -39,8 +39,8 @@ struct Name {
 };
 static_assert(kNameBytesMax <= UINT16_MAX);
 
-// Names by id and, through a hash table with open addressing, ids by name. Memory is touched as it
-// fills.
+// Maps ids to names and, through a hash table with open addressing, names to ids. Memory is touched
+// only as it fills.
 template <uint32_t kMax>
 struct Index {
   static constexpr uint32_t kBuckets = kMax * 2;
@@ -69,10 +69,10 @@ class Locked {
   NoCancel no_cancel_;
 };
 
-// One entry being appended; seen by readers when committed.
+// An entry that is being appended. Readers see it once it is committed.
 class Entry {
  public:
-  // `body_max`: the most bytes that will be put.
+  // `body_max`: the maximum number of bytes that will be put.
   Entry(TableEntry kind, size_t body_max) {
     if (log_bytes == nullptr) reserve();
     begin_ = log_size.load(std::memory_order_relaxed);
@@ -83,7 +83,7 @@ class Entry {
   }
   bool fits() const { return fits_; }
   void put(uint64_t value) { at_ = put_varint(at_, value); }
-  // Returns where in the log the text lies.
+  // Returns the position of the text in the log.
   uint32_t put(Text text) {
     put(text.size);
     std::memcpy(at_, text.at, text.size);
@@ -95,7 +95,7 @@ class Entry {
     at_ += size;
   }
   void commit() {
-    // The length as a varint of fixed width, so that it can be filled in last.
+    // The length is a varint of fixed width, so that it can be filled in last.
     const size_t body = static_cast<size_t>(at_ - log_bytes) - begin_ - kLengthBytes;
     uint8_t* length = log_bytes + begin_;
     for (size_t i = 0; i < kLengthBytes; ++i) {
@@ -109,8 +109,8 @@ class Entry {
   static constexpr size_t kLengthBytes = 4;
 
   static void reserve() {
-    // Address space alone: pages come as they are written. Where it is limited, most is left to the
-    // program.
+    // Reserves address space only: pages come as they are written. If the address space is limited,
+    // most of it is left to the program.
     rlimit limit = {};
     const bool is_known = getrlimit(RLIMIT_AS, &limit) == 0;
     constexpr size_t kLeast = 1u << 20;
@@ -150,7 +150,7 @@ bool is_same(const Name& known, uint32_t level, Text name, Text type) {
          std::memcmp(log_bytes + known.type_offset, type.at, type.size) == 0;
 }
 
-// A new id for a name, whether another has that name or not. The caller holds the lock.
+// Appends a name with a new id, even if another entry has the same name. The caller holds the lock.
 template <uint32_t kMax>
 uint32_t append(Index<kMax>* index, TableEntry kind, uint32_t level, Text name, Text type) {
   const uint32_t count = index->count.load(std::memory_order_relaxed);
@@ -173,7 +173,7 @@ uint32_t append(Index<kMax>* index, TableEntry kind, uint32_t level, Text name, 
   return id;
 }
 
-// The id of a name, made if need be. The caller holds the lock.
+// Returns the id of a name, and appends it if it is new. The caller holds the lock.
 template <uint32_t kMax>
 uint32_t intern(Index<kMax>* index, TableEntry kind, uint32_t level, Text name, Text type) {
   constexpr uint32_t kMask = Index<kMax>::kBuckets - 1;

@@ -1,11 +1,11 @@
 // The process's tables of sites and keys, and the facts about sites.
 //
-// They grow as long as the process lives and outlast a recording: a site's id is kept in the user's
-// own memory. All of it is one append-only log of entries, in the very bytes of the file's kTable
-// chunks (trace/format.h), so that a recording writes the log from its beginning and then whatever
-// is new.
+// They grow as long as the process lives and outlast a recording, because the program keeps the ids
+// of its sites in its own memory. All of it is one append-only log of entries, in the same bytes as
+// the file's kTable chunks (trace/format.h). So a recording writes the log from its beginning, and
+// later only the new entries.
 //
-// Thread rule: any thread; what appends takes a lock of its own.
+// Any thread may call these functions; those that append take a lock of the tables.
 #ifndef XSP_CAPTURE_ANNOTATE_TABLES_H_
 #define XSP_CAPTURE_ANNOTATE_TABLES_H_
 
@@ -14,28 +14,29 @@
 
 namespace xsp::capture {
 
-// Ids count from 1; 0 if the table is full.
+// Ids count from 1; the result is 0 if the table is full.
 uint32_t intern_site(uint32_t level, const char* name, const char* type);
-// A site of its own, even where another has that name; intern_site does not find it.
+// Makes a new site even if another one has that name; intern_site does not find it.
 uint32_t new_site(uint32_t level, const char* name, const char* type);
 uint32_t intern_key(const char* key);
 void add_site_attribute(uint32_t site_id, const char* key, const char* value);
 void add_site_counter(uint32_t site_id, const char* key, double value);
 
-// The level of a site, 0 if there is none of that id.
+// Returns the level of a site, or 0 if there is no site with that id.
 uint32_t site_level(uint32_t site_id);
 bool is_key(uint32_t key);
 
-// The log, once tables_size() is not 0. Entries below that do not change any more.
+// Returns the log; it exists once tables_size() is not 0. Entries below that size do not change any
+// more.
 const uint8_t* tables_log();
 size_t tables_size();
-// What could not be added, since the process began.
+// Returns the number of entries that could not be added since the process began.
 uint64_t tables_dropped();
 
-// Around a fork: nobody else is inside the tables.
+// Held around a fork, so that no other thread is inside the tables.
 void lock_tables();
 void unlock_tables();
-// In a child whose fork was not announced: the lock may be another thread's for ever.
+// For a child whose fork ran no handlers: a thread that no longer exists may hold the lock.
 void reset_tables_lock();
 
 }  // namespace xsp::capture

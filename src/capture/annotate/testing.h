@@ -1,4 +1,4 @@
-// What the tests of the recording share: scratch files, a recording, and all that a file holds.
+// Helpers for the tests of the recording: scratch files, a recording, and all spans of a file.
 #ifndef XSP_CAPTURE_ANNOTATE_TESTING_H_
 #define XSP_CAPTURE_ANNOTATE_TESTING_H_
 
@@ -20,8 +20,8 @@
 
 namespace xsp::capture {
 
-// Neither ThreadSanitizer nor qemu-user can follow a child, of a fork by one of several threads,
-// that starts threads.
+// If one of several threads forks, neither ThreadSanitizer nor qemu-user can follow a child that
+// starts threads.
 #if defined(__SANITIZE_THREAD__) || defined(XSP_EMULATED)
 inline constexpr bool kForksWithThreads = false;
 #else
@@ -30,7 +30,7 @@ inline constexpr bool kForksWithThreads = true;
 
 inline xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "model");
 inline xsp_site layer_site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
-// So many spans of a model, each with one of a layer in it.
+// Emits this many spans of a model, each with a layer's span in it.
 inline void emit_nested(int count) {
   for (int i = 0; i < count; ++i) {
     xsp_span a = xsp_begin(&model_site);
@@ -40,7 +40,7 @@ inline void emit_nested(int count) {
   }
 }
 
-// A folder that no other test uses; removed with the object.
+// A folder that no other test uses; it is removed with the object.
 class Scratch {
  public:
   Scratch() {
@@ -95,8 +95,8 @@ struct ReadSpan {
   std::vector<ReadValue> values;
 };
 
-// All spans of a file, stream by stream in the order of the chunks. Fails the test if one chunk is
-// unreadable.
+// Reads all spans of a file, stream by stream in the order of the chunks. Fails the test if one
+// chunk is unreadable.
 inline std::vector<ReadSpan> read_spans(const trace::Reader& reader) {
   std::vector<ReadSpan> spans;
   trace::SpanBatch batch;
@@ -127,7 +127,7 @@ inline std::vector<ReadSpan> read_spans(const trace::Reader& reader) {
   return spans;
 }
 
-// How many spans can be read of a file, which may be large.
+// Counts the spans that can be read from a file, which may be large.
 inline uint64_t count_spans(const trace::Reader& reader) {
   uint64_t count = 0;
   trace::SpanBatch batch;
@@ -150,7 +150,7 @@ inline trace::Reader open_trace(const std::string& path) {
   return std::move(reader).value();
 }
 
-// The count of a loss that the library itself knows of; 0 if it is not among them.
+// Returns the count of a loss that the library itself reports; 0 if there is no such loss.
 inline uint64_t loss(const trace::Reader& reader, const std::string& cause,
                      const std::string& source = "trace") {
   for (const trace::Loss& loss : reader.losses()) {
@@ -167,7 +167,7 @@ inline std::string all_losses(const trace::Reader& reader) {
   return text;
 }
 
-// Is any other thread of this process running?
+// Returns whether any other thread of this process is running.
 inline bool has_running_thread() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
     if (entry.path().filename() == std::to_string(gettid())) continue;
@@ -180,16 +180,16 @@ inline bool has_running_thread() {
   return false;
 }
 
-// To be called before a fork: AddressSanitizer's allocator has locks that a fork copies as they
-// are, and a thread that starts or ends may hold one.
+// Waits until no other thread runs. It is called before a fork: AddressSanitizer's allocator has
+// locks that a fork copies in their current state, and a thread that starts or ends may hold one.
 inline void settle() {
 #ifdef XSP_SANITIZED
   for (int i = 0; i < 1000 && has_running_thread(); ++i) usleep(1000);
 #endif
 }
 
-// Runs `body` in a child process, which ends as the body's result says, without running the
-// parent's tests' destructors. Returns what waitpid() says of it.
+// Runs `body` in a child process, which exits with the body's result and does not run the
+// destructors of the parent's tests. Returns the status that waitpid() reports.
 inline int in_child(const std::function<int()>& body) {
   settle();
   const pid_t child = fork();
@@ -199,7 +199,7 @@ inline int in_child(const std::function<int()>& body) {
   return status;
 }
 
-// A child that ended by itself, with 0.
+// Returns whether the child exited normally with 0.
 inline bool is_success(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 
 }  // namespace xsp::capture

@@ -1,5 +1,5 @@
-// Values of spans still open. They wait in the lane, outside the ring, for their span's end, and go
-// into the ring with it: a span is recorded with all its values, or not at all.
+// Values of open spans. They wait in the lane, outside the ring, until their span ends, and then go
+// into the ring together with it: a span is recorded with all its values, or not at all.
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -16,7 +16,7 @@ using trace::Record;
 
 namespace {
 
-// Calls visit(head, at) for the pending values of the span, and takes them out.
+// Calls visit(slots, at) for each pending value of the span, and removes these values.
 template <typename Visit>
 void take_pending(Lane* lane, uint64_t start, Visit visit) {
   uint32_t kept = 0;
@@ -35,7 +35,7 @@ void take_pending(Lane* lane, uint64_t start, Visit visit) {
   lane->pending_used = kept;
 }
 
-// Keeps a value until its span ends. `text`: NULL, or extra.text_bytes bytes.
+// Keeps a value until its span ends. `text` is NULL or has extra.text_bytes bytes.
 void add_pending(xsp_span* span, Extra extra, const char* text) {
   Lane* lane = current_lane();
   if (lane == nullptr || span->start == 0 || span->site_id == kStepAlone) return;
@@ -80,7 +80,7 @@ bool is_lower_hex(const char* text, size_t size) {
 
 bool is_zero(const char* text, size_t size) { return strspn(text, "0") >= size; }
 
-// As the W3C recommendation has it: later versions may append fields.
+// Follows the W3C recommendation: later versions may append fields.
 bool is_traceparent(const char* text) {
   constexpr size_t kSize = 55;
   if (strnlen(text, kSize) < kSize) return false;
@@ -120,7 +120,6 @@ void end_with_values(Lane* lane, const xsp_span* span, uint64_t end) {
   pop(lane, span->start, 1);
 }
 
-// The size of a text of a span, cut at a whole character of UTF-8 if it is too long.
 uint32_t text_size(const char* text) {
   size_t size = strnlen(text, kSpanTextBytesMax + 1);
   if (size > kSpanTextBytesMax) {

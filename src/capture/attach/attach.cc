@@ -1,12 +1,14 @@
-// libxsp-attach.so: what `xsp run` puts into every process of the command that it watches.
+// libxsp-attach.so: the library that `xsp run` loads into every process of the watched command.
 //
-// It comes by LD_PRELOAD and records from before main() to the end, into a file of its own in the
-// folder that $XSP_RUN names. The whole process is one span of the level application. What else is
-// recorded comes from others, through xsp.h: the program itself, the Python package, collectors
-// (collectors.h), which are loaded when the process first uses what they watch (cuda.cc).
+// LD_PRELOAD loads it. It records from before main() to the end of the process, into a file of its
+// own in the folder that $XSP_RUN names. The whole process is one span of the level application.
+// All other spans come through xsp.h from the program itself, from the Python package, and from
+// collectors (collectors.h), which are loaded when the process first uses the thing that they watch
+// (cuda.cc).
 //
-// Like libxsp.so it needs the C library alone, throws and aborts nothing, and leaves errno as it
-// was. In processes that `xsp run` did not start, $XSP_RUN is not set, and it does nothing.
+// Like libxsp.so it needs only the C library, throws and aborts nothing, and leaves errno
+// unchanged. $XSP_RUN is not set in processes that `xsp run` did not start; there the library does
+// nothing.
 #include "capture/attach/attach.h"
 
 #include <dlfcn.h>
@@ -33,8 +35,9 @@
 namespace xsp::capture {
 namespace {
 
-// Its pages are taken at once, by every process, most of which are short: a tenth of a second at a
-// span every 3 us, which is more than Python emits, and the ring is drained many times meanwhile.
+// Every process takes the ring's pages at once, and most processes are short. The ring holds a
+// tenth of a second at one span every 3 us, which is more than Python emits, and the drainer
+// empties it many times in that time.
 constexpr uint32_t kRingBytes = 1u << 20;
 constexpr uint32_t kLockWaitMs = 1000;
 constexpr size_t kCommandBytesMax = 4000;  // a text of the trace has room for 4096
@@ -42,7 +45,7 @@ constexpr size_t kCommandBytesMax = 4000;  // a text of the trace has room for 4
 struct Attached {
   std::atomic<bool> is_recording{false};
   bool uses_cuda = false;
-  pid_t process = 0;  // that `span` is of
+  pid_t process = 0;  // the process of `span`
   uint32_t site = 0;
   int64_t start_ns = 0;
   xsp_span span = {};
@@ -55,7 +58,7 @@ const char* run_folder() {
   return folder != nullptr && *folder != '\0' ? folder : nullptr;
 }
 
-// The command's words, with a blank between them; returns its length, 0 if it cannot be read.
+// Reads the command's words, separated by blanks. Returns the length, or 0 if it cannot be read.
 size_t read_command(char* text, size_t size) {
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -71,7 +74,7 @@ size_t read_command(char* text, size_t size) {
   return length;
 }
 
-// A site of its own for this process: its name is the program's, its facts are the command's.
+// Makes a site for this process: its name is the program's name, its facts describe the command.
 uint32_t make_site() {
   char command[kCommandBytesMax];
   const size_t length = read_command(command, sizeof command);
@@ -88,17 +91,19 @@ void begin_process() {
   attached.start_ns = xsp_now_ns();
 }
 
-// Only this thread lives on. Nothing is emitted: a child that goes on to exec leaves no file.
+// Only the calling thread lives on in the child. Nothing is emitted here: a child that goes on to
+// exec leaves no file.
 void after_fork_in_child() {
   forget_sampling();
   forget_collectors();
   forget_ranges();
-  attached.uses_cuda = false;  // what the parent has of it is of no use here
+  attached.uses_cuda = false;  // the parent's CUDA state is useless in the child
   attached.span = {};
   begin_process();
 }
 
-// It would report threads and memory of ours as the program's mistakes.
+// Returns whether a sanitizer is loaded: it would report xsp's threads and memory as the program's
+// mistakes.
 bool has_sanitizer() {
   constexpr const char* kEntries[] = {"__asan_init", "__tsan_init", "__msan_init", "__lsan_init"};
   for (const char* entry : kEntries) {
@@ -113,7 +118,7 @@ void start_recording(const char* folder) {
   if (!has_room(folder)) return;
   char path[4096];
   const int64_t moment = xsp_now_ns();
-  // A process that execs keeps its id: its programs are told apart by the time.
+  // A process that calls exec keeps its id: the time tells its programs apart.
   const int length = snprintf(path, sizeof path, "%s/%lld-%d.xtrace", folder,
                               static_cast<long long>(moment), static_cast<int>(getpid()));
   if (length < 0 || static_cast<size_t>(length) >= sizeof path) return;
@@ -123,8 +128,8 @@ void start_recording(const char* folder) {
   options.ring_bytes = kRingBytes;
   const int error = xsp_start(&options);
   if (error != 0) {
-    // A program that starts its own recording is recorded there; where there is no folder any more,
-    // the command has ended.
+    // EALREADY: the program has started its own recording, and is recorded there. ENOENT: the
+    // folder is gone because the command has ended.
     if (error != EALREADY && error != ENOENT) count_unrecorded(error);
     return;
   }
@@ -135,7 +140,7 @@ void start_recording(const char* folder) {
   xsp_site site = {};
   site.level = XSP_LEVEL_APPLICATION;
   site.id = attached.site;
-  // Open from here on: should the process be killed, the trace says that it was running.
+  // The span is open from here on: if the process is killed, the trace says that it was running.
   attached.span = xsp_begin(&site);
   xsp_span_int(&attached.span, attached.parent_key, getppid());
   xsp_flush();
@@ -144,7 +149,7 @@ void start_recording(const char* folder) {
   begin_control(folder);
 }
 
-// The span of a process that a fork made: it was begun without a record.
+// Emits the span of a process that a fork made. No open span was recorded for it.
 void emit_forked() {
   xsp_value parent = {};
   parent.key = attached.parent_key;
@@ -172,17 +177,18 @@ bool has_recorded() {
 bool is_recording() { return attached.is_recording; }
 
 void end_process(bool is_exec) {
-  // A child of vfork shares this memory, and must leave it alone.
+  // A child of vfork shares this memory and must not change it.
   if (!attached.is_recording || attached.process != getpid()) return;
   KeepErrno keep_errno;
   NoCancel no_cancel;
-  // Most children of a fork go on to exec at once: they leave no file.
+  // Most children of a fork call exec at once: they leave no file.
   if (is_exec && attached.span.start == 0 && !has_recorded()) return;
-  // One of two threads, if the process leaves its run at this moment.
+  // Two threads may be here if the process leaves its run at this moment. Only one goes on.
   if (!attached.is_recording.exchange(false)) return;
   stop_collectors();
   end_control(is_exec);
-  // A signal's handler that ends the process may have interrupted a thread that holds our lock.
+  // A signal handler that ends the process may have interrupted a thread that holds the session's
+  // lock.
   if (xsp_flush_within(kLockWaitMs) != 0) return;
   end_sampling(attached.site);
   end_limit();
@@ -197,7 +203,7 @@ void end_process(bool is_exec) {
 }
 
 bool forbids_itself(const char* what) {
-  // A child of vfork shares this memory, and must leave it alone.
+  // A child of vfork shares this memory and must not change it.
   if (!attached.is_recording || attached.process != getpid()) return false;
   char text[128];
   snprintf(text, sizeof text, "the process forbade itself %s", what);
@@ -207,7 +213,8 @@ bool forbids_itself(const char* what) {
 }
 
 void has_forbidden_itself() {
-  // Nor are the programs recorded that it becomes or starts: what it forbade is forbidden to them.
+  // Programs that the process becomes or starts are not recorded either: they inherit the
+  // prohibition.
   unsetenv(kRunFolderVariable);
 }
 
@@ -237,7 +244,7 @@ void leave_run() {
     end_sampling(attached.site);
     xsp_end_recording(0);
   }
-  end_control(false);  // last: whoever waits for it may read the trace
+  end_control(false);  // last: `xsp run` may read the trace after this
 }
 
 void begin_cuda() {
@@ -245,7 +252,7 @@ void begin_cuda() {
   attached.uses_cuda = true;
   xsp_site_attribute(attached.site, kUsesCudaKey, "yes");
   start_collectors(kCudaKind, attached.site);
-  // Before what CUDA does at the end: handlers are called in the opposite order.
+  // Exit handlers are called in reverse order, so this one runs before CUDA's own.
   atexit(stop_collectors);
 }
 
@@ -264,7 +271,8 @@ void exec_failed() {
 
 namespace c = xsp::capture;
 
-// Called by the collector opencl, which the OpenCL loader loads when a process first uses it.
+// The collector `opencl` calls this. The OpenCL loader loads that collector when a process first
+// uses OpenCL.
 extern "C" XSP_API void xsp_begin_opencl(void);
 void xsp_begin_opencl(void) { c::begin_opencl(); }
 

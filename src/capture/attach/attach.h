@@ -1,32 +1,35 @@
-// The span that stands for this process, for those who see its end come (ends.cc).
+// The span that stands for this process is handled here. The code that sees the process's end
+// coming (ends.cc) calls these functions.
 #ifndef XSP_CAPTURE_ATTACH_ATTACH_H_
 #define XSP_CAPTURE_ATTACH_ATTACH_H_
 
 namespace xsp::capture {
 
-// The process ends, or becomes another program: its span ends, and all that it recorded is written.
-// May be called again, and from a child of vfork, where it does nothing.
+// Ends the process's span and writes everything that it recorded, when the process ends or becomes
+// another program. It may be called again; in a child of vfork it does nothing.
 void end_process(bool is_exec);
-// The command has ended, and this process goes on: what it recorded so far is written, its own span
-// stays open, and nothing more is recorded. For a thread of its own.
+// Writes everything that was recorded so far, leaves the process's span open, and stops recording.
+// It runs on its own thread when the command has ended but this process goes on.
 void leave_run();
-// Whether this process is being recorded.
+// Returns whether this process is being recorded.
 bool is_recording();
-// The process uses CUDA from here on.
+// Notes that the process begins to use CUDA.
 void begin_cuda();
-// Likewise OpenCL.
+// Notes that the process begins to use OpenCL.
 void begin_opencl();
-// From one to the other the process has no thread of ours, as some calls of the system are refused
-// to a process of several. False: it is none that is recorded, and has none.
+// Between these two calls the process has no thread of xsp, because the kernel refuses some system
+// calls to a process with several threads. Returns false if this process is not recorded: it has no
+// such threads.
 bool pause_threads();
 void resume_threads();
-// The process is about to forbid itself what a recording needs: that ends before. False: there is
-// none. Once it is forbidden, has_forbidden_itself() follows, else exec_failed().
+// Ends the recording before the process forbids itself something that a recording needs. Returns
+// false if there is no recording. If the call then succeeds, has_forbidden_itself() follows,
+// otherwise exec_failed().
 bool forbids_itself(const char* what);
 void has_forbidden_itself();
-// The program's last thread has ended: those of ours end, too. On the drainer's thread.
+// Ends the threads of xsp when the program's last thread has ended. Runs on the drainer's thread.
 void on_last_thread();
-// It did not become another program: what follows is a span of its own.
+// Continues the recording with a new span of the process after a failed exec.
 void exec_failed();
 
 }  // namespace xsp::capture

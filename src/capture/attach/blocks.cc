@@ -49,7 +49,8 @@ void Blocks::begin_block(uint64_t number, int64_t now_ns, uint32_t possible) {
       if (turn_count_ > 0 && turns_[turn_count_ - 1] == levels) continue;
       turns_[turn_count_++] = levels;
     }
-    // All blocks of a round have as many steps, unless one step in so many is to be recorded.
+    // All blocks of a round have the same number of steps, unless only one step in `one_in` is
+    // recorded.
     const int64_t age_ns = now_ns - first_ns_;
     const int64_t steps = static_cast<int64_t>(number - first_);
     const int64_t step_ns = age_ns / steps > 0 ? age_ns / steps : 1;

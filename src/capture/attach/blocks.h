@@ -1,18 +1,19 @@
-// Blocks: which set of levels is recorded in which steps, where several take turns in one process.
+// Blocks decide which set of levels is recorded in which steps, when several sets take turns in one
+// process.
 //
 //   warm-up: the deepest set | 0 1 2 | 0 1 2 | ...      set 0 is the shallowest, 0 1 2 is a round
 //
-// The first steps (compilation, autotuning, allocation) are run with everything on, so that a short
-// program is recorded whole and every profiler has had its own first time. Once steps take about
-// the same time, each set gets a block of consecutive steps in turn: what drifts meets all alike. A
-// block has several steps, as the first after a switch is not like the others. Blocks grow with the
-// program's age, up to the length at which the time of a switch is nothing: a program of few steps
-// has rounds, too.
+// The first steps (compilation, autotuning, allocation) run with all levels on, so that a short
+// program is recorded completely and every profiler has had its own first use. Once steps take
+// about the same time, each set in turn gets a block of consecutive steps, so that drift affects
+// all sets alike. A block has several steps because the first step after a switch differs from the
+// others. Blocks grow with the age of the program, until the time of a switch is negligible: so a
+// program with few steps has rounds, too.
 //
-// To record one step in so many, there are two sets, of which the shallow one gets blocks that are
-// longer by as much.
+// To record one step in N, there are two sets, and the blocks of the shallow set are N - 1 times
+// longer.
 //
-// Thread rule: one thread at a time. Nothing is allocated.
+// One thread at a time may use an object. It allocates nothing.
 #ifndef XSP_CAPTURE_ATTACH_BLOCKS_H_
 #define XSP_CAPTURE_ATTACH_BLOCKS_H_
 
@@ -24,28 +25,30 @@ class Blocks {
  public:
   static constexpr uint32_t kSetMax = 8;
   static constexpr int64_t kBlockNsMax = 200'000'000;
-  static constexpr int64_t kBlocksOfAge = 24;  // a block is such a part of the time since the first
+  static constexpr int64_t kBlocksOfAge = 24;  // a block takes 1/24 of the age so far
   static constexpr uint64_t kBlockStepsMin = 3;
   static constexpr uint64_t kBlockStepsMax = 500;
-  // Warm-up is over when the latest steps differ by a quarter at most, or after so many, or so
-  // long.
+  // Warm-up ends when the latest kAlikeSteps steps differ by at most a quarter, or after
+  // kWarmStepsMax steps, or after kWarmNs.
   static constexpr uint64_t kAlikeSteps = 4;
   static constexpr uint64_t kWarmStepsMin = 5;
   static constexpr uint64_t kWarmStepsMax = 10;
   static constexpr int64_t kWarmNs = 1'000'000'000;
 
-  // `count` sets of levels, as bits, the shallowest first; with less than 2 there are no blocks.
-  // The deepest is recorded in one step of `one_in`; 0: all sets get as many steps.
+  // `sets` holds `count` sets of levels, as bits, the shallowest first; there are no blocks if
+  // `count` is below 2. The deepest set is recorded in one step of `one_in`; 0: all sets get the
+  // same number of steps.
   void begin(uint32_t count, const uint32_t* sets, uint32_t one_in = 0);
-  // The steps turned out to be others.
+  // Starts again: steps are now of another kind.
   void restart();
-  // That step is about to begin, at that time; steps come in order. `possible`: bits of the levels
-  // that somebody records now: sets that differ in others alone are one.
+  // Notes that step `number` is about to begin at time `now_ns`; steps come in order. `possible`
+  // has the bits of the levels that some source records now: sets that differ only in other levels
+  // count as one.
   void add_step(uint64_t number, int64_t now_ns, uint32_t possible);
 
   uint32_t levels() const { return levels_; }
-  uint32_t round() const { return round_; }  // from 1; 0: warm-up
-  uint64_t block_steps() const;              // of the block that is on
+  uint32_t round() const { return round_; }  // counts from 1; 0: warm-up
+  uint64_t block_steps() const;              // length of the current block
 
  private:
   bool is_warm(uint64_t number, int64_t now_ns) const;

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr uint32_t kSets[] = {0, 4, 12, 44};
 
-// Step by step, of those lengths: the levels and the round in which each runs.
+// Runs steps of those lengths. Holds the levels and the round of each step.
 struct Ran {
   std::vector<uint32_t> levels;
   std::vector<uint32_t> rounds;
@@ -35,17 +35,17 @@ Ran run_steps(Blocks* blocks, size_t count, int64_t length_ns, uint32_t possible
 TEST(Blocks, SetsTakeTurnsOnceStepsAreAlike) {
   Blocks blocks;
   blocks.begin(3, kSets);
-  // The first compiles, the third tunes.
+  // The first step compiles, the third tunes.
   std::vector<int64_t> lengths(50, 20 * kMs);
   lengths[0] = 300 * kMs;
   lengths[2] = 100 * kMs;
   const Ran ran = run_steps(&blocks, lengths);
-  // Steps 3 to 6 are the first four alike.
+  // Steps 3 to 6 are the first four that take about the same time.
   for (size_t i = 0; i < 7; ++i) {
     EXPECT_EQ(ran.levels[i], 12u) << i;
     EXPECT_EQ(ran.rounds[i], 0u) << i;
   }
-  // Of so few steps a block has three: every set has had some, several times.
+  // With so few steps a block has three: every set has had several blocks.
   for (size_t i = 7; i < 50; ++i) {
     EXPECT_EQ(ran.levels[i], kSets[(i - 7) / 3 % 3]) << i;
     EXPECT_EQ(ran.rounds[i], (i - 7) / 9 + 1) << i;
@@ -60,7 +60,8 @@ TEST(Blocks, OneStepInSoManyIsRecorded) {
   size_t recorded = 0;
   for (size_t i = 1000; i < 6000; ++i) recorded += ran.levels[i] == 44 ? 1 : 0;
   EXPECT_NEAR(static_cast<double>(recorded) / 5000, 1.0 / 20, 0.02);
-  // Whole blocks of consecutive steps, as a step that ends with the next needs that, too.
+  // Only whole blocks of consecutive steps are recorded: a step that ends with the next one needs
+  // that, too.
   for (size_t i = 1000; i + 1 < 5990; ++i) {
     if (ran.levels[i] != 44 && ran.levels[i + 1] == 44) {
       for (uint64_t k = 1; k <= Blocks::kBlockStepsMin; ++k) EXPECT_EQ(ran.levels[i + k], 44u);
@@ -73,7 +74,7 @@ TEST(Blocks, GrowWithTheProgramsAgeUpToABound) {
   blocks.begin(2, kSets);
   const Ran ran = run_steps(&blocks, 3000, 10 * kMs);
   EXPECT_EQ(blocks.block_steps(), 20u);               // 200 ms
-  std::map<uint32_t, std::map<uint32_t, int>> steps;  // of each round and set
+  std::map<uint32_t, std::map<uint32_t, int>> steps;  // steps of each round and set
   for (size_t i = 0; i < ran.levels.size(); ++i) ++steps[ran.rounds[i]][ran.levels[i]];
   EXPECT_EQ(steps[1][0], 3);
   steps.erase(0);

@@ -23,15 +23,15 @@ namespace {
 constexpr size_t kRunningMax = 8;
 constexpr size_t kPathBytesMax = 4096;
 constexpr size_t kTextBytesMax = 1024;
-// A crash loses at most what was recorded in this time.
+// A crash loses at most the spans of this period.
 constexpr uint32_t kFlushMs = 250;
-// Without progress for so long, stopping is given up: something holds a lock and does not run.
+// Stopping is given up after this time without progress: something holds a lock and does not run.
 constexpr int kPatienceS = 2;
 constexpr uint32_t kLockWaitMs = 1000;
 
 struct Running {
   const xsp_collector* collector;
-  uint32_t levels;  // that it was started with
+  uint32_t levels;  // levels that it was started with
   char kind[16];
 };
 
@@ -39,10 +39,10 @@ struct State {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   Running running[kRunningMax] = {};
   size_t count = 0;
-  uint32_t levels = UINT32_MAX;  // to be recorded
-  uint32_t told = UINT32_MAX;    // what the collectors know of it
+  uint32_t levels = UINT32_MAX;  // levels to record
+  uint32_t told = UINT32_MAX;    // levels that the collectors were told last
   uint32_t site = 0;
-  // The thread that stops them.
+  // The thread that stops collectors.
   pthread_t thread = {};
   bool has_thread = false;
   bool is_paused = false;
@@ -50,14 +50,15 @@ struct State {
   sem_t wanted = {};
   sem_t done = {};
   const char* only_kind = nullptr;  // nullptr: all
-  // To whom the place was given, and of what kind; what comes later finds it taken.
+  // The program that took the collectors' place, and their kind. Collectors of this kind are not
+  // started any more.
   char yielded_to[kTextBytesMax] = "";
   char yielded_kind[16] = "";
 };
-// Ready before any code of this library runs, which is in a constructor.
+// Initialised before any code of this library runs, because that code runs in a constructor.
 constinit State state;
 
-// What a collector says, kept until it is written into the trace.
+// The messages of a collector, kept until they are written into the trace.
 struct Said {
   char failure[kTextBytesMax] = "";
   char notes[kTextBytesMax] = "";
@@ -73,14 +74,14 @@ void keep_failure(void* said, const char* text) {
 }
 void keep_note(void* said, const char* text) { append(static_cast<Said*>(said)->notes, text); }
 
-// A fact of the process: KEY.NAME = value.
+// Adds a fact to the process's site: KEY.NAME = value.
 void tell(const char* key, const char* name, const char* value) {
   char whole[128];
   snprintf(whole, sizeof whole, "%s%s", key, name);
   xsp_site_attribute(state.site, whole, value);
 }
 
-// "cupti" of ".../cupti.so".
+// Extracts "cupti" from ".../cupti.so".
 void name_of(const char* path, char* name, size_t size) {
   const char* slash = strrchr(path, '/');
   const char* start = slash == nullptr ? path : slash + 1;
@@ -108,7 +109,7 @@ const xsp_collector* load(const char* path, Said* said) {
 bool start_one(const char* path, Said* said) {
   const xsp_collector* collector = load(path, said);
   if (collector == nullptr) return false;
-  // What they say later, when a call of theirs has ended, has nowhere to go.
+  // A message that a collector sends later, when its call has ended, is lost.
   xsp_host host = {};
   host.struct_size = sizeof host;
   host.context = said;
@@ -134,7 +135,7 @@ bool has_kind(const Running& one, const char* kind) {
   return kind == nullptr || strcmp(one.kind, kind) == 0;
 }
 
-// With the lock held.
+// The caller holds the lock.
 void tell_levels() {
   const uint32_t levels = __atomic_load_n(&state.levels, __ATOMIC_ACQUIRE);
   if (levels == state.told) return;
@@ -147,7 +148,8 @@ void tell_levels() {
   }
 }
 
-// Whoever has the lock tells what came meanwhile; what comes after its last look, the next one.
+// The thread that holds the lock also tells collectors the levels that arrived meanwhile. If levels
+// arrive after its last check, the next thread tells them.
 void unlock() {
   tell_levels();
   pthread_mutex_unlock(&state.mutex);
@@ -182,12 +184,12 @@ void* stop_when_wanted(void*) {
   }
 }
 
-// It waits from the start on: a process that ends may be unable to make threads.
+// The thread exists from the start: a process that is ending may be unable to create threads.
 void make_thread() {
   if (state.has_thread) return;
   sem_init(&state.wanted, 0, 0);
   sem_init(&state.done, 0, 0);
-  // The program's signals are not for this thread.
+  // The thread must not take the program's signals.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -259,7 +261,7 @@ void start_collectors(const char* kind, uint32_t site) {
     }
     if (said.notes[0] != '\0') tell(kCollectorNoteKey, name, said.notes);
   }
-  state.told = UINT32_MAX;  // the new ones record all that they were started with
+  state.told = UINT32_MAX;  // new collectors record all levels that they were started with
   unlock();
 }
 

@@ -1,11 +1,12 @@
-// The collectors of a process that `xsp run` watches: loaded when what they watch begins, stopped
-// when the process ends.
+// The collectors of a process that `xsp run` watches. They are loaded when the process first uses
+// the thing that they watch, and are stopped when the process ends.
 //
-// They are named by $XSP_COLLECTORS, as KIND=PATH, separated by ':'. Those of the kind `host` are
-// started with the recording; those of a kind of device ("cuda"), when the process first uses one:
-// a process that never does loads nothing. What became of each is a fact of the process's site.
+// $XSP_COLLECTORS names them, as KIND=PATH, separated by ':'. Collectors of the kind `host` start
+// with the recording. Collectors of a kind of device ("cuda") start when the process first uses
+// such a device: a process that never does loads nothing. The state of each collector is a fact of
+// the process's site.
 //
-// Thread rule: any thread, one call at a time; stop may be called from a signal's handler too.
+// Any thread may call these functions, one call at a time; a signal handler may call stop, too.
 #ifndef XSP_CAPTURE_ATTACH_COLLECTORS_H_
 #define XSP_CAPTURE_ATTACH_COLLECTORS_H_
 
@@ -13,27 +14,28 @@
 
 namespace xsp::capture {
 
-// Loads and starts those of that kind which emit a level that may be recorded, now or later.
-// `site`: the process's.
+// Loads and starts the collectors of that kind that emit a level which may be recorded, now or
+// later. `site` is the process's site.
 void start_collectors(const char* kind, uint32_t site);
-// Those that run record these levels from now on, as far as they were started with them. Waits for
-// nobody: a call of another thread that is under way sees to it.
+// Makes the running collectors record these levels from now on, as far as they were started with
+// them. It does not wait: if another thread is in a call, that thread applies the levels.
 void set_collector_levels(uint32_t levels);
-// Bits of the levels that those which run were started with.
+// Returns the bits of the levels that the running collectors were started with.
 uint32_t collected_levels();
-// Emits what is complete and ends those that run, on a thread of its own: the caller may have
-// interrupted a thread that holds a lock, and does not wait for longer than there is progress.
+// Lets the running collectors emit their complete spans, and stops them, on a separate thread: the
+// caller may have interrupted a thread that holds a lock. The caller gives up waiting when there is
+// no more progress.
 void stop_collectors();
-// The program takes for itself what they need, as `why` says: those of that kind end, if any runs,
-// and none is started any more.
+// The program itself takes the resource that the collectors of this kind need; `why` says so. Stops
+// them if any is running, and starts none of this kind any more.
 void yield_collectors(const char* kind, const char* why);
-// The thread that stops them ends: nothing is left that it could stop.
+// Ends the thread that stops collectors: there is nothing left to stop.
 void end_stopping_thread();
-// It ends, if there is one, and is there again, for calls that a process of several threads cannot
-// make. Nobody is to stop collectors meanwhile.
+// These two end that thread, if there is one, and start it again, around calls that a process with
+// several threads cannot make. No collector may be stopped meanwhile.
 void pause_stopping_thread();
 void resume_stopping_thread();
-// In the child of a fork: they are the parent's.
+// Forgets the collectors in the child of a fork: they belong to the parent.
 void forget_collectors();
 
 }  // namespace xsp::capture

@@ -26,10 +26,11 @@
 namespace xsp::capture {
 namespace {
 
-// A process whose steps are seen is switched between two of them, but not later than so.
+// A process that reports steps is switched between two steps, but waits no longer than this for
+// one.
 constexpr int64_t kStepWaitNs = 1'000'000'000;
 
-// Of the levels those that come through xsp.h, whatever collectors there are.
+// These are the levels of spans that come through xsp.h, even without collectors.
 constexpr uint32_t kWithoutCollectors =
     XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL) |
     XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
@@ -37,24 +38,24 @@ constexpr uint32_t kWithoutCollectors =
 struct Control {
   ControlPage* page = nullptr;
   ProcessSlot* slot = nullptr;
-  ProcessSlot own = {};  // where all slots are taken
+  ProcessSlot own = {};  // used if all slots are taken
   int32_t process = 0;
   int64_t start_ns = 0;
   std::atomic<bool> is_on{false};
-  std::atomic<bool> is_busy{false};  // a thread is in here
+  std::atomic<bool> is_busy{false};  // a thread is inside this module
   std::atomic<bool> is_leaving{false};
-  uint32_t possible = 0;  // levels that are recorded at any time
-  uint32_t levels = 0;    // being recorded
-  uint32_t round = 0;     // of the sets that take turns; 0: they do not
+  uint32_t possible = 0;  // levels that may be recorded at any time
+  uint32_t levels = 0;    // levels that are being recorded
+  uint32_t round = 0;     // round of the sets that take turns; 0: they do not
   uint32_t wanted_round = 0;
-  int64_t wanted_ns = 0;  // since when others are wanted; 0: they are not
-  // Steps.
+  int64_t wanted_ns = 0;  // time since when other levels are wanted; 0: none
+  // The steps of the process.
   uint32_t kind = 0;
   uint64_t step = 0;
-  int64_t step_ns = 0;  // when the latest was heard of
+  int64_t step_ns = 0;  // time of the latest report
   Blocks blocks;
-  uint64_t bytes = 0;  // of the trace, as the page has them
-  // Commands: once there was one, the page's plan does not count any more.
+  uint64_t bytes = 0;  // size of the trace, as already counted in the page
+  // Once there was a command, the page's plan no longer applies.
   uint64_t commands_seen[2] = {};
   bool is_manual = false;
   bool is_started = false;
@@ -63,7 +64,7 @@ struct Control {
 };
 Control control;
 
-// Threads wait for each other, as what they do in here is short.
+// Threads spin here because each of them is inside for a short time only.
 class Busy {
  public:
   Busy() {
@@ -83,7 +84,7 @@ void store(T* field, T value) {
 
 int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
-// Reading it is a call of the system's: done ten times a second.
+// Reading this clock is a system call, so it is done only ten times a second.
 void tell_processors_time(int64_t now) {
   constexpr int64_t kEveryNs = 100'000'000;
   if (now - control.cpu_told_ns < kEveryNs) return;
@@ -92,7 +93,7 @@ void tell_processors_time(int64_t now) {
 }
 
 ProcessSlot* find_slot(int32_t process) {
-  // A process that becomes another program keeps its slot, and its start.
+  // A process that becomes another program keeps its slot and its start time.
   for (ProcessSlot& slot : control.page->slots) {
     if (load(slot.process) == process) return &slot;
     int32_t none = 0;
@@ -105,7 +106,7 @@ ProcessSlot* find_slot(int32_t process) {
   return &control.own;
 }
 
-// This process's own beginning, also in the child of a fork.
+// Initialises the state of this process, also in the child of a fork.
 void begin_process() {
   control.process = getpid();
   control.slot = find_slot(control.process);
@@ -136,14 +137,14 @@ void count_bytes() {
   control.bytes = now;
 }
 
-// What all processes may write until they are heard of again.
+// Limits the file to the room that is left for all processes together, until the next count.
 void limit_file() {
   const uint64_t bytes_max = load(control.page->trace_bytes_max);
   const uint64_t bytes = load(control.page->trace_bytes);
   if (bytes_max != 0) xsp_limit_file(bytes < bytes_max ? bytes_max - bytes : 0);
 }
 
-// Gives levels up for all processes, and bounds this one's trace where even that is not enough.
+// Gives up levels for all processes, and limits this process's trace in case that is not enough.
 void keep_limit() {
   count_bytes();
   ControlPage* page = control.page;
@@ -228,10 +229,10 @@ void* leave(void*) {
   return nullptr;
 }
 
-// The recording is stopped by another thread, as the drainer's would wait for itself.
+// Another thread stops the recording, because the drainer's thread would wait for itself.
 void begin_leaving() {
   if (control.is_leaving.exchange(true)) return;
-  watcher.levels = 0;  // nor are children recorded
+  watcher.levels = 0;  // children are not recorded, either
   pthread_t thread;
   if (pthread_create(&thread, nullptr, leave, nullptr) == 0) pthread_detach(thread);
 }
@@ -273,7 +274,7 @@ void on_step(uint32_t kind, uint64_t number) {
   switch_to(wanted_levels());
 }
 
-// The child's first span makes its file: from here on it is a process of its own.
+// The child's first span creates its file: from here on it is a process of its own.
 uint32_t levels_of_child() {
   begin_process();
   control.levels = wanted_levels();
@@ -289,7 +290,7 @@ bool map_page(const char* folder) {
   if (fd < 0) return false;
   struct stat status = {};
   void* memory = MAP_FAILED;
-  // A page that is cut short would be a SIGBUS.
+  // Access to a truncated page would raise SIGBUS.
   if (fstat(fd, &status) == 0 && static_cast<size_t>(status.st_size) >= sizeof(ControlPage)) {
     memory = mmap(nullptr, sizeof(ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }

@@ -1,7 +1,8 @@
-// When what is recorded of this process: see control_page.h for who says so.
+// Control decides when which levels of this process are recorded. control_page.h says who asks for
+// them.
 //
-// Levels are switched between two steps where the process shows steps, else at once; so what is
-// recorded is whole steps.
+// If the process reports steps, levels are switched between two steps, otherwise at once. So only
+// whole steps are recorded.
 #ifndef XSP_CAPTURE_ATTACH_CONTROL_H_
 #define XSP_CAPTURE_ATTACH_CONTROL_H_
 
@@ -9,26 +10,27 @@
 
 namespace xsp::capture {
 
-// Whether there is room for one more trace in this run's folder; where there is not, the page
+// Returns whether there is room for one more trace in this run's folder. If there is none, the page
 // counts a process that was left out.
 bool has_room(const char* folder);
-// This process is not recorded, as its trace cannot be written: `xsp run` says so, as what this
-// process says belongs to the program.
+// Counts this process as not recorded because its trace cannot be written. `xsp run` reports that,
+// because the output of this process belongs to the program.
 void count_unrecorded(int error);
-// Likewise, as it has a sanitizer, which takes what is recorded for the program's own doing.
+// Counts this process as not recorded because it has a sanitizer, which would blame the recording's
+// activity on the program.
 void count_sanitized(const char* folder);
-// Maps the page of this run's folder, and obeys it from now on. The process's recording has begun.
-// Without a page all is recorded, always.
+// Maps the page of this run's folder and follows it from now on. The process's recording has
+// already begun. Without a page, everything is always recorded.
 void begin_control(const char* folder);
-// What may be recorded at any time from now on, as bits.
+// Returns the levels that may be recorded at any time from now on, as bits.
 uint32_t possible_levels();
-// The recording ends: what follows is not switched any more. A process that becomes another program
-// goes on as the same one, and remembers when it began.
+// Ends control: levels are not switched any more. A process that becomes another program keeps its
+// slot and its start time.
 void end_control(bool is_exec);
-// What was written so far is counted, and what follows is written though there be no room: it is
-// little.
+// Counts everything that was written so far and removes the size limit: the little that follows is
+// always written.
 void end_limit();
-// The process's own span is about to be written: it is recorded whatever is wanted otherwise.
+// Makes sure that the level of the process's own span is recorded; the span is about to be written.
 void record_process_span();
 
 }  // namespace xsp::capture

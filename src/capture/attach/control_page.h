@@ -1,13 +1,14 @@
-// The control page: a file in the folder of `xsp run` that every process of the command maps, and
-// looks at every few milliseconds: what to record when, and what `xsp ctl` wants. In it each
-// process says what it does.
+// The control page: a file in the folder of `xsp run`. Every process of the command maps it and
+// reads it every few milliseconds: it says what to record when, and holds the commands of `xsp
+// ctl`. Each process also publishes its own state in it.
 //
-// A file that is mapped needs no thread, no descriptor and no answer: it works while the program is
-// busy, in one that closes all descriptors, and through fork. Refused: a socket, which needs a
-// thread in every process and a descriptor that programs close; signals, which are the program's.
+// A mapped file needs no thread, no descriptor and no answer: it works while the program is busy,
+// in a program that closes all descriptors, and through fork. Alternatives were rejected: a socket
+// needs a thread in every process and a descriptor, which programs close; signals belong to the
+// program.
 //
-// Fields are read and written by several processes: each by one atomic operation. A command is
-// given by writing its parts, then its number.
+// Several processes read and write the fields, each field with one atomic operation. To give a
+// command, write its parts first and its number last.
 #ifndef XSP_CAPTURE_ATTACH_CONTROL_PAGE_H_
 #define XSP_CAPTURE_ATTACH_CONTROL_PAGE_H_
 
@@ -23,10 +24,10 @@ inline constexpr size_t kSlotMax = 1024;
 inline constexpr size_t kOutputBytesMax = 3072;
 inline constexpr uint32_t kLevelNumbers = 7;  // levels count from 1
 
-enum : uint32_t { kStart = 1, kStop = 2, kLevel = 3 };  // what `xsp ctl` wants
+enum : uint32_t { kStart = 1, kStop = 2, kLevel = 3 };  // commands of `xsp ctl`
 
 struct Command {
-  uint64_t number;  // of commands so far; 0: none
+  uint64_t number;  // number of commands so far; 0: none
   uint32_t what;    // kStart ...
   uint32_t levels;  // bits; 0: as before
 };
@@ -34,11 +35,11 @@ struct Command {
 struct ProcessSlot {
   int32_t process;     // 0: the slot is free
   uint32_t levels;     // recorded now
-  int64_t start_ns;    // of the process, on CLOCK_MONOTONIC
+  int64_t start_ns;    // start of the process, on CLOCK_MONOTONIC
   uint64_t steps;      // begun so far
   uint32_t step_kind;  // XSP_STEP_*; 0: none was seen
-  uint32_t round;      // of sets that take turns: from 1
-  uint64_t cpu_ns;     // processors' time that it had taken a moment ago
+  uint32_t round;      // round of sets that take turns: from 1
+  uint64_t cpu_ns;     // processor time used up to a moment ago
   Command command;
 };
 
@@ -46,34 +47,35 @@ struct ControlPage {
   uint64_t magic;
   uint32_t bytes;  // of this structure
   int32_t owner;   // the process of `xsp run`
-  // What to record, unless a command says otherwise: these levels, from `delay_ns` after a
-  // process's start, for `duration_ns` (0: to its end), and in its steps from first_step up to
+  // The plan that applies unless a command overrides it: record these levels, from `delay_ns` after
+  // a process's start, for `duration_ns` (0: to its end), and in its steps from first_step up to
   // end_step (-1: to the last).
   uint32_t levels;
-  // If not 0: these sets of levels by turns, each for a block of steps; sets[0] is the shallowest.
+  // If not 0: these sets of levels take turns, each for a block of steps; sets[0] is the
+  // shallowest.
   uint32_t set_count;
   uint32_t sets[kSetMax];
   int64_t delay_ns;
   int64_t duration_ns;
   int64_t first_step;
   int64_t end_step;
-  // The size of the traces of all processes, and what it may be at most (0: anything). Levels are
-  // given up before that is reached: see room.h.
+  // The traces of all processes have this size, and this maximum (0: no limit). Levels are given up
+  // before the maximum is reached: see room.h.
   uint64_t trace_bytes_max;
   uint64_t trace_bytes;
   uint32_t recorded;                   // bits of the levels that any process could record
-  uint32_t given_up;                   // likewise
-  int64_t given_up_ns[kLevelNumbers];  // when, of each level, on CLOCK_MONOTONIC
-  uint32_t is_over;                    // the command has ended: who still runs leaves the run
-  uint32_t left_out;                   // processes that were not recorded, as there was no room
-  uint32_t unrecorded;                 // likewise, as their traces could not be written
-  int32_t unrecorded_error;            // why: an errno value, of the first
-  uint32_t sanitized;                  // likewise, as they have a sanitizer
-  uint64_t ended_cpu_ns;               // processors' time of the processes that have ended
-  uint32_t sample_hz;                  // looks at the threads' stacks in a second; 0: none
-  uint32_t one_in;                     // not 0: the deepest set is recorded in one step of so many
-  Command command;                     // to all processes, also those that start later
-  char output[kOutputBytesMax];        // the .xsp file, by its whole path
+  uint32_t given_up;                   // bits of the levels that are given up
+  int64_t given_up_ns[kLevelNumbers];  // time when each level was given up, on CLOCK_MONOTONIC
+  uint32_t is_over;                    // the command has ended: running processes leave the run
+  uint32_t left_out;                   // processes not recorded: no room
+  uint32_t unrecorded;                 // processes not recorded: their traces could not be written
+  int32_t unrecorded_error;            // reason: errno value of the first
+  uint32_t sanitized;                  // processes not recorded: they have a sanitizer
+  uint64_t ended_cpu_ns;               // processor time of the processes that have ended
+  uint32_t sample_hz;                  // samples of the threads' stacks per second; 0: none
+  uint32_t one_in;                     // not 0: the deepest set gets one step in this many
+  Command command;                     // for all processes, also those that start later
+  char output[kOutputBytesMax];        // full path of the .xsp file
   ProcessSlot slots[kSlotMax];
 };
 

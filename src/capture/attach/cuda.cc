@@ -1,5 +1,5 @@
-// CUDA: its driver loads the library that $CUDA_INJECTION64_PATH names into every process that
-// initialises it, and calls this before anything else happens on a device.
+// CUDA's driver loads the library that $CUDA_INJECTION64_PATH names into every process that
+// initialises it, and calls this function before anything else happens on a device.
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@
 
 namespace {
 
-// The tool that the user had put there: it comes first, and so it has what only one can have.
+// Calls the tool that the user had set there. It comes first, so it gets the resources that only
+// one tool can have.
 void call_other() {
   const char* path = getenv(xsp::capture::kOtherInjectionVariable);
   if (path == nullptr || *path == '\0') return;

@@ -1,10 +1,11 @@
-// Programs that use CUPTI themselves (torch.profiler does, when it is switched on): CUPTI serves
-// one, and the last who asks gets the records of both. So the program's first calls are seen before
-// they reach the library, our collectors give way, and the program gets what it would alone.
+// Programs that use CUPTI themselves (torch.profiler does while it is on). CUPTI serves one client,
+// and the last one that subscribes gets the records of both. So these functions see the program's
+// first calls before they reach the library: xsp's collectors give way, and the program gets the
+// same records as without xsp.
 //
-// These functions are found first because the library is preloaded. They see programs that are
-// linked to libcupti; not those that look its functions up by dlsym, as XLA does: these find it
-// taken, and say so.
+// The loader finds these functions first because the library is preloaded. They see programs that
+// are linked to libcupti. They do not see programs that look up its functions with dlsym, as XLA
+// does: those find CUPTI taken, and report that.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ int find_cupti(dl_phdr_info* info, size_t, void* path) {
   return 1;
 }
 
-// The function of the CUPTI that the process has loaded, whoever loaded it and however.
+// Returns the function of the CUPTI library that the process has loaded, however it was loaded.
 template <typename Function>
 Function* real(const char* name) {
   const char* path = nullptr;
@@ -42,7 +43,7 @@ Function* real(const char* name) {
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-// `caller`: an address in the code that calls.
+// `caller` is an address in the calling code.
 void give_way(const void* caller) {
   const xsp::KeepErrno keep_errno;
   Dl_info info = {};

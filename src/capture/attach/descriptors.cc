@@ -1,7 +1,7 @@
-// Numbers of descriptors: a program may choose any, and must find that nobody has it. A shell asks
-// first, and would keep the trace's for later.
+// Descriptor numbers: a program may choose any number and must find it free. A shell checks first
+// whether a number is in use, and would save the trace's descriptor for later.
 //
-// The functions are found first because the library is preloaded.
+// The loader finds these functions first because the library is preloaded.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// The C library's own, looked up once.
+// The C library's own functions, looked up once.
 struct Next {
   int (*dup2)(int, int);
   int (*dup3)(int, int, int);

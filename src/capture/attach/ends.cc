@@ -1,9 +1,9 @@
-// The ends of a process of which the C library tells nobody: exec and _exit. They are wrapped, so
-// that the last milliseconds reach the file; the drainer has written what came before.
+// Wrappers of exec and _exit: a process can end through these without any handler of the C library.
+// The wrappers write the last milliseconds to the file; the drainer has written everything before.
 //
-// A wrapper is found first because the library is preloaded. Calls that the C library makes inside
-// itself (system, posix_spawn) are not seen here: they come from a child of vfork, which has
-// nothing to write.
+// The loader finds the wrappers first because the library is preloaded. They do not see calls that
+// the C library makes inside itself (system, posix_spawn): those come from a child of vfork, which
+// has nothing to write.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -17,8 +17,8 @@
 
 namespace {
 
-// The C library's own. Looked up before main(): later, in a child of fork, the loader's lock may be
-// held by a thread that is not there.
+// Holds the C library's own functions. They are looked up before main(): later, in a child of fork,
+// a thread that does not exist there may hold the loader's lock.
 struct Next {
   int (*execve)(const char*, char* const*, char* const*);
   int (*execv)(const char*, char* const*);
@@ -34,7 +34,7 @@ void look_up(const char* name, Function* function) {
   *function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-// Another library's constructor may call before ours has run.
+// Another library's constructor may call this before look_up_all() has run.
 const Next& next() {
   if (found.exit == nullptr) {
     look_up("execve", &found.execve);
@@ -49,7 +49,7 @@ const Next& next() {
 
 __attribute__((constructor)) void look_up_all() { next(); }
 
-// For the forms of exec that list their arguments.
+// Counts the arguments of the forms of exec that list them.
 size_t count_listed(const char* first, va_list* rest) {
   size_t count = 0;
   for (const char* argument = first; argument != nullptr; argument = va_arg(*rest, const char*)) {
@@ -58,7 +58,8 @@ size_t count_listed(const char* first, va_list* rest) {
   return count;
 }
 
-// As an array, which ends with NULL. What follows it in the list is left to the caller.
+// Copies the listed arguments into an array that ends with NULL. The caller reads the arguments
+// that follow in the list.
 void gather(const char* first, va_list* rest, char** out) {
   for (const char* argument = first; argument != nullptr; argument = va_arg(*rest, const char*)) {
     *out++ = const_cast<char*>(argument);
@@ -68,7 +69,7 @@ void gather(const char* first, va_list* rest, char** out) {
 
 bool can_be_run(const char* path) { return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0; }
 
-// Whether any of the files in $PATH can be run that the name may mean.
+// Returns whether the name can mean an executable file in a folder of $PATH.
 bool can_be_found(const char* name) {
   if (strchr(name, '/') != nullptr) return can_be_run(name);
   const char* folders = getenv("PATH");
@@ -85,7 +86,7 @@ bool can_be_found(const char* name) {
   }
 }
 
-// A shell tries folder after folder: where there is nothing to run, the process goes on as it is.
+// A shell tries one folder after another: if there is no executable file, the recording goes on.
 template <typename Call>
 int exec_with(bool is_there, Call call) {
   if (!is_there) return call();
@@ -124,7 +125,7 @@ XSP_API int execl(const char* path, const char* argument, ...) noexcept {
   va_start(rest, argument);
   const size_t count = count_listed(argument, &rest);
   va_end(rest);
-  // On the stack, where the list is: a child of vfork must not allocate.
+  // The array is on the stack, as the list is: a child of vfork must not allocate.
   char** argv = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
   va_start(rest, argument);
   gather(argument, &rest, argv);
@@ -137,7 +138,7 @@ XSP_API int execlp(const char* file, const char* argument, ...) noexcept {
   va_start(rest, argument);
   const size_t count = count_listed(argument, &rest);
   va_end(rest);
-  // On the stack, where the list is: a child of vfork must not allocate.
+  // The array is on the stack, as the list is: a child of vfork must not allocate.
   char** argv = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
   va_start(rest, argument);
   gather(argument, &rest, argv);
@@ -150,7 +151,7 @@ XSP_API int execle(const char* path, const char* argument, ...) noexcept {
   va_start(rest, argument);
   const size_t count = count_listed(argument, &rest);
   va_end(rest);
-  // On the stack, where the list is: a child of vfork must not allocate.
+  // The array is on the stack, as the list is: a child of vfork must not allocate.
   char** argv = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
   va_start(rest, argument);
   gather(argument, &rest, argv);

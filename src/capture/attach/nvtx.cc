@@ -18,14 +18,14 @@ namespace {
 
 namespace abi = nvtx_abi;
 
-constexpr size_t kDepthMax = 128;     // of pushed ranges on a thread; those beyond are not recorded
+constexpr size_t kDepthMax = 128;     // pushed ranges on a thread; deeper ones are not recorded
 constexpr size_t kStartedMax = 1024;  // ranges that were started and have not ended
 
 struct Pushed {
   const Domain* domain;
-  bool is_step;         // of the level model: so are the program's steps found
-  const char* program;  // of XLA's; null: it is none
-  uint32_t instance;    // of the level layer: see xsp_layer_mark; 0: of another
+  bool is_step;         // a range of the level model is a step of the program
+  const char* program;  // name of XLA's program; null: the range is none
+  uint32_t instance;    // number in the level layer: see xsp_layer_mark; or 0
   xsp_span span;
 };
 struct Stack {
@@ -49,12 +49,12 @@ uint32_t next_started = 0;
 int64_t iterations = 0;
 uint32_t instances = 0;
 
-// What was said of a range or a mark.
+// Describes a range or a mark.
 struct Said {
   Domain* domain = nullptr;
   uint32_t category = 0;
   const char* name = "";
-  const abi::Event* event = nullptr;  // null: its name alone
+  const abi::Event* event = nullptr;  // null: it has only a name
   char buffer[kNameBytesMax];
 };
 
@@ -80,7 +80,7 @@ void say(Said* said, Domain* domain, const abi::Event* event) {
   if (said->name == nullptr || *said->name == '\0') said->name = "(no name)";
 }
 
-// False if the event has none.
+// Returns false if the event has no payload.
 bool payload_of(const abi::Event* event, xsp_value* value) {
   static uint32_t key = 0;
   if (event == nullptr || event->payload_type == 0) return false;
@@ -107,11 +107,11 @@ bool payload_of(const abi::Event* event, xsp_value* value) {
                                    : static_cast<double>(event->payload.as_float);
       return true;
     default:
-      return false;  // of an extension: it points to what only its own tool understands
+      return false;  // payload of an extension: only its own tool understands it
   }
 }
 
-// The attributes of a span: at most two numbers.
+// Collects the attributes of a span: two numbers at most.
 size_t values_of(const Said& said, const Place& place, xsp_value* values) {
   static uint32_t iteration_key = 0;
   size_t count = 0;
@@ -141,7 +141,7 @@ void put_message(xsp_span* span, const char* name) {
   xsp_span_text(span, key, name);
 }
 
-// Nothing is looked up while nothing is recorded.
+// While nothing is recorded, nothing is looked up.
 bool is_recording() { return xsp_levels() != 0; }
 
 uint32_t depth_of(const Domain* domain) {
@@ -152,7 +152,7 @@ uint32_t depth_of(const Domain* domain) {
   return depth;
 }
 
-// The innermost layer on this thread: nodes of a CUDA graph that are made now are its.
+// Returns the innermost layer on this thread: CUDA graph nodes that are made now belong to it.
 xsp_layer_mark open_layer() {
   for (uint32_t at = stack.depth < kDepthMax ? stack.depth : kDepthMax; at-- > 0;) {
     const Pushed& one = stack.pushed[at];
@@ -161,7 +161,7 @@ xsp_layer_mark open_layer() {
   return {0, 0};
 }
 
-// The innermost of XLA's programs among the ranges below this one.
+// Returns the innermost of XLA's programs among the ranges below this one.
 const char* open_program(uint32_t at) {
   while (at-- > 0) {
     if (stack.pushed[at].program != nullptr) return stack.pushed[at].program;
@@ -200,7 +200,7 @@ int push(const Said& said) {
   return depth;
 }
 
-// The innermost range of that domain ends, whatever other domains have open inside it.
+// Ends the innermost range of that domain, even if ranges of other domains are open inside it.
 int pop(const Domain* domain) {
   if (stack.depth > kDepthMax) {
     --stack.depth;
@@ -305,7 +305,7 @@ void mark_ex(const abi::Event* event) { on_mark(nullptr, event); }
 int push_ex(const abi::Event* event) { return on_push(nullptr, event); }
 uint64_t start_ex(const abi::Event* event) { return on_start(nullptr, event); }
 
-// With a name alone.
+// Makes an event that has only a name.
 abi::Event event_of(const char* name) {
   abi::Event event = {};
   event.message_type = abi::kMessageAscii;
@@ -428,7 +428,7 @@ void xsp::capture::forget_ranges() {
   for (n::Started& one : n::started) one.life.store(n::Life::kFree, std::memory_order_relaxed);
 }
 
-// 1: the calls are ours; 0: there is nothing to do, and they cost nothing.
+// Returns 1 if NVTX calls now come here; 0: there is nothing to do, and the calls cost nothing.
 extern "C" XSP_API int InitializeInjectionNvtx2(xsp::nvtx_abi::GetExportTable get) {
   if (get == nullptr || !xsp::capture::is_recording()) return 0;
   const auto* callbacks =

@@ -1,13 +1,13 @@
-// NVTX: the ranges and marks that a program has in its code already become spans (see nvtx_names.h
-// for their levels). Ranges that are pushed and popped are spans of their thread; those that are
-// started and ended too, of the thread that started them; a mark is a span without a duration.
-// Payloads are the attribute `payload`; those of the level model are iterations.
+// NVTX: the ranges and marks that a program already has in its code become spans (see nvtx_names.h
+// for their levels). A range that is pushed and popped is a span of its thread. A range that is
+// started and ended is a span of the thread that started it. A mark is a span without a duration.
+// Payloads become the attribute `payload`. Ranges of the level model are iterations.
 #ifndef XSP_CAPTURE_ATTACH_NVTX_H_
 #define XSP_CAPTURE_ATTACH_NVTX_H_
 
 namespace xsp::capture {
 
-// In the child of a fork: the ranges that are open are the parent's.
+// Forgets the open ranges in the child of a fork: they belong to the parent.
 void forget_ranges();
 
 }  // namespace xsp::capture

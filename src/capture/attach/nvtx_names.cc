@@ -15,14 +15,14 @@ namespace {
 
 constexpr size_t kDomainsMax = 256;
 constexpr size_t kCategoriesMax = 1024;
-// Names that are all different (one for each iteration) would fill the trace's table of sites.
+// A program with a different name in each iteration would fill the trace's table of sites.
 constexpr size_t kPlacesMax = 4096;
 constexpr size_t kPlaceSlots = 2 * kPlacesMax;  // a power of two
 
 enum class Rule : uint32_t { kApplication, kXsp, kXla, kLibrary };
 
 struct Prefix {
-  const char* begins;  // whatever the case
+  const char* begins;  // case is ignored
   Rule rule;
 };
 constexpr Prefix kLibraries[] = {
@@ -46,8 +46,8 @@ struct Category {
   char name[64];
 };
 
-// A place whose key is set is there for good. 64 bits of a hash stand for the name: with 4096 names
-// the odds that two are taken for one are 1 in 10^12.
+// A slot whose key is set never changes. A 64-bit hash stands for the name: with 4096 names the
+// probability that two names share a hash is 1 in 10^12.
 struct Slot {
   uint64_t key;
   Place place;
@@ -86,7 +86,7 @@ Rule rule_of(const char* name) {
 
 void copy(char* target, size_t size, const char* text, size_t length) {
   if (length > size - 1) length = size - 1;
-  // Not in the midst of a character.
+  // Does not cut within a character.
   while (length > 0 && text[length] != '\0' && (text[length] & 0xc0) == 0x80) --length;
   memcpy(target, text, length);
   target[length] = '\0';
@@ -101,7 +101,7 @@ const Category* category_of(const Domain* domain, uint32_t id) {
   return nullptr;
 }
 
-// FNV-1a, finished as by splitmix64. Never 0.
+// Returns an FNV-1a hash with the finish of splitmix64. It is never 0.
 uint64_t hash_of(const Domain* domain, uint32_t category, const char* name, const char* type) {
   uint64_t hash = 0xcbf29ce484222325u ^ reinterpret_cast<uintptr_t>(domain) ^
                   (static_cast<uint64_t>(category) << 40);
@@ -118,7 +118,7 @@ uint64_t hash_of(const Domain* domain, uint32_t category, const char* name, cons
   return hash | 1u;
 }
 
-// Where it is, or could be.
+// Returns the slot that holds the key, or the free slot for it.
 Slot* slot_of(uint64_t key) {
   size_t at = (key >> 1) & (kPlaceSlots - 1);
   for (;;) {
@@ -131,15 +131,15 @@ Slot* slot_of(uint64_t key) {
 struct Named {
   char name[kNameBytesMax];
   char type[64];
-  char operation[kNameBytesMax];  // of the framework's, that XLA made the instruction of
+  char operation[kNameBytesMax];  // operation of the framework from which XLA made the instruction
   uint32_t level;
 };
 
-// Types of XLA's ranges.
+// The types of XLA's ranges.
 constexpr const char* kInstruction = "hlo_op";
 constexpr const char* kProgram = "hlo_module";
 
-// "PROGRAM/NAME", cut where there is no room.
+// Makes "PROGRAM/NAME", cut to the size of the buffer.
 void put_before(const char* program, char* name) {
   char whole[2 * kNameBytesMax];
   snprintf(whole, sizeof whole, "%s/%s", program, name);
@@ -148,7 +148,7 @@ void put_before(const char* program, char* name) {
 
 bool begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
 
-// The value of "KEY=" in XLA's "TITLE:#key=value,key=value#"; false if it has none.
+// Reads the value of "KEY=" in XLA's "TITLE:#key=value,key=value#". Returns false if there is none.
 bool value_of(const char* text, const char* key, char* value) {
   for (const char* at = text; (at = strstr(at, key)) != nullptr; ++at) {
     if (at == text || (at[-1] != '#' && at[-1] != ',')) continue;
@@ -186,7 +186,8 @@ bool is_operator(const Domain* domain, const char* text) {
   return domain == nullptr && (begins(text, "aten::") || begins(text, "autograd::"));
 }
 
-// Names with numbers in them, which are cut off: these are looked at each time.
+// Returns whether names in this domain hold numbers that are cut off: such names are parsed each
+// time.
 bool has_details(const Domain* domain, const char* text) {
   return domain == nullptr ? is_operator(domain, text) : domain->rule == Rule::kXla;
 }
@@ -213,8 +214,8 @@ void name_range(const Domain* domain, const Category* category, const char* text
 
 uint32_t make_site(const Named& what, const Domain* domain, const Category* category,
                    uint32_t category_id) {
-  // The same name in two domains, or categories, is two sites; but what XLA's instructions are, who
-  // watches JAX says of the site with their name.
+  // The same name in two domains or categories makes two sites. But XLA's instructions share one
+  // site per name, because the Python code that observes JAX adds facts to the site with that name.
   const bool is_shared = domain != nullptr && domain->rule == Rule::kXla;
   const uint32_t site = is_shared ? xsp_intern_site(what.level, what.name, what.type)
                                   : xsp_new_site(what.level, what.name, what.type);

@@ -1,10 +1,9 @@
-// What NVTX's ranges are called: domains, categories, registered strings, and the sites of spans.
+// The names of NVTX: domains, categories, registered strings, and the sites of spans.
 //
-// Which level a range has is decided by its domain:
-//   "xsp"                       the level that its category is named after (application, model,
-//   layer,
+// The domain decides the level of a range:
+//   "xsp"                       the level that its category names (application, model, layer,
 //                               library), else application
-//   "TSL" (XLA)                 layer for what is executed: "Thunk:#...hlo_op=NAME#" is the
+//   "TSL" (XLA)                 layer for executed code: "Thunk:#...hlo_op=NAME#" is the
 //                               instruction PROGRAM/NAME, "XlaModule:#...hlo_module=NAME...#" the
 //                               program NAME; application for the rest, "XlaPass:#name=NAME,...#"
 //   "NCCL", "cuBLAS", "cuDNN",  library
@@ -13,7 +12,7 @@
 //                               layer; the name ends at the first comma
 //   any other, or none          application
 //
-// Thread rule: any thread.
+// Any thread may call these functions.
 #ifndef XSP_CAPTURE_ATTACH_NVTX_NAMES_H_
 #define XSP_CAPTURE_ATTACH_NVTX_NAMES_H_
 
@@ -23,38 +22,38 @@
 
 namespace xsp::capture::nvtx {
 
-// Names are cut at so many bytes.
+// Names are cut at this many bytes.
 inline constexpr size_t kNameBytesMax = 256;
 
 struct Domain;
 
-// The domain of this name, made at its first mention; null (the domain that has no name) where
-// there are too many. They stay as long as the process.
+// Returns the domain of this name and makes it if it is new. Returns null (the domain without a
+// name) if there are too many. Domains live as long as the process.
 Domain* domain_of(const char* name);
-// Is it the domain "xsp"? There a pushed range of the level model is a step of the program, and a
-// mark named "step" is xsp_step().
+// Returns whether this is the domain "xsp". In it, a pushed range of the level model is a step of
+// the program, and a mark named "step" is xsp_step().
 bool is_xsp(const Domain* domain);
-// `domain`: null for the one without a name.
+// `domain` is null for the domain without a name.
 void name_category(Domain* domain, uint32_t category, const char* name);
-// A string of the domain, as often as it is registered; null if there is no memory.
+// Makes a string handle; each registration makes a new one. Returns null if there is no memory.
 const void* register_string(const char* text);
 const char* registered_text(const void* handle);
-// `text` as UTF-8 in `buffer`, of kNameBytesMax.
+// Writes `text` as UTF-8 into `buffer`, which has kNameBytesMax bytes.
 const char* narrow(const wchar_t* text, char* buffer);
 
-// In the child of a fork: nobody holds the lock.
+// Resets the lock in the child of a fork, where no thread holds it.
 void forget_names();
 
-// Where spans of this range go: a site, and its level. The site is 0 where there are too many.
+// Spans of this range go to this site, which has this level. The site is 0 if there are too many.
 struct Place {
   uint32_t site = 0;
   uint32_t level = 0;
-  bool is_iteration = false;      // a range of the level model
-  bool is_other = false;          // names are too many: the site has none of its own
-  const char* program = nullptr;  // of XLA's, whose instructions run inside it; null: it is none
+  bool is_iteration = false;      // it is a range of the level model
+  bool is_other = false;          // there are too many names: this site is shared
+  const char* program = nullptr;  // XLA's program, which runs instructions; or null
 };
-// `type`: "range" or "mark". `program`: of XLA's, that it is inside of; or null. Once for each name
-// it takes a lock and allocates, as xsp.h's tables do.
+// `type` is "range" or "mark". `program` is XLA's program around the range, or null. The first call
+// with a name takes a lock and allocates, as xsp.h's tables do.
 Place place_of(Domain* domain, uint32_t category, const char* name, const char* type,
                const char* program);
 

@@ -1,13 +1,15 @@
-// Calls of the system that a process with threads of ours, or with a recording, would not survive,
-// or not get answered as alone.
+// System calls that fail, kill the process, or give another result if xsp's threads or a recording
+// are in the process.
 //
-// Some are refused to a process of several threads (unshare, setns), or made by each of its
-// threads, which end the process where one may not do what another may (setuid and its like): for
-// as long as such a call lasts there is no thread of ours. Others forbid the process what a
-// recording needs (seccomp, the time-stamp counter): it ends before that.
+// Some calls are refused to a process with several threads (unshare, setns). Others are made by
+// each of its threads, and end the process if one thread may not do what another may (setuid and
+// similar calls). No thread of xsp exists while such a call lasts. Other calls forbid the process
+// something that a recording needs (seccomp, the time-stamp counter): the recording ends before
+// them.
 //
-// The functions are found first because the library is preloaded. Refused: to look at the system
-// calls themselves (ptrace, a filter of ours), which takes rights, and time of each call.
+// The loader finds these functions first because the library is preloaded. Watching the system
+// calls themselves (ptrace, a seccomp filter) was rejected: it needs privileges, and slows every
+// call.
 #include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
@@ -26,11 +28,11 @@
 
 namespace {
 
-// As in linux/seccomp.h, which older systems lack parts of.
+// The value of linux/seccomp.h, parts of which older systems lack.
 constexpr unsigned long kModeStrict = 1;
 
-// As long as it lives, the process has no thread of ours. The thread takes no signal meanwhile,
-// whose handler might end the process and wait for us.
+// While this object lives, the process has no thread of xsp. The calling thread blocks signals
+// meanwhile: a handler might end the process and wait for xsp.
 class WithoutThreads {
  public:
   WithoutThreads() {
@@ -54,7 +56,7 @@ class WithoutThreads {
   bool is_paused_ = false;
 };
 
-// The C library's own, looked up once.
+// Returns the C library's own function, looked up once.
 template <typename Function>
 Function* next(const char* name, Function** found) {
   Function* function = __atomic_load_n(found, __ATOMIC_RELAXED);
@@ -65,7 +67,8 @@ Function* next(const char* name, Function** found) {
   return function;
 }
 
-// A call by which the process forbids itself what a recording needs; the recording has ended.
+// Makes a call by which the process forbids itself something that a recording needs. The recording
+// ends before the call.
 template <typename Call>
 auto forbid(const char* what, Call call) {
   const bool was_recorded = xsp::capture::forbids_itself(what);
@@ -82,7 +85,8 @@ auto forbid(const char* what, Call call) {
 constexpr const char* kCalls = "system calls (seccomp)";
 constexpr const char* kCounter = "the time-stamp counter (PR_SET_TSC)";
 
-// nullptr: nothing that concerns us. A filter that is no pointer is a question to the kernel.
+// Returns the forbidden thing; nullptr: the call does not concern xsp. With a null filter the call
+// only asks the kernel a question.
 const char* forbidden_by_prctl(int option, unsigned long value, unsigned long filter) {
   if (option == PR_SET_SECCOMP && (value == kModeStrict || filter != 0)) return kCalls;
   return option == PR_SET_TSC && value == PR_TSC_SIGSEGV ? kCounter : nullptr;
@@ -141,7 +145,7 @@ XSP_API int initgroups(const char* user, gid_t group) {
 
 #if defined(__x86_64__)
 
-// As in linux/seccomp.h.
+// These values are those of linux/seccomp.h.
 constexpr unsigned long kSeccompStrict = 0;
 constexpr unsigned long kSeccompFilter = 1;
 
@@ -150,9 +154,9 @@ static const char* forbidden_by_seccomp(unsigned long operation, unsigned long f
   return forbids ? kCalls : nullptr;
 }
 
-// Programs that call the system by its numbers, libseccomp among them, do so by this function. Of
-// it those numbers alone are looked at that concern us, and all others go on to the C library's as
-// they came: a child of vfork returns by it on the stack of its parent.
+// Programs that call the system by number, libseccomp among them, use this function. Only the
+// numbers that concern xsp are handled here. All other calls jump to the C library's function with
+// their registers and stack unchanged: a child of vfork returns through it on its parent's stack.
 __attribute__((visibility("hidden"))) long (*xsp_next_syscall)(long, ...) = nullptr;
 
 __attribute__((visibility("hidden"))) long xsp_watched_syscall(

@@ -5,8 +5,8 @@
 namespace xsp::capture {
 namespace {
 
-// Given up together, in this order. The application's own spans come last; steps and processes are
-// recorded whatever the levels are.
+// The levels of a part are given up together, and the parts in this order. The application's own
+// spans come last; steps and processes are recorded whatever the levels are.
 constexpr uint32_t kParts[] = {XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY) | XSP_LEVEL_BIT(XSP_LEVEL_API) |
                                    XSP_LEVEL_BIT(XSP_LEVEL_KERNEL),
                                XSP_LEVEL_BIT(XSP_LEVEL_LAYER), XSP_LEVEL_BIT(XSP_LEVEL_MODEL),

@@ -30,7 +30,7 @@ TEST(Room, DeepLevelsGoFirst) {
 TEST(Room, WhatNobodyRecordsFreesNone) {
   EXPECT_EQ(levels_without_room(800, 1600, kApplication | kModel | kLayer, 0), kLayer);
   EXPECT_EQ(levels_without_room(1200, 1600, kApplication | kModel | kLayer, 0), kLayer | kModel);
-  // One of the deep ones is enough, and then they all go.
+  // One of the deep levels is enough, and then they are all given up.
   EXPECT_EQ(levels_without_room(800, 1600, XSP_LEVEL_BIT(XSP_LEVEL_API) | kLayer, 0), kDeep);
 }
 

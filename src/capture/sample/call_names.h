@@ -1,4 +1,4 @@
-// The names of system calls that threads wait in.
+// The names of the system calls in which threads wait.
 #ifndef XSP_CAPTURE_SAMPLE_CALL_NAMES_H_
 #define XSP_CAPTURE_SAMPLE_CALL_NAMES_H_
 
@@ -6,7 +6,7 @@
 
 namespace xsp::capture {
 
-// nullptr: a call that no table here has.
+// Returns nullptr if the table has no such call.
 const char* name_of_call(int32_t number);
 
 }  // namespace xsp::capture

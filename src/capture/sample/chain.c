@@ -1,4 +1,4 @@
-// A library for the tests: its functions but one have no name once it is stripped.
+// A library for the tests: once it is stripped, only one of its functions has a name.
 typedef void (*chain_call)(void* context);
 
 static volatile int deep;

@@ -18,19 +18,19 @@ namespace {
 using trace::LockState;
 using trace::ThreadDoes;
 
-// A lock's futexes lie in so many bytes from its beginning.
+// A lock's futexes lie within this many bytes from its beginning.
 constexpr uint64_t kLockBytes = 256;
-// A running thread has a note within this time, unless it is in the kernel.
+// The kernel notes a running thread within this time, unless the thread is in the kernel.
 constexpr int64_t kNoteWithinNs = 500'000;
-// Within this time after a note, Python is where it was.
+// Python is still at the same place within this time after a note.
 constexpr int64_t kFreshNs = 300'000;
-// Likewise, of most threads.
+// Most threads have a note within this time.
 constexpr long kLikelyNoteNs = 250'000;
-// A stack takes 20 KiB of locked memory, and the kernel allows 516 KiB for each processor.
+// A note with a stack takes 20 KiB of locked memory, and the kernel allows 516 KiB per processor.
 constexpr size_t kStacksPerProcessor = 16;
-// The frames of a thread that runs change while they are read: so often they are read anew.
+// The frames of a running thread change while they are read: they are read up to this many times.
 constexpr int kWalksMax = 4;
-// The function in which a program begins is smaller.
+// The function in which a program begins is smaller than this.
 constexpr uint64_t kEntryBytes = 64;
 
 bool is_running(const SampledThread& thread) {
@@ -65,8 +65,8 @@ void Looker::begin() {
   }
 }
 
-// Before Python 3.11 an interpreter knows its threads by the C library's structures, in which the
-// number of the thread is where this thread finds its own.
+// Before Python 3.11 an interpreter knows its threads by the C library's thread structures. A
+// thread's number lies in them at the same offset at which this thread finds its own.
 void Looker::find_id_offset() {
   constexpr uint64_t kFirst = 256;
   constexpr uint64_t kLast = 1280;
@@ -88,8 +88,8 @@ int32_t Looker::tid_of(const PythonThread& thread) const {
   return own_.read(thread.id + id_offset_, &tid) ? tid : 0;
 }
 
-// The node of the innermost of frames_. The frames from the outermost on that are where they were
-// at the last look have their nodes; of the others the code is read.
+// Returns the node of the innermost frame in frames_. Counting from the outermost frame, the frames
+// that have not moved since the last look keep their nodes; the code of the others is read.
 uint32_t Looker::name_frames(const SampledThread& thread, size_t count) {
   size_t left = count;
   size_t known = thread.frame_count;
@@ -101,7 +101,7 @@ uint32_t Looker::name_frames(const SampledThread& thread, size_t count) {
     --left;
     --known;
   }
-  // A frame whose code cannot be read takes those that it called with it.
+  // If the code of a frame cannot be read, its callees are left out as well.
   const size_t readable = walk_.read_codes(frames_, left, codes_);
   while (left-- > readable) {
     const uint32_t below = log_.node_of(walk_, node, frames_[left], codes_[left]);
@@ -161,14 +161,16 @@ bool Looker::is_of_python(int module) const {
   return in.start <= python_.evaluate && python_.evaluate < in.end;
 }
 
-// Whether the frame is one of those which the C library calls the program, or a thread, from.
+// Returns whether the frame belongs to the code from which the C library calls the program or a
+// thread.
 bool Looker::is_of_start(const NativeFrame& frame) const {
   const int module = modules_.find(frame.address - 1);
   const int library = modules_.find(reinterpret_cast<uint64_t>(&::getauxval));
   return frame.address - entry_ < kEntryBytes || (module >= 0 && module == library);
 }
 
-// The frames of compiled code into natives_, without those that start a thread; how many.
+// Reads the frames of compiled code into natives_, without those that start a thread. Returns their
+// number.
 size_t Looker::read_natives(SampledThread* thread, const NativeStart& start) {
   const uint64_t stop = thread->is_python ? python_.evaluate : 0;
   size_t count = unwinder_.unwind(start, stop, thread->is_python ? evaluate_end_ : 0,
@@ -181,8 +183,8 @@ size_t Looker::read_natives(SampledThread* thread, const NativeStart& start) {
   return kept > 0 ? kept : count;
 }
 
-// Adds the functions of compiled code. Below Python those of the interpreter are left out: the
-// Python frames stand for them.
+// Adds the functions of compiled code. In a Python thread the interpreter's own functions are left
+// out: the Python frames stand for them.
 void Looker::add_natives(SampledThread* thread, const NativeStart& start) {
   const uint64_t address = start.registers[kProgramCounter];
   if (thread->is_python && python_.evaluate == 0) return;
@@ -195,7 +197,7 @@ void Looker::add_natives(SampledThread* thread, const NativeStart& start) {
     count = 1;
   }
   while (count-- > 0) {
-    // A caller's call lies before the address at which the caller goes on.
+    // The caller's call instruction lies before its return address.
     const uint64_t place = natives_[count].address - (natives_[count].address == address ? 0 : 1);
     const int module = module_of(place);
     if (module < 0 || (thread->is_python && is_of_python(module))) continue;
@@ -221,8 +223,8 @@ void Looker::look_at_native(SampledThread* thread) {
   add_natives(thread, start);
 }
 
-// A thread that was in the queue for a processor, or in the kernel, has its note once it goes on,
-// which is where it was at the look.
+// A thread that was in the queue for a processor, or in the kernel, gets its note when it goes on,
+// which is at the place where it was at the look.
 void Looker::complete_look() {
   if (!is_pending_) return;
   is_pending_ = false;
@@ -235,8 +237,8 @@ void Looker::complete_look() {
   log_.add_look(looked_ns_, lasted_ns_, threads, threads_.count());
 }
 
-// The notes take less locked memory than the kernel allows for them in any case: the program's own
-// limit stays for the program.
+// The notes take less locked memory than the kernel always allows for them: the program's own limit
+// stays for the program.
 bool Looker::has_room_for_stack() {
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   size_t count = 0;
@@ -258,7 +260,8 @@ void Looker::ask_for_note(SampledThread* thread) {
   if (thread->frame_count > 0 && awaited_count_ < kAwaitedMax) awaited_[awaited_count_++] = thread;
 }
 
-// Until the threads of Python's have theirs; without such threads, until all are likely to.
+// Waits until the Python threads have their notes; without such threads, until all are likely to
+// have them.
 void Looker::await_notes() {
   if (asked_count_ == 0) return;
   const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kNoteWithinNs;

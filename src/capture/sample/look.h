@@ -1,9 +1,9 @@
-// One look at all threads: what they do, and their stacks, of which Python's frames are read where
-// they are and those of compiled code are found from registers.
+// A look reads all threads: their states and their stacks. Python's frames are read from memory;
+// frames of compiled code are found from the registers.
 //
-// A look asks the kernel to note the registers of the threads that run. They have moved on when
-// that is done, so it waits for the notes of Python's threads and reads their frames at once: then
-// compiled code stands below the line that called it.
+// A look asks the kernel to note the registers of the running threads. When that is done, the
+// threads have already moved on. So the look waits for the notes of Python's threads and reads
+// their frames at once: compiled code then stands below the line that called it.
 #ifndef XSP_CAPTURE_SAMPLE_LOOK_H_
 #define XSP_CAPTURE_SAMPLE_LOOK_H_
 
@@ -19,30 +19,32 @@
 
 namespace xsp::capture {
 
-// In memory that is zero, and is touched where it is used.
+// The object lies in zeroed memory, of which pages are touched only when they are used.
 class Looker {
  public:
-  // On a thread of the program's.
+  // Runs on a thread of the program.
   void prepare(const PythonSymbols& python);
   void end();
-  // On the sampler's thread, before the first look.
+  // Runs on the sampler's thread, before the first look.
   void begin();
-  // The last on that thread, whose files these are.
+  // The last call on the sampler's thread: only there are the files valid.
   void leave_threads() { threads_.end(); }
-  // Writes the look before this one, with what was noted since. The caller holds the log's lock.
+  // Writes the previous look, with the notes that came since. The caller holds the log's lock.
   void complete_look();
-  // Reads what each thread does, and asks the kernel to note the registers of those that run.
+  // Reads the state of each thread, and asks the kernel to note the registers of running threads.
   void look_at_threads(int32_t sampler);
-  // Their stacks, at that UNIX time; the look stands for so long. The caller holds the lock.
+  // Reads the stacks for a look at that UNIX time, which stands for `duration_ns`. The caller holds
+  // the log's lock.
   void look_at_stacks(int64_t now_ns, int64_t duration_ns);
 
   StackLog& log() { return log_; }
   void tell_losses() const;
-  // Why the kernel notes no registers; 0: it does, or was not asked yet.
+  // The errno value with which the kernel refuses to note registers; 0: it notes them, or was not
+  // asked yet.
   int refusal() const { return refusal_; }
 
  private:
-  static constexpr size_t kAwaitedMax = 4;  // threads of Python's
+  static constexpr size_t kAwaitedMax = 4;  // Python threads
 
   static void add_module(void* context, uint32_t index, const char* path);
   void find_id_offset();
@@ -74,11 +76,11 @@ class Looker {
 
   PythonSymbols python_;
   uint64_t evaluate_end_;
-  uint64_t entry_;      // where the program begins
-  uint64_t id_offset_;  // of a thread's number, from what pthread_self() gives; 0: not known
+  uint64_t entry_;      // address at which the program begins
+  uint64_t id_offset_;  // offset of a thread's number from pthread_self(); 0: not known
   uint64_t cut_;
   int refusal_;
-  bool is_pending_;  // a look that is not written yet
+  bool is_pending_;  // a look waits to be written
   int64_t looked_ns_;
   int64_t lasted_ns_;
   size_t asked_count_;

@@ -6,7 +6,7 @@
 namespace xsp::capture {
 
 bool OwnMemory::begin() {
-  process_ = gettid();  // the first thread, by whose number the process goes, may have ended
+  process_ = gettid();  // the first thread, whose number is the process id, may have ended
   uint64_t there = 0x5a5a;
   uint64_t copy = 0;
   return read(reinterpret_cast<uint64_t>(&there), &copy) && copy == there;

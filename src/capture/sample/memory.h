@@ -1,5 +1,5 @@
-// Memory of this process as another process would read it: an address that nobody may read is an
-// error and no signal. What is read may change meanwhile, so every value is checked before use.
+// Reads memory of this process as another process would read it: an unreadable address gives an
+// error, not a signal. The memory may change meanwhile, so every value is checked before use.
 #ifndef XSP_CAPTURE_SAMPLE_MEMORY_H_
 #define XSP_CAPTURE_SAMPLE_MEMORY_H_
 
@@ -13,15 +13,16 @@ struct Piece {
   void* out;
   size_t bytes;
 };
-inline constexpr size_t kPiecesMax = 64;  // of one read
+inline constexpr size_t kPiecesMax = 64;  // pieces of one read
 
 class OwnMemory {
  public:
-  // Begins to read the calling process. False: the system does not allow it.
+  // Begins to read the calling process. Returns false if the system does not allow it.
   bool begin();
-  // Whether all bytes could be read.
+  // Returns whether all bytes could be read.
   bool read(uint64_t address, void* out, size_t bytes) const;
-  // How many of the pieces, from the first on, were read whole; kPiecesMax of them at most.
+  // Returns the number of pieces, from the first one on, that were read completely; kPiecesMax at
+  // most.
   size_t read_pieces(const Piece* pieces, size_t count) const;
 
   template <typename T>

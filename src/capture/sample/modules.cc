@@ -9,7 +9,7 @@ namespace xsp::capture {
 namespace {
 
 constexpr int64_t kReadEveryNs = 100'000'000;
-constexpr int kPageShift = 12;  // the smallest page's
+constexpr int kPageShift = 12;  // for the smallest page size
 
 uint64_t hash_of(const char* text) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -23,7 +23,7 @@ int Modules::find(uint64_t address) const {
   const uint64_t page = address >> kPageShift;
   Found& found = found_[page % kFoundMax];
   if (found.page == page && page != 0) return found.index;
-  // The latest first: where a library was loaded in the place of another, it is that one.
+  // The search begins with the latest module: it may have replaced another one at the same address.
   for (size_t i = count_; i-- > 0;) {
     if (address < modules_[i].start || modules_[i].end <= address) continue;
     found = {page, static_cast<int32_t>(i)};
@@ -32,7 +32,7 @@ int Modules::find(uint64_t address) const {
   return -1;
 }
 
-// "start-end perms offset device inode path"
+// Parses a line "start-end perms offset device inode path".
 bool Modules::add_line(const char* line, const char** path) {
   char* next = nullptr;
   Module module = {};
@@ -78,7 +78,7 @@ void Modules::refresh(int64_t now_ns, void (*added)(void*, uint32_t, const char*
       line = end + 1;
     }
     kept = bytes - static_cast<size_t>(line - text);
-    if (kept == sizeof text - 1) kept = 0;  // a line that is longer than any path
+    if (kept == sizeof text - 1) kept = 0;  // this line is longer than any path
     memmove(text, line, kept);
   }
   close(file);

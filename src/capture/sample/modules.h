@@ -1,6 +1,6 @@
-// The parts of files that are mapped into this process to be executed.
+// The executable parts of files that are mapped into this process.
 //
-// For a thread that has a table of files of its own.
+// Only a thread with a file table of its own may use these functions.
 #ifndef XSP_CAPTURE_SAMPLE_MODULES_H_
 #define XSP_CAPTURE_SAMPLE_MODULES_H_
 
@@ -15,15 +15,15 @@ struct Module {
   uint64_t start;
   uint64_t end;
   uint64_t offset;  // in the file
-  uint64_t head;    // where the file's beginning is mapped; 0: not known
+  uint64_t head;    // address at which the beginning of the file is mapped; 0: not known
 };
 
-// Memory that is zero is one without modules.
+// An object in zeroed memory has no modules.
 class Modules {
  public:
-  // The index of an address's module; -1: there is none.
+  // Returns the index of the module at an address; -1: there is none.
   int find(uint64_t address) const;
-  // Reads the mappings, unless that was a moment ago; `added` gets those that were not known.
+  // Reads the mappings, unless that was done a moment ago; `added` gets each new module.
   void refresh(int64_t now_ns, void (*added)(void* context, uint32_t index, const char* path),
                void* context);
   const Module& operator[](size_t index) const { return modules_[index]; }
@@ -43,7 +43,7 @@ class Modules {
   // The file whose beginning was read last.
   uint64_t head_;
   uint64_t head_name_;
-  mutable Found found_[kFoundMax];  // pages that were asked for
+  mutable Found found_[kFoundMax];  // results of recent lookups, by page
 };
 
 }  // namespace xsp::capture

@@ -12,15 +12,16 @@
 namespace xsp::capture {
 namespace {
 
-// The kernel notes a thread after it has run for so long since the question. It interrupts a thread
-// that is inside the kernel again and again at this distance, until the thread leaves the kernel.
+// The kernel notes a thread when it has run for this long since the question. It interrupts a
+// thread that is inside the kernel repeatedly at this interval, until the thread leaves the kernel.
 constexpr uint64_t kWithinNs = 200'000;
-// Behind the head, a power of two: of notes with a stack there is room for one.
+// Counts the pages after the head page, a power of two. They have room for one note with a stack.
 constexpr size_t kStackPages = 4;
 constexpr size_t kAddressPages = 1;
 
 #ifdef __x86_64__
-// In the kernel's order: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15; and their numbers in DWARF.
+// The registers in the kernel's order are: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15. kNumbers
+// has their numbers in DWARF.
 constexpr uint64_t kRegisters = 0xff01ff;
 constexpr uint8_t kNumbers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
 constexpr size_t kRegisterCount = sizeof kNumbers;
@@ -73,7 +74,7 @@ bool map_clock(ThreadClock* clock, int32_t tid, bool has_stack) {
   return true;
 }
 
-// The notes, which go around in their pages.
+// The notes lie in a ring buffer of pages.
 class Notes {
  public:
   explicit Notes(ThreadClock* clock)
@@ -100,9 +101,9 @@ class Notes {
   uint64_t end_;
 };
 
-// A note ends at `end`, and holds in this order: the address, the time, and, if it has a stack, the
-// kind of registers (0: there are none), the registers, the copy's size, the copy, and how much of
-// the copy the kernel filled.
+// A note ends at `end`. It holds, in this order: the address, the time, and, if it has a stack, the
+// kind of registers (0: none), the registers, the size of the copy, the copy, and the number of
+// bytes of the copy that the kernel filled.
 void read_note(const Notes& notes, uint64_t at, uint64_t end, bool has_stack, NativeNote* note) {
   struct {
     uint64_t address, time_ns, registers_kind;

@@ -1,8 +1,9 @@
-// Finds where a running thread is in compiled code: when asked, the kernel notes its registers as
-// soon as it is on a processor outside of the kernel, with a copy of the end of its stack, in pages
-// that are read here. No signal is sent. An extra: containers often forbid it.
+// Finds the place of a running thread in compiled code. On request, the kernel notes the thread's
+// registers as soon as the thread runs outside of the kernel, together with a copy of the end of
+// its stack, in pages that are read here. No signal is sent. This is optional: containers often
+// forbid it.
 //
-// For a thread that has a table of files of its own.
+// Only a thread with a file table of its own may use these functions.
 #ifndef XSP_CAPTURE_SAMPLE_NATIVE_PLACE_H_
 #define XSP_CAPTURE_SAMPLE_NATIVE_PLACE_H_
 
@@ -25,21 +26,22 @@ struct ThreadClock {
   bool is_asked;
 };
 
-// Opens it, unless that was tried. Without a stack, or where the kernel's limit on locked memory
-// leaves no room for that, it notes addresses alone. False: the kernel refuses; errno says why.
+// Opens the clock, unless that was tried before. It notes only addresses if `has_stack` is false,
+// or if the kernel's limit on locked memory leaves no room for a stack. Returns false if the kernel
+// refuses; errno says why.
 bool open_clock(ThreadClock* clock, int32_t tid, bool has_stack);
 void close_clock(ThreadClock* clock);
 
-// The kernel's note about where a thread is.
+// The kernel's note about the place of a thread.
 struct NativeNote {
   int64_t time_ns;    // CLOCK_MONOTONIC
-  NativeStart start;  // nothing known: the address in its register is all there is
+  NativeStart start;  // `known` 0: only the program counter is set
   uint8_t bytes[kStackCopyBytes];
 };
-// The latest note since the last call; false: there is none.
+// Reads the latest note since the last call. Returns false if there is none.
 bool latest_note(ThreadClock* clock, NativeNote* note);
 bool has_note(const ThreadClock& clock);
-// Asks for one note, and forgets those that there are. False: none will come.
+// Asks for one note, and forgets the existing ones. Returns false if no note will come.
 bool ask_clock(ThreadClock* clock);
 
 }  // namespace xsp::capture

@@ -1,4 +1,5 @@
-// Stacks of compiled code: of threads that run, as the kernel notes them, and of those that wait.
+// Tests stacks of compiled code, both of running threads, which the kernel notes, and of waiting
+// threads.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
@@ -61,7 +62,8 @@ bool has_clocks() {
   return is_open;
 }
 
-// The sampler's view of compiled code: a test uses it on a thread of its own, as the sampler does.
+// Gives a test the sampler's view of compiled code. A test uses it on a thread of its own, as the
+// sampler does.
 class Native {
  public:
   Native() {
@@ -73,7 +75,7 @@ class Native {
   ~Native() { unwinder_->end(); }
   bool is_on() const { return is_on_; }
 
-  // The functions of a stack, the innermost first; 0: not known.
+  // Returns the functions of a stack, the innermost first; 0: not known.
   std::vector<uint64_t> functions(const NativeStart& start) {
     std::vector<NativeFrame> frames(kNativeDepthMax);
     const size_t count =
@@ -114,8 +116,8 @@ bool has_chain(const std::vector<uint64_t>& functions) {
          functions.end();
 }
 
-// How many looks found what they are to find, until that are enough: a busy machine hides it at
-// times, and so does a sanitizer, which has functions of its own below that which computes.
+// Counts the looks that found the expected functions, until there are enough. A busy machine
+// sometimes hides them, and so does a sanitizer, whose own functions lie below the computing one.
 constexpr int kEnough = 15;
 template <typename Look>
 int found_by(const Look& look) {
@@ -135,14 +137,14 @@ TEST(Native, AThreadThatRunsHasItsWholeStack) {
     ThreadClock clock = {};
     ASSERT_TRUE(open_clock(&clock, busy.tid(), true));
     const uint64_t spinning = address_of(reinterpret_cast<void*>(spins));
-    EXPECT_EQ(found_by([&] {  // from the second on its callers are known
+    EXPECT_EQ(found_by([&] {  // the callers are cached from the second look on
                 if (!wait_for_note(&clock, note.get())) return false;
                 const std::vector<uint64_t> functions = native.functions(note->start);
                 return std::find(functions.begin(), functions.end(), spinning) != functions.end() &&
                        has_chain(functions);
               }),
               kEnough);
-    // Without a copy, all is read where it is.
+    // Without a copy, the whole stack is read from memory.
     EXPECT_EQ(found_by([&] {
                 if (!wait_for_note(&clock, note.get())) return false;
                 note->start.size = 0;
@@ -176,7 +178,8 @@ TEST(Native, AThreadThatWaitsHasItToo) {
                 start.registers[kStackPointer] = thread->stack;
                 start.registers[kProgramCounter] = thread->counter;
                 start.known = 1u << kStackPointer | 1u << kProgramCounter;
-                // A function that needs a register which nobody saved ends what is known.
+                // A function that needs a register which was not saved ends the known part of the
+                // stack.
                 const std::vector<uint64_t> functions = native.functions(start);
                 return std::find(functions.begin(), functions.end(), kChain[0]) != functions.end();
               }),
@@ -235,7 +238,7 @@ TEST(Native, RegistersThatMakeNoSenseHaveNoCallers) {
   });
 }
 
-// The clock of a thread that runs.
+// Tests the clock of a running thread.
 class ThreadClockTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -290,7 +293,7 @@ TEST(ThreadClock, AThreadThatSleepsIsNotedWhenItGoesOn) {
   close_clock(&clock);
 }
 
-// As containers do it.
+// Forbids perf_event_open, as containers do.
 void forbid_clocks() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),

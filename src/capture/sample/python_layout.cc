@@ -5,7 +5,7 @@
 namespace xsp::capture {
 namespace {
 
-// Printed by python/layout/print.c.
+// This table is printed by python/layout/print.c.
 constexpr PythonLayout kLayouts[] = {
     {.version = 0x0308,
      .interpreters = 32,
@@ -105,8 +105,8 @@ constexpr PythonLayout kLayouts[] = {
      .bytes = {.length = 16, .data = 32}},
 };
 
-// The head of _PyRuntime from 3.13 on. What it says is by version, too: only what 3.13 has in this
-// order is taken from it.
+// _PyRuntime begins like this from 3.13 on. Its contents also differ by version: only the part that
+// 3.13 has in this order is used.
 struct DebugOffsets {
   char cookie[8];
   uint64_t version;

@@ -1,5 +1,5 @@
-// Where CPython keeps its interpreters, threads, frames and code, by version: 3.8 to 3.13. Offsets
-// in bytes; -1: that version has none.
+// The places of interpreters, threads, frames and code in CPython's memory, by version: 3.8 to
+// 3.13. Offsets are in bytes; -1: that version has no such field.
 #ifndef XSP_CAPTURE_SAMPLE_PYTHON_LAYOUT_H_
 #define XSP_CAPTURE_SAMPLE_PYTHON_LAYOUT_H_
 
@@ -17,12 +17,12 @@ struct PythonLayout {
   } interpreter;
   struct {
     int32_t in_runtime;      // the lock itself
-    int32_t of_interpreter;  // in an interpreter: the lock's address; 0: it is the runtime's
+    int32_t of_interpreter;  // offset of the lock's address in an interpreter; 0: in the runtime
     uint32_t bytes, locked, holder;
   } gil;
   struct {
     uint32_t next, frame;
-    int32_t frame_of_cframe;  // there is one step more to the frame
+    int32_t frame_of_cframe;  // offset from a cframe, which is one more step to the frame
     uint32_t id;              // pthread_self()
     int32_t native_id, chunk;
   } thread;
@@ -44,19 +44,19 @@ struct PythonLayout {
     uint32_t length, data;
   } bytes;
 
-  // From 3.11 on a frame holds the address of its instruction, before that its number.
+  // From 3.11 on a frame holds the address of its instruction, earlier the instruction's number.
   bool has_addresses() const { return code.bytecode >= 0; }
 };
 
-// Bytes of the structures above, of which the largest offset is known to be smaller.
+// These are the sizes of the structures above. Their largest offsets are checked to be smaller.
 inline constexpr uint32_t kThreadBytesMax = 320;
 inline constexpr uint32_t kFrameBytesMax = 112;
 inline constexpr uint32_t kCodeBytesMax = 208;
-inline constexpr uint32_t kOwnerOfC = 3;  // and above: a frame that stands for C code
+inline constexpr uint32_t kOwnerOfC = 3;  // this value and above: the frame stands for C code
 
-// The layout of the interpreter whose _PyRuntime is at that address. nullptr: its version is not
-// known, or it is not what the version promises. From 3.13 on the interpreter says itself where
-// things are. `own` is where that is kept.
+// Returns the layout of the interpreter whose _PyRuntime is at that address. Returns nullptr if its
+// version is not known, or if the memory does not match the version. From 3.13 on the interpreter
+// itself publishes the offsets; `own` stores them.
 const PythonLayout* find_python_layout(const OwnMemory& memory, uint64_t runtime, uint32_t version,
                                        PythonLayout* own);
 

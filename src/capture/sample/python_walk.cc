@@ -7,19 +7,19 @@ namespace {
 
 constexpr size_t kInterpretersMax = 16;
 constexpr size_t kTextCharactersMax = kPythonNameBytesMax - 8;
-// Bits of a text's state: characters of 1, 2 or 4 bytes, which follow the head; all are ASCII.
+// Bits of a text's state: characters have 1, 2 or 4 bytes; they follow the head; all are ASCII.
 constexpr uint32_t kKindShift = 2;
 constexpr uint32_t kKindMask = 7;
 constexpr uint32_t kCompactBit = 1u << 5;
 constexpr uint32_t kAsciiBit = 1u << 6;
-constexpr size_t kObjectSize = 16;  // where an object of variable size has its size
-constexpr uint64_t kTagMask = 3;    // of references that carry a mark
+constexpr size_t kObjectSize = 16;  // offset of the size in an object of variable size
+constexpr uint64_t kTagMask = 3;    // bits of references that carry a mark
 
 uint64_t address_of(const char* symbol) {
   return reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, symbol));
 }
 
-// Before Py_Version, each version is known by a function that came with it.
+// Finds the version. Before Py_Version existed, a function that a version introduced identifies it.
 uint32_t find_version() {
   const void* number = dlsym(RTLD_DEFAULT, "Py_Version");
   if (number != nullptr) {
@@ -77,7 +77,7 @@ size_t PythonWalk::read_guessed(const Piece* first, size_t first_count, size_t c
   guess_.count = guess_.next = 0;
   Piece pieces[kPiecesMax];
   for (size_t i = 0; i < first_count; ++i) pieces[i] = first[i];
-  size_t before = first_count;  // in front of the blocks
+  size_t before = first_count;  // pieces in front of the blocks
   size_t first_read = 0;
   do {
     const size_t room = kPiecesMax - before;
@@ -98,7 +98,8 @@ size_t PythonWalk::read_guessed(const Piece* first, size_t first_count, size_t c
   return first_read;
 }
 
-// Blocks that were read in advance are in the order of the chain; some of them may be gone.
+// Blocks that were read in advance are in the order of the chain; some threads may have ended
+// since.
 const uint8_t* PythonWalk::block_at(uint64_t address, size_t bytes, uint8_t* scratch) {
   for (size_t i = guess_.next; i < guess_.count; ++i) {
     if (guess_.address[i] != address) continue;
@@ -159,7 +160,7 @@ void PythonWalk::look() {
   const size_t got = read_guessed(pieces, wanted, is_known ? known : 0, kThreadBytesMax);
   if (got == 0) return;
   if (!is_known || got < wanted || first != main_.address) {
-    // The first look, or another interpreter.
+    // This is the first look, or the first interpreter has changed.
     main_ = {};
     main_.address = first;
     if (first == 0 || !find_lock(&main_)) {

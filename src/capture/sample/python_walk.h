@@ -1,9 +1,9 @@
-// The stacks of CPython's threads, read from outside: no lock of the interpreter is taken, no
-// function of it is called, and no thread of the program is stopped.
+// Reads the stacks of CPython's threads from outside: it takes no lock of the interpreter, calls
+// none of its functions, and stops no thread of the program.
 //
-// The threads run on while their memory is read. Each address is read as foreign memory
-// (memory.h), each step is bounded, and what claims to be code must be of the type of code and hold
-// the instruction that its frame is at.
+// The threads run on while their memory is read. Each address is read as foreign memory (memory.h),
+// and each loop is bounded. An object counts as code only if it has the type of code and holds the
+// instruction at which its frame is.
 #ifndef XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_
 #define XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_
 
@@ -16,12 +16,12 @@
 namespace xsp::capture {
 
 inline constexpr size_t kPythonThreadsMax = 1024;
-inline constexpr size_t kDepthMax = 192;             // of a stack, counted from where it is
-inline constexpr size_t kPythonNameBytesMax = 1024;  // of a function's or a file's name; cut beyond
+inline constexpr size_t kDepthMax = 192;             // frames, from the innermost one
+inline constexpr size_t kPythonNameBytesMax = 1024;  // longest name that is kept whole
 inline constexpr size_t kLinesBytesMax = 64u << 10;
 
-// Where an interpreter is, if there is one; filled by a thread of the program, as the search takes
-// the loader's lock.
+// The addresses of an interpreter, if there is one. A thread of the program fills them, because the
+// search takes the loader's lock.
 struct PythonSymbols {
   uint64_t runtime = 0;
   uint64_t code_type = 0;
@@ -32,18 +32,18 @@ PythonSymbols find_python();
 
 struct PythonThread {
   uint64_t address;
-  uint64_t frame;  // of its cframe, where there are those
-  uint64_t id;     // pthread_self(), where there is no native id
+  uint64_t frame;  // address of the thread's cframe, in versions that have those
+  uint64_t id;     // pthread_self(), if there is no native id
   int32_t native_id;
   bool holds_lock;
-  uint64_t lock;  // where it is: who waits for it waits there
+  uint64_t lock;  // address of the lock, in which waiting threads wait
 };
 
 struct PythonFrame {
   uint64_t address;
   uint64_t code;
   uint64_t instruction;  // its address, or its number
-  uint32_t node;         // of the tree of stacks; 0: none yet
+  uint32_t node;         // node in the tree of stacks; 0: none yet
   uint32_t unused;
 
   bool is_at_same(const PythonFrame& other) const {
@@ -51,7 +51,7 @@ struct PythonFrame {
   }
 };
 
-// The part of a code object that tells it from another one at the same address.
+// Holds the fields of a code object that distinguish it from another one at the same address.
 struct PythonCode {
   uint64_t filename;
   uint64_t name;
@@ -64,7 +64,7 @@ struct PythonCode {
 
 class PythonWalk {
  public:
-  // False: there is no interpreter, or none of a known version.
+  // Returns false if there is no interpreter, or none of a known version.
   bool begin(const OwnMemory* memory, const PythonSymbols& symbols);
   const PythonLayout* layout() const { return layout_; }
   bool is_on() const { return layout_ != nullptr; }
@@ -74,38 +74,39 @@ class PythonWalk {
   const PythonThread* threads() const { return threads_; }
   size_t thread_count() const { return thread_count_; }
 
-  // The thread's frames, the innermost first, kDepthMax at most. `known` are those of when it was
-  // last walked: what is still there costs little.
+  // Reads the thread's frames, the innermost first, kDepthMax at most. `known` has the frames of
+  // the previous walk: frames that are still there cost little.
   size_t walk(const PythonThread& thread, const PythonFrame* known, size_t known_count,
               PythonFrame* frames);
-  // Whether there are more than kDepthMax.
+  // Returns whether there are more than kDepthMax frames.
   bool is_cut() const { return is_cut_; }
-  // Whether the frames do not lead to an outermost one: the thread returned from some of them
-  // meanwhile.
+  // Returns whether the frames do not lead to an outermost one: the thread has returned from some
+  // of them meanwhile.
   bool is_broken() const { return is_broken_; }
-  // Reads anew which frame of the thread is the innermost one.
+  // Reads again which frame of the thread is the innermost one.
   bool refresh(PythonThread* thread) const;
-  // The facts of the code of each frame, from the outermost on; the first index up from which all
-  // could be read.
+  // Reads the facts of each frame's code, beginning with the outermost frame. Returns the first
+  // index from which on all could be read.
   size_t read_codes(const PythonFrame* frames, size_t count, PythonCode* codes);
-  // The instruction's number, or -1 where it is not of that code.
+  // Returns the instruction's number, or -1 if the instruction does not belong to that code.
   int32_t instruction_of(const PythonFrame& frame, const PythonCode& code) const;
 
-  // A function's own name with its class, a file's name; UTF-8 with '\0'. False: it cannot be read.
+  // Read a function's qualified name, or any text such as a file's name, as UTF-8 with '\0'. They
+  // return false if it cannot be read.
   bool read_function(uint64_t code, char* out) const;
   bool read_text(uint64_t text, char* out) const;
-  // The table of lines; how many bytes, 0 if it cannot be read.
+  // Reads the table of lines. Returns its size in bytes, 0 if it cannot be read.
   size_t read_lines(const PythonCode& code, uint8_t* out) const;
 
  private:
-  // Blocks of memory that are likely to be asked for, read at once.
+  // Blocks of memory that will probably be needed. They are read at once.
   struct Guess {
     uint64_t address[kPythonThreadsMax];
     uint8_t bytes[kPythonThreadsMax][kThreadBytesMax];
     size_t count = 0;
     size_t next = 0;
   };
-  // Reads `first`, and then the blocks; how many pieces of the first were read.
+  // Reads `first` and then the blocks. Returns the number of pieces of `first` that were read.
   size_t read_guessed(const Piece* first, size_t first_count, size_t count, size_t bytes);
   const uint8_t* block_at(uint64_t address, size_t bytes, uint8_t* scratch);
   // The addresses in an interpreter that lead to its threads.
@@ -130,7 +131,7 @@ class PythonWalk {
   size_t thread_count_ = 0;
   bool is_cut_ = false;
   bool is_broken_ = false;
-  Interpreter main_ = {};  // as it was at the last look
+  Interpreter main_ = {};  // its state at the last look
   Guess guess_;
 };
 

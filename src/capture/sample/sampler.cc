@@ -22,17 +22,17 @@
 namespace xsp::capture {
 namespace {
 
-// The share of one processor that looks may take. Where they take more, the sampler sleeps longer
+// The share of one processor that looks may take. If they take more, the sampler sleeps longer
 // between them.
 constexpr double kShareMax = 0.008;
 constexpr int64_t kFlushNs = 200'000'000;
-constexpr int64_t kPauseNs = 50'000'000;  // while nothing is recorded
+constexpr int64_t kPauseNs = 50'000'000;  // interval while nothing is recorded
 constexpr uint32_t kLooksOfCost = 16;
-constexpr int64_t kFirstNs = 5'000'000;  // between looks, until it is known
+constexpr int64_t kFirstNs = 5'000'000;  // interval between looks until their cost is known
 constexpr int64_t kSecondNs = 1'000'000'000;
 struct Sampler {
-  pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;  // of beginning and ending
-  pthread_mutex_t log = PTHREAD_MUTEX_INITIALIZER;      // of the looker's log, taken last
+  pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;  // guards the beginning and the end
+  pthread_mutex_t log = PTHREAD_MUTEX_INITIALIZER;      // guards the looker's log; taken last
   bool is_allowed = false;
   uint32_t quits = 0;  // a futex
   pthread_t thread = {};
@@ -45,7 +45,8 @@ struct Sampler {
 };
 Sampler sampler;
 
-// So that looks keep no time with what the program repeats: between 0.75 and 1.25.
+// Returns a factor between 0.75 and 1.25, so that looks do not fall into step with a loop of the
+// program.
 double jitter() {
   sampler.random ^= sampler.random << 13;
   sampler.random ^= sampler.random >> 17;
@@ -53,7 +54,8 @@ double jitter() {
   return 0.75 + static_cast<double>(sampler.random >> 8) * (0.5 / (1u << 24));
 }
 
-// Until the moment, or until it is to end; whether it is. By one call, as it is made at each look.
+// Sleeps until that moment or until the sampler is to end. Returns whether it is to end. It makes
+// one system call, because it runs at each look.
 bool sleep_until(int64_t moment_ns) {
   const timespec until = {moment_ns / kSecondNs, moment_ns % kSecondNs};
   while (__atomic_load_n(&sampler.quits, __ATOMIC_ACQUIRE) == 0) {
@@ -89,7 +91,7 @@ void* sampler_main(void*) {
   }
   looker.begin();
   const int64_t period_ns = kSecondNs / sampler.rate_hz;
-  // The cost of a look is the mean of several; the first ones cost more than the others.
+  // The cost of a look is the mean of several looks; the first ones cost more than the others.
   uint32_t looks = 0;
   int64_t before_used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   int64_t cost_ns = 0;
@@ -169,7 +171,7 @@ void prepare_sampling(uint32_t rate_hz) {
 
 void keep_sampling() {
   const KeepErrno keep_errno;
-  // Who ends the sampling waits for nothing that this thread does.
+  // A thread that ends the sampling holds the lock: never wait for it here.
   if (pthread_mutex_trylock(&sampler.control) != 0) return;
   if (sampler.looker == nullptr && sampler.is_allowed) begin_sampling();
   const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -192,7 +194,7 @@ void pause_sampling() {
 
 void resume_sampling() {
   const KeepErrno keep_errno;
-  // Another thread, with a table of files of its own, begins where this one was.
+  // A new thread, with a file table of its own, continues here.
   if (sampler.looker != nullptr) begin_thread();
   pthread_mutex_unlock(&sampler.control);
 }

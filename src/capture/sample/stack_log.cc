@@ -19,7 +19,7 @@ using trace::ThreadDoes;
 
 constexpr char kSource[] = "stacks";
 constexpr size_t kEntryHeadBytes = trace::kVarintBytesMax + 1;
-// A table is searched so far, and is full before it is slow.
+// A search in a table stops after this many probes: the table counts as full before it is slow.
 constexpr uint32_t kProbesMax = 64;
 constexpr uint32_t kNativeBit = 1u << 31;
 constexpr uint64_t kNativeStep = 16;
@@ -46,7 +46,7 @@ LinesForm lines_form_of(uint32_t version) {
 
 void StackLog::begin() { stacks_end_ = stacks_ + kHeadBytes; }
 
-// The length goes before the entry once it is known.
+// The length is written in front of the entry once it is known.
 uint8_t* StackLog::begin_entry(size_t bytes_max) {
   if (stacks_end_ + bytes_max + kEntryHeadBytes > stacks_ + kHeadBytes + kStackBytes) {
     return nullptr;
@@ -80,7 +80,7 @@ bool StackLog::define_code(const PythonWalk& walk, uint64_t address, const Pytho
   return true;
 }
 
-// Another code at an address that was known is one of its own.
+// Different code at a known address gets an id of its own.
 uint32_t StackLog::code_of(const PythonWalk& walk, uint64_t address, const PythonCode& facts) {
   uint64_t at = mixed(address);
   for (uint32_t probe = 0; probe < kProbesMax; ++probe, ++at) {
@@ -181,7 +181,7 @@ void StackLog::begin_looks(int64_t now_ns) {
   said_count_ = 0;
 }
 
-// Threads come in the same order look by look, so that the search ends at once.
+// Threads come in the same order at every look, so the search usually ends at once.
 bool StackLog::is_news(size_t* hint, const SampledThread& thread, uint8_t does) {
   size_t at = *hint;
   for (size_t i = 0; i < said_count_ && said_[at < said_count_ ? at : 0].tid != thread.tid; ++i) {
@@ -213,7 +213,7 @@ void StackLog::add_look(int64_t now_ns, int64_t duration_ns, const SampledThread
     return;
   }
   if (look_count_ == 0) begin_looks(now_ns);
-  // The count of news goes in front of them.
+  // The count of changes is written in front of them.
   uint8_t* const start = looks_end_;
   uint8_t* out = start + 3 * trace::kVarintBytesMax;
   uint8_t* const news = out;
@@ -276,7 +276,7 @@ void StackLog::write_looks() {
          sizeof look_count_);
   const size_t bytes = static_cast<size_t>(looks_end_ - looks_) - kHeadBytes;
   const uint32_t type = static_cast<uint32_t>(ChunkType::kCostedSamples);
-  // A reader counts the samples that are missing.
+  // A reader counts the missing samples.
   (void)xsp_append_chunk(type, looks_, bytes);
   look_count_ = 0;
 }

@@ -12,30 +12,31 @@
 
 namespace xsp::capture {
 
-inline constexpr size_t kCodesMax = 1u << 15;  // known at a time
+inline constexpr size_t kCodesMax = 1u << 15;  // entries known at a time
 inline constexpr size_t kNodesMax = 1u << 17;
-inline constexpr size_t kCallTextsMax = 512;  // by number of system call
+inline constexpr size_t kCallTextsMax = 512;  // by the system call's number
 
 class StackLog {
  public:
-  // In memory that is zero, and is touched where it is used.
+  // The object lies in zeroed memory, of which pages are touched only when they are used.
   void begin();
 
-  // The node of the tree for this frame, called by that of `parent` (0: by none); 0: there is no
-  // room, which is counted.
+  // Returns the tree's node for this frame, whose caller is the node `parent` (0: none). Returns 0
+  // if there is no room; that is counted.
   uint32_t node_of(const PythonWalk& walk, uint32_t parent, const PythonFrame& frame,
                    const PythonCode& code);
-  // The node of an address in a module, to 16 bytes, as functions begin at multiples of that.
+  // Returns the node of an address in a module. The address is rounded to 16 bytes, because
+  // functions begin at multiples of that.
   uint32_t native_node_of(uint32_t parent, uint32_t module, uint64_t offset);
   void define_module(uint32_t module, const Module& facts, const char* path);
-  // The name of a system call; 0: it has none.
+  // Returns the id of a system call's name; 0: it has none.
   uint32_t text_of_call(int32_t call);
-  // One look, at that UNIX time, which stands for so long.
+  // Adds one look at that UNIX time, which stands for `duration_ns`.
   void add_look(int64_t now_ns, int64_t duration_ns, const SampledThread* threads, size_t count);
-  // Writes what there is; on a thread that has the program's files. The caller keeps the sampler
-  // out.
+  // Writes everything that is collected, on a thread that has the program's files. The caller keeps
+  // the sampler out.
   void flush();
-  // Whether that should not wait.
+  // Returns whether a flush should not wait.
   bool is_filling() const;
 
  private:
@@ -53,7 +54,7 @@ class StackLog {
     int32_t instruction;
     uint32_t id;  // 0: the place is free
   };
-  // The state that this chunk gives a thread.
+  // The state of a thread as this chunk last recorded it.
   struct Said {
     int32_t tid;
     uint32_t node;
@@ -63,10 +64,10 @@ class StackLog {
   };
 
   uint32_t code_of(const PythonWalk& walk, uint64_t address, const PythonCode& facts);
-  // `code` may be a module, with kNativeBit, and `instruction` then a place in it.
+  // `code` may be a module with kNativeBit; `instruction` is then a place in it.
   uint32_t node_below(uint32_t parent, uint32_t code, int32_t instruction);
   bool define_code(const PythonWalk& walk, uint64_t address, const PythonCode& facts, uint32_t id);
-  // nullptr: there is no room before the next flush.
+  // Returns nullptr if there is no room before the next flush.
   uint8_t* begin_entry(size_t bytes_max);
   void end_entry(uint8_t* end);
   bool is_news(size_t* hint, const SampledThread& thread, uint8_t does);

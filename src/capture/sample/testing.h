@@ -1,4 +1,4 @@
-// Threads to be looked at, and a thread that looks. For this folder's tests.
+// Helpers for this folder's tests: threads to look at, and a thread that looks.
 #ifndef XSP_CAPTURE_SAMPLE_TESTING_H_
 #define XSP_CAPTURE_SAMPLE_TESTING_H_
 
@@ -14,10 +14,11 @@
 
 namespace xsp::capture {
 
-// As under an emulator of another processor, whose threads are not those of the program.
+// The reason why a test is skipped, for example under an emulator of another processor, whose
+// threads are not the program's.
 inline constexpr const char* kNotHere = "process_vm_readv is refused here: stacks are not sampled";
 
-// A thread that goes on until it is told to end.
+// A thread that runs until it is told to end.
 class Worker {
  public:
   explicit Worker(const std::function<void(const std::atomic<bool>&)>& work)

@@ -19,10 +19,11 @@ using trace::LockState;
 using trace::ThreadDoes;
 
 constexpr char kTaskFolder[] = "/proc/self/task";
-// A thread that took another's place leaves the number of threads as it was.
+// The list is read again after this many looks, because the number of threads stays the same if a
+// new thread replaces another.
 constexpr uint32_t kLooksBetweenLists = 32;
 constexpr uint32_t kLooksBetweenCounts = 4;
-// A thread that ran for less has its cost read at a later look.
+// A thread that ran for less than this has its cost read at a later look.
 constexpr uint64_t kRanOfCostNs = 10'000'000;
 
 int open_file(int32_t tid, const char* name) {
@@ -31,7 +32,8 @@ int open_file(int32_t tid, const char* name) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-// The head of a small file, which may be open; how many bytes, 0: it cannot be read.
+// Reads the beginning of a small file, which may be open. Returns the number of bytes; 0: it cannot
+// be read.
 size_t read_file(int32_t tid, const char* name, int file, char* out, size_t size) {
   const int fd = file >= 0 ? file : open_file(tid, name);
   if (fd < 0) return 0;
@@ -54,7 +56,7 @@ bool is_ours(int32_t tid) {
          strncmp(name, kOwnThreadNames, sizeof kOwnThreadNames - 1) == 0;
 }
 
-// Where the system does not tell the call.
+// Returns whether the thread sleeps, on systems that do not tell its system call.
 bool is_asleep(int32_t tid) {
   char text[256];
   if (read_file(tid, "stat", -1, text, sizeof text) == 0) return false;
@@ -62,10 +64,11 @@ bool is_asleep(int32_t tid) {
   return name_end != nullptr && name_end[1] == ' ' && name_end[2] != 'R';
 }
 
-// The names in an open folder, by the call itself: who reads folders by the C library allocates.
+// Lists the names in an open folder. It uses the system call itself, because the C library's
+// functions for reading folders allocate.
 template <typename Take>
 void for_each_name(int folder, Take take) {
-  constexpr size_t kBytesAt = 16;  // in a record: its size, then a byte, then the name
+  constexpr size_t kBytesAt = 16;  // each record holds its size here, then a byte, then the name
   constexpr size_t kNameAt = 19;
   alignas(8) char buffer[8192];
   for (;;) {
@@ -77,7 +80,7 @@ void for_each_name(int folder, Take take) {
   }
 }
 
-// Kernels before 5.9.
+// Closes all files on kernels before 5.9.
 bool close_all_files() {
   const int folder = open("/proc/thread-self/fd", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
   if (folder < 0) return false;
@@ -114,7 +117,7 @@ void ThreadTable::end() {
   count_ = 0;
 }
 
-// The links of the folder are the threads.
+// The folder's link count changes with the number of threads.
 bool ThreadTable::has_changed() {
   if (looks_ % kLooksBetweenCounts != 0 && !has_ended_) {
     ++looks_;
@@ -129,7 +132,7 @@ bool ThreadTable::has_changed() {
 }
 
 SampledThread* ThreadTable::find(int32_t tid) {
-  // Who asks goes through them in about the same order each time.
+  // The caller asks for the threads in about the same order each time.
   for (size_t i = 0; i < count_; ++i) {
     const size_t at = hint_ + i < count_ ? hint_ + i : hint_ + i - count_;
     if (threads_[at].tid != tid) continue;
@@ -182,8 +185,9 @@ void ThreadTable::list(int32_t sampler) {
   has_ended_ = false;
 }
 
-// "tid (name) state ...": the sixth number behind the state is that of the pages which the thread
-// touched first, the eleventh its time in the kernel. Whether the state is known to be running.
+// Parses "tid (name) state ...": the sixth number after the state counts the pages that the thread
+// touched first, the eleventh is its time in the kernel. Returns whether the state is known to be
+// running.
 bool ThreadTable::read_cost(SampledThread* thread) {
   constexpr size_t kFaults = 6;
   constexpr size_t kSystem = 11;
@@ -235,12 +239,12 @@ void ThreadTable::look_at(SampledThread* thread) {
   thread->wait = thread->counter = thread->stack = 0;
   const size_t got =
       runs ? 0 : read_file(thread->tid, "syscall", thread->call_file, text, sizeof text);
-  if (!runs && (got == 0 ? is_asleep(thread->tid) : text[0] != 'r')) {  // else "running"
+  if (!runs && (got == 0 ? is_asleep(thread->tid) : text[0] != 'r')) {  // otherwise "running"
     thread->does = ThreadDoes::kWaits;
     if (got == 0) return;
     thread->call = static_cast<int32_t>(strtol(text, &next, 10));
     if (thread->call >= 0) thread->wait = strtoull(next, &next, 16);
-    // The last two are where the stack and the program are.
+    // The last two numbers are the stack pointer and the program counter.
     char* const last = strrchr(text, ' ');
     if (last == nullptr) return;
     thread->counter = strtoull(last, nullptr, 16);
@@ -249,8 +253,9 @@ void ThreadTable::look_at(SampledThread* thread) {
     if (before != nullptr) thread->stack = strtoull(before, nullptr, 16);
     return;
   }
-  // On a processor or in the queue for one: the kernel tells them apart by what came since the last
-  // look, and a look counts for what had the greater part, the rest being carried on.
+  // The thread is on a processor or in the queue for one. The kernel only tells how long each took
+  // since the last look. A look counts for the longer of the two, and the remainder is carried
+  // over.
   thread->queued_share += ran + queued > 0 ? queued / (ran + queued) : 0;
   const bool is_queued = thread->queued_share > 0.5;
   if (is_queued) thread->queued_share -= 1;

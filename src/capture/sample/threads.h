@@ -1,7 +1,7 @@
 // The threads of this process as the kernel sees them, one look each: /proc/self/task/TID.
 //
-// A thread that was asleep at the last look and has not been given a processor since is where it
-// was: one small file says so. Only of the others it is asked what they do.
+// A thread that was asleep at the last look and has not had a processor since is still at the same
+// place: one small file says so. Only the other threads are examined further.
 #ifndef XSP_CAPTURE_SAMPLE_THREADS_H_
 #define XSP_CAPTURE_SAMPLE_THREADS_H_
 
@@ -23,47 +23,47 @@ struct SampledThread {
   int32_t cost_file;   // stat
   ThreadClock clock;
   bool is_there;
-  bool has_moved;    // since the look before, or it is on a processor
-  bool is_python;    // it has frames of Python's
-  bool awaits_note;  // of its registers
+  bool has_moved;    // since the previous look, or it is on a processor
+  bool is_python;    // it has Python frames
+  bool awaits_note;  // it waits for a note of its registers
   trace::ThreadDoes does;
   trace::LockState lock;
-  int32_t call;           // the system call that it waits in; -1: none
+  int32_t call;           // system call in which it waits; -1: none
   uint64_t wait;          // the first argument of the call
-  uint64_t counter;       // the program's counter while it waits; 0: not known
-  uint64_t stack;         // the stack's pointer likewise
-  uint64_t turns;         // on a processor so far
-  uint64_t ran_ns;        // likewise
-  uint64_t queued_ns;     // likewise, for a processor
-  double queued_share;    // what is left over of a look as runnable
-  uint64_t cost_ran_ns;   // ran_ns when its cost was read last
-  uint64_t system_ticks;  // in the kernel so far
+  uint64_t counter;       // program counter while it waits; 0: not known
+  uint64_t stack;         // stack pointer while it waits; 0: not known
+  uint64_t turns;         // turns on a processor so far
+  uint64_t ran_ns;        // time on a processor so far
+  uint64_t queued_ns;     // time in the queue for a processor so far
+  double queued_share;    // queued share that is carried over to the next look
+  uint64_t cost_ran_ns;   // ran_ns when its cost was last read
+  uint64_t system_ticks;  // time in the kernel so far
   uint64_t all_faults;    // pages that it touched first, so far
-  uint64_t system_ns;     // in the kernel since the look before
-  uint64_t faults;        // likewise
-  uint32_t node;          // of the tree of stacks; 0: none
-  uint32_t call_text;     // its name
+  uint64_t system_ns;     // time in the kernel since the previous look
+  uint64_t faults;        // pages touched first since the previous look
+  uint32_t node;          // node in the tree of stacks; 0: none
+  uint32_t call_text;     // name of the system call
   size_t frame_count;     // see PythonWalk::walk
   PythonFrame frames[kDepthMax];
   size_t native_count;  // see Unwinder::unwind
   NativeFrame natives[kNativeDepthMax];
 };
 
-// Gives the calling thread a table of files of its own, an empty one. False: the system does not.
+// Gives the calling thread an empty file table of its own. Returns false if the system refuses.
 bool own_files();
 
 class ThreadTable {
  public:
   void begin();
-  // Closes its files, on the thread that began.
+  // Closes the table's files, on the thread that began.
   void end();
-  // One look at all. `sampler` is left out, and with it threads of ours.
+  // Looks at all threads except `sampler` and the other threads of xsp.
   void look(int32_t sampler);
   SampledThread* threads() { return threads_; }
   size_t count() const { return count_; }
-  // nullptr: there is none.
+  // Returns nullptr if there is no such thread.
   SampledThread* find(int32_t tid);
-  // Threads for which there was no room.
+  // The number of threads for which there was no room.
   uint64_t dropped() const { return dropped_; }
 
  private:

@@ -28,7 +28,7 @@ void sleep_on(const std::atomic<bool>& ends) {
   while (!ends) usleep(300'000);
 }
 
-// The looks of the sampler.
+// Looks as the sampler does, from another thread.
 void look_from_elsewhere(const std::function<void(ThreadTable&, int32_t)>& work) {
   from_elsewhere([&work] {
     const auto table = std::make_unique<ThreadTable>();
@@ -104,7 +104,7 @@ TEST(ThreadTable, TellsWhoRunsFromWhoSleepsAndInWhichCall) {
   });
 }
 
-// Memory that is touched first, and calls that keep the kernel busy.
+// Touches new memory, and makes calls that keep the kernel busy.
 TEST(ThreadTable, CountsWhatThreadsCostTheKernel) {
   if (OwnMemory memory; !memory.begin()) GTEST_SKIP() << kNotHere;
   constexpr size_t kBytes = 1u << 22;
@@ -167,7 +167,7 @@ TEST(PythonLayout, IsKnownForEveryVersionFrom38To312) {
   }
   EXPECT_EQ(find_python_layout(memory, 0, 0x307, &own), nullptr);
   EXPECT_EQ(find_python_layout(memory, 0, 0x363, &own), nullptr);
-  // From 3.13 on what is there must say what it is.
+  // From 3.13 on the memory itself must say that it is the runtime.
   const char nothing[1024] = {};
   const auto address = reinterpret_cast<uint64_t>(nothing);
   EXPECT_EQ(find_python_layout(memory, address, 0x30d, &own), nullptr);

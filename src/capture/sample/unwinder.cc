@@ -6,7 +6,7 @@
 #ifdef XSP_HAS_UNWINDER
 #include <libunwind.h>
 
-// As libunwind declares it in a header that it does not install.
+// libunwind declares this function in a header that it does not install.
 extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t*,
                                                   unw_proc_info_t*, int, void*);
 #endif
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kProgramHeadersMax = 64;
 constexpr size_t kTableHeadBytes = 12;
-// The one form of the table that linkers write: offsets of 4 bytes from the table's head.
+// Linkers write only this form of the table: offsets of 4 bytes from the table's head.
 constexpr uint8_t kTableForm[] = {1, 0x1b, 0x03, 0x3b};
 volatile bool is_unwinding = false;
 bool was_forked_within = false;
@@ -156,7 +156,7 @@ bool Unwinder::read_word(uint64_t address, uint64_t* out) {
   const uint64_t page = address & ~(kPageBytes - 1);
   const uint64_t at = address - page;
   if (at > kPageBytes - sizeof *out) return memory_->read(address, out);
-  // Tables stay as they are; a stack is read anew each time.
+  // Tables do not change; a stack is read again each time.
   if (constant_start_ <= address && address < constant_end_) {
     Page& kept = pages_[page / kPageBytes % kTablePagesMax];
     if (kept.address != page) {
@@ -213,8 +213,8 @@ bool Unwinder::find_function(uint64_t address, uint64_t* start, uint64_t* end) {
   return is_found;
 }
 
-// Whether the callers of the first frame are still those that they were: where each goes on lies
-// below where it was called from.
+// Returns whether the callers of the first frame are unchanged: each return address lies just below
+// the stack pointer of the caller.
 bool Unwinder::is_same_from(const NativeFrame* known, size_t count) {
   for (size_t i = 1; i < count; ++i) {
     uint64_t back = 0;
@@ -229,13 +229,13 @@ size_t Unwinder::unwind(const NativeStart& start, uint64_t stop, uint64_t stop_e
   live_count_ = 0;
   constant_start_ = constant_end_ = 0;
   if (has_new_) {
-    // Where a file was mapped in the place of another, what was kept is of that.
+    // A file may have been mapped in the place of another: drop everything that was cached.
     has_new_ = false;
     unw_flush_cache(static_cast<unw_addr_space_t>(space_), 0, 0);
     for (Page& page : pages_) page.address = 0;
   }
   size_t count = 0;
-  size_t next = 0;  // of those that are known
+  size_t next = 0;  // index into `known`
   unw_cursor_t cursor;
   is_unwinding = true;
   int left = unw_init_remote(&cursor, static_cast<unw_addr_space_t>(space_), this) == 0 ? 1 : 0;
@@ -245,7 +245,8 @@ size_t Unwinder::unwind(const NativeStart& start, uint64_t stop, uint64_t stop_e
         unw_get_reg(&cursor, UNW_REG_SP, &frame.sp) < 0) {
       break;
     }
-    // A caller is in a file, and further up the stack. The innermost may be in code that was made.
+    // A caller is in a file, and further up the stack. Only the innermost frame may be in generated
+    // code.
     const bool is_caller = count > 0;
     if (is_caller && (frame.sp <= frames[count - 1].sp || modules_->find(frame.address - 1) < 0)) {
       break;

@@ -1,9 +1,9 @@
 // The unwinder finds the callers in compiled code from a thread's registers and its stack.
-// libunwind reads the tables for exceptions (.eh_frame), which compilers write beside the code.
+// libunwind reads the exception tables (.eh_frame), which compilers write beside the code.
 //
-// Nothing is called in the program, and no lock of its loader is taken: tables and stacks are read
-// as foreign memory (memory.h), of which tables are kept. Where xsp was built without libunwind,
-// there are no callers.
+// It calls nothing in the program and takes no lock of its loader: tables and stacks are read as
+// foreign memory (memory.h), and tables are cached. If xsp was built without libunwind, no callers
+// are found.
 #ifndef XSP_CAPTURE_SAMPLE_UNWINDER_H_
 #define XSP_CAPTURE_SAMPLE_UNWINDER_H_
 
@@ -15,13 +15,13 @@
 
 namespace xsp::capture {
 
-inline constexpr size_t kNativeDepthMax = 128;  // of a stack, counted from where it is
-inline constexpr size_t kRegistersMax = 17;     // by the numbers that DWARF gives them
+inline constexpr size_t kNativeDepthMax = 128;  // frames of a stack, counted from the innermost
+inline constexpr size_t kRegistersMax = 17;     // by their numbers in DWARF
 inline constexpr int kStackPointer = 7;
 inline constexpr int kProgramCounter = 16;
 
-// Where a thread is, and as much of its stack as was copied at that moment. The rest is read where
-// it is.
+// The place of a thread, and the part of its stack that was copied at that moment. The rest of the
+// stack is read from memory.
 struct NativeStart {
   uint64_t registers[kRegistersMax];
   uint32_t known;  // a bit for each register that is known
@@ -31,28 +31,29 @@ struct NativeStart {
 };
 
 struct NativeFrame {
-  uint64_t address;  // of the callers: where they go on
-  uint64_t sp;       // the stack's pointer there
+  uint64_t address;  // for callers: the return address
+  uint64_t sp;       // stack pointer there
 };
 
 class Unwinder {
  public:
-  // Takes what libunwind needs; on a thread of the program's, as that allocates. False: there is
-  // none, or a fork of the program came into the midst of its work.
+  // Allocates the things that libunwind needs, so it is called on a thread of the program. Returns
+  // false if there is no libunwind, or if the program forked in the middle of its work.
   bool begin(const OwnMemory* memory, const Modules* modules);
   void end();
-  // Files are mapped that were not.
+  // Notes that new files were mapped: cached tables may be wrong.
   void forget_tables();
   bool is_on() const { return space_ != nullptr; }
 
-  // The frames, the innermost first, up to the first in [stop, stop_end), or as far as is known.
-  // `known` are those of when the thread was last here: callers that are still there cost little.
+  // Reads the frames, the innermost first, up to the first one in [stop, stop_end), or as far as
+  // they can be found. `known` has the frames of the thread's previous visit: callers that are
+  // still there cost little.
   size_t unwind(const NativeStart& start, uint64_t stop, uint64_t stop_end,
                 const NativeFrame* known, size_t known_count, NativeFrame* frames);
-  // The function of an address: where it begins and ends; false: no table says.
+  // Finds the begin and the end of the function at an address. Returns false if no table has it.
   bool find_function(uint64_t address, uint64_t* start, uint64_t* end);
 
-  // For libunwind.
+  // Callbacks for libunwind.
   bool read_word(uint64_t address, uint64_t* out);
   bool read_register(int number, uint64_t* out) const;
   int find_procedure(uint64_t address, void* out, int wants_program);
@@ -61,12 +62,13 @@ class Unwinder {
   static constexpr size_t kPageBytes = 4096;
   static constexpr size_t kTablePagesMax = 1024;
   static constexpr size_t kLivePagesMax = 16;
-  static constexpr size_t kCachedMax = 4096;  // places of which libunwind knows the way back
+  static constexpr size_t kCachedMax = 4096;  // places that libunwind caches
   struct Page {
     uint64_t address;  // 0: none
     uint8_t bytes[kPageBytes];
   };
-  // Of a module: the table that leads to each function's, and the part of the file around it.
+  // The unwind tables of a module: the index that leads to each function's table, and the part of
+  // the file around it.
   struct Table {
     bool is_known;
     uint64_t head;  // 0: there is none
@@ -86,12 +88,13 @@ class Unwinder {
   uint64_t constant_start_;  // the part of a file that was read last
   uint64_t constant_end_;
   size_t live_count_;
-  Page live_[kLivePagesMax];  // of this stack
+  Page live_[kLivePagesMax];  // pages of this stack
   Page pages_[kTablePagesMax];
   Table tables_[kModulesMax];
 };
 
-// In the child of a fork: what the parent's sampler held of libunwind's locks is never released.
+// Resets the state in the child of a fork: locks of libunwind that the parent's sampler held are
+// never released there.
 void forget_unwinding();
 
 }  // namespace xsp::capture

@@ -138,7 +138,7 @@ CREATE OR REPLACE TEMP MACRO dtype_bytes(dtype) AS CASE
   WHEN dtype IN ('float32', 'int32', 'uint32') THEN 4
   WHEN dtype IN ('float16', 'bfloat16', 'int16', 'uint16') THEN 2
   WHEN dtype IN ('int8', 'uint8', 'bool') THEN 1 END;
--- Returns the bytes of several tensors, with NULL for each that is not known.
+-- tensor_sizes returns the bytes of each tensor, and tensor_bytes their sum. NULL: unknown, also if any is unknown.
 CREATE OR REPLACE TEMP MACRO tensor_sizes(shapes, types) AS
   list_transform(range(1, len(shapes) + 1), lambda i: elements(shapes[i]) * dtype_bytes(types[i]));
 CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS

@@ -114,7 +114,8 @@ std::string findings_text(store::Database& database, const Terminal& terminal) {
   return text;
 }
 
-// For a program without repeating steps: the lines that took most of its threads' time.
+// Returns the lines of the program that took most of its threads' time, for a program without
+// repeating steps.
 std::string lines_text(store::Database& database, const Terminal& terminal) {
   const auto table = rows_of(database, "functions");
   if (!table || table->rows.empty()) return {};

@@ -121,7 +121,7 @@ Sheet sheet_of(const Named& one) {
   return sheet;
 }
 
-// {"evaluations": [...], "warnings": [...], "model": [...], ..., "not_measured": {...}}
+// Returns {"evaluations": [...], "warnings": [...], "model": [...], ..., "not_measured": {...}}.
 std::string json_of(const Options& options, const std::vector<std::string>& names,
                     const std::vector<Named>& tables, const std::optional<Gate>& gate) {
   const auto quoted = [](const auto& value) {

@@ -67,7 +67,7 @@ RequestOptions options_of_side(const PairOptions& options, size_t side, const st
 
 Result<PairFiles> run_pairs(const PairOptions& options, const std::vector<std::string>& models,
                             const std::string& command) {
-  // At the limit on a file's size, writing then fails, here and in the workers, instead of killing
+  // A write past the limit on a file's size then fails, here and in the workers, and does not kill
   // us.
   ::signal(SIGXFSZ, SIG_IGN);
   const evaluate::Interrupts interrupts;

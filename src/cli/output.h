@@ -47,7 +47,8 @@ struct Sheet {
 Sheet sheet_of(store::Table table);
 
 std::string render(const Sheet& sheet, const OutputOptions& options, const Terminal& terminal);
-// CSV (RFC 4180, LF), JSON (an array of objects): full precision, NULL is empty or null.
+// Return CSV (RFC 4180, LF) and JSON (an array of objects), in full precision; NULL is empty or
+// null.
 std::string render_csv(const store::Table& table);
 std::string render_json(const store::Table& table);
 

@@ -207,7 +207,7 @@ Status verdict(const evaluate::Outcome& outcome) {
 }
 
 Status profile(const Options& options, const std::string& command) {
-  // At the limit on a file's size, writing then fails, here and in the workers, instead of killing
+  // A write past the limit on a file's size then fails, here and in the workers, and does not kill
   // us.
   ::signal(SIGXFSZ, SIG_IGN);
   const evaluate::Interrupts interrupts;

@@ -66,8 +66,8 @@ TEST(Correlate, ChildrenFindTheInnermostSpanThatHoldsThem) {
   EXPECT_EQ(out.by_index.at(0).self_ns, 4);
 }
 
-// Of two models in a call, one has a number of its own. Calls on two threads begin at the same
-// time.
+// A call contains two models, one of which has a number of its own. Calls on two threads begin at
+// the same time.
 TEST(Correlate, WhatIsInACallHasTheCallsNumber) {
   std::vector<TestSpan> spans = {make(10, 20, kLayer),       make(5, 30, kModel),
                                  make(40, 50, kLayer),       make(35, 60, kModel),

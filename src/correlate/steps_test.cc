@@ -128,7 +128,7 @@ TEST_F(StepsTest, TheStrongestKindIsTaken) {
   const TraceSteps of_optimizer = find();
   EXPECT_EQ(of_optimizer.kind, XSP_STEP_OPTIMIZER);
   EXPECT_EQ(starts(of_optimizer.steps), (std::vector<int64_t>{0, 30}));
-  // The program's own marks, though there are fewer and they come last.
+  // The program's own marks count, although there are fewer and they come last.
   const uint32_t by_mark = site(kApplication, "step", "mark");
   chunk(1, {{by_mark, 5, 90}});
   const TraceSteps of_marks = find();

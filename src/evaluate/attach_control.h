@@ -21,7 +21,7 @@ struct ControlPage;
 
 namespace xsp::evaluate {
 
-// When a process records. Times and steps count from the start of each process.
+// The times and steps at which each process records, counted from its own start.
 struct Schedule {
   double delay_s = 0;
   double duration_s = 0;   // 0: to the end of the process

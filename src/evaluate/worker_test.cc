@@ -73,7 +73,7 @@ while read -r command count; do
   esac
 done)";
 
-// The facts of an evaluation of a model whose batch is not known.
+// Checks the facts of an evaluation of a model whose batch is not known.
 TEST_F(WorkerTest, SaysHowInputsCameAboutAndWhyTheBatchIsNotKnown) {
   auto worker = start(script("",
                              "printf 'input\\tn\\tint64\\t\\t5, as given\\n"
@@ -217,7 +217,7 @@ TEST_F(WorkerTest, AnAnswerWithinTheGraceCounts) {
   EXPECT_TRUE((*worker)->run(1, 0).ok());
 }
 
-// The worker's threads work on after its answer: for ever, or not at all.
+// After its answer, the worker's threads go on for ever, or stop at once.
 TEST_F(WorkerTest, SettlingGivesUpOnThreadsThatNeverRestAndSaysSoOnce) {
   constexpr char kAnswer[] = "read -r line; printf 'ran\\t0\\t7\\n' >&3; ";
   auto endless = start(script(std::string(kAnswer) + "while :; do :; done"));

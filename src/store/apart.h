@@ -41,7 +41,7 @@ int be_apart();
 // all.
 std::string not_confined();
 
-// Thread rule: one thread at a time, but for interrupt() and is_alive().
+// Thread rule: one thread at a time, except for interrupt() and is_alive().
 class Apart {
  public:
   static Result<std::unique_ptr<Apart>> open(const std::filesystem::path& path,

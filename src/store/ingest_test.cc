@@ -141,7 +141,7 @@ TEST_F(IngestTest, ARunAndItsSpansBecomeRows) {
   EXPECT_EQ(one("SELECT first_iteration || ' ' || iterations || ' ' || cpu_mhz || ' ' || load_1min "
                 "FROM block WHERE temperature_c IS NULL"),
             Value(std::string("-2 6 2100.5 0.25")));
-  // Every model span and its layers have the iteration.
+  // Every model span has its iteration, and its layers have the same one.
   EXPECT_EQ(one("SELECT list(DISTINCT iteration ORDER BY iteration)::VARCHAR FROM span"),
             Value(std::string("[-2, -1, 0, 1, 2, 3]")));
   EXPECT_EQ(
@@ -391,8 +391,8 @@ TEST_F(IngestTest, ProcessesThatRanOneAfterAnotherCountOnWhereTheLastEnded) {
   second.iterations_before = 5;
   second.warmup_before = 1;
   ASSERT_TRUE(ingest(*database_, run, std::vector<RunTrace>{first, second}).ok());
-  // Each process has six iterations: one warm-up and five measured, two and four. The numbers of
-  // warm-up iterations are negative, and no number occurs twice.
+  // Each process has six iterations: the first has one warm-up and five measured, the second has
+  // two and four. The numbers of warm-up iterations are negative, and no number occurs twice.
   EXPECT_EQ(one("SELECT string_agg(iteration, ' ' ORDER BY start_ns) FROM span WHERE level = 2"),
             Value(std::string("-1 0 1 2 3 4 -3 -2 5 6 7 8")));
   EXPECT_EQ(one("SELECT count(*) FROM span s JOIN span p ON p.span_id = s.model_id "

@@ -98,7 +98,7 @@ uint64_t WireReader::number() {
 std::string WireReader::text() {
   uint64_t left = number();
   std::string text;
-  // The buffer grows with the received bytes, whatever length the sender claims.
+  // The buffer grows only with the received bytes, because the claimed length is not trusted.
   while (is_ok_ && left > 0) {
     const size_t some = std::min<uint64_t>(left, kBufferBytes);
     const size_t had = text.size();

@@ -28,7 +28,7 @@ struct Made {
   std::string model = "made";
   std::vector<Layer> layers = {
       {"conv", "Conv", 400, ""}, {"relu", "Relu", 100, ""}, {"fc", "Gemm", 200, ""}};
-  double factor = 1;  // on the model's latency
+  double factor = 1;  // multiplies the model's latency
   int blocks = 8;
   int block_inferences = 3;
   int batch = 1;

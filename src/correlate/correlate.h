@@ -37,7 +37,7 @@ struct alignas(64) Span {
   uint64_t layer_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t self_ns = 0;  // duration without the union of its children on its thread
+  int64_t self_ns = 0;  // duration minus the union of its children on its thread
   uint64_t correlation_id = 0;
   int64_t iteration = kNoIteration;  // of the model span that contains it
   uint32_t site = 0;

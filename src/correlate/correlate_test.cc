@@ -27,7 +27,7 @@ TestSpan make(int64_t start, int64_t end, uint8_t level, size_t stream = 0, uint
 
 struct Outcome {
   Facts facts;
-  std::map<size_t, Span> by_index;  // of TestTrace::spans()
+  std::map<size_t, Span> by_index;  // by index in TestTrace::spans()
   std::vector<Span> in_order;
   std::vector<std::pair<uint64_t, int64_t>> values;
 

@@ -48,7 +48,7 @@ class EndCounts {
  private:
   struct Sum {
     int64_t end_ns = 0;
-    uint64_t count = 0;  // of this block and all before it
+    uint64_t count = 0;  // spans of this block and all before it
   };
   static void add_up(std::vector<Sum>* sums) {
     std::sort(sums->begin(), sums->end(),

@@ -111,7 +111,7 @@ class Finder {
   }
 
   const trace::Reader& reader_;
-  std::vector<uint32_t> kinds_;   // of each site: XSP_STEP_*, kModel or kNeither
+  std::vector<uint32_t> kinds_;   // kind of each site: XSP_STEP_*, kModel or kNeither
   std::vector<uint32_t> levels_;  // bit of each site's level
   uint32_t levels_found_ = 0;
   uint32_t iteration_key_ = 0;

@@ -65,7 +65,7 @@ CREATE TABLE span(
   layer_id BIGINT,
   site_id INTEGER NOT NULL,       -- the site that emitted it, unique within a run
   depth SMALLINT NOT NULL,        -- nesting within its level: 0 is outermost
-  self_ns BIGINT NOT NULL,        -- duration without the union of its children's
+  self_ns BIGINT NOT NULL,        -- duration minus the union of its children's times
   is_open BOOLEAN NOT NULL);      -- it never ended: the process died
 
 -- Facts about one span, and facts about every span of a site. The views join them.

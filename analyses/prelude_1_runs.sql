@@ -1,15 +1,15 @@
--- The runs of an evaluation, and how long an inference takes: loaded before the other preludes.
+-- The runs of an evaluation, and the time of an inference: loaded before the other preludes.
 --
--- The one definition. The measured inferences of a run are ranked by the model's latency, and a fifth of them, rounded
--- down, is dropped at each end. What is left are the run's typical inferences. Every figure of the run (model, layer,
--- call, kernel) is the plain mean over these of its sum in an inference: parts add up to the whole by construction, and
--- one pass over the spans is enough. The 95 % interval is that of Tukey and McLaughlin for a trimmed mean, with the
--- blocks as what is independent: winsorised at the fences of the trimming, summed by block, less what the block would
--- have at the mean, over the count of the typical inferences is the block's residual. A difference of two runs
--- subtracts their residuals, block by block, before they are squared.
+-- This is the only definition. The measured inferences of a run are ranked by the model's latency, and a fifth of them,
+-- rounded down, is dropped at each end. The rest are the run's typical inferences. Every figure of the run (model,
+-- layer, call, kernel) is the plain mean, over the typical inferences, of its sum in an inference. So parts add up to
+-- the whole by construction, and one pass over the spans is enough. The 95 % interval is that of Tukey and McLaughlin
+-- for a trimmed mean, with the blocks as the independent units. The residual of a block is: its values, winsorised at
+-- the fences of the trimming and summed, less what the block would have at the mean, over the count of the typical
+-- inferences. A difference of two runs subtracts their residuals, block by block, before they are squared.
 --
 -- src/statistics/typical.h has the same in C++ for the stop rule, with reasons, sources and simulated coverage; a test
--- holds the two equal on random data.
+-- checks that the two are equal on random data.
 
 -- ---- Levels and runs ---------------------------------------------------------------------------------
 
@@ -19,20 +19,20 @@ CREATE OR REPLACE TEMP MACRO level_number(level_name) AS
 CREATE OR REPLACE TEMP MACRO level_name(number) AS
   CASE number WHEN 1 THEN 'application' WHEN 2 THEN 'model' WHEN 3 THEN 'layer'
               WHEN 4 THEN 'library' WHEN 5 THEN 'api' WHEN 6 THEN 'kernel' END;
--- 'model,layer' is 3: a profiler is exact for the deepest level that it records, and slows those above.
+-- 'model,layer' is 3: a profiler is exact for the deepest level that it records, and slows the levels above it.
 CREATE OR REPLACE TEMP MACRO deepest_level(levels) AS
   list_max(list_transform(string_split(levels, ','), lambda one: level_number(trim(one))));
 
 CREATE OR REPLACE TEMP MACRO has_counters(counters) AS coalesce(counters, 'none') NOT IN ('', 'none');
 
--- The device of each run. A program that was watched shows its device where the level kernel is recorded, and computes
--- on it in the other runs as well.
+-- The device of each run. The runs of a watched program show its device only if they record the level kernel, but the
+-- program uses the device in the other runs as well.
 CREATE OR REPLACE TEMP VIEW run_device AS
   SELECT run_id, coalesce(device, (SELECT min(device) FROM run)) AS device FROM run;
 
--- The run that a level's own numbers come from, for each batch size: the one in which that level was the deepest;
--- without counters rather than with; the longest, where there are several. Runs that count on the device replay their
--- kernels: no time is quoted from them. A model without a batch dimension has batch 1.
+-- The run that provides a level's own numbers, for each batch size. It is a run in which that level is the deepest:
+-- without counters rather than with; the longest, if there are several. Runs that count on the device replay their
+-- kernels, so their times are not used. A model without a batch dimension has batch 1.
 CREATE OR REPLACE TEMP TABLE measured_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, levels, iterations,
     framework, framework_version, run_device.device, threads, stopped_by
@@ -45,9 +45,9 @@ CREATE OR REPLACE TEMP TABLE measured_run AS
 CREATE OR REPLACE TEMP TABLE run_level AS
   SELECT run_id, level, bool_or(device IS NULL) AS on_host, bool_or(device IS NOT NULL) AS on_device
   FROM span WHERE iteration >= 0 GROUP BY run_id, level;
--- The run that each level is told from. A program that was recorded at one set of levels alone has no run of its own
--- for the level model, or layer: then it is the one with the fewest deeper levels, whose cost is in the numbers, and
--- `recorded_level` says which is the deepest.
+-- The run from which each level is reported. A program that was recorded with only one set of levels has no run of its
+-- own for the level model, or layer. Then the run with the fewest deeper levels is used; their cost is in the numbers,
+-- and `recorded_level` is the deepest of them.
 CREATE OR REPLACE TEMP TABLE source_run AS
   SELECT level, batch, run_id, level AS recorded_level FROM measured_run
   UNION ALL
@@ -62,14 +62,14 @@ CREATE OR REPLACE TEMP MACRO chosen_run(wanted_level, wanted_batch) AS
   (SELECT run_id FROM source_run
    WHERE level = wanted_level AND batch = chosen_batch(wanted_level, wanted_batch));
 
--- The inputs of an inference, for what is said of one input; NULL where they are not known: programs that xsp did not
--- write may call their model with any number of them.
+-- Returns the inputs of an inference, for figures per input. NULL: unknown, because programs that xsp did not write may
+-- call their model with any number of inputs.
 CREATE OR REPLACE TEMP MACRO inputs_of(batch) AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM evaluation WHERE key = 'not_measured.batch') THEN batch END;
 
--- Where the layers of each batch size come from: the layer run. Where a CUDA graph is replayed no layer runs on the
--- host but in the warm-up, and that run has none: then from the kernel run, which knows when each layer's kernels
--- ran. Their time is that of the device, from the first kernel's start to the last one's end.
+-- The run that provides the layers of each batch size: the layer run. If a CUDA graph is replayed, no layer runs on the
+-- host after the warm-up, so that run has none. Then the kernel run is used, which knows when each layer's kernels ran.
+-- A layer's time is then that of the device, from the first kernel's start to the last one's end.
 CREATE OR REPLACE TEMP TABLE layer_run AS
   SELECT batch, run_id, recorded_level, on_device FROM (
     SELECT s.batch, s.run_id, s.recorded_level, false AS on_device
@@ -83,8 +83,8 @@ CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
 
 CREATE OR REPLACE TEMP MACRO is_cpu(device) AS NOT coalesce(device LIKE 'cuda%' OR device LIKE 'opencl%', false);
 CREATE OR REPLACE TEMP MACRO fact_of(wanted_key) AS (SELECT max(value) FROM evaluation WHERE key = wanted_key);
--- Says why no run of a program that xsp did not write has this level as its deepest, and what to do, whether it was
--- watched or recorded itself. NULL if it was profiled.
+-- Returns why no run of a program that xsp did not write has this level as its deepest, and what to do, for a program
+-- that was watched or that recorded itself. NULL: the model was profiled.
 CREATE OR REPLACE TEMP MACRO why_not_alone(wanted) AS CASE
   WHEN fact_of('recorded_by') IS NULL THEN NULL
   WHEN NOT EXISTS (SELECT 1 FROM run WHERE list_contains(string_split(levels, ','), wanted)) THEN
@@ -101,7 +101,7 @@ CREATE OR REPLACE TEMP MACRO why_not_alone(wanted) AS CASE
     'no inference was whole in the execution of the command that recorded it: let the command do more of them'
   ELSE concat('nothing was recorded without deeper levels, which slow it: let the program do more steps, or use ',
               'xsp run --leveled=runs') END;
--- NULL if it was measured, else the reason in the form `what: why`.
+-- Returns NULL if the level was measured, else the reason in the form `what: why`.
 CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
   WHEN EXISTS (SELECT 1 FROM source_run r JOIN run_level l USING (run_id)
                WHERE r.level = level_number(wanted) AND l.level = level_number(wanted))
@@ -121,7 +121,7 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
     'level ' || wanted || ': ' || why_not_alone(wanted),
     concat('level ', wanted, ': profile with --levels ',
            CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
--- Phases are recorded of programs that `xsp run` watches.
+-- Phases are recorded only of programs that `xsp run` watches.
 CREATE OR REPLACE TEMP MACRO why_no_training() AS
   CASE WHEN NOT EXISTS (
       SELECT 1 FROM measured_run r JOIN span s USING (run_id) JOIN site_attribute a USING (run_id, site_id)
@@ -142,12 +142,12 @@ CREATE OR REPLACE TEMP MACRO why_no_peak() AS
 
 -- ---- Statistics --------------------------------------------------------------------------------------
 
--- The quantile of a sorted, non-empty list by linear interpolation, as quantile_cont has it.
+-- Returns the quantile of a sorted, non-empty list by linear interpolation, as quantile_cont does.
 CREATE OR REPLACE TEMP MACRO quantile_of(sorted, q) AS
   sorted[CAST(floor(q * (len(sorted) - 1)) AS BIGINT) + 1] + CAST(q * (len(sorted) - 1) % 1 AS DOUBLE) *
   (sorted[CAST(ceil(q * (len(sorted) - 1)) AS BIGINT) + 1] -
    sorted[CAST(floor(q * (len(sorted) - 1)) AS BIGINT) + 1]);
--- Half the width of a 95 % interval in standard errors: the 97.5 % quantile of Student's t with df degrees of
+-- Returns half the width of a 95 % interval in standard errors: the 97.5 % quantile of Student's t with df degrees of
 -- freedom, NULL below one. Beyond the table, Cornish-Fisher's expansion about the normal quantile is right to 2e-6.
 CREATE OR REPLACE TEMP MACRO student_t(df) AS CASE
   WHEN df < 1 THEN NULL
@@ -157,19 +157,19 @@ CREATE OR REPLACE TEMP MACRO student_t(df) AS CASE
     2.063899, 2.059539, 2.055529, 2.051831, 2.048407, 2.045230, 2.042272][CAST(floor(df) AS BIGINT)]
   ELSE 1.959963984540054 + (2.3722712302985620 + (2.8224986157396112 + 2.5558496795077221 / df) / df) / df END;
 CREATE OR REPLACE TEMP MACRO pct(part, whole) AS 100.0 * part / nullif(whole, 0);
--- A time for people, where it stands in a sentence: "1.56 ms".
+-- Returns a time for a sentence: "1.56 ms".
 CREATE OR REPLACE TEMP MACRO time_text(ns) AS CASE
   WHEN ns >= 1e9 THEN printf('%.2f s', ns / 1e9) WHEN ns >= 1e6 THEN printf('%.2f ms', ns / 1e6)
   WHEN ns >= 1e3 THEN printf('%.1f us', ns / 1e3) ELSE printf('%.0f ns', CAST(ns AS DOUBLE)) END;
--- The rate of an event that takes so long, in a second, as a sentence shows it: "45.8".
+-- Returns the rate per second of an event that takes `ns`, for a sentence: "45.8".
 CREATE OR REPLACE TEMP MACRO rate_text(ns) AS
   printf('%.*f', CASE WHEN ns <= 1e7 THEN 0 WHEN ns <= 1e9 THEN 1 ELSE 3 END, 1e9 / ns);
 
 -- ---- Inferences --------------------------------------------------------------------------------------------
 
--- One row for each measured inference of each run: its outermost spans of the level model. Iterations from an open
--- one on are not whole: the process died in it. A run without blocks (a program that xsp watched) is cut into twenty
--- consecutive parts, or one for each inference if there are fewer.
+-- One row for each measured inference of each run: its outermost spans of the level model. Iterations from an open one
+-- on are incomplete, because the process died in it. A run without blocks (of a program that xsp watched) is cut into
+-- twenty consecutive parts, or one for each inference if there are fewer.
 CREATE OR REPLACE TEMP TABLE measured_inference AS
   WITH open_run AS (
     SELECT run_id, min(iteration) AS open_iteration FROM span WHERE level = 2 AND is_open GROUP BY run_id),
@@ -192,7 +192,8 @@ CREATE OR REPLACE TEMP TABLE measured_inference AS
   SELECT run_id, batch, process, iteration, start_ns, CAST(duration_ns AS BIGINT) AS duration_ns,
     CAST(CASE WHEN has_blocks THEN coalesce(block, -1) ELSE place * least(20, n) // n END AS INTEGER) AS block,
     rank >= n // 5 AND rank < n - n // 5 AS is_typical,
-    -- A tenth of the typical ones, at least three, next to each fence: for what hangs on an inference (see below).
+    -- A tenth of the typical inferences, at least three, next to each fence. They are used for parts of an inference
+    -- (see below).
     rank >= n // 5 AND rank < n // 5 + greatest(3, (n - 2 * (n // 5)) // 10) AND rank < n - n // 5 AS is_near_low,
     rank < n - n // 5 AND rank >= n - n // 5 - greatest(3, (n - 2 * (n // 5)) // 10) AND rank >= n // 5 AS is_near_high,
     rank < n // 5 AS is_below, rank >= n - n // 5 AS is_above
@@ -200,13 +201,13 @@ CREATE OR REPLACE TEMP TABLE measured_inference AS
 
 -- ---- Estimates ---------------------------------------------------------------------------------------------
 
--- Half the width of the 95 % interval, of the residuals of its blocks; NULL below six of them.
+-- Returns half the width of the 95 % interval, from the residuals of the blocks. NULL: fewer than six blocks.
 CREATE OR REPLACE TEMP MACRO half_width(residuals) AS CASE WHEN len(residuals) >= 6 THEN
   student_t(len(residuals) - 1) * sqrt(len(residuals) / (len(residuals) - 1.0) *
     list_sum(list_transform(residuals, lambda one: CAST(one AS DOUBLE) * one))) END;
 
--- How far each block of a run is from the run's mean, and the run's latency with its interval; NULL: fewer than six
--- blocks. `low_fence_ns` and `high_fence_ns` are the least and the greatest typical latency.
+-- The residual of each block of a run from the run's mean, and the run's latency with its interval; NULL: fewer than
+-- six blocks. `low_fence_ns` and `high_fence_ns` are the least and the greatest typical latency.
 CREATE OR REPLACE TEMP TABLE latency_residual AS
   WITH fence AS (
     SELECT run_id, count(*) FILTER (is_typical) AS typical, min(duration_ns) FILTER (is_typical) AS low_ns,
@@ -228,8 +229,8 @@ CREATE OR REPLACE TEMP TABLE run_latency AS
   SELECT m.*, w.blocks, latency_ns - half_ns AS low_ns, latency_ns + half_ns AS high_ns
   FROM mean m JOIN width w USING (run_id);
 
--- Half the width of the 95 % interval of a series' plain mean, over twenty consecutive parts. The series is in the
--- order of measurement and belongs to no run's inferences: a program's steps, for example.
+-- Returns half the width of the 95 % interval of a series' plain mean, over twenty consecutive parts. The series is in
+-- the order of measurement and is not a run's inferences; a program's steps, for example.
 CREATE OR REPLACE TEMP MACRO mean_half_width(in_order) AS (
   SELECT half_width(list(residual)) FROM (
     SELECT (sum(value) - count(*) * any_value(mean)) / any_value(n) AS residual
@@ -247,8 +248,8 @@ CREATE OR REPLACE TEMP TABLE model_latency AS
   FROM source_run s JOIN run_latency l USING (run_id) JOIN measured_inference i USING (run_id)
   WHERE s.level = 2 GROUP BY ALL;
 
--- Recording deeper levels changes the model's latency: here is the difference of the two latencies that are shown, with
--- its interval from the residuals of the blocks that were measured in turns.
+-- Recording deeper levels changes the model's latency. This is the difference of the two shown latencies, with its
+-- interval from the residuals of the blocks that were measured in turns.
 CREATE OR REPLACE TEMP TABLE recording_effect AS
   WITH pair AS (
     SELECT r.batch, r.level, r.run_id, m.run_id AS model_run_id
@@ -267,10 +268,10 @@ CREATE OR REPLACE TEMP TABLE recording_effect AS
   FROM pair p JOIN run_latency w ON w.run_id = p.run_id JOIN run_latency o ON o.run_id = p.model_run_id
     LEFT JOIN width h ON h.batch = p.batch AND h.level = p.level;
 
--- recording_cost says by how much recording lengthens what the user waits for: an inference, but in a program that was
--- watched the time from one call of the model to the next, because a call whose work a device does returns early, or
--- waits for the queue's end. Where calls follow one another faster than the device can work, the host is ahead of it,
--- and its times tell nothing.
+-- recording_cost is the time that recording adds to the user's waiting time. This time is an inference; in a watched
+-- program, it is the time from one call of the model to the next, because a call whose work runs on a device returns
+-- early, or waits for the queue's end. If calls follow one another faster than the device can work, the host is ahead
+-- of the device, and its times mean nothing.
 CREATE OR REPLACE TEMP TABLE recording_cost AS
   WITH distance AS (
     SELECT run_id, median(ns) AS ns FROM (
@@ -291,7 +292,7 @@ CREATE OR REPLACE TEMP TABLE recording_cost AS
 
 CREATE OR REPLACE TEMP MACRO share_text(share) AS
   printf('%.*f %%', CASE WHEN share < 0.1 THEN 1 ELSE 0 END, 100 * share);
--- How a run that did not reach the interval that was wanted ended; NULL: it did, or none was wanted.
+-- Returns how a run ended that did not reach the wanted interval. NULL: it reached it, or none was wanted.
 CREATE OR REPLACE TEMP MACRO unsettled_text(stopped_by, latency_ns, high_ns, blocks) AS
   CASE WHEN EXISTS (FROM evaluation WHERE key = 'limits.width_pct' AND try_cast(value AS DOUBLE) = 0) THEN NULL
     WHEN stopped_by IN ('time', 'iterations', 'interrupt', 'failure') THEN concat('not settled: stopped by ',
@@ -301,13 +302,12 @@ CREATE OR REPLACE TEMP MACRO unsettled_text(stopped_by, latency_ns, high_ns, blo
          ELSE concat(' at +-', share_text((high_ns - latency_ns) / latency_ns)) END,
     (SELECT concat(', ', share_text(try_cast(value AS DOUBLE) / 100), ' was wanted')
      FROM evaluation WHERE key = 'limits.width_pct')) END;
--- Above these, the numbers of a level are doubtful: shares of the latency, and of the processors' time.
+-- Above these limits, the numbers of a level are doubtful: shares of the latency, and of the processors' time.
 CREATE OR REPLACE TEMP MACRO distorted_share() AS 0.5;
 CREATE OR REPLACE TEMP MACRO high_load_pct() AS 20;
--- Why the numbers of a level at a batch size are doubtful; none: they are not. `kind` is unsettled; distorted:
--- recording the level lengthened an inference, or a step, by more than half; disturbed: recording seems to shorten it,
--- which cannot be, or other programs took much of the processors or of the GPU; combined: the level has no run of its
--- own.
+-- The reasons why the numbers of a level at a batch size are doubtful. `kind` is unsettled; distorted: recording the
+-- level lengthened an inference, or a step, by more than half; disturbed: recording seems to shorten it, which is
+-- impossible, or other programs used much of the processors or of the GPU; combined: the level has no run of its own.
 CREATE OR REPLACE TEMP VIEW level_doubt AS
   SELECT s.batch, s.level, 'unsettled' AS kind,
     unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) AS doubt
@@ -337,7 +337,7 @@ CREATE OR REPLACE TEMP VIEW level_doubt AS
     printf('disturbed: other programs computed on the GPU for %.0f %% of the time', try_cast(value AS DOUBLE))
   FROM source_run, evaluation
   WHERE key = 'gpu.other_load_pct' AND try_cast(value AS DOUBLE) > high_load_pct();
--- The doubts about one level, in one text; NULL: there are none.
+-- Returns the doubts about one level in one text. NULL: there are none.
 CREATE OR REPLACE TEMP MACRO doubts_of(wanted_level, wanted_batch) AS
   (SELECT string_agg(doubt, '; ' ORDER BY kind, doubt) FROM level_doubt
    WHERE level = wanted_level AND batch = wanted_batch);

@@ -1,24 +1,25 @@
--- The analyses share temporary macros, views and tables, which are loaded before each of them, file by file in the
--- order of their names; nothing of it is written to the file. Here are the layers: their times, shapes, flops, bytes.
+-- The analyses share temporary macros, views and tables. They are loaded before each analysis, file by file in the
+-- order of the files' names, and nothing of them is written to the .xsp file. This file has the layers: their times,
+-- shapes, flops, bytes.
 
 -- ---- The roofline ------------------------------------------------------------------------------------
 
--- flops: a fused multiply-add counts 2, special functions are left out. Arithmetic intensity is flops per
--- byte; the ideal one is where the two ceilings meet; below it, memory is what bounds.
+-- For flops, a fused multiply-add counts 2, and special functions do not count. Arithmetic intensity is flops per byte.
+-- The two ceilings meet at the ideal intensity; below it, memory is the bound.
 CREATE OR REPLACE TEMP MACRO intensity(flops, bytes) AS flops / nullif(bytes, 0);
 CREATE OR REPLACE TEMP MACRO bound_by(flops, bytes, peak_flops, peak_bytes) AS
   CASE WHEN bytes = 0 THEN NULL WHEN intensity(flops, bytes) < intensity(peak_flops, peak_bytes) THEN 'memory'
        WHEN intensity(flops, bytes) >= intensity(peak_flops, peak_bytes) THEN 'compute' END;
 CREATE OR REPLACE TEMP MACRO roof(flops, bytes, peak_flops, peak_bytes) AS
   CASE WHEN flops > 0 AND peak_flops IS NOT NULL THEN least(peak_flops, intensity(flops, bytes) * peak_bytes) END;
--- A ceiling of a device, such as ('cpu', 'fp32', 'flops_per_s'): that of one thread where the run had one and
--- it is known.
+-- Returns a ceiling of a device, such as ('cpu', 'fp32', 'flops_per_s'). If the run had one thread, this is the ceiling
+-- of one thread, if known.
 CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, what, unit, threads) AS coalesce(
   (SELECT max(value) FROM peak
    WHERE device = wanted_device AND name = concat(what, '_1_thread_', unit) AND threads = 1),
   (SELECT max(value) FROM peak WHERE device = wanted_device AND name = concat(what, '_', unit)));
--- The ceiling of the arithmetic of a CPU: its value, source, and the pipe that it is of. Where that of a type of
--- floating point is not known, fp32's stands for it; of integers none does.
+-- Returns the ceiling of the arithmetic of a CPU: its value, source, and pipe. If the ceiling of a floating point type
+-- is not known, that of fp32 is used; integers have no substitute.
 CREATE OR REPLACE TEMP MACRO host_ceiling(wanted_device, arithmetic, run_threads) AS (
   SELECT {'value': p.value, 'source': p.source, 'pipe': w.pipe}
   FROM (VALUES (arithmetic, concat(arithmetic, CASE arithmetic WHEN 'int8' THEN '_operations' ELSE '_flops' END), 1),
@@ -28,16 +29,16 @@ CREATE OR REPLACE TEMP MACRO host_ceiling(wanted_device, arithmetic, run_threads
            OR (run_threads = 1 AND p.name = concat(w.pipe, '_1_thread_', substr(what, len(w.pipe) + 2), '_per_s')))
   ORDER BY rank, contains(p.name, '_1_thread_') DESC, p.value DESC LIMIT 1);
 
--- Of what a device executed: copies and memory sets are no kernels.
+-- Returns whether a device span is a kernel: copies and memory sets are not.
 CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
   coalesce(type, 'kernel') NOT IN ('copy', 'memcpy', 'memset', 'synchronization');
 
 -- ---- Layer level -------------------------------------------------------------------------------------
 
--- One row for each layer that the typical inferences of the layer run of one batch size (NULL: the smallest) executed,
--- in the order of execution. latency_ns is the mean over these of the layer's sum in an inference, so a layer that runs
--- several times counts with all of them; self_ns leaves out the layers nested in it. time_of says whose time it is:
--- host, or device where the layers come from the kernel run.
+-- Returns one row for each layer that the typical inferences of the layer run of one batch size (NULL: the smallest)
+-- executed, in the order of execution. latency_ns is the mean over these of the layer's sum in an inference, so a layer
+-- that runs several times counts with all of them. self_ns is without the layers nested in it. time_of is the source of
+-- the time: host, or device if the layers come from the kernel run.
 CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
   WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
   site AS (
@@ -56,8 +57,8 @@ CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
     JOIN (SELECT span_id, parent_id, depth, name, type FROM span WHERE run_id = (SELECT run_id FROM source)) first
       USING (span_id);
 
--- The 95 % interval of each layer's latency: half its width. What a layer takes hangs on the inference: where that is
--- dropped, the layer counts as it does next to the same fence, in a tenth of the typical inferences.
+-- Returns half the width of the 95 % interval of each layer's latency. A layer's time depends on its inference. For a
+-- dropped inference, the layer's mean next to the same fence, in a tenth of the typical inferences, is used instead.
 CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
   WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
   inference AS MATERIALIZED (SELECT * FROM measured_inference WHERE run_id = (SELECT run_id FROM source)),
@@ -89,7 +90,7 @@ CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
     FROM winsorised w, whole WINDOW of_site AS (PARTITION BY site_id))
   GROUP BY site_id;
 
--- One row for each layer: its counters, whether they hold for the site or were counted span by span.
+-- Returns one row for each layer: its counters, which hold for the site or were counted span by span.
 CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
   WITH counted AS (
     SELECT site_id, name, value FROM site_counter WHERE run_id = chosen_layer_run(wanted_batch)
@@ -105,8 +106,8 @@ CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
     max(value) FILTER (name = 'activation_bytes') AS activation_bytes
   FROM counted GROUP BY site_id;
 
--- One row for each layer: what its shapes are, as lists of dimensions, inputs with the weights among them; and
--- which of the model's own layers it stands for.
+-- Returns one row for each layer: its shapes, as lists of dimensions, with the weights among the inputs; and the
+-- model's own layers that it stands for.
 CREATE OR REPLACE TEMP MACRO layer_shapes(wanted_batch) AS TABLE
   SELECT site_id,
     try_cast(any_value(value) FILTER (key = 'input_shapes') AS BIGINT[][]) AS inputs,
@@ -115,12 +116,13 @@ CREATE OR REPLACE TEMP MACRO layer_shapes(wanted_batch) AS TABLE
     try_cast(any_value(value) FILTER (key = 'output_dtypes') AS VARCHAR[]) AS output_types,
     try_cast(any_value(value) FILTER (key = 'source_layers') AS VARCHAR[]) AS source_layers
   FROM site_attribute WHERE run_id = chosen_layer_run(wanted_batch) GROUP BY site_id;
--- [[1,64,56,56]] is '1x64x56x56'; several are separated by blanks, a scalar is 'scalar'.
+-- Turns [[1,64,56,56]] into '1x64x56x56'. Several shapes are separated by blanks, and a scalar is 'scalar'.
 CREATE OR REPLACE TEMP MACRO shape_text(shapes) AS
   array_to_string(list_transform(shapes, lambda s:
     CASE WHEN len(s) = 0 THEN 'scalar' ELSE array_to_string(s, 'x') END), ' ');
 
--- A layer in the model's own names, what was fused into it behind plus signs: 'layer1/0/conv2 +bn2 +relu2'.
+-- Returns a layer in the model's own names, with the layers that were fused into it behind plus signs: 'layer1/0/conv2
+-- +bn2 +relu2'.
 CREATE OR REPLACE TEMP MACRO layer_label(name, sources) AS
   CASE WHEN coalesce(len(sources), 0) = 0 THEN name
        WHEN len(sources) > 4 THEN sources[1] || ' +' || (len(sources) - 1) || ' more'
@@ -136,32 +138,34 @@ CREATE OR REPLACE TEMP MACRO dtype_bytes(dtype) AS CASE
   WHEN dtype IN ('float32', 'int32', 'uint32') THEN 4
   WHEN dtype IN ('float16', 'bfloat16', 'int16', 'uint16') THEN 2
   WHEN dtype IN ('int8', 'uint8', 'bool') THEN 1 END;
--- The bytes of several tensors; NULL if any of them is not known.
+-- tensor_sizes returns the bytes of each tensor, and tensor_bytes their sum. NULL: unknown, also if any is unknown.
 CREATE OR REPLACE TEMP MACRO tensor_sizes(shapes, types) AS
   list_transform(range(1, len(shapes) + 1), lambda i: elements(shapes[i]) * dtype_bytes(types[i]));
 CREATE OR REPLACE TEMP MACRO tensor_bytes(shapes, types) AS
   CASE WHEN len(shapes) = 0 THEN 0
        WHEN list_count(tensor_sizes(shapes, types)) = len(shapes) THEN list_sum(tensor_sizes(shapes, types)) END;
 
--- Compilers name what they generate around a convolution after it: triton_poi_fused_convolution_relu.
+-- Compilers name the code that they generate around a convolution after it: triton_poi_fused_convolution_relu. This
+-- code is not a convolution.
 CREATE OR REPLACE TEMP MACRO is_convolution(type) AS
   coalesce(type ILIKE '%conv%' AND NOT regexp_matches(type, '(triton_(poi|red|per|for)|cpp)_fused'), false);
 
--- The operator that a layer's type names: without its namespace; without the marks of a compiled package of PyTorch,
--- whose operators are called by C functions (aoti_torch_cuda_addmm_out); without those by which TensorFlow names its
--- fusions and what it gives to oneDNN where the processor suits that: _MklNativeFusedConv2D is FusedConv2D, and
--- QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2D.
+-- Returns the operator in a layer's type, without its namespace. Removes the marks of a compiled package of PyTorch,
+-- whose operators are called by C functions (aoti_torch_cuda_addmm_out). Removes the marks of TensorFlow's fusions, and
+-- of the operators that it gives to oneDNN on suitable processors: _MklNativeFusedConv2D is FusedConv2D, and
+-- QuantizedConv2DWithBiasAndReluAndRequantize is QuantizedConv2D.
 CREATE OR REPLACE TEMP MACRO operator_of(type) AS
   regexp_replace(regexp_replace(regexp_replace(regexp_extract(type, '[^.:]*$'),
       '^aoti_torch_(cpu|cuda|xpu|mps)_(.*?)(_v[0-9]+)?(_out)?$', '\2'),
     '^_(Mkl)?(Native|Eager)?(Fused|[A-Z])', '\3'),
   '(PerChannel|WithBias|AndRelu|AndRequantize)[A-Za-z]*$', '');
 
--- What an operator of ONNX, ONNX Runtime's fusions, PyTorch, OpenCV or TensorFlow computes. `rule` and `factor` give
--- its flops: so many for each element of its first output or input, or a rule of operator_flops. Comparisons, maxima
--- and special functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's first value
--- and costs nothing; a fused activation neither. `moves` says what must cross the memory: all inputs and outputs, only
--- what is picked, or nothing. An operator that is not here has unknown flops, never zero.
+-- The computation of an operator of ONNX, ONNX Runtime's fusions, PyTorch, OpenCV or TensorFlow. `rule` and `factor`
+-- give its flops: a number for each element of its first output or input, or a rule of operator_flops. Comparisons,
+-- maxima and special functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's
+-- first value and costs nothing; neither does a fused activation. `moves` is the data that must cross the memory: all
+-- inputs and outputs, only the picked elements, or nothing. An operator that is not listed has unknown flops, never
+-- zero.
 CREATE OR REPLACE TEMP VIEW operator_cost AS
   SELECT unnest(string_split(operators, ' ')) AS operator, rule, factor, moves FROM (VALUES
     ('Conv FusedConv NhwcConv NhwcFusedConv ConvInteger', 'conv', 2, 'all'),
@@ -172,7 +176,7 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('Gemm FusedGemm', 'gemm', 2, 'all'), ('QGemm', 'quantised_gemm', 2, 'all'),
     ('LSTM GRU RNN DynamicQuantizeLSTM', 'recurrent', 2, 'all'), ('Attention QAttention', 'attention', 2, 'all'),
     ('MultiHeadAttention DecoderMaskedMultiHeadAttention', 'multi_head_attention', 2, 'all'),
-    -- One flop for each element that comes out, or as many as the formula of the operator has.
+    -- One flop for each output element, or as many as the formula of the operator has.
     ('Add Sub Mul Div Mod QLinearAdd QLinearMul QLinearLeakyRelu', 'output', 1, 'all'),
     ('PRelu LeakyRelu ThresholdedRelu Elu Selu Celu CumSum Reciprocal', 'output', 1, 'all'),
     ('BatchNormalization HardSigmoid Sigmoid Softplus QLinearSigmoid', 'output', 2, 'all'),
@@ -186,12 +190,13 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('SkipSimplifiedLayerNormalization', 'output', 5, 'all'),
     ('MeanVarianceNormalization', 'output', 6, 'all'), ('LpNormalization', 'output', 3, 'all'),
     ('Sum Mean', 'each_input', 1, 'all'),
-    -- Reductions: an addition for each element that goes in. Windows that overlap add some more than once;
-    -- the shapes do not tell, so the flops of AveragePool are a lower bound there.
+    -- Reductions: an addition for each input element. Overlapping windows add some elements more than once, which the
+    -- shapes do not show, so the flops of AveragePool are a lower bound there.
     ('GlobalAveragePool AveragePool ReduceSum ReduceMean ReduceL1 QLinearReduceMean', 'input', 1, 'all'),
     ('QLinearGlobalAveragePool QLinearAveragePool', 'input', 1, 'all'),
     ('ReduceL2 ReduceSumSquare GlobalLpPool', 'input', 2, 'all'),
-    -- No arithmetic, nor is a conversion to 8 bits and back: a quantised model computes what its original does.
+    -- These do no arithmetic. Conversions to 8 bits and back do not count either: a quantised model computes the same
+    -- as its original.
     ('Relu Clip Max Min Abs Neg Sign Floor Ceil Round Not And Or Xor Equal Greater Less', 'none', 0, 'all'),
     ('GreaterOrEqual LessOrEqual Where IsNaN IsInf MaxPool GlobalMaxPool ReduceMax ReduceMin', 'none', 0, 'all'),
     ('ArgMax ArgMin TopK NonZero Exp Log Sqrt Erf Tanh Sin Cos Pow Softsign', 'none', 0, 'all'),
@@ -201,7 +206,7 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('QuantizeLinear DequantizeLinear DynamicQuantizeLinear', 'none', 0, 'all'),
     ('Gather GatherElements GatherND Slice GatherBlockQuantized', 'none', 0, 'gather'),
     ('Reshape Squeeze Unsqueeze Flatten Identity Shape Size Constant', 'none', 0, 'view'),
-    -- PyTorch's; the bias is the first input of addmm and its like.
+    -- PyTorch's operators; the bias is the first input of addmm and similar ones.
     ('conv1d conv2d conv3d convolution _convolution cudnn_convolution cudnn_convolution_relu', 'conv', 2, 'all'),
     ('cudnn_convolution_add_relu thnn_conv2d _conv_depthwise2d conv_depthwise3d', 'conv', 2, 'all'),
     ('mkldnn_convolution', 'conv', 2, 'all'),
@@ -239,20 +244,20 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('chunk unbind detach alias as_strided dropout dropout_ feature_dropout size empty', 'none', 0, 'view'),
     ('empty_like empty_strided _reshape_alias as_strided_ resolve_conj resolve_neg unsafe_split', 'none', 0, 'view'),
     ('unsafe_chunk tensor_split movedim swapaxes diagonal numpy_T mT mH unfold lift_fresh detach_', 'none', 0, 'view'),
-    -- OpenCV's, which are Caffe's.
+    -- OpenCV's operators, which are Caffe's.
     ('Convolution', 'conv', 2, 'all'), ('Deconvolution', 'conv_transpose', 2, 'all'),
     ('InnerProduct', 'linear', 2, 'all'), ('Eltwise', 'each_input', 1, 'all'),
     ('BatchNorm Scale', 'output', 2, 'all'), ('Power PReLU ELU', 'output', 1, 'all'),
     ('AvePooling', 'input', 1, 'all'), ('MaxPooling ReLU ReLU6 TanH', 'none', 0, 'all'),
     ('Permute', 'none', 0, 'all'),
-    -- MXNet's, with oneDNN's fusions.
+    -- MXNet's operators, with oneDNN's fusions.
     ('_sg_mkldnn_conv', 'conv', 2, 'all'), ('FullyConnected _sg_mkldnn_fully_connected', 'linear', 2, 'all'),
     ('elemwise_add broadcast_add Plus', 'output', 1, 'all'), ('SoftmaxOutput', 'output', 3, 'all'),
-    -- ggml's.
+    -- ggml's operators.
     ('MUL_MAT', 'linear', 2, 'all'), ('ADD MUL', 'output', 1, 'all'), ('ROPE SILU SWIGLU', 'output', 3, 'all'),
     ('RMS_NORM', 'output', 4, 'all'), ('SOFT_MAX', 'output', 3, 'all'), ('CONT CPY DUP', 'none', 0, 'all'),
     ('SET_ROWS', 'none', 0, 'all'), ('GET_ROWS', 'none', 0, 'gather'),
-    -- TensorFlow's, whose images and weights have their channels last, by their plain names (operator_of).
+    -- TensorFlow's operators, by their plain names (operator_of); images and weights have their channels last.
     ('Conv2D Conv3D FusedConv2D FusedConv3D PadWithConv2D PadWithFusedConv2D', 'conv_last', 2, 'all'),
     ('QuantizedConv2D FusedQuantizedConv2D', 'conv_last', 2, 'all'),
     ('DepthwiseConv2dNative FusedDepthwiseConv2dNative', 'depthwise_last', 2, 'all'),
@@ -264,7 +269,7 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('BatchMatMul BatchMatMulV2 BatchMatMulV3 FusedBatchMatMulV2 QuantizedMatMul', 'matmul', 2, 'all'),
     ('FusedMatMulGrad', 'matmul', 2, 'all'),
     ('FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormEx', 'output', 2, 'all'),
-    -- The sums of the gradient and of its products, then the gradient of the input from both.
+    -- The sums of the gradient and of its products, and then the gradient of the input from both.
     ('FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormGradEx', 'output', 9, 'all'),
     ('FusedInstanceNorm LayerNorm', 'output', 7, 'all'), ('TanhGrad', 'output', 3, 'all'),
     ('SquaredDifference FusedMish EluGrad', 'output', 2, 'all'),
@@ -276,29 +281,31 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('GatherV2 StridedSlice ReadVariableOp', 'none', 0, 'gather'), ('ExpandDims IdentityN', 'none', 0, 'view')
   ) AS t(operators, rule, factor, moves);
 
--- The length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.
+-- Returns the length of the sums in a matrix product a b = c: the other dimension of a, which may be transposed.
 CREATE OR REPLACE TEMP MACRO reduced_length(a, b, c) AS
   CASE WHEN len(a) = 1 THEN a[1] WHEN len(b) = 1 THEN b[1] ELSE a[-1] * a[-2] / nullif(c[-2], 0) END;
--- Of an attention: batch, length of the queries, length of the keys, width of the queries and of the values.
+-- Returns the flops of an attention: batch, length of the queries, length of the keys, width of the queries and of the
+-- values.
 CREATE OR REPLACE TEMP MACRO attention_flops(b, q, k, query_width, value_width) AS
   2.0 * b * q * k * (query_width + value_width);
--- Flops of one execution, by the rule of operator_cost; NULL if the shapes do not tell.
+-- Returns the flops of one execution, by the rule of operator_cost. NULL: the shapes are not enough.
 CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   WHEN 'none' THEN 0
   WHEN 'output' THEN factor * elements(o[1])
   WHEN 'input' THEN factor * elements(i[1])
-  -- TensorFlow's Sum and Mean are reductions, whose second input are the axes.
+  -- TensorFlow's Sum and Mean are reductions, and their second input is the axes.
   WHEN 'each_input' THEN CASE WHEN elements(o[1]) < elements(i[1]) THEN factor * elements(i[1])
     ELSE factor * (len(i) - 1) * elements(o[1]) END
-  -- Weights [M, C / group, kernel...]: groups and depthwise need no attribute. The last input of a fused
-  -- convolution, the fourth if it has a bias, is added to its result.
+  -- Weights are [M, C / group, kernel...], so groups and depthwise convolutions need no attribute. The last input of a
+  -- fused convolution, which is the fourth if it has a bias, is added to its result.
   WHEN 'conv' THEN 2 * elements(o[1]) * CASE WHEN len(i[2]) > 2 THEN elements(i[2][2:]) END
     + CASE WHEN len(i) >= 3 AND i[-1] = o[1] THEN elements(o[1]) ELSE 0 END
-  -- Weights [kernel..., C / group, M], and [kernel..., C, M / C] of a depthwise one.
+  -- Weights are [kernel..., C / group, M], and [kernel..., C, M / C] in a depthwise convolution.
   WHEN 'conv_last' THEN 2 * elements(o[1]) * elements(i[2][:-2])
   WHEN 'depthwise_last' THEN 2 * elements(o[1]) * elements(i[2][:-3])
-  -- Their gradients take the sizes of the input, the weights, the gradient of the output; or the input, the sizes of
-  -- the weights, the gradient of the output, which gives that of the weights.
+  -- Gradients of these convolutions. The inputs for the gradient of the input are its sizes, the weights, and the
+  -- gradient of the output. The inputs for the gradient of the weights are the input, the weights' sizes, and the
+  -- gradient of the output.
   WHEN 'conv_last_input' THEN 2 * elements(i[3]) * elements(i[2][:-2])
   WHEN 'conv_last_filter' THEN 2 * elements(i[3]) * elements(o[1][:-2])
   WHEN 'depthwise_last_input' THEN 2 * elements(i[3]) * elements(i[2][:-3])
@@ -307,21 +314,22 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
   WHEN 'matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[2], o[1])
   WHEN 'linear' THEN 2 * elements(o[1]) * i[2][-1]
   WHEN 'addmm' THEN 2 * elements(o[1]) * i[2][-1]
-  -- Queries, keys, values: [..., length, width].
+  -- Queries, keys and values are [..., length, width].
   WHEN 'scaled_attention' THEN CASE WHEN len(i) >= 3 AND len(i[1]) >= 2 THEN
     attention_flops(elements(i[1][:-3]), i[1][-2], i[2][-2], i[1][-1], i[3][-1]) END
   WHEN 'gemm' THEN 2 * elements(o[1]) * elements(i[2]) / nullif(o[1][-1], 0)
-  -- Behind each tensor stand its scale and its zero point.
+  -- The scale and the zero point of each tensor follow it.
   WHEN 'quantised_conv' THEN 2 * elements(o[1]) * CASE WHEN len(i[4]) > 2 THEN elements(i[4][2:]) END
   WHEN 'quantised_matmul' THEN 2 * elements(o[1]) * reduced_length(i[1], i[4], o[1])
   WHEN 'quantised_gemm' THEN 2 * elements(o[1]) * elements(i[4]) / nullif(o[1][-1], 0)
-  -- The weights' shape is that of their packing.
+  -- The weights' shape is that of their packed form.
   WHEN 'packed' THEN 2 * elements(o[1]) * i[1][-1]
   WHEN 'recurrent' THEN 2 * i[1][1] * i[1][2] * (elements(i[2]) + elements(i[3]))
-  -- A batch of sequences, the states, which have three dimensions too, then all weights and biases.
+  -- The inputs are a batch of sequences, the states, which also have three dimensions, and then all weights and biases.
   WHEN 'recurrent_list' THEN CASE WHEN len(i[1]) = 3 THEN 2 * i[1][1] * i[1][2] *
     list_sum(list_transform(list_filter(i, lambda s: len(s) = 2), lambda s: elements(s))) END
-  -- With weights [in, query + key + value] the projections belong to it; else its inputs are projected.
+  -- With weights [in, query + key + value], the operator includes the projections; otherwise its inputs are already
+  -- projected.
   WHEN 'attention' THEN CASE
     WHEN len(i[1]) = 3 AND len(i[2]) = 2 THEN 2 * i[1][1] * i[1][2] * elements(i[2])
       + attention_flops(i[1][1], i[1][2], CASE WHEN len(o[2]) = 5 THEN o[2][4] ELSE i[1][2] END,
@@ -341,26 +349,27 @@ CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_typ
   WHEN 'gather' THEN 2 * tensor_bytes(o, output_types)
   ELSE tensor_bytes(i, input_types) + tensor_bytes(o, output_types) END;
 
--- A layer's data tell what it computes in: integers where some of them have 8 bits; 'unpacked' where it is not told.
+-- Returns the type of a layer's arithmetic by its data: integers if some of them have 8 bits; 'unpacked' if the data
+-- does not tell.
 CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS CASE
   WHEN regexp_matches(type, 'MatMul(NBits|Bnb4|FpQ4)$') THEN 'unpacked'
   WHEN list_has_any(list_concat(input_types, output_types), ['int8', 'uint8']) THEN 'int8'
   WHEN input_types[1] = 'float64' THEN 'fp64' WHEN input_types[1] = 'float16' THEN 'fp16'
   WHEN input_types[1] = 'bfloat16' THEN 'bf16' ELSE 'fp32' END;
 
--- layers() with what each computes and moves in one inference.
+-- layers() with the flops and bytes of each layer in one inference.
 --
--- Where layers nest (operators in operators, in modules), each flop and each byte is counted once, in the outermost
--- layer whose operator and shapes tell them; views are looked through, as what is inside may copy. `flops_in` says
--- where: 'itself'; 'outer': in the layer around it that has them, `cost_layer`; 'inner': in layers inside it, as those
--- of a module, or of an operator without a formula that consists of others which compute. NULL: nowhere, and `unknown`
--- says what is missing: the operator's formula, its shapes, or its element types (flops are known then). cost_ns is the
--- time of what is counted here: nested layers included, where they are counted here; else the layer's own. A layer
--- stands where it was first executed. is_matrix says whether it consists of matrix products (NULL: not known), and
--- is_of_cudnn whether cuDNN's settings are those that hold for it on a GPU.
+-- If layers nest (operators in operators, in modules), each flop and each byte is counted once, in the outermost layer
+-- whose operator and shapes give it. Views are ignored, because the layers inside may copy. `flops_in` is the place of
+-- the count: 'itself'; 'outer': in the layer around it that has them, `cost_layer`; 'inner': in layers inside it, for a
+-- module or for an operator without a formula that consists of others which compute. NULL: nowhere, and `unknown` is
+-- the missing part: the operator's formula, its shapes, or its element types (flops are known then). cost_ns is the
+-- time of the work that is counted here: with nested layers, if they are counted here, else the layer's own. A layer's
+-- position is that of its first execution. is_matrix tells whether it consists of matrix products (NULL: not known),
+-- and is_of_cudnn whether cuDNN's settings apply to it on a GPU.
 CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
   WITH RECURSIVE first AS MATERIALIZED (FROM layers(wanted_batch)),
-  -- Few of many spans: what is sought is the side to look up in.
+  -- Few of many spans match, so the wanted ones are the side of the join that is looked up.
   parent AS MATERIALIZED (
     SELECT span_id AS parent_id, site_id AS outer_site FROM span
     WHERE run_id = chosen_layer_run(wanted_batch) AND level = 3 AND span_id IN (SELECT parent_id FROM first)),
@@ -376,9 +385,9 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
       per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS own_bytes
     FROM executed l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id) LEFT JOIN around USING (site_id)
       LEFT JOIN operator_cost ON operator = operator_of(l.type)
-        -- A module of PyTorch's may have an operator's name, and is none.
+        -- A module of PyTorch may have an operator's name, but is not an operator.
         AND (inputs IS NOT NULL OR has_inner IS NULL)),
-  -- From the outermost layers inwards: the layer around each that has its costs.
+  -- Goes from the outermost layers inwards, and finds the layer around each that has its costs.
   inwards AS (
     SELECT site_id, CAST(NULL AS INTEGER) AS around,
       CASE WHEN own_flops IS NOT NULL AND moves <> 'view' THEN site_id END AS inner_around
@@ -387,7 +396,7 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
     SELECT l.site_id, i.inner_around,
       coalesce(i.inner_around, CASE WHEN own_flops IS NOT NULL AND moves <> 'view' THEN l.site_id END)
     FROM layer l JOIN inwards i ON l.outer_site = i.site_id),
-  -- From those that count outwards: what is counted inside of each.
+  -- Goes outwards from the layers that are counted, and sums what is counted inside each.
   outwards AS (
     SELECT l.site_id AS counted_site, l.outer_site AS site_id, own_flops FROM layer l JOIN inwards i USING (site_id)
     WHERE i.around IS NULL AND own_flops IS NOT NULL AND l.outer_site IS NOT NULL

@@ -1,10 +1,10 @@
--- The analyses of the device share these, loaded after prelude_2_layers.sql: kernels and their place in the layers, the
--- counters that belong to them, the ceilings that they are held against.
+-- The analyses of the device share these macros, which are loaded after prelude_2_layers.sql: kernels and their place
+-- in the layers, their counters, and the ceilings that apply to them.
 --
--- Every number comes from the run at its own level: a layer's latency from the layer run, a kernel's duration from
--- the kernel run without counters, counters from the runs that counted. What belongs together is found by the layer
--- and the kernel's position within the layer; where the two runs have different kernels there, it is said, and
--- nothing is joined.
+-- Every number comes from the run at its own level: a layer's latency from the layer run, a kernel's duration from the
+-- kernel run without counters, counters from the runs that counted. The numbers of two runs are joined by the layer and
+-- the kernel's position within the layer. If the two runs have different kernels there, the result says so, and nothing
+-- is joined.
 
 -- ---- Runs ----------------------------------------------------------------------------------------------
 
@@ -15,7 +15,7 @@ CREATE OR REPLACE TEMP VIEW energy_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, device FROM run
   WHERE list_has_any(list_transform(string_split(counters, ','), lambda one: trim(one)), ['energy', 'layer_energy'])
     AND status <> 'failed' AND iterations > 0;
--- What was sampled of the device: one row for each period.
+-- The samples of the device: one row for each period.
 CREATE OR REPLACE TEMP VIEW device_sample AS
   WITH sample AS (
     SELECT run_id, span_id, start_ns, duration_ns, device FROM span
@@ -31,14 +31,15 @@ CREATE OR REPLACE TEMP VIEW device_sample AS
     WHERE key = 'throttle_reasons' GROUP BY run_id, span_id)
   SELECT s.*, v.* EXCLUDE (run_id, span_id), throttle_reasons
   FROM sample s LEFT JOIN value v USING (run_id, span_id) LEFT JOIN reason USING (run_id, span_id);
--- How the interval of an energy was found in so many samples, or why there is none.
+-- Returns how the interval of an energy was computed from this number of samples, or why there is none.
 CREATE OR REPLACE TEMP MACRO uncertainty_note(samples) AS CASE
   WHEN coalesce(samples, 0) >= 3 THEN printf('95 %%: Student''s t, %d degrees of freedom', CAST(samples - 1 AS BIGINT))
   ELSE printf('no interval: %d of 3 samples', CAST(coalesce(samples, 0) AS BIGINT)) END;
 CREATE OR REPLACE TEMP MACRO device_number(device) AS
   CASE WHEN device LIKE 'cuda%' THEN coalesce(try_cast(string_split(device, ':')[2] AS INTEGER), 0) END;
 
--- Of what analyses need besides levels: NULL if it was measured, else the reason. The need `peak` asks why_no_peak().
+-- Each macro why_no_* is for a need other than a level. It returns NULL if the need was measured, else the reason. The
+-- need `peak` uses why_no_peak().
 CREATE OR REPLACE TEMP MACRO why_no_counters() AS CASE
   WHEN EXISTS (SELECT 1 FROM counter_run r JOIN span_counter c USING (run_id) JOIN span s USING (run_id, span_id)
                WHERE s.level = 6) THEN NULL
@@ -63,7 +64,7 @@ CREATE OR REPLACE TEMP MACRO why_no_energy() AS CASE
      WHERE counters LIKE '%energy%' AND reason <> '' ORDER BY run_id LIMIT 1),
     CASE WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN 'no GPU: the runs were on the CPU' END,
     'energy: profile with --counters energy') END;
--- Each layer alone, again and again: one row for each, and one for the whole inference.
+-- The layers that were repeated alone: one row for each, and one for the whole inference.
 CREATE OR REPLACE TEMP VIEW repetition AS
   SELECT s.run_id, s.span_id, s.name, s.type = 'repetition of all' AS is_all, s.start_ns, s.duration_ns, s.device,
     c.value AS replays
@@ -80,7 +81,7 @@ CREATE OR REPLACE TEMP MACRO why_no_clocks() AS CASE
     OR EXISTS (FROM device_sample) THEN NULL
   WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN 'no GPU: the runs were on the CPU'
   ELSE 'clocks: nothing told the state of the device: see xsp doctor' END;
--- The batch sizes at which it was measured.
+-- Returns the batch sizes at which the need was measured.
 CREATE OR REPLACE TEMP MACRO measured_batches(need) AS TABLE
   SELECT DISTINCT batch FROM (
     SELECT batch FROM source_run WHERE level = level_number(CASE need WHEN 'memory' THEN 'kernel' ELSE need END)
@@ -99,37 +100,37 @@ CREATE OR REPLACE TEMP VIEW pipe_counter AS
     ('tensor_half_flops', 'half_tensor'), ('tensor_tf32_flops', 'tf32_tensor'),
     ('tensor_fp8_flops', 'fp8_tensor'), ('tensor_fp64_flops', 'fp64_tensor'),
     ('tensor_int8_ops', 'int8_tensor')) AS t(counter, pipe);
--- The name of a pipe's ceiling, and of the one that serves where that is not known: fp16 and bf16 have the same rate,
--- and some hardware counts them together (half).
+-- Returns the name of a pipe's ceiling, and of the one that replaces it if it is not known: fp16 and bf16 have the same
+-- rate, and some hardware counts them together (half).
 CREATE OR REPLACE TEMP MACRO peak_name_of(pipe) AS CASE pipe
   WHEN 'int8_tensor' THEN 'int8_tensor_ops_per_s' WHEN 'half_tensor' THEN 'fp16_tensor_flops_per_s'
   ELSE concat(pipe, '_flops_per_s') END;
 CREATE OR REPLACE TEMP MACRO like_peak_name_of(pipe) AS CASE
   WHEN pipe IN ('half_tensor', 'fp16_tensor') THEN 'bf16_tensor_flops_per_s'
   WHEN pipe = 'bf16_tensor' THEN 'fp16_tensor_flops_per_s' END;
--- The ceilings of the devices of some runs, of each name one: from the source that is asked for (measured,
--- attribute), where there is one from it.
+-- Returns the ceilings of the devices of some runs, one of each name: from the requested source (measured, attribute)
+-- if it has one.
 CREATE OR REPLACE TEMP MACRO ceilings(run_ids, wanted_source) AS TABLE
   SELECT run_id, name, max_by(p.value, rank) AS value, max_by(source, rank) AS source
   FROM (SELECT *, 2 * CAST(source = wanted_source AS INTEGER) + CAST(source = 'measured' AS INTEGER) AS rank
         FROM peak) p
     JOIN run_device r ON r.device = p.device AND list_contains(run_ids, r.run_id)
   GROUP BY run_id, name;
--- The least time in which the ceilings allow it; NULL if one that is needed is not known.
+-- Returns the least time that the ceilings allow. NULL: a ceiling that is needed is not known.
 CREATE OR REPLACE TEMP MACRO least_ns(flops, bytes, peak_flops, peak_bytes) AS
   CASE WHEN bytes IS NOT NULL AND (flops = 0 OR flops / peak_flops IS NOT NULL)
        THEN 1e9 * greatest(flops / peak_flops, bytes / peak_bytes) END;
--- The ceiling of several kernels is the rate at which each would run at its own: their flops over the least time in
--- which they can be done. It is not known if that of any kernel with flops is not.
+-- Returns the ceiling of several kernels: their flops over the least time in which they can be done, if each runs at
+-- its own ceiling. It is unknown if that of any kernel with flops is unknown.
 CREATE OR REPLACE TEMP MACRO mixed_peak(flops, peak_flops) AS
   CASE WHEN count(*) FILTER (flops > 0 AND peak_flops IS NULL) = 0 THEN
     coalesce(sum(flops) FILTER (flops > 0) / sum(flops / peak_flops) FILTER (flops > 0), max(peak_flops)) END;
--- The mean weighted by time, over the kernels of which it is known.
+-- Returns the mean weighted by time, over the kernels with a known value.
 CREATE OR REPLACE TEMP MACRO weighted_mean(value, weight) AS
   sum(value * weight) / nullif(sum(weight) FILTER (value IS NOT NULL), 0);
 
--- A kernel's name for people: without its return type, its arguments and most of its template's. Of a template that
--- runs any kernel it is given, that one's name.
+-- Returns a kernel's name for the user: without its return type, its arguments and most of its template's. For a
+-- template that runs any given kernel, returns that kernel's name.
 CREATE OR REPLACE TEMP MACRO kernel_label(name) AS
   regexp_replace(regexp_replace(
       regexp_replace(replace(name, '(anonymous namespace)::', ''), '^(void|static|auto) ', ''),
@@ -139,11 +140,12 @@ CREATE OR REPLACE TEMP MACRO kernel_label(name) AS
 
 -- ---- Kernels -------------------------------------------------------------------------------------------
 
--- Each execution of a kernel in the runs given as a list, and its place in the inference: its layer's site (NULL: in no
--- layer), how often that layer had been executed before in this inference, and its position among the kernels of that
--- execution in the order of their launches, each from 0. Copies and memory sets are no kernels. The window over kernels
--- has one number as its key, the layer (or else the inference) and the run: it sorts twice as fast. With `most`, of
--- about so many inferences, chosen by chance, but the same each time.
+-- Returns each execution of a kernel in the runs given as a list, and its place in the inference: its layer's site
+-- (NULL: in no layer), how often that layer had been executed before in this inference, and its position among the
+-- kernels of that execution in the order of their launches, each from 0. Copies and memory sets are no kernels. The
+-- window over kernels has one number as its key, the layer (or else the inference) and the run, because it then sorts
+-- twice as fast. With `most`, only about so many inferences are used. They are chosen by a hash, so the choice is the
+-- same each time.
 CREATE OR REPLACE TEMP MACRO is_sampled(iteration, run_ids, most) AS most IS NULL OR hash(iteration) %
   greatest(1, (SELECT CAST(ceil(max(typical) / most) AS UBIGINT) FROM run_latency
                WHERE list_contains(run_ids, run_id))) = 0;
@@ -163,7 +165,7 @@ CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids, typical_only, most := NU
       AND i.process = coalesce(s.process, 0)
   WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND NOT s.is_open
     AND (i.is_typical OR NOT typical_only) AND is_sampled(i.iteration, run_ids, most);
--- The names of the sites of the same runs at one level.
+-- Returns the names of the sites of the same runs at one level.
 CREATE OR REPLACE TEMP MACRO site_names(run_ids, wanted_level) AS TABLE
   SELECT run_id, site_id, any_value(name) AS name FROM span
   WHERE run_id IN (SELECT unnest(run_ids)) AND level = wanted_level GROUP BY run_id, site_id;
@@ -174,7 +176,7 @@ CREATE OR REPLACE TEMP MACRO counter_run_ids(batches) AS
 CREATE OR REPLACE TEMP MACRO kernel_batches() AS
   (SELECT coalesce(list(batch), []) FROM measured_run WHERE level = 6);
 
--- The kernels that the typical inferences of these runs executed, by site and by the layer that launched them.
+-- Returns the kernels that the typical inferences of these runs executed, by site and by the layer that launched them.
 CREATE OR REPLACE TEMP MACRO launched_kernels(run_ids) AS TABLE
   SELECT k.run_id, l.site_id AS layer_site, k.site_id, count(*) AS executions, sum(k.duration_ns) AS total_ns
   FROM span k
@@ -184,10 +186,11 @@ CREATE OR REPLACE TEMP MACRO launched_kernels(run_ids) AS TABLE
       AND i.process = coalesce(k.process, 0)
   WHERE list_contains(run_ids, k.run_id) AND k.level = 6 AND is_kernel(k.type) AND NOT k.is_open AND i.is_typical
   GROUP BY ALL;
--- One row for each kernel of an inference, in the kernel runs of the batch sizes given as a list. Kernels are told
--- apart by their place (kernel_executions) and site. latency_ns is the mean over the typical inferences of the time
--- that it takes in one, as everything of a run is. With `most`, the places are those of about so many inferences: what
--- all of them executed of a site in a layer is spread over these, so that sums by layer and by kernel stay the same.
+-- Returns one row for each kernel of an inference, in the kernel runs of the batch sizes given as a list. Kernels are
+-- distinguished by their place (kernel_executions) and site. latency_ns is the mean, over the typical inferences, of
+-- the kernel's time in one, like every figure of a run. With `most`, the places are those of about so many inferences.
+-- The time of all executions of a site in a layer is spread over these places, so that sums by layer and by kernel stay
+-- the same.
 CREATE OR REPLACE TEMP MACRO kernels(batches, most := NULL) AS TABLE
   WITH place AS (
     SELECT e.run_id, layer_site, occurrence, position, site_id, count(*) AS executions, min(span_id) AS span_id,
@@ -209,7 +212,7 @@ CREATE OR REPLACE TEMP MACRO kernels(batches, most := NULL) AS TABLE
           WHERE run_id IN (SELECT unnest(kernel_run_ids(batches)))) k USING (run_id, span_id)
     LEFT JOIN site_names(kernel_run_ids(batches), 3) l ON l.run_id = p.run_id AND l.site_id = p.layer_site;
 
--- The counters of each kernel by batch size, place and name: means over the executions of which there is a value.
+-- Returns the counters of each kernel by batch size, place and name: means over the executions that have a value.
 CREATE OR REPLACE TEMP MACRO counted_kernels(batches) AS TABLE
   SELECT r.batch, coalesce(l.name, '') AS layer, e.occurrence, e.position, k.name, c.name AS counter,
     avg(c.value) AS value
@@ -219,8 +222,8 @@ CREATE OR REPLACE TEMP MACRO counted_kernels(batches) AS TABLE
     LEFT JOIN span_counter c ON c.run_id = e.run_id AND c.span_id = e.span_id
   GROUP BY ALL;
 
--- kernels() with what was counted for each, and the ceiling of its arithmetic: that of the pipe that it uses most.
--- `counted` says why the counters are empty, where they are.
+-- kernels() with the counters of each, and the ceiling of its arithmetic, which is that of the pipe that it uses most.
+-- `counted` says why the counters are empty, if they are.
 CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source, most := NULL) AS TABLE
   WITH counted AS MATERIALIZED (FROM counted_kernels(batches)),
   total AS (
@@ -263,9 +266,9 @@ CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source, most := NULL) 
     LEFT JOIN ceiling m ON m.run_id = named.run_id AND m.name = 'memory_bytes_per_s'
     LEFT JOIN ceiling l2 ON l2.run_id = named.run_id AND l2.name = 'l2_bytes_per_s';
 
--- One row for each layer that was executed, with what its own kernels took, computed and moved: those that belong
--- to it and not to a layer nested in it, as latency_ns leaves out nested layers, too. A kernel that is in no layer is
--- in the row whose name is empty. `kernels` is empty for a layer that the kernel run does not have.
+-- Returns one row for each executed layer, with the time, flops and bytes of its own kernels. These belong to it and
+-- not to a layer nested in it, because latency_ns also excludes nested layers. Kernels in no layer are in the row whose
+-- name is empty. `kernels` is empty for a layer that is not in the kernel run.
 CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
   WITH own AS (
     SELECT layer AS name, min(ordinal) AS first, sum(per_inference) AS kernels, sum(latency_ns) AS kernel_ns,
@@ -285,16 +288,16 @@ CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
     layer.flops AS analytic_flops, layer.bytes AS analytic_bytes
   FROM own FULL JOIN layer ON layer.name = own.name LEFT JOIN seen ON seen.name = layer.name;
 
--- ---- The device as time passes -------------------------------------------------------------------------
+-- ---- The device over time -------------------------------------------------------------------------------
 
--- Typical inferences of the kernel run of one batch size, at most so many, spread evenly: what follows single moments
--- need not look at all of them.
+-- Returns typical inferences of the kernel run of one batch size, at most `how_many`, spread evenly. Analyses that
+-- follow single moments do not need all inferences.
 CREATE OR REPLACE TEMP MACRO some_inferences(wanted_batch, how_many) AS TABLE
   SELECT run_id, batch, process, iteration, start_ns, start_ns + duration_ns AS end_ns
   FROM measured_inference
   WHERE run_id = chosen_run(6, wanted_batch) AND is_typical
   QUALIFY (row_number() OVER (ORDER BY iteration, process) - 1) % greatest(1, ceil(count(*) OVER () / how_many)) = 0;
--- Calls and executions in them, cut to them.
+-- Returns the calls and executions in these inferences, cut to them.
 CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
   SELECT s.iteration, s.level, s.name, s.type, s.stream, s.correlation_id, s.span_id, s.layer_id,
     greatest(s.start_ns, i.start_ns) AS start_ns, least(s.start_ns + s.duration_ns, i.end_ns) AS end_ns
@@ -303,9 +306,9 @@ CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
 
 -- ---- Memory --------------------------------------------------------------------------------------------
 
--- The allocations and releases in one inference of the kernel run, pool by pool, in their order; `number` counts them.
--- Frameworks record them in the first few measured inferences alone (plugin.h, record_details): without a wish, the
--- first one that has any.
+-- Returns the allocations and releases in one inference of the kernel run, pool by pool, in their order; `number`
+-- counts them. Frameworks record them only in the first few measured inferences (plugin.h, record_details). Without a
+-- wanted iteration, the first that has any is used.
 CREATE OR REPLACE TEMP MACRO memory_events(wanted_batch, wanted_iteration) AS TABLE
   WITH source AS (
     SELECT run_id, batch, iteration, start_ns FROM (

@@ -1,4 +1,4 @@
--- The attributes of a library call's site, a map of texts, say what the call was asked for: loaded after
+-- The attributes of a library call's site, a map of texts, describe the request of the call: loaded after
 -- prelude_2_layers.sql.
 
 CREATE OR REPLACE TEMP MACRO why_no_library_calls() AS CASE
@@ -14,7 +14,7 @@ CREATE OR REPLACE TEMP MACRO fact(facts, key) AS map_extract_value(facts, key);
 CREATE OR REPLACE TEMP MACRO fact_number(facts, key) AS try_cast(fact(facts, key) AS BIGINT);
 CREATE OR REPLACE TEMP MACRO fact_shape(facts, key) AS try_cast(fact(facts, key) AS BIGINT[]);
 
--- A product of matrices: m x k times k x n. cublasLt has it in the layouts of its matrices.
+-- The sizes of a matrix product: m x k times k x n. cublasLt has them in the layouts of its matrices.
 CREATE OR REPLACE TEMP MACRO product_m(facts) AS coalesce(fact_number(facts, 'm'), fact_number(facts, 'd_rows'));
 CREATE OR REPLACE TEMP MACRO product_n(facts) AS coalesce(fact_number(facts, 'n'), fact_number(facts, 'd_cols'));
 CREATE OR REPLACE TEMP MACRO product_k(facts) AS coalesce(fact_number(facts, 'k'),
@@ -26,7 +26,7 @@ CREATE OR REPLACE TEMP MACRO library_dtype(facts) AS coalesce(fact(facts, 'dtype
   fact(facts, 'x_dtype'), fact(facts, 'dy_dtype'), fact(facts, 'src_dtype'), fact(facts, 'q_dtype'),
   fact(facts, 'inputtype'));
 
--- Types, strides and what the library chose are left out of a problem's text.
+-- Types, strides and the library's own choices are not part of a problem's text.
 CREATE OR REPLACE TEMP MACRO is_of_problem(key) AS NOT regexp_matches(key,
   '(^|_)(d?type|ld|order)$|^(ld.|inc.*|stride_.|algo.*|engine|implementation|compute.*|rank|.*type|.dist|[io]stride)$');
 CREATE OR REPLACE TEMP MACRO library_problem(facts) AS CASE
@@ -41,7 +41,7 @@ CREATE OR REPLACE TEMP MACRO library_problem(facts) AS CASE
     list_sort(list_filter(map_keys(facts), lambda key: is_of_problem(key))),
     lambda key: concat(regexp_replace(key, '_shape$', ''), '=', fact(facts, key))), ' ') END;
 
--- A multiplication and an addition count 2; of complex numbers, 8.
+-- A multiplication and an addition count 2; for complex numbers, they count 8.
 CREATE OR REPLACE TEMP MACRO convolution_flops(result, weights, outputs) AS
   2.0 * elements(result) * elements(weights) / outputs;
 CREATE OR REPLACE TEMP MACRO library_flops(name, facts) AS CASE
@@ -55,7 +55,7 @@ CREATE OR REPLACE TEMP MACRO library_flops(name, facts) AS CASE
     convolution_flops(coalesce(fact_shape(facts, 'y_shape'), fact_shape(facts, 'dy_shape')),
       coalesce(fact_shape(facts, 'w_shape'), fact_shape(facts, 'dw_shape')),
       coalesce(fact_shape(facts, 'w_shape'), fact_shape(facts, 'dw_shape'))[1])
-  -- oneDNN's weights of a convolution in groups have the groups as their first dimension.
+  -- In oneDNN, the weights of a grouped convolution have the groups as their first dimension.
   WHEN fact(facts, 'operation') = 'convolution' THEN
     convolution_flops(fact_shape(facts, 'dst_shape'), fact_shape(facts, 'weights_shape'),
       fact_shape(facts, 'weights_shape')[1] *
@@ -66,6 +66,6 @@ CREATE OR REPLACE TEMP MACRO library_flops(name, facts) AS CASE
       fact_shape(facts, 'weights_shape')[1])
   WHEN fact(facts, 'operation') = 'matmul' THEN
     2.0 * elements(fact_shape(facts, 'dst_shape')) * fact_shape(facts, 'src_shape')[-1]
-  -- Queries times keys, and the result times values: heads x queries x keys x size of a head, each.
+  -- Queries times keys, and the result times values: each is heads x queries x keys x size of a head.
   WHEN fact(facts, 'operation') LIKE 'sdpa\_fwd%' ESCAPE '\' THEN
     4.0 * elements(fact_shape(facts, 'q_shape')) * fact_shape(facts, 'k_shape')[3] END;

@@ -1,17 +1,17 @@
 -- The steps that a program repeats: loaded after prelude_1_runs.sql.
 
--- All steps of a loop count; but one that is more than twenty times as long as the median, and among fifty is alone, is
--- something between two loops.
+-- All steps of a loop count. However, a step that is more than twenty times as long as the median, and the only one
+-- among fifty, lies between two loops.
 CREATE OR REPLACE TEMP MACRO is_of_loop(is_far, how_many_are, steps) AS NOT is_far OR how_many_are * 50 > steps;
 
--- One row for each step of each run that did not count. Steps are what the program marks (xsp_step), else the steps of
--- its optimiser, else, with_calls, its outermost ranges of NVTX of the name that takes most, where those fill most of
--- the time, else the outermost calls of its model; ranges and calls each until the next, and own_end_ns is where they
--- end themselves. One that has no next is not whole, unless none has one: then a step is the call alone. `part` is
--- first: the first step of its process, which compiles, tries kernels out and allocates; warm-up: the further ones
--- before the first measured iteration, or, where none is numbered, those at the beginning that take more than 1.5
--- times the median of the later half; steady: the others. is_counted: a mean over the steps of its run, process and
--- part has it, as a pause in every tenth step is of the program (is_of_loop).
+-- Returns one row for each step of each run without counters. Steps are those that the program marks (xsp_step); else
+-- those of its optimiser; else, with `with_calls`, its outermost NVTX ranges of the name with the most time, if they
+-- fill most of the time; else the outermost calls of its model. Ranges and calls each last until the next one, and
+-- own_end_ns is their own end. A step without a next one is not whole, unless no step has one: then a step is the call
+-- alone. `part` is first: the first step of its process, which compiles, tries kernels out and allocates; warm-up: the
+-- further ones before the first measured iteration, or, if none is numbered, those at the beginning that take more than
+-- 1.5 times the median of the later half; steady: the others. is_counted: a mean over the steps of its run, process and
+-- part includes it. A pause in every tenth step belongs to the program (is_of_loop).
 CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   WITH kind_of AS (
     SELECT run_id, site_id, any_value(value) FILTER (key = 'step_of') AS kind,
@@ -26,7 +26,7 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
     FROM span s JOIN kind_of k USING (run_id, site_id)
       LEFT JOIN span_attribute a ON a.run_id = s.run_id AND a.span_id = s.span_id AND a.key = 'step'
     WHERE s.level = 1 AND s.type = 'step' AND NOT s.is_open AND k.kind IS NOT NULL),
-  -- A step ends with the optimiser's. Where none is told around that, it begins where the one before ended.
+  -- A step ends with the optimiser's. Without a span around it, a step begins where the one before ended.
   phase AS (
     SELECT s.run_id, s.process, s.thread, s.start_ns, s.start_ns + s.duration_ns AS end_ns, k.phase
     FROM span s JOIN kind_of k USING (run_id, site_id)
@@ -51,9 +51,9 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
     WINDOW of_thread AS (PARTITION BY process, thread)
     QUALIFY 2 * sum(total_ns) OVER of_thread > max(until_ns) OVER of_thread - min(from_ns) OVER of_thread
       AND row_number() OVER (PARTITION BY process ORDER BY total_ns DESC, thread, name) = 1),
-  -- A call of the model is a step from its start to the next call's, on the thread that makes the most of them: what
-  -- the program does in between is of the step. Where calls are numbered, as not every one is recorded, the next one
-  -- has the next number. Ranges are alike. The last one before something else is recorded has no next.
+  -- A call of the model is a step from its start to the next call's, on the thread with the most calls: the program's
+  -- work in between belongs to the step. If calls are numbered, because not all are recorded, the next call has the
+  -- next number. Ranges work in the same way. The last one before something else is recorded has no next.
   call AS (
     SELECT 'model' AS kind, run_id, process, thread, NULL AS number, start_ns, start_ns + duration_ns AS end_ns
     FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
@@ -77,10 +77,11 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   known AS (
     SELECT *, list_position(['model', 'range', 'optimizer', 'mark'], kind) AS strength
     FROM (FROM told WHERE kind <> 'model' UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
-  -- A loop that calls no model, as where a CUDA graph is replayed: in a process that launches most of the device's
-  -- work before the first step (before an optimiser's it prepares) or after the last one, a step goes from one launch
-  -- of the same work to the next. A work is a call with the name of what it executes first; those that are launched
-  -- equally often make the loop, and the loop is the one on which the device works longest.
+  -- A loop that calls no model, as with a replayed CUDA graph. It is searched for in a process that launches most of
+  -- the device's work before the first step (except an optimiser's, which prepares) or after the last one. A step goes
+  -- from one launch of a work to the next launch of the same work. A work is a call with the name of the first
+  -- operation that it executes. Works that are launched equally often form a loop, and the loop with the most device
+  -- time is used.
   without AS (
     SELECT process FROM (
       SELECT o.process, any_value(o.duration_ns) AS duration_ns,
@@ -143,6 +144,6 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, own_end_ns, is_whole, duration_ns, part,
     is_of_loop(is_far, count(*) FILTER (is_far) OVER (PARTITION BY run_id, process, part), n) AS is_counted
   FROM far;
--- Those that are whole.
+-- Returns the whole steps.
 CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
   SELECT * EXCLUDE (own_end_ns, is_whole) FROM every_step(with_calls) WHERE is_whole;

@@ -1,12 +1,12 @@
--- Views for queries of one's own, in which the obvious query is right: executions in the typical inferences, without
--- warm-up, and from the run that the level's own numbers come from. Several batch sizes stand side by side: group by
+-- Views for the user's own queries, in which a simple query gives the right numbers: executions in the typical
+-- inferences, without warm-up, from the run that provides the level's own numbers. They hold all batch sizes: group by
 -- `batch`, or choose one. Loaded last.
 
 -- One row for each typical inference.
 CREATE OR REPLACE TEMP VIEW inference AS
   SELECT i.batch, i.iteration, i.start_ns, i.duration_ns
   FROM measured_inference i JOIN source_run s USING (run_id) WHERE s.level = 2 AND i.is_typical;
--- One row for each execution of a layer; self_ns leaves out the layers inside it.
+-- One row for each execution of a layer; self_ns is without the layers inside it.
 CREATE OR REPLACE TEMP VIEW layer AS
   SELECT i.batch, i.iteration, s.ordinal, s.name, s.type, s.depth, s.start_ns, s.duration_ns,
     CASE WHEN r.on_device THEN s.duration_ns ELSE s.self_ns END AS self_ns

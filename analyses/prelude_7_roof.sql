@@ -1,10 +1,12 @@
--- The roof that applies: which pipe of a GPU the work ran on, as counters tell it, else the kernels' names, the layers'
--- types and the framework's settings. Where these do not tell one pipe, there are two, between which the truth lies.
+-- The roof that applies: the pipe of a GPU on which the work ran. It comes from the counters, else from the kernels'
+-- names, the layers' types and the framework's settings. If these do not give one pipe, there are two, and the truth
+-- lies between them.
 
 -- ---- Kernels by their names ------------------------------------------------------------------------------
 
--- Does a kernel multiply matrices? NULL: its name does not tell. Those that prepare it or gather its results do not:
--- changes of layout, sums of partial results, transforms. Names are in lower case; `label` is that of kernel_label.
+-- Returns whether a kernel multiplies matrices; NULL: its name does not tell. Kernels that prepare a product or collect
+-- its results do not: changes of layout, sums of partial results, transforms. Names are in lower case; `label` is that
+-- of kernel_label.
 CREATE OR REPLACE TEMP MACRO multiplies_matrices(name, label) AS CASE
   WHEN regexp_matches(label, 'nchwtonhwc|nhwctonchw|nchw2nhwc|split_?k_?reduc|offsets?_?kernel|gemm_?pointers|im2col|'
       'col2im|vol2col|wino\w*(tile|data|filter|output)|flash\w*(combine|dot_do|convert)|nccl|memset|memcpy') THEN false
@@ -17,16 +19,16 @@ CREATE OR REPLACE TEMP MACRO multiplies_matrices(name, label) AS CASE
       '(loop|input|concatenate)_\w*fusion') THEN false
   WHEN regexp_matches(label, 'conv|matmul|_mm\b|bmm|_dot|attention') THEN true END;
 
--- Kernels that compute on no tensor core, whatever their types.
+-- Returns whether a kernel computes on no tensor core, whatever its types.
 CREATE OR REPLACE TEMP MACRO is_plain_kernel(name) AS
   regexp_matches(name, 'ffma|hfma|dfma|simt|[^a-z0-9]sgemm|^sgemm|convolve_sgemm|hgemm|scudnn|hcudnn|gemv|gemmsn|'
     'gemmk1|wino|fft|depthwise|dot_kernel|grouped_direct|alg\d_engine|dgrad_engine|c1_k1|int8x4|dp4a');
 CREATE OR REPLACE TEMP MACRO is_tensor_kernel(name) AS
   regexp_matches(name, 'tensor|xmma|gmma|_mma|[ihdq]mma|nvjet|flash|fmha|sdpa|cudnn|'
     '[shdi](884|1688|8816|16816|16832|16864|161616)');
--- The pipe that a kernel that multiplies matrices names in its name, in lower case; NULL: it does not. The letters of
--- nvjet are the types of what goes in: d, s, h, t (bf16), q and r (8 bits). Volta and Turing have no TF32; s1688 is
--- TF32 since, if no type stands beside it.
+-- Returns the pipe in the name of a kernel that multiplies matrices, in lower case; NULL: the name has none. The
+-- letters of nvjet are the types of the operands: d, s, h, t (bf16), q and r (8 bits). Volta and Turing have no TF32.
+-- On later GPUs s1688 is TF32, if no type stands beside it.
 CREATE OR REPLACE TEMP MACRO pipe_in_name(name, arithmetic) AS CASE
   WHEN regexp_matches(name, 'e4m3|e5m2|fp8|qg?mma|nvjet_(sm\d+_)?[qr]') THEN 'fp8_tensor'
   WHEN is_plain_kernel(name) THEN CASE
@@ -37,7 +39,7 @@ CREATE OR REPLACE TEMP MACRO pipe_in_name(name, arithmetic) AS CASE
   WHEN regexp_matches(name, 'dmma|d(884|1688|16816)|nvjet_(sm\d+_)?d|f64\w*tensor\d') THEN 'fp64_tensor'
   WHEN NOT is_tensor_kernel(name) THEN NULL
   WHEN regexp_matches(name, 'bf16|bfloat16|nvjet_(sm\d+_)?t') THEN 'bf16_tensor'
-  -- PyTorch's attention in float32 multiplies in TF32, three times for each product, whatever is allowed elsewhere.
+  -- PyTorch's attention in float32 multiplies in TF32, three times for each product, whatever other settings allow.
   WHEN regexp_matches(name, 'tf32|fmha_cutlass[fb]_f32\w*_sm[89]') THEN 'tf32_tensor'
   WHEN regexp_matches(name, 'fp16|f16|half|h(884|1688|16816|161616)|nvjet_(sm\d+_)?h') THEN 'fp16_tensor'
   WHEN regexp_matches(name, 's884|(volta|turing|sm7\d|cutlass_7\d).*s1688') THEN 'fp16_tensor'
@@ -48,8 +50,8 @@ CREATE OR REPLACE TEMP MACRO pipe_in_name(name, arithmetic) AS CASE
 
 -- ---- The pipes of kernels and layers -----------------------------------------------------------------------
 
--- The slowest and the fastest pipe on which arithmetic of a kind (arithmetic_of) may be done: outside of matrix
--- products, and in them. `tf32` says whether 32-bit ones may run in TF32; NULL: not known.
+-- Return the slowest and the fastest pipe for arithmetic of a kind (arithmetic_of), outside of matrix products and in
+-- them. `tf32` tells whether 32-bit products may run in TF32; NULL: not known.
 CREATE OR REPLACE TEMP MACRO plain_pipes(arithmetic) AS CASE
   WHEN arithmetic IN ('fp16', 'bf16') THEN ['fp32', 'fp16'] ELSE [arithmetic, arithmetic] END;
 CREATE OR REPLACE TEMP MACRO matrix_pipes(arithmetic, tf32) AS CASE
@@ -57,7 +59,7 @@ CREATE OR REPLACE TEMP MACRO matrix_pipes(arithmetic, tf32) AS CASE
   WHEN arithmetic = 'fp32' THEN ['fp32', CASE WHEN tf32 IS NOT DISTINCT FROM false THEN 'fp32' ELSE 'tf32_tensor' END]
   WHEN arithmetic IN ('int8', 'fp64') THEN [arithmetic, arithmetic || '_tensor']
   ELSE [arithmetic, arithmetic] END;
--- A kernel's name and the layer that launched it tell what it computes in, and whether it consists of matrix
+-- A kernel's name and the layer that launched it give the type of its arithmetic, and whether it consists of matrix
 -- products (NULL: not known).
 CREATE OR REPLACE TEMP MACRO kernel_pipes(name, arithmetic, is_matrix, tf32) AS CASE
   WHEN NOT coalesce(multiplies_matrices(lower(name), lower(kernel_label(name))), is_matrix, true)
@@ -66,21 +68,21 @@ CREATE OR REPLACE TEMP MACRO kernel_pipes(name, arithmetic, is_matrix, tf32) AS 
   WHEN pipe_in_name(lower(name), arithmetic) IS NULL THEN matrix_pipes(arithmetic, tf32)
   ELSE [pipe_in_name(lower(name), arithmetic), pipe_in_name(lower(name), arithmetic)] END;
 
--- 2: it multiplies matrices; 0: it does not, and serves those of its layer that do; 1: neither is known. `pipe` is that
--- of its counters, or NULL.
+-- Returns 2 if a kernel multiplies matrices, 0 if it does not and serves those of its layer that do, and 1 if neither
+-- is known. `pipe` is that of its counters, or NULL.
 CREATE OR REPLACE TEMP MACRO kernel_work(name, pipe) AS CASE
   WHEN pipe LIKE '%tensor' THEN 2
   ELSE coalesce(2 * CAST(multiplies_matrices(lower(name), lower(kernel_label(name))) AS INTEGER), 1) END;
 
--- Whether TF32 may be used for convolutions, or for other products: not on GPUs before Ampere, nor where the framework
--- was told not to. NULL: not known.
+-- Returns whether TF32 may be used for convolutions, or for other products: not on GPUs before Ampere, and not if the
+-- framework's settings forbid it. NULL: not known.
 CREATE OR REPLACE TEMP MACRO may_use_tf32(device, is_of_cudnn) AS CASE
   WHEN (SELECT try_cast(value AS DOUBLE) FROM evaluation
         WHERE key = concat('gpu.', device_number(device), '.compute_capability')) < 8 THEN false
   ELSE (SELECT try_cast(value AS BOOLEAN) FROM evaluation
         WHERE key = CASE WHEN is_of_cudnn THEN 'setting.cudnn_tf32' ELSE 'setting.matmul_tf32' END) END;
 
--- The ceiling of each pipe of the devices of some runs: its own, or the one that serves where that is not known.
+-- Returns the ceiling of each pipe of the devices of some runs: its own, or its replacement if that is not known.
 CREATE OR REPLACE TEMP MACRO pipe_ceilings(run_ids) AS TABLE
   SELECT run_id, pipe, coalesce(max(value) FILTER (name = peak_name_of(pipe)), max(value)) AS value,
     coalesce(max(source) FILTER (name = peak_name_of(pipe)), max(source)) AS source
@@ -88,7 +90,7 @@ CREATE OR REPLACE TEMP MACRO pipe_ceilings(run_ids) AS TABLE
     JOIN ceilings(run_ids, 'measured') ON name = peak_name_of(pipe) OR name = like_peak_name_of(pipe)
   GROUP BY ALL;
 
--- The kernels of each layer by their names: their time in one inference, and the pipe that does most of their flops by
+-- Returns the kernels of each layer by name: their time in one inference, and the pipe that does most of their flops by
 -- the counters; NULL: not counted.
 CREATE OR REPLACE TEMP MACRO kernels_of_layers(wanted_batch) AS TABLE
   WITH launched AS (
@@ -114,12 +116,13 @@ CREATE OR REPLACE TEMP MACRO kernels_of_layers(wanted_batch) AS TABLE
 
 -- ---- The roof of a layer -----------------------------------------------------------------------------------
 
--- layer_costs() with the time of each layer's kernels, those of layers inside it included where its flops are theirs,
--- and its ceilings: `peak_flops` of the fastest pipe that its work may have run on, `peak_low_flops` of the slowest. It
--- is that of the kernels that multiply matrices, if any do; those that serve them in the same layer do not lower it.
--- Where no kernel is known that does its work, the pipes follow from its types. `peak_bytes` is the ceiling of the
--- memory, `peak_high_bytes` that of the L2 cache where all that the layer moves fits into it: the shapes do not tell
--- whether it was there already. On a CPU there is one ceiling each, and caches are not told from memory.
+-- layer_costs() with the time of each layer's kernels and its ceilings. The time includes the kernels of layers inside
+-- it, if their flops are counted in it. `peak_flops` is the ceiling of the fastest pipe on which its work may have run,
+-- `peak_low_flops` of the slowest. It is that of the kernels that multiply matrices, if any do; kernels that serve them
+-- in the same layer do not lower it. If no kernel is known to do its work, the pipes follow from its types.
+-- `peak_bytes` is the ceiling of the memory. `peak_high_bytes` is that of the L2 cache if all data of the layer fits
+-- into it, because the shapes do not show whether it was there already. A CPU has one ceiling of each kind, and caches
+-- are not distinguished from memory.
 CREATE OR REPLACE TEMP MACRO layer_roofs(wanted_batch) AS TABLE
   WITH place AS (
     SELECT run_id, device, threads, coalesce(device LIKE 'cuda%', false) AS is_gpu FROM measured_run
@@ -147,7 +150,8 @@ CREATE OR REPLACE TEMP MACRO layer_roofs(wanted_batch) AS TABLE
   worked AS (
     SELECT layer, pipes, work FROM launched QUALIFY work = max(work) OVER (PARTITION BY layer)),
   kernel_time AS (SELECT layer, sum(kernel_ns) AS kernel_ns FROM launched GROUP BY layer),
-  -- The pipes of each layer, of which the ends are taken; a ceiling that is not known is not left out.
+  -- The pipes of each layer, of which the slowest and the fastest are used. An unknown ceiling is kept, and makes the
+  -- result unknown.
   possible AS (
     SELECT l.name AS layer, CASE
         WHEN is_matrix AND coalesce(work, 0) = 0 THEN matrix_pipes(arithmetic, tf32)
@@ -175,21 +179,21 @@ CREATE OR REPLACE TEMP MACRO layer_roofs(wanted_batch) AS TABLE
   FROM layer l CROSS JOIN memory m LEFT JOIN kernel_time k ON k.layer = l.name LEFT JOIN roof r ON r.layer = l.name
     LEFT JOIN on_host USING (arithmetic);
 
--- This bounds work whose ceiling of arithmetic lies between two, and whose bytes need not reach the memory if they fit
--- into the cache (peak_high_bytes): `memory or compute` where the ends disagree.
+-- Returns the bound of work whose ceiling of arithmetic lies between two, and whose bytes may stay in the cache if they
+-- fit into it (peak_high_bytes). Returns `memory or compute` if the two ends disagree.
 CREATE OR REPLACE TEMP MACRO bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS
   CASE
   WHEN flops = 0 THEN CASE WHEN bytes > 0 THEN 'memory' END
   WHEN bound_by(flops, bytes, peak_flops, peak_bytes) = 'compute' THEN 'compute'
   WHEN peak_high_bytes <= peak_bytes AND bound_by(flops, bytes, peak_low_flops, peak_bytes) = 'memory' THEN 'memory'
   WHEN bound_by(flops, bytes, peak_flops, peak_bytes) = 'memory' THEN 'memory or compute' END;
--- The least time at the lowest ceilings that may apply. What took less had higher ones: it is no more than the time
--- that it took, unless the highest ceilings want more. NULL if it is not known.
+-- Returns the least time at the lowest ceilings that may apply. Work that took less had higher ceilings, so the result
+-- is at most the time that it took, unless the highest ceilings need more. NULL: not known.
 CREATE OR REPLACE TEMP MACRO high_least_ns(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes, ns) AS
   CASE WHEN least_ns(flops, bytes, peak_low_flops, peak_bytes) IS NOT NULL THEN
     greatest(least_ns(flops, bytes, peak_flops, peak_high_bytes),
              least(ns, least_ns(flops, bytes, peak_low_flops, peak_bytes))) END;
--- "6 to 42", or "6" where both are as good as the same or the higher one is not known.
+-- Returns "6 to 42", or "6" if both are practically equal or the higher one is not known.
 CREATE OR REPLACE TEMP MACRO range_text(low, high) AS concat(printf('%.3g', CAST(low AS DOUBLE)),
   CASE WHEN printf('%.3g', CAST(low AS DOUBLE)) <> printf('%.3g', CAST(high AS DOUBLE))
        THEN printf(' to %.3g', CAST(high AS DOUBLE)) END);

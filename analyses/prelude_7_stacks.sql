@@ -1,27 +1,27 @@
--- These macros tell whose code a thread was in when its stack was sampled. They are loaded before prelude_8_causes.sql.
+-- These macros tell which code a thread was in when its stack was sampled. They are loaded before prelude_8_causes.sql.
 
--- Files of Python that are no part of the program: its library, packages, frozen modules, what a compiler wrote, and
--- xsp's own.
+-- Returns whether a Python file is not part of the program: the standard library, packages, frozen modules, compiled
+-- output, and xsp's own files.
 CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
   file IS NULL OR file LIKE '<%' OR file LIKE '%/site-packages/%' OR file LIKE '%/dist-packages/%'
     OR file LIKE '%/lib/python3%' OR file LIKE '%/xsp/python/%' OR file LIKE '%/torchinductor\_%' ESCAPE '\'
     OR regexp_matches(file, concat('/(torch|torchvision|jax|jaxlib|flax|optax|numpy|scipy|pandas|tensorflow|keras|',
       'transformers|onnxruntime|PIL|sklearn)/'));
 
--- 'train.py:12', of a frame.
+-- Returns text like 'train.py:12' for a frame.
 CREATE OR REPLACE TEMP MACRO place_of(frame) AS concat(parse_filename(frame.file), ':' || frame.line);
 
--- Libraries of linear algebra and transforms: a thread in them computes, whoever called.
+-- Returns whether a library does linear algebra or transforms: a thread in it computes, whatever code called it.
 CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matches(lower(library),
   'openblas|^lib(c?blas|lapack|mkl|blis|flexiblas|armpl|dnnl|onednn|fftw|tblis|xsmm)|pocketfft'), false);
 
--- One row for each stack. `place` is the innermost line of the program's own code ('train.py:12'), own_function its
--- function; `callee` is what that line called, NULL: the stack ends in the program's own code. `writes` and `compiles`
--- say that it is in code that saves or prints, or in a compiler of models. place and own_function are NULL where no
--- frame is known to be the program's own; in a thread without Python `callee` is the innermost function with a name.
--- native_function and native_library are those of the innermost frame, where that is compiled code. is_standard: the
--- program called a function of Python's library that works on its data (standard_call: copy, pickle, json, re, ...),
--- whatever that called.
+-- Returns one row for each stack. `place` is the innermost line of the program's own code ('train.py:12'), and
+-- own_function is its function. `callee` is the function that this line called; NULL: the stack ends in the program's
+-- own code. `writes` and `compiles` tell whether it is in code that saves or prints, or in a compiler of models. place
+-- and own_function are NULL if no frame is known to be the program's own; in a thread without Python, `callee` is the
+-- innermost function with a name. native_function and native_library are those of the innermost frame, if that is
+-- compiled code. is_standard: the program called a function of Python's library that works on its data (standard_call:
+-- copy, pickle, json, re, ...), whatever that function called.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,

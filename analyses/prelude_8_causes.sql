@@ -1,35 +1,34 @@
 -- This file gives each nanosecond of a step one cause. It is loaded after the preludes before it.
 --
--- A period goes from one start of what the program repeats to the next (every_period). At each moment of it a process'
--- devices compute (any kernel), else communicate, else copy, else they are idle; what runs underneath is hidden. Of
--- several operations of one of these kinds the moment is that one's that began first. An idle gap [a, b) ends with the
--- operation that begins first after it, which a thread launched with a call [c, d); calls of one correlation id are
--- one, from the first one's start, on its thread, to the last end:
---   * d <= a: it was queued; the gap is the device's own (it waits for another stream, or is slow to begin);
---   * else the queue had run dry. [max(a, c), b) is that call's: launch, or the preparation of a copy. Before it the
---     time is told of what the thread did, moment by moment. If it stood in a blocking call [s, e) at a (of several in
---     the one that ends last), [a, e) is that call's until c: allocation, if it is one, else synchronisation. It held
---     the thread up for a - s before the queue ran dry, and so much of the launching that follows until b is its as
---     well, from the first moment on; but not in a gap in which an inference of a profiled model begins or ends: the
---     inferences were kept apart on purpose. Launching is: framework, launch, preparation of a copy, synchronisation,
---     and the program's own code where it is in one span, or in none, for less than 100 us; longer code, data,
---     allocation stay what they are, as the gap would not close without the call.
--- A gap before an operation whose launch is not known, or after the last one, is told of the thread of the steps;
--- before the first operation of all no queue has run dry. What a thread does at a moment is the innermost of its spans
--- that have a length and an end: the one that began last; of several that one that ends first, then the deepest level.
--- A step's own span, or a process', where it is the innermost, is none. In a program without a device the time is what
--- the thread of the step did. Every moment is in one piece, and the pieces of a period add up to it to the nanosecond:
--- a slow and obvious program in the tests (slow_causes_test.cc) computes them a second time from the raw rows by these
--- words.
+-- A period goes from one start of the unit that repeats to the next (every_period). At each moment of it, a process'
+-- devices compute (any kernel), else communicate, else copy, else they are idle. Operations that run underneath are
+-- hidden. If several operations of one of these kinds run, the moment belongs to the one that began first. An idle gap
+-- [a, b) ends with the operation that begins first after it, which a thread launched with a call [c, d). Calls with one
+-- correlation id are one call, from the first one's start, on its thread, to the last end.
+--   * If d <= a, the operation was queued. The gap is the device's own (it waits for another stream, or begins slowly).
+--   * Otherwise the queue had run dry. [max(a, c), b) belongs to that call: launch, or the preparation of a copy. The
+--     time before it belongs to the thread's spans, moment by moment. If the thread was in a blocking call [s, e) at a
+--     (of several, the one that ends last), [a, e) belongs to that call, but not beyond c: allocation, if it is one,
+--     else synchronisation. The call blocked the thread for a - s before the queue ran dry. So the same amount of the
+--     launching until b, from its first moment on, also belongs to it; except in a gap in which an inference of a
+--     profiled model begins or ends, because xsp keeps inferences apart on purpose. Launching is: framework, launch,
+--     preparation of a copy, synchronisation, and stretches of less than 100 us of the program's own code, in one span
+--     or in none. Longer code, data and allocation keep their causes, because the gap would remain without the call.
+-- A gap before an operation with an unknown launch, or after the last operation, belongs to the thread of the steps.
+-- Before the very first operation, no queue has run dry. A thread's activity at a moment is the innermost of its spans
+-- with a length and an end: the one that began last; of several, the one that ends first, then the one at the deepest
+-- level. If the innermost span is that of a step or a process, the thread is in none. In a program without a device,
+-- the time belongs to the thread of the step. Every moment is in one piece, and the pieces of a period add up to it to
+-- the nanosecond. A slow and simple program in the tests (slow_causes_test.cc) computes them again from the raw rows by
+-- this description.
 
--- The run that knows most of what a step is made of: the one that recorded the device, else the layers, else the
--- model.
+-- Returns the run that has most detail of a step: the one that recorded the device, else the layers, else the model.
 CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS coalesce(
   chosen_run(6, wanted_batch), chosen_layer_run(wanted_batch), chosen_run(2, wanted_batch),
   (SELECT max_by(run_id, (deepest_level(levels), run_id)) FROM run
    WHERE status <> 'failed' AND NOT has_counters(counters)));
 
--- The operations that the device executed in these runs, each with the call that launched it.
+-- Returns the operations that the device executed in these runs, each with the call that launched it.
 CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
   WITH call AS (
     SELECT run_id, coalesce(process, 0) AS process, correlation_id, min(start_ns) AS start_ns,
@@ -43,18 +42,18 @@ CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
     AND c.correlation_id = s.correlation_id
   WHERE list_contains(run_ids, s.run_id) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
     AND s.duration_ns > 0;
--- The operations of the run that the causes come from.
+-- Returns the operations of the run from which the causes come.
 CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE FROM operations_of([cause_run(wanted_batch)]);
 
--- Every step of that run, and every typical inference. The host may be steps ahead of the device, so the time of a
--- step is told where its work is done: from the first operation that it launched to the first that the next one
--- launched, and no earlier than the step before. Steps are those of the thread that has most of a process' (of several
--- the first). Where none of them launches anything they go from their start to their end on the host, if they are
--- whole; else a step that launches nothing has no period, nor has the one before it. An operation belongs to the step
--- in which its call begins, of a call of the model to that alone, as what is launched in between may be of the next;
--- ahead_ns is how long the first one waited, NULL: there is none; host_ns to host_end_ns is the step on the host, and
--- work_ns how long its operations take in sum. Of an evaluation that `xsp profile` made the steps are its inferences;
--- what it does between them is not the model's.
+-- Returns every step of that run, and every typical inference. The host may be steps ahead of the device, so a step's
+-- time is taken where its work is done: from the first operation that it launched to the first that the next step
+-- launched, but not before the start of the previous step. Steps are those of the process's thread with the most steps
+-- (of several, the first thread). If no step launches anything, steps go from start to end on the host, if they are
+-- whole. Otherwise a step that launches nothing has no period, nor has the one before it. An operation belongs to the
+-- step in which its call begins. If steps are calls of the model, the operation's call must be inside, because work
+-- that is launched in between may belong to the next step. ahead_ns is how long the first operation waited; NULL: there
+-- is none. host_ns to host_end_ns is the step on the host, and work_ns is the sum of its operations' times. In an
+-- evaluation that `xsp profile` made, the steps are the inferences, because the time between them is not the model's.
 CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
   WITH step AS MATERIALIZED (
     SELECT * EXCLUDE (steps) FROM (
@@ -68,7 +67,7 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
     FROM operations(wanted_batch) o ASOF JOIN (FROM step WHERE own_end_ns > start_ns) t
       ON o.process = t.process AND o.call_ns >= t.start_ns
     WHERE o.call_ns < t.own_end_ns GROUP BY ALL),
-  -- Streams may begin a later step's operations first: it then begins no earlier than the one before.
+  -- Streams may begin a later step's operations first. Then that step begins no earlier than the one before.
   begun AS (
     SELECT t.*, CASE WHEN l.device_ns IS NOT NULL THEN max(l.device_ns) OVER (
       PARTITION BY t.process ORDER BY t.start_ns, number ROWS UNBOUNDED PRECEDING) END AS device_ns, work_ns
@@ -88,10 +87,10 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
     AND coalesce(s.process, 0) = i.process AND s.level = 2 AND s.depth = 0 AND s.start_ns = i.start_ns
   WHERE i.run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL;
 
--- The steady ones of them, at most so many of a process, from the middle of the run. Inferences are the typical ones.
--- all_ns is the mean length of all of them, those of every process and those beyond so many among them. All steady
--- steps count, as a pause in every tenth is of the program; but one that is more than twenty times as long as the
--- median, and alone among fifty, is something between two loops.
+-- Returns the steady steps, at most `how_many` of a process, from the middle of the run. Inferences are the typical
+-- ones. all_ns is the mean length over all steady steps of all processes, including those beyond `how_many`. All steady
+-- steps count, because a pause in every tenth step belongs to the program. However, a step that is more than twenty
+-- times as long as the median, and the only one among fifty, lies between two loops.
 CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
   WITH best AS MATERIALIZED (
     SELECT * FROM every_period(wanted_batch)
@@ -115,16 +114,16 @@ CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
     'close', 'recvfrom', 'recvmsg', 'sendto', 'sendmsg', 'sendfile', 'copy_file_range', 'getdents64', 'stat',
     'newfstatat');
 CREATE OR REPLACE TEMP MACRO interpreters_lock() AS 'the lock of Python''s interpreter';
--- Functions that wait by trying again and again are known by their names.
+-- Functions that wait by polling are recognised by their names.
 CREATE OR REPLACE TEMP MACRO is_spinning(function) AS coalesce(
   regexp_matches(lower(function),
     '(^|[:_.]|busy)(wait|spin|yield|barrier|pause|poll)(s|_?(for|until|lock|wait)\w*)?(\(|$)'), false);
 CREATE OR REPLACE TEMP MACRO is_communication(name) AS name ILIKE 'nccl%';
--- host_cause names the cause that a thread's innermost span stands for while the device is idle, or is not there.
--- is_module tells modules of Python from operators.
+-- host_cause returns the cause for a thread's innermost span while the device is idle, or if there is none. is_module
+-- distinguishes modules of Python from operators.
 CREATE OR REPLACE TEMP MACRO is_module(type) AS
   coalesce(NOT (contains(type, '::') OR regexp_matches(type, 'Backward\d+$')), false);
--- A model of which no layers were recorded computes itself.
+-- If no layers of a model were recorded, its own span counts as computing.
 CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_python, has_layers) AS CASE
   WHEN level IS NULL THEN 'host code'
   WHEN phase = 'data' OR type LIKE 'enumerate(DataLoader)%' THEN 'data'
@@ -139,12 +138,12 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
   WHEN on_device OR (level = 2 AND has_layers) THEN 'framework'
   ELSE 'compute' END;
 
--- Every piece of every period: [start_ns, end_ns) has one cause. all_ns is periods()'. `span_id` is the operation of
--- the device that runs, or the span of the thread that the time is told of (NULL: it is in none). `thread` is that
+-- Returns every piece of every period: [start_ns, end_ns) has one cause. all_ns is that of periods(). `span_id` is the
+-- running operation of the device, or the span of the thread that the time belongs to (NULL: no span). `thread` is that
 -- thread; NULL: the time is the device's. Pieces of the device that run underneath others are hidden.
 CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   WITH period AS MATERIALIZED (FROM periods(wanted_batch, how_many)),
-  -- A longest period before the first one and after the last, and on to the nearest operation's edge.
+  -- Adds the longest period before the first one and after the last, and extends to the nearest operation's edge.
   around AS (
     SELECT process, min_by(thread, start_ns) AS thread, min(start_ns) - max(end_ns - start_ns) AS from_ns,
       max(end_ns) + max(end_ns - start_ns) AS until_ns
@@ -166,8 +165,8 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       AND s.start_ns < until_ns AND s.start_ns + s.duration_ns > from_ns
       AND s.device IS NULL),
 
-  -- The device: of each class the pieces that are not under an earlier one's, then the highest class at each moment.
-  -- As operations(), of the stretches alone: the calls of a whole run take seconds.
+  -- The device: the pieces of each class that are not under an earlier piece of it, and then the highest class at each
+  -- moment. This is like operations(), but only for these stretches, because the calls of a whole run take seconds.
   executed AS MATERIALIZED (
     SELECT w.process, s.span_id, s.correlation_id, s.type, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN stretch w ON w.process = coalesce(s.process, 0)
@@ -199,7 +198,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       max(CASE WHEN class = 2 THEN span_id END) AS span_2, max(CASE WHEN class = 2 THEN end_ns END) AS end_2,
       max(CASE WHEN class = 3 THEN span_id END) AS span_3, max(CASE WHEN class = 3 THEN end_ns END) AS end_3
     FROM device_edge GROUP BY ALL),
-  -- The last one so far is the greatest: a search for the last that is not NULL takes the square of the rows' count.
+  -- The last end so far is the greatest one. A search for the last value that is not NULL would take quadratic time.
   device_state AS (
     SELECT process, at_ns AS start_ns, lead(at_ns) OVER in_order AS end_ns,
       max_by(span_1, end_1) OVER in_order AS span_1, max(end_1) OVER in_order AS end_1,
@@ -219,7 +218,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT process, start_ns, end_ns, span_3, true FROM running
     WHERE coalesce(span_1, span_2) IS NOT NULL AND span_3 IS NOT NULL),
 
-  -- The gaps, each with the call that launched the operation at its end. The last one of a process has none.
+  -- The gaps, each with the call that launched the operation at its end. The last one of a process has no call.
   covered AS (
     SELECT process, start_ns, thread, call_ns, called_ns, call_id, call_type, call_name, max(end_ns) OVER (
       PARTITION BY process ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
@@ -233,7 +232,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       coalesce(covered_ns, before_ns) IS NOT NULL AS ran_dry
     FROM covered g JOIN stretch w USING (process)
     WHERE g.start_ns > coalesce(covered_ns, from_ns)),
-  -- Calls within such a call are left out: the one that holds them blocks.
+  -- Calls inside another blocking call are left out, because the outer call blocks.
   blocking AS (
     SELECT process, thread, start_ns, end_ns, span_id, CASE type WHEN 'allocation' THEN type ELSE 'synchronisation' END
       AS waits
@@ -243,7 +242,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)),
   boundary AS (
     SELECT process, unnest([start_ns, end_ns]) AS boundary_ns FROM period WHERE kind = 'inference'),
-  -- The gap until the launch, with the blocking call that the thread stood in.
+  -- The gap until the launch, with the blocking call in which the thread was.
   dry AS (
     SELECT g.*, CASE WHEN call_ns IS NULL THEN g.end_ns ELSE least(greatest(call_ns, g.start_ns), g.end_ns) END
         AS launch_ns,
@@ -273,8 +272,8 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       call_type, call_name FROM dry
     WHERE launch_ns < end_ns),
 
-  -- A thread is in its innermost span at every moment. A span that ends leaves the moment to its parent, if
-  -- that is of the same thread and still open.
+  -- A thread is in its innermost span at every moment. When a span ends, the thread is in the span's parent, if that is
+  -- of the same thread and still open.
   caller AS MATERIALIZED (
     SELECT n.*, CASE WHEN type IN ('step', 'process') THEN -1 ELSE span_id END AS told_id FROM near n
     WHERE EXISTS (FROM part p WHERE p.process = n.process AND p.thread = n.thread)),
@@ -290,7 +289,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   host_change AS (
     FROM host_moment
     QUALIFY span_id IS DISTINCT FROM lag(span_id) OVER (PARTITION BY process, thread ORDER BY at_ns)),
-  -- Cut at the edges of the parts in which the host is what is waited for. -1: no span is open.
+  -- Cuts at the edges of the parts in which the device waits for the host. -1: no span is open.
   both_edge AS (
     SELECT process, thread, at_ns, span_id, NULL AS part_ns, NULL AS until_ns FROM host_change
     UNION ALL SELECT process, thread, start_ns, NULL, start_ns, end_ns FROM part WHERE kind = 'host'
@@ -354,7 +353,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     UNION ALL
     SELECT process, split_ns, end_ns, thread, span_id, cause, false, 0 FROM delayed WHERE end_ns > split_ns),
 
-  -- Cut to the periods: by the one that a piece begins in, and by those that begin in a piece.
+  -- Cuts the pieces to the periods: by the period in which a piece begins, and by the periods that begin in a piece.
   cut AS (
     SELECT p.*, q.start_ns AS period_ns, all_ns, p.start_ns AS cut_start_ns, least(p.end_ns, q.end_ns) AS cut_end_ns
     FROM piece p ASOF JOIN period q ON p.process = q.process AND p.start_ns >= q.start_ns
@@ -366,13 +365,13 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     all_ns
   FROM cut WHERE cut_end_ns > cut_start_ns;
 
--- The causes of a step as it was recorded, with who is to blame for each: `culprit` is a kernel, a call, an operator,
--- a module or a phase; NULL: the time is in no span. `layer` is the layer that it belongs to. time_ns is exclusive,
--- hidden_ns ran underneath something else; both are means over the steps, and all time_ns add up to the step in that
--- run. Matrix products are compute, and every other kernel is memory: the memory's traffic bounds it in general. An
--- operator whose site launches nothing itself, and takes longer than 50 us of its own on average, is a computation of
--- the host's own: in the periods, one longest period around them, and on to the nearest operation that ends or begins
--- there.
+-- Returns the causes of a recorded step, each with its culprit: a kernel, a call, an operator, a module or a phase.
+-- NULL: the time is in no span. `layer` is the layer that the culprit belongs to. time_ns is exclusive, and hidden_ns
+-- ran underneath other work. Both are means over the steps, and all time_ns add up to the step in that run. Matrix
+-- products are compute, and every other kernel is memory, because the memory's traffic bounds it in general. An
+-- operator counts as a computation of the host if its site launches nothing itself and takes more than 50 us of its own
+-- on average: in the periods, and in the stretch around them, which is the longest period and extends to the nearest
+-- operation that ends or begins there.
 CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
   WITH piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
   mean AS (
@@ -383,12 +382,12 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
     SELECT process, cause, span_id, coalesce(sum(end_ns - start_ns) FILTER (NOT is_hidden), 0) AS ns,
       coalesce(sum(end_ns - start_ns) FILTER (is_hidden), 0) AS hidden_ns
     FROM piece GROUP BY ALL),
-  -- The few that are wanted, found by a range before they are joined: ten million take a second.
+  -- The few wanted spans are found by a range before the join, because ten million spans take a second.
   found AS MATERIALIZED (
     SELECT span_id, parent_id, layer_id, level, type, name
     FROM span WHERE run_id = cause_run(wanted_batch) AND span_id IN (SELECT span_id FROM cost)
       AND span_id BETWEEN (SELECT min(span_id) FROM cost) AND (SELECT max(span_id) FROM cost)),
-  -- Operators that copy for another one are told by the outermost of those that ask for it.
+  -- Operators that copy on behalf of another one have the name of the outermost operator that requests the copy.
   asked AS (
     SELECT s.span_id, s.parent_id, s.type FROM span s
     WHERE run_id = cause_run(wanted_batch) AND level = 3 AND type IN ('aten::clone', 'aten::contiguous', 'aten::to',
@@ -410,7 +409,8 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
     SELECT cause, culprit, layer, is_vague, sum(ns) AS ns, sum(hidden_ns) AS hidden_ns,
       count(DISTINCT span_id) AS calls
     FROM named GROUP BY ALL),
-  -- The samples that found the thread in a piece of each of these, and how many others of its process ran meanwhile.
+  -- The samples of the thread in a piece of each cause, and the number of other threads of the process that ran
+  -- meanwhile.
   at_work AS (
     SELECT process, time_ns, count(*) AS threads, any_value(coalesce(callee, own_function)) AS work,
       any_value(native_function) FILTER (native_library LIKE '%.so%') AS works_in
@@ -462,12 +462,13 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
     FROM blamed b LEFT JOIN share s ON s.cause = b.cause AND s.culprit IS NOT DISTINCT FROM b.culprit
         AND s.layer IS NOT DISTINCT FROM b.layer AND s.is_vague = b.is_vague
       CROSS JOIN mean),
-  -- A thread is kept off the processors whatever it does: so large a part of all operators' time.
+  -- A thread is kept off the processors regardless of its work, so the same share of all operators' time is
+  -- descheduled.
   kept_off AS (
     SELECT cause, coalesce(sum(duration_ns) FILTER (state = 'runnable') / sum(duration_ns), 0) AS part
     FROM looked WHERE cause IN ('compute', 'framework') GROUP BY cause),
-  -- Memory that is touched for the first time is made by the kernel meanwhile: a page takes it half a microsecond or
-  -- so, and where most of its time can be that, it is.
+  -- The kernel provides memory that is touched for the first time. A page takes about half a microsecond. If this can
+  -- explain most of the time in the kernel, that time counts as allocation.
   faulted AS (
     SELECT cause, culprit, least(1 - coalesce(any_value(part), 0), sum(system_ns) / sum(duration_ns)) AS fault_part
     FROM looked LEFT JOIN kept_off USING (cause)

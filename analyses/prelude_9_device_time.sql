@@ -1,17 +1,18 @@
--- Work that a device does belongs to the call that launched it, whenever it runs: loaded after prelude_8_causes.sql.
+-- Work of a device belongs to the call that launched it, whenever it runs: loaded after prelude_8_causes.sql.
 --
--- A call of a model or a layer has three times. On the host: from its begin to its end there, which is its latency. On
--- the device: while it runs any of the kernels, copies and memory sets that were launched in the call, each moment
--- once. The span of both: from the first launch to the last end, of the device or of the call on the host, whichever is
--- later; what the work waited for in the queue is in it. Those of the device and the spans come from the kernel run,
--- and are means over its typical inferences of the sum in one, as everything of a run is.
+-- A call of a model or a layer has three times. The time on the host goes from its begin to its end there, and is its
+-- latency. The time on the device is that in which any of the kernels, copies and memory sets launched in the call
+-- runs; each moment counts once. The span of both goes from the first launch to the last end, of the device or of the
+-- call on the host, whichever is later; it includes the time that work waited in the queue. The times on the device and
+-- the spans come from the kernel run. They are means, over its typical inferences, of the sum in one, like every figure
+-- of a run.
 
 -- ---- Steps -------------------------------------------------------------------------------------------------
 
--- The steps of a program that was watched: the steady ones of each process, in the run that recorded most, which is the
--- one that time_of_step tells of. told_by: device, where the steps launch work. in_order has every step. ahead_ns is
--- how long the first operation of the middle step waited for the device; is_ahead: for more than a step, so that the
--- host's time from one start to the next is not what a step takes, in no run.
+-- Returns the steps of a watched program: the steady ones of each process, in the run that recorded most, which
+-- time_of_step uses as well. told_by: device, if the steps launch work. in_order has every step. ahead_ns is how long
+-- the first operation of the middle step waited for the device. is_ahead: it waited for more than a step. Then the
+-- host's time from one start to the next is not the time of a step, in any run.
 CREATE OR REPLACE TEMP MACRO step_periods(wanted_batch) AS TABLE
   SELECT cause_run(wanted_batch) AS run_id, process, kind, part,
     CASE WHEN count(ahead_ns) > 0 THEN 'device' ELSE 'host' END AS told_by, count(*) AS steps,
@@ -19,10 +20,10 @@ CREATE OR REPLACE TEMP MACRO step_periods(wanted_batch) AS TABLE
     median(ahead_ns) AS ahead_ns, coalesce(median(ahead_ns) > avg(end_ns - start_ns), false) AS is_ahead
   FROM periods(wanted_batch, 1000000000) WHERE kind <> 'inference' GROUP BY process, kind, part;
 
--- The step of the whole program, in one row; none where nothing repeats. Recording lengthens it: it is that of the run
--- that recorded least, unless the host was ahead of the device, or its steps were shorter than the device's work; then,
--- and where one run is all there is, it is that of the run which time_of_step comes from, where it takes recorded_ns.
--- inferences: calls of the model in one step.
+-- Returns the step of the whole program, in one row; none if nothing repeats. Recording lengthens the step, so it comes
+-- from the run that recorded least, with two exceptions: the host was ahead of the device, or the steps of that run
+-- were shorter than the device's work. Then, and if there is only one run, it comes from the run that time_of_step
+-- uses, where it takes recorded_ns. inferences: calls of the model in one step.
 CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
   WITH period AS MATERIALIZED (FROM periods(NULL, 1000000000) WHERE kind <> 'inference'),
   of_process AS (
@@ -65,10 +66,10 @@ CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
     inferences, is_ahead, is_alone
   FROM compared;
 
--- The time that the host spends in each phase of a training step. `other` is the rest of the step, so that the phases
--- add up to `step`, which is that of program_step(). Means over the steps of all processes together, in the run that it
--- comes from; where that recorded no model, the shares are those of the run that time_of_step comes from. None where no
--- optimiser was seen.
+-- Returns the time that the host spends in each phase of a training step. `other` is the rest of the step, so that the
+-- phases add up to `step`, which is that of program_step(). These are means over the steps of all processes together,
+-- in the run of program_step(). If that run recorded no model, the shares come from the run that time_of_step uses.
+-- Returns no rows if no optimiser was recorded.
 CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
   WITH phase_of AS (
     SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
@@ -76,7 +77,7 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
     SELECT step_ns, is_alone AND level >= 2 AS is_alone,
       CASE WHEN is_alone AND level >= 2 THEN run_id ELSE cause_run(NULL) END AS run_id
     FROM program_step() WHERE kind IN ('optimizer', 'mark')),
-  -- Calls of a model within another phase, for an optimiser's loss, are that phase's.
+  -- Calls of a model within another phase, such as those for an optimiser's loss, belong to that phase.
   stage AS (
     SELECT s.process, s.start_ns, s.duration_ns, CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
     FROM span s LEFT JOIN phase_of p USING (run_id, site_id)
@@ -112,12 +113,12 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
 
 -- ---- Causes ------------------------------------------------------------------------------------------------
 
--- The causes of program_step(), or of an inference as long as the model's latency; they add up to it. They have the
--- shares of the run that recorded most (recorded_causes). Without a device, recording slows everything alike, as
--- time_by_level takes it. With one, its own clock tells how long it works; recording slows launching and the framework,
--- so its cost comes off these two, down to a fifth of them, and the other idle causes fill the rest of the step. Where
--- the device worked for longer than a step takes, a step's causes have their shares of it, but an inference stays as
--- the run recorded it.
+-- Returns the causes of program_step(), or of an inference as long as the model's latency. They add up to it, with the
+-- shares of the run that recorded most (recorded_causes). Without a device, recording is taken to slow everything
+-- alike, as in time_by_level. With a device, its own clock gives its working time. Recording slows launching and the
+-- framework, so its cost is taken off these two, down to a fifth of them, and the other idle causes fill the rest of
+-- the step. If the device worked for longer than a step takes, a step's causes have their shares of the step, but an
+-- inference stays as the run recorded it.
 CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
   WITH cause AS MATERIALIZED (
     SELECT *, on_device AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy,
@@ -149,7 +150,7 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
                    WHEN is_launching THEN coalesce(kept_ns / nullif(launching_ns, 0), 0)
                    ELSE coalesce((idle_ns - kept_ns) / nullif(other_ns, 0), 0) END AS time_ns, hidden_ns, calls
   FROM cause, kept;
--- The device's part of that: busy while it runs any kernel, else the cause that the moment has.
+-- Returns the device's part of these: busy while it runs any kernel, else the cause of the moment.
 CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE
   SELECT CASE WHEN cause IN ('compute', 'memory', 'communication') THEN 'busy' ELSE cause END AS cause,
     sum(time_ns) AS duration_ns
@@ -158,8 +159,8 @@ CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE
 
 -- ---- Models ------------------------------------------------------------------------------------------------
 
--- The times of the model's calls by batch size, where a device ran. returns_early: most calls ended on the host before
--- the device had done their work, so that the latency alone does not say how long the model takes.
+-- Returns the times of the model's calls by batch size, if a device ran. returns_early: most calls ended on the host
+-- before the device had done their work, so the latency alone is not the model's time.
 CREATE OR REPLACE TEMP MACRO model_device_times() AS TABLE
   WITH work AS (
     SELECT run_id, process, iteration, start_ns, end_ns, coalesce(call_ns, start_ns) AS call_ns,
@@ -177,9 +178,9 @@ CREATE OR REPLACE TEMP MACRO model_device_times() AS TABLE
   WHERE i.is_typical AND list_contains(kernel_run_ids(kernel_batches()), i.run_id)
   GROUP BY i.batch, i.run_id HAVING count(device_ns) > 0;
 
--- The latency of each batch size with those of the device. step_ns is how long the model takes where its call alone
--- does not say it: it returns before the device is done, or the program's steps call none, as where a CUDA graph is
--- replayed. `headline` is that in a sentence; empty: the latency is the whole.
+-- Returns the latency of each batch size with the times on the device. step_ns is the model's time if the call alone
+-- does not show it, because the call returns before the device is done, or because the program's steps contain no call,
+-- as with a replayed CUDA graph. `headline` has that in a sentence; empty: the latency is the whole time.
 CREATE OR REPLACE TEMP MACRO model_times() AS TABLE
   SELECT m.batch, d.host_ns, d.device_ns, d.span_ns, s.step_ns, s.half_ns, s.steps, s.in_order,
     s.inferences AS inferences_in_step,
@@ -191,17 +192,17 @@ CREATE OR REPLACE TEMP MACRO model_times() AS TABLE
   FROM model_latency m LEFT JOIN model_device_times() d USING (batch)
     LEFT JOIN (FROM program_step() WHERE on_device) s ON s.batch = m.batch AND (d.returns_early OR s.inferences = 0);
 
--- By the step, where that is how long the model takes; NULL where the steps do not call it.
+-- Uses the step if that is the model's time. NULL: the steps do not call the model.
 CREATE OR REPLACE TEMP MACRO inferences_per_s(latency_ns, step_ns, inferences_in_step) AS
   CASE WHEN step_ns IS NULL THEN 1e9 / latency_ns ELSE 1e9 * nullif(inferences_in_step, 0) / step_ns END;
 
 -- ---- Layers ------------------------------------------------------------------------------------------------
 
--- The device's time for the layers, where a device ran: means over the typical inferences of the kernel run. `of`
--- says for what: a layer, with the layers in it; own: a layer without them; type: the layers of a type without those in
--- them; all layers. The span of several executions of a layer is their sum; of a type, and of all, it goes from the
--- first launch to the last end in an inference. A layer that launched nothing has no span. Layers of a graph that is
--- replayed have no launch of their own: there it is the start of their first kernel.
+-- Returns the device's time for the layers, if a device ran: means over the typical inferences of the kernel run. `of`
+-- is the subject: a layer, with the layers in it; own: a layer without them; type: the layers of a type without those
+-- in them; all layers. The span of several executions of a layer is their sum. The span of a type, or of all layers,
+-- goes from the first launch to the last end in an inference. A layer that launched nothing has no span. Layers of a
+-- replayed graph have no launch of their own, so the start of their first kernel is used.
 CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
   WITH RECURSIVE whole AS (
     SELECT run_id, typical FROM run_latency WHERE run_id = chosen_run(6, wanted_batch)),
@@ -211,7 +212,7 @@ CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
     FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
       AND i.process = coalesce(s.process, 0)
     WHERE s.run_id = chosen_run(6, wanted_batch) AND s.level = 3 AND NOT s.is_open AND i.is_typical),
-  -- The layer around each, whatever lies between.
+  -- The nearest layer around each layer, with any other spans in between.
   outer_of AS MATERIALIZED (
     SELECT l.span_id, p.layer_id AS outer_id FROM layer l
       JOIN (SELECT span_id, layer_id FROM span WHERE run_id = chosen_run(6, wanted_batch)

@@ -23,7 +23,7 @@ WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 fact AS (
   SELECT max(value) FILTER (key = 'model') AS model, max(value) FILTER (key = 'machine.cpu') AS cpu FROM evaluation),
 model AS MATERIALIZED (SELECT * FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
--- A training is about its steps, and its model's calls are the forward passes.
+-- The summary of a training is about its steps, and its model's calls are the forward passes.
 phase AS MATERIALIZED (FROM training_host_phases()),
 device AS MATERIALIZED (FROM model_times() WHERE batch = (SELECT batch FROM wanted)),
 step AS MATERIALIZED (
@@ -40,7 +40,7 @@ whole AS MATERIALIZED (
     coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) AS unknown_ns,
     2 * coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) <= sum(self_ns) AS is_mostly_known
   FROM layer HAVING count(*) > 0),
--- The latency in the run that the layers come from: layers together + between layers.
+-- The latency in the run that provides the layers: all layers together, plus the time between layers.
 recorded AS (
   SELECT r.latency_ns AS with_ns, r.run_id <> (SELECT run_id FROM model) AS is_another
   FROM run_latency r WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted))),
@@ -49,7 +49,7 @@ by_type AS (
     count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns,
     CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
   FROM layer GROUP BY coalesce(type, 'unknown')),
--- The ceiling, or the two, under which most flops are done.
+-- The one or two ceilings that apply to most flops.
 ceiling AS (
   SELECT pipe, low_pipe, max(peak_flops) AS peak_flops, min(peak_low_flops) AS peak_low_flops,
     any_value(peak_source) AS source
@@ -151,7 +151,7 @@ line AS (
   SELECT 52, 'sum', 'slower when recorded', with_ns - latency_ns, 'ns', pct(with_ns - latency_ns, latency_ns),
     'not in the latency' FROM recorded, model WHERE is_another
   UNION ALL
-  -- A sum that lacks most of the time says nothing of the whole.
+  -- A sum that lacks most of the time does not describe the whole.
   SELECT 60, 'work', 'flops', CASE WHEN is_mostly_known THEN flops END, 'flops', NULL, CASE unknown
     WHEN 0 THEN 'from the layers'' shapes'
     ELSE printf('unknown layers: %d, %.1f %% of time', unknown, pct(unknown_ns, self_ns)) END

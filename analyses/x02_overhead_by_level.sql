@@ -35,7 +35,7 @@ recorded AS (
     JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration AND coalesce(s.process, 0) = i.process
   WHERE s.level BETWEEN 3 AND r.level AND s.depth = 0 AND s.device IS NULL AND NOT s.is_open AND i.is_typical
   GROUP BY ALL),
--- The events' time hangs on the inference: where that is dropped, they count as they do next to the same fence.
+-- The events' time depends on the inference. For a dropped inference, their mean next to the same fence is used.
 event AS (
   SELECT e.run_id, e.level, sum(typical_ns) / any_value(typical) AS mean_ns,
     sum(near_low_ns) / any_value(near_low) AS low_ns, sum(near_high_ns) / any_value(near_high) AS high_ns

@@ -28,8 +28,8 @@ conserved AS (
   SELECT count(*) AS models, count(*) FILTER (selves_ns < duration_ns OR duration_ns IS NULL) AS missing,
     pct(sum(selves_ns - duration_ns), sum(duration_ns)) AS overlap_pct
   FROM model),
--- Without a parent as they ran before, between or after inferences: a framework opens the model, copies inputs;
--- or as they are a profiler's own work, on threads of its own.
+-- Spans without a parent because they ran before, between or after inferences, when a framework opens the model or
+-- copies inputs; or because they are a profiler's own work, on its own threads.
 outside AS (
   SELECT count(*) AS count FROM (
     SELECT s.run_id, s.start_ns, s.type FROM span s WHERE s.parent_id IS NULL AND s.level > 2) s

@@ -13,7 +13,8 @@
 -- @column commonest_pct pct Share of the inferences that have the commonest sequence.
 -- @column is_stable bool All have the same sequence.
 WITH inference AS (
-  -- One number per layer and position, or the hashes of a pair would cancel out under the exclusive or.
+  -- Layer and position make one number before hashing. The separate hashes of pairs would cancel out under the
+  -- exclusive or.
   SELECT r.run_id, r.batch, s.iteration,
     bit_xor(hash(CAST(s.site_id AS BIGINT) * 4294967296 + s.ordinal)) AS sequence
   FROM measured_run r JOIN measured_inference i USING (run_id)

@@ -48,13 +48,13 @@ unasked AS (
     AS why
   WHERE NOT is_watched()
   UNION ALL
-  -- A program that was watched is asked for what watching can tell.
+  -- For a watched program, the list has only the needs that watching can meet.
   SELECT unnest([why_no_level('layer'), why_no_samples(),
     CASE WHEN why_no_level('kernel') NOT LIKE '%no process of the command used CUDA%' THEN why_no_level('kernel') END])
     AS why
   WHERE is_watched()),
--- Rules that compare layers with the roof, and that which knows a line alone, are left out where a rule that knows the
--- cause has already told of them.
+-- Rules that compare layers with the roof, and the rule that knows only a line, are left out if a rule that knows the
+-- cause already covers the same work.
 told AS (
   SELECT * FROM found f
   WHERE NOT (is_watched() AND rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy')
@@ -81,8 +81,9 @@ line AS (
   SELECT 2, 'unasked', concat('Some rules could not be asked: ', string_agg(why, '; ' ORDER BY why), '.'), '', NULL,
     'Measure what is missing, where this machine can.', 'audit', NULL, NULL, 'xsp doctor says what can be measured.'
   FROM unasked WHERE why IS NOT NULL HAVING count(*) > 0)
--- What the first steps add is no part of a steady one: it comes after what a step's time is made of. A rule that tells
--- of a kind of work in general, whose bound is seldom reached, comes after one that names a cause of nearly as much.
+-- The cost of the first steps is not part of a steady step, so it comes after the causes of a step's time. A rule about
+-- a kind of work in general has a bound that is seldom reached. So it comes after a rule that names a cause of nearly
+-- the same size.
 SELECT (SELECT batch FROM finding_batch) AS batch,
   row_number() OVER (ORDER BY section, rule = 'warmup_measured',
     bound_ns * CASE WHEN rule IN ('launch_bound', 'host_code', 'outside_the_model') THEN 0.8 ELSE 1 END DESC,

@@ -37,7 +37,7 @@ kernel AS MATERIALIZED (
   SELECT coalesce(layer, 'no layer') AS layer, kernel_label(name) AS name, sum(latency_ns) AS latency_ns,
     sum(per_inference) AS number
   FROM kernels([(SELECT batch FROM wanted)]) GROUP BY ALL),
--- The latency in the run that the layers come from.
+-- The latency in the run that provides the layers.
 recorded AS (SELECT latency_ns AS recorded_ns FROM run_latency WHERE run_id = (SELECT any_value(run_id) FROM layer)),
 part AS MATERIALIZED (
   SELECT coalesce(l.type, k.layer) AS type, k.layer, sum(k.latency_ns) AS latency_ns, true AS is_device
@@ -56,8 +56,8 @@ early AS (
 cause AS MATERIALIZED (
   FROM device_causes((SELECT batch FROM wanted))
   WHERE EXISTS (FROM kernel) AND NOT EXISTS (FROM early) AND fact_of('recorded_by') IS NULL),
--- covered_ns: what the parts take together; less than their sum if they overlap. A call that returns early is divided
--- by the device's time.
+-- covered_ns is the time of the parts together; it is less than their sum if they overlap. For a call that returns
+-- early, the device's time is divided.
 whole AS MATERIALIZED (
   SELECT m.*, recorded_ns, is_device, parts_ns, early.device_ns IS NOT NULL AS is_early,
     CASE WHEN is_device THEN coalesce(early.device_ns, latency_ns) ELSE recorded_ns END AS of_ns,

@@ -24,7 +24,7 @@ WITH phase_of AS (
 host_phase AS MATERIALIZED (FROM training_host_phases()),
 device_step AS (
   SELECT * FROM program_steps(false) WHERE run_id = chosen_run(6, NULL) AND kind IN ('optimizer', 'mark')),
--- What the device did since the first step began, in the run that recorded it.
+-- The device's work since the first step began, in the run that recorded it.
 kernel AS MATERIALIZED (
   SELECT k.process, k.device, k.start_ns, k.start_ns + k.duration_ns AS end_ns,
     k.name ILIKE 'nccl%' AS is_communication,
@@ -33,7 +33,8 @@ kernel AS MATERIALIZED (
     LEFT JOIN phase_of p ON p.run_id = l.run_id AND p.site_id = l.site_id
   WHERE k.run_id = chosen_run(6, NULL) AND k.level = 6 AND is_kernel(k.type) AND NOT k.is_open
     AND k.start_ns >= (SELECT min(start_ns) FROM device_step)),
--- Each kernel in its phase, in the step, and (but for communication) among what hides communication.
+-- Each kernel is a member of its phase and of the step. Kernels other than communication are also members of the work
+-- that hides communication.
 member AS (
   SELECT *, is_communication AS communicates FROM kernel
   UNION ALL SELECT * REPLACE ('step' AS phase), is_communication FROM kernel

@@ -37,7 +37,7 @@ device_run AS (
 outer_call AS (
   SELECT run_id, span_id, site_id, name, type, duration_ns FROM span
   WHERE level = 4 AND depth = 0 AND NOT is_open AND coalesce(iteration, 0) >= 0),
--- The launches below a call, with it and the calls inside it.
+-- The launches below a call: its own, and those of the calls inside it.
 below AS (
   SELECT run_id, span_id, site_id AS call_site FROM outer_call JOIN device_run USING (run_id)
   UNION ALL

@@ -53,7 +53,7 @@ layer AS (
   SELECT l.batch, l.ordinal, l.name, l.type, l.per_inference * r.energy_j AS energy_j,
     r.* EXCLUDE (name, is_all, energy_j)
   FROM layers((SELECT batch FROM chosen)) l JOIN repeated r ON r.name = l.name AND NOT r.is_all),
--- As in the analysis energy.
+-- Computed as in the analysis energy.
 stretch AS (
   SELECT min(s.start_ns) AS start_ns, max(s.start_ns + s.duration_ns) AS end_ns,
     count(*) AS inferences

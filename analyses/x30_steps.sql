@@ -38,7 +38,7 @@
 -- @column allocation_ns ns Time of a step in calls that allocate or free device memory: mean; empty: not recorded.
 WITH step AS MATERIALIZED (FROM program_steps(true)),
 recorded AS (SELECT DISTINCT run_id, level FROM step),
--- How much of each step was in layers, and in calls that allocate.
+-- The time of each step in layers, and in calls that allocate.
 inner_span AS (
   SELECT s.run_id, s.process, s.level, s.start_ns, s.duration_ns FROM span s JOIN recorded r USING (run_id)
   WHERE NOT s.is_open AND s.device IS NULL
@@ -55,7 +55,7 @@ placed AS (
     CASE WHEN s.level >= 5 THEN coalesce(spent.allocation_ns, 0) END AS allocation_ns
   FROM step s LEFT JOIN spent USING (run_id, process, start_ns)),
 period AS MATERIALIZED (FROM step_periods(NULL)),
--- The device at work, in the run that recorded it, from step to step of the host.
+-- The device's working time, in the run that recorded it, from step to step of the host.
 work AS (
   SELECT process, call_ns, greatest(0, end_ns - greatest(start_ns, coalesce(max(end_ns) OVER (
     PARTITION BY process ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns))) AS ns
@@ -71,8 +71,8 @@ quartile AS (
 steady AS (
   SELECT q.run_id, q.process, far_ns, avg(duration_ns) FILTER (duration_ns <= far_ns) AS steady_ns
   FROM quartile q JOIN placed p USING (run_id, process) WHERE part = 'steady' GROUP BY ALL),
--- The first steps are compared with steady ones of the same levels, if there are any; with the device's, where the
--- host's tell nothing.
+-- The first steps are compared with steady ones of the same levels, if there are any, or with the device's steps if the
+-- host's times mean nothing.
 least AS (
   SELECT p.process, min_by(q.steady_ns, p.level) AS steady_ns
   FROM placed p JOIN steady q USING (run_id, process) GROUP BY p.process),

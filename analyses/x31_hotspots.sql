@@ -34,7 +34,7 @@ chosen AS (
   WHERE r.batch = coalesce($batch, (SELECT min(batch) FROM recorded))
     AND ($level IS NULL OR t.level = level_number($level))
   QUALIFY row_number() OVER (PARTITION BY t.level ORDER BY r.deepest, r.run_id) = 1),
--- The device's time in one execution. Calls of several models are not told apart.
+-- The device's time in one execution. Calls of several models are not distinguished.
 device AS (
   SELECT 'layer' AS level, regexp_replace(name, '#[0-9]+$', '') AS name,
     sum(device_ns) / sum(per_inference) AS device_ns, sum(span_ns) / sum(per_inference) AS span_ns

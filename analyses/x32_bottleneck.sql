@@ -37,7 +37,7 @@ model AS MATERIALIZED (
   FROM model_latency m JOIN run_device r USING (run_id)
     LEFT JOIN (FROM program_step() WHERE on_device) p ON p.batch = m.batch
   WHERE m.batch = (SELECT batch FROM wanted)),
--- Nothing is concluded from times that measuring distorted or something else disturbed; the durations of kernels are by
+-- Times that recording distorted, or that something else disturbed, are not used. The durations of kernels come from
 -- the device's own clock, which recording does not slow.
 bad AS (
   SELECT string_agg(DISTINCT doubt, '; ') AS doubt FROM level_doubt d, model m
@@ -46,7 +46,7 @@ bad AS (
 layer AS MATERIALIZED (
   SELECT *, bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS bound
   FROM layer_roofs((SELECT batch FROM wanted))),
--- On a GPU: its time with and without kernels.
+-- On a GPU: the device's time with and without kernels.
 cause AS MATERIALIZED (
   FROM device_causes((SELECT batch FROM wanted)) WHERE cause <> 'recording' AND (SELECT is_gpu FROM model)),
 busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FROM cause WHERE cause = 'busy'),
@@ -64,7 +64,7 @@ host_layer AS (
 host_whole AS (
   SELECT greatest(r.latency_ns, (SELECT sum(ns) FROM host_layer)) AS ns FROM run_latency r
   WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted)) AND EXISTS (FROM host_layer)),
--- Shares of the latency: of what, and whether it is work.
+-- Shares of the latency: the subject of each, and whether it is work.
 part AS MATERIALIZED (
   SELECT CASE WHEN bound IN ('memory', 'compute', 'communication') THEN bound ELSE 'unknown' END AS what,
     true AS is_work,
@@ -82,7 +82,7 @@ part AS MATERIALIZED (
   FROM host_layer GROUP BY 1
   UNION ALL
   SELECT 'runtime', false, pct(ns - (SELECT sum(ns) FROM host_layer), ns) FROM host_whole),
--- Whatever has no part: nothing was recorded of it.
+-- The rest, of which nothing was recorded.
 whole AS MATERIALIZED (
   SELECT what, is_work, share_pct FROM part WHERE share_pct > 0
   UNION ALL

@@ -47,8 +47,8 @@ taken AS MATERIALIZED (
   WHERE NOT has_counters(counters) AND ($process IS NULL OR process = $process)
     AND ($thread IS NULL OR thread = $thread) AND ($state IS NULL OR state = $state)
   GROUP BY ALL),
--- Frames that are of no interest stand for those around them: the machinery of imports, what watches, and functions of
--- a library that have no name, below others of it.
+-- Frames of no interest are hidden, and the frames around them are shown instead. They are the machinery of imports,
+-- profilers, and functions of a library without a name, below other functions of it.
 visible AS (
   SELECT run_id, stack_id, function, file, kind, is_hidden, CASE WHEN NOT is_hidden THEN stack_id END AS shown_id,
     NULL::INTEGER AS caller_id
@@ -57,7 +57,7 @@ visible AS (
   SELECT f.run_id, f.stack_id, f.function, f.file, f.kind, f.is_hidden,
     CASE WHEN f.is_hidden THEN v.shown_id ELSE f.stack_id END, v.shown_id
   FROM frame f JOIN visible v ON v.run_id = f.run_id AND v.stack_id = f.parent_id),
--- Stacks with the lines left out: one key for each path of functions.
+-- Stacks without line numbers: one key for each path of functions.
 path AS (
   SELECT run_id, stack_id, 2 AS depth, hash(concat_ws(chr(0), function, file, kind)) AS key,
     1::UBIGINT AS parent_key
@@ -65,14 +65,14 @@ path AS (
   UNION ALL
   SELECT s.run_id, s.stack_id, p.depth + 1, hash(concat_ws(chr(0), p.key, s.function, s.file, s.kind)), p.key
   FROM visible s JOIN path p ON p.run_id = s.run_id AND p.stack_id = s.caller_id WHERE NOT s.is_hidden),
--- Many threads that never work are told as one.
+-- Many threads that never work are combined into one.
 worker AS (
   SELECT process, thread, CASE WHEN is_idle AND count(*) FILTER (is_idle) OVER (PARTITION BY process) >= 8 THEN -1
     ELSE thread END AS shown
   FROM (SELECT process, thread, thread <> process AND $thread IS NULL AND $state IS NULL
           AND 100 * coalesce(sum(ns) FILTER (state <> 'waiting'), 0) < $least_pct * sum(ns) AS is_idle
         FROM taken GROUP BY process, thread)),
--- Each stack's own time and, up the tree, that of who called it.
+-- The time of each stack itself and, up the tree, of its callers.
 spent AS (
   SELECT t.process, w.shown, t.run_id, v.shown_id AS stack_id, true AS is_own, t.state, t.waits_in, t.samples, t.ns,
     t.lock_ns
@@ -127,7 +127,7 @@ ranked AS (
 ordered AS (
   SELECT *, [process::BIGINT, 0, 0] AS position FROM ranked WHERE depth = 0
   UNION ALL
-  -- The main thread, then those that worked most, then those told as one.
+  -- The main thread comes first, then the threads that worked most, then the combined ones.
   SELECT r.*, CASE WHEN r.depth = 1
       THEN [r.process::BIGINT, CASE r.shown WHEN r.process THEN 1 WHEN -1 THEN 3 ELSE 2 END,
             r.waiting_ns - r.total_ns, r.shown]

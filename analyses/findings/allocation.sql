@@ -1,8 +1,8 @@
 -- @title Allocation
 -- @rule The device is idle, or the processor makes pages of memory, while memory is allocated or released.
--- cudaMalloc and cudaFree wait until the device is done. The host, which could be ahead of it, begins with an empty
--- queue each time, and launching shows, for as long again at most. Without them a step takes as long as the device or
--- the host works.
+-- cudaMalloc and cudaFree wait until the device is done. So the host, which could be ahead of the device, begins with
+-- an empty queue each time, and its launching delays the device, at most for the same time again. Without these calls,
+-- a step takes as long as the device or the host works.
 WITH host AS (
   SELECT sum(time_ns + hidden_ns) AS work_ns, sum(time_ns) AS shown_ns FROM finding_step_cause
   WHERE cause IN ('launch', 'framework', 'host code')),

@@ -2,7 +2,7 @@
 -- @rule The device's clock was held below the one that it may have.
 WITH clock AS (
   SELECT avg(gpu_sm_clock_mhz) AS mhz, coalesce(any_value(set_mhz), any_value(most_mhz),
-      -- The highest clock that it reached while nothing held it down.
+      -- The highest clock that it reached while nothing reduced it.
       (SELECT max(gpu_sm_clock_mhz) FROM block WHERE gpu_throttle_reasons = '')) AS max_mhz,
     pct(count(*) FILTER (gpu_throttle_reasons <> ''), count(*)) AS held_pct,
     string_agg(DISTINCT gpu_throttle_reasons, ', ') FILTER (gpu_throttle_reasons <> '') AS reasons

@@ -1,7 +1,7 @@
 -- @title A cache that grows by copying
 -- @rule A concatenation copies tensors that grow from step to step.
 -- @needs watched
--- Executions of one layer are told apart by a number behind its name.
+-- A number behind its name distinguishes the executions of one layer.
 WITH shape AS (
   SELECT regexp_replace(l.name, '#\d+$', '') AS base, count(DISTINCT a.value) AS shapes
   FROM (SELECT DISTINCT run_id, site_id, name FROM span

@@ -14,5 +14,5 @@ SELECT concat('The program''s own code on the host takes ', step_share(ns),
     'shorter by as much.') AS check,
   culprit, layer
 FROM blamed(['host code'], NULL)
--- A program without Python does its work in its own code, and no sample tells whether that work is needed.
+-- A program without Python does its work in its own code, and no sample shows whether that work is needed.
 WHERE EXISTS (FROM stack WHERE kind = 'python') OR NOT EXISTS (FROM stack)

@@ -1,7 +1,7 @@
 -- @title Idle tensor cores
 -- @rule Matrix products run without the tensor cores.
 -- @needs layer
--- Only where the pipes are known on which it runs: the fastest that it may have used is no tensor core.
+-- Applies only if the pipes of the work are known, and the fastest that it may have used is not a tensor core.
 WITH missed AS (
   SELECT count(*) AS layers, sum(ns) AS ns, any_value(precision) AS precision,
     first(name ORDER BY ns DESC, name) AS culprit,

@@ -1,7 +1,7 @@
 -- @title Bound by launches
 -- @rule The device is idle while the host launches its next kernel.
--- What mends it, a graph or a compiler, does away with the Python between the model's operators, too. An optimiser
--- of many pieces is a finding of its own.
+-- The remedy, a graph or a compiler, also removes the Python code between the model's operators. An optimiser with many
+-- pieces is a finding of its own.
 WITH around AS (
   SELECT coalesce(sum(ns), 0) AS around_ns FROM finding_time
   WHERE is_watched() AND cause = 'host code' AND layer IS NOT NULL AND kind IS DISTINCT FROM 'optimizer'),

@@ -7,7 +7,7 @@ by_layer AS (
       AS allowed, sum(greatest(0, ns - least_ns)) AS gain_ns, max_by(evidence, ns) AS evidence,
     sum(high_least_ns) > 0.5 * sum(ns) AS is_near
   FROM known GROUP BY layer ORDER BY sum(greatest(0, ns - least_ns)) DESC, layer LIMIT 1),
--- The only one of the type with the most time: that has been said of the type.
+-- If the type with the most time has only one layer, the finding about the type already covers it.
 by_type AS (
   SELECT type, count(DISTINCT layer) AS layers FROM known GROUP BY type ORDER BY sum(ns) DESC, type LIMIT 1)
 SELECT printf('%s (%s) takes %s and runs at %s of what the ceilings allow.', layer, type, time_text(ns), allowed)

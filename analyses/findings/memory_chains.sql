@@ -1,10 +1,11 @@
 -- @title Chains bound by memory
 -- @rule Elementwise layers read and write memory where a fused kernel would keep the data on the chip.
 -- @needs layer
--- Where other operations stand between most of them, chains are short, and one pass over memory of each stays: half.
+-- If other operations stand between most of them, chains are short, and one pass over memory of each chain remains:
+-- half of the time.
 WITH elementwise AS (
   SELECT count(*) AS layers, sum(ns) AS ns,
-    -- The commonest type; of several, the first by name (mode() takes any).
+    -- The most frequent type; of several, the first by name (mode() takes any).
     list_sort(list_transform(map_entries(histogram(type)), lambda one: {'less': -one.value, 'type': one.key}))[1].type
       AS most
   FROM finding_layer JOIN operator_cost USING (operator)

@@ -1,11 +1,11 @@
 -- @title Work outside of the model
 -- @rule A line of the loop, outside of the model's calls and of the phases of a training, takes much of the step.
 -- @needs watched
--- The loop is the innermost function of the program in which its thread almost always is. What a line of it calls is
--- judged together, whatever the causes: metrics that are counted class by class are launches, kernels and Python.
--- Waiting for a device or for threads is left out, and lines that spend most of their time on causes with rules of
--- their own. The run that recorded least tells, as recording lengthens what calls many operators; of a program with a
--- device all those that recorded the calls that wait for it.
+-- The loop is the innermost function of the program in which its thread is almost always. All work that a line of it
+-- calls is judged together, whatever the causes: metrics that are counted class by class are launches, kernels and
+-- Python. Waiting for a device or for threads is left out, and so are lines that spend most of their time on causes
+-- with rules of their own. The run that recorded least is used, because recording slows code that calls many operators.
+-- For a program with a device, all runs are used that recorded the calls which wait for it.
 WITH RECURSIVE told AS (
   SELECT run_id FROM run
   WHERE CASE WHEN is_on_device() THEN status <> 'failed' AND deepest_level(levels) >= 5
@@ -31,7 +31,7 @@ loop AS (
   FROM (SELECT duration_ns, unnest(own) AS one, generate_subscripts(own, 1) AS nth FROM looked)
   GROUP BY ALL HAVING sum(duration_ns) >= 0.95 * (SELECT sum(duration_ns) FROM looked)
   ORDER BY max(nth) DESC LIMIT 1),
--- Calls of the model and phases, which may lie in one another; and calls that wait for a device.
+-- Calls of the model and phases, which may be nested in each other, and calls that wait for a device.
 covered AS (
   SELECT s.run_id, coalesce(s.process, 0) AS process, coalesce(s.thread, 0) AS thread, s.start_ns, s.level = 5 AS waits,
     max(s.start_ns + s.duration_ns) OVER (PARTITION BY s.run_id, s.process, s.thread, s.level = 5 ORDER BY s.start_ns)

@@ -1,8 +1,8 @@
--- These tables hold the facts that several rules of findings ask for. xsp fills them once, before the rules run, for
--- the batch size that is wanted.
+-- These tables hold the facts that several rules of findings use. xsp fills them once for the requested batch size,
+-- before the rules run.
 
--- The rows of the rules: a sentence with its numbers; the level that it is about; what acting on it gains of the
--- model's latency at most; what may be done; the analysis to look at, and how to check; what causes it, by name.
+-- The rows of the rules: a sentence with its numbers; the level that it is about; the most of the model's latency that
+-- acting on it can gain; the advice; the analysis to look at, and how to check; the name of the culprit.
 CREATE OR REPLACE TEMP TABLE found(rule VARCHAR, finding VARCHAR, level VARCHAR, gain_ns DOUBLE, advice VARCHAR,
   evidence VARCHAR, "check" VARCHAR, culprit VARCHAR, layer VARCHAR);
 
@@ -11,8 +11,8 @@ CREATE OR REPLACE TEMP TABLE finding_model AS
   SELECT batch, run_id, sorted, inferences AS n, latency_ns FROM model_latency
   WHERE batch = (SELECT batch FROM finding_batch);
 
--- Nothing is concluded from times that measuring distorted or something else disturbed. The durations of kernels are
--- by the device's own clock, which recording does not slow.
+-- Times that recording distorted, or that something else disturbed, are not used. The durations of kernels come from
+-- the device's own clock, which recording does not slow.
 CREATE OR REPLACE TEMP TABLE finding_usable AS
   WITH bad AS (
     SELECT level, kind FROM level_doubt
@@ -30,7 +30,7 @@ CREATE OR REPLACE TEMP TABLE finding_ceiling AS
   FROM pipe_ceilings([chosen_layer_run((SELECT batch FROM finding_batch))]);
 CREATE OR REPLACE TEMP TABLE finding_kernel AS
   FROM kernel_facts([(SELECT batch FROM finding_batch)], 'measured', most := 200);
--- How long each layer takes where it runs: its kernels on a GPU, else its own time.
+-- The time of each layer where it runs: of its kernels on a GPU, else its own time.
 CREATE OR REPLACE TEMP TABLE finding_layer AS
   WITH layer AS MATERIALIZED (
     SELECT c.*, operator_of(type) AS operator, arithmetic AS precision
@@ -42,9 +42,9 @@ CREATE OR REPLACE TEMP TABLE finding_layer AS
       bool_and(counted IS NULL) AS is_counted
     FROM finding_kernel k LEFT JOIN layer outer_layer ON outer_layer.name = k.layer
     WHERE layer IS NOT NULL GROUP BY 1) USING (name);
--- The least time in which the ceilings allow it, at the highest that may apply and at the lowest: of each kernel of a
--- layer whose kernels were all counted, else of the layer by its shapes. Kernels that only serve those which multiply
--- matrices (changes of layout, sums of parts) need not be: another layout or algorithm goes without them.
+-- The least time that the ceilings allow, at the highest ceiling that may apply and at the lowest. It is computed for
+-- each kernel if all kernels of the layer were counted, else for the layer by its shapes. Kernels that only serve those
+-- which multiply matrices (changes of layout, sums of parts) can be avoided: another layout or algorithm needs none.
 CREATE OR REPLACE TEMP TABLE finding_part AS
   WITH part AS (
     SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,

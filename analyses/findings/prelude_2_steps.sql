@@ -1,7 +1,7 @@
--- The unit that repeats, and what its time is made of: loaded after prelude_1_facts.sql.
+-- The unit that repeats, and the parts of its time: loaded after prelude_1_facts.sql.
 
--- The unit that repeats, and its length: a step of a program that was watched, else an inference. `inferences` counts
--- the inferences in it. Gains are gains of this unit.
+-- The unit that repeats, and its length: a step of a watched program, else an inference. `inferences` counts the
+-- inferences in it. Gains are gains of this unit.
 CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM program_steps(true);
 CREATE OR REPLACE TEMP TABLE finding_step AS
   WITH step AS (SELECT 'step' AS unit, step_ns, inferences FROM program_step())
@@ -20,9 +20,9 @@ CREATE OR REPLACE TEMP MACRO in_step(ns) AS ns * (SELECT inferences FROM finding
 CREATE OR REPLACE TEMP MACRO unit_name() AS (SELECT unit FROM finding_step);
 CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
 
--- ---- What its time is made of --------------------------------------------------------------------------------
+-- ---- The parts of its time -----------------------------------------------------------------------------------
 
--- The kind of work that a kernel or an operator does, told by its name and its layer's name. NULL: another kind.
+-- The kind of work of a kernel or an operator, by its name and its layer's name. NULL: another kind.
 CREATE OR REPLACE TEMP TABLE finding_elementwise AS
   SELECT operator FROM operator_cost
   WHERE (rule = 'output'
@@ -44,8 +44,8 @@ CREATE OR REPLACE TEMP MACRO work_kind(culprit, layer) AS CASE
   WHEN regexp_matches(lower(culprit), 'b?mm$|gemm|matmul|linear$|einsum') THEN 'product'
   WHEN regexp_matches(lower(culprit), 'elementwise|pointwise')
     OR operator_of(culprit) IN (SELECT operator FROM finding_elementwise) THEN 'elementwise' END;
--- Large copies between pageable memory of the host and a device, by the layer that asks for them: a few bytes are not
--- worth pinning.
+-- Large copies between pageable memory of the host and a device, by the layer that requests them. Small copies are left
+-- out, because pinning gains nothing there.
 CREATE OR REPLACE TEMP TABLE finding_pageable AS
   SELECT l.name AS layer, count(*) AS copies, avg(c.value) AS bytes
   FROM span s JOIN site_attribute a USING (run_id, site_id)
@@ -54,15 +54,15 @@ CREATE OR REPLACE TEMP TABLE finding_pageable AS
   WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND a.key = 'memory'
     AND a.value LIKE '%pageable%' AND a.value LIKE '%device%'
   GROUP BY l.name HAVING avg(c.value) >= 65536;
--- Layers that run nowhere but where a batch is prepared.
+-- Layers that run only where a batch is prepared.
 CREATE OR REPLACE TEMP TABLE finding_data_layer AS
   SELECT l.name
   FROM (SELECT DISTINCT run_id, site_id, name FROM span
         WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
     LEFT JOIN site_attribute a ON a.run_id = l.run_id AND a.site_id = l.site_id AND a.key = 'phase'
   GROUP BY l.name HAVING bool_and(coalesce(a.value = 'data', false));
--- The exclusive time of the unit by its cause, who is to blame and in which layer. Of a model that was profiled on a
--- CPU it is the layers' own time, and of doubtful levels none is used.
+-- The exclusive time of the unit by cause, culprit and layer. For a profiled model on a CPU, it is the layers' own
+-- time. Doubtful levels are not used.
 CREATE OR REPLACE TEMP TABLE finding_time AS
   WITH cause AS (
     SELECT c.*, is_on_device() AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy
@@ -81,10 +81,10 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
     UNION ALL
     SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), false, work_kind(type, name)
     FROM finding_layer, finding_usable WHERE NOT is_watched() AND NOT is_gpu AND layers_hold GROUP BY ALL)
-  -- Launching that has a rule of its own is not told of twice: a convolution in which the framework works for a
-  -- millisecond tries algorithms out; a module that torch.compile made compiles if it takes one, and so do the modes of
-  -- dispatch that trace it; and an optimiser of many pieces. Waiting by spinning takes a processor from those that have
-  -- work. Fresh memory that a copy needs is a part of the copy.
+  -- Work with a rule of its own gets a cause of its own, so that it is not reported twice. A convolution in which the
+  -- framework works for a millisecond tries algorithms out. A module that torch.compile made compiles if it takes a
+  -- millisecond, and so do the dispatch modes that trace it. An optimiser with many pieces is unfused. Waiting by
+  -- spinning takes a processor from threads that have work. Fresh memory that a copy needs is a part of the copy.
   SELECT * REPLACE (CASE
       WHEN cause = 'allocation' AND kind IN ('conversion', 'concatenation', 'layout') THEN 'compute'
       WHEN cause = 'waiting' AND kind = 'threads' THEN 'own threads'
@@ -97,8 +97,8 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
       WHEN cause IN ('launch', 'framework', 'host code') AND kind = 'optimizer'
         AND sum(calls) FILTER (kind = 'optimizer') OVER () >= 50 THEN 'optimizer' ELSE cause END AS cause)
   FROM part;
--- The rows of the matrix by which each layer multiplies its weights: the outer dimensions of the first of its inputs
--- that has two or more.
+-- The number of rows of the matrix that each layer multiplies by its weights: the product of the outer dimensions of
+-- its first input with two or more dimensions.
 CREATE OR REPLACE TEMP TABLE finding_rows AS
   SELECT layer, max(CAST(list_product(list_transform(input[:-2], lambda one: CAST(one AS DOUBLE))) AS BIGINT)) AS rows
   FROM (
@@ -108,7 +108,8 @@ CREATE OR REPLACE TEMP TABLE finding_rows AS
       JOIN site_attribute a USING (run_id, site_id)
     WHERE a.key = 'input_shapes' AND work_kind(l.type, NULL) = 'product')
   WHERE input IS NOT NULL GROUP BY layer;
--- Where the processes that prepare batches wait for a lock, and for which part of the time in which they have work.
+-- The place where the processes that prepare batches wait for a lock, and the share of their working time that they
+-- wait.
 CREATE OR REPLACE TEMP TABLE finding_lock AS
   WITH busy AS (
     SELECT s.duration_ns, f.place, f.own_function, s.state = 'waiting' AND s.waits_in = 'futex' AS is_waiting
@@ -120,8 +121,8 @@ CREATE OR REPLACE TEMP TABLE finding_lock AS
     mode(own_function) FILTER (is_waiting) AS own_function, mode(place) FILTER (is_waiting) AS place
   FROM busy HAVING sum(duration_ns) FILTER (is_waiting) > 0.5 * sum(duration_ns);
 
--- How many threads of all processes run while the thread of a step is in a library of arithmetic, and how many there
--- are processors for.
+-- The number of threads of all processes that run while the thread of a step is in a library of arithmetic, and the
+-- number of processors for them.
 CREATE OR REPLACE TEMP TABLE finding_arithmetic AS
   WITH looked AS (
     SELECT process, time_ns, count(*) FILTER (state <> 'waiting') AS at_work,
@@ -133,8 +134,9 @@ CREATE OR REPLACE TEMP TABLE finding_arithmetic AS
     try_cast(fact_of('processors_usable') AS INTEGER) AS processors
   FROM looked HAVING sum(ns) > 0;
 
--- One row, or none: the time that these causes (NULL: all) and kinds (NULL: all), but not the kinds of `without`, take,
--- the culprit of the most of it, and the layer and the place of that, where one has a third of it or more.
+-- Returns one row, or none: the time of these causes (NULL: all) and kinds (NULL: all), but not of the kinds in
+-- `without`; the culprit with the largest part of it; and the culprit's layer and place, if one has a third of its time
+-- or more.
 CREATE OR REPLACE TEMP MACRO blamed(causes, kinds, without := ['']) AS TABLE
   WITH one AS (
     SELECT culprit, CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN layer END AS layer,
@@ -149,10 +151,10 @@ CREATE OR REPLACE TEMP MACRO blamed(causes, kinds, without := ['']) AS TABLE
     first(layer ORDER BY one_ns DESC, ns DESC, culprit, layer) AS layer,
     first(place ORDER BY one_ns DESC, ns DESC, culprit, layer) AS place
   FROM one HAVING sum(ns) > 0;
--- The optimiser launches so many small operations that it is a finding of its own, and no part of a more general one.
+-- An optimiser that launches many small operations is a finding of its own, and not a part of more general ones.
 CREATE OR REPLACE TEMP MACRO is_unfused() AS coalesce((SELECT calls >= 50 FROM blamed(NULL, ['optimizer'])), false);
 -- rest_of_lines sums the host's time of all other causes in those lines of the program that spend most of their time on
--- one of these: it goes when they go.
+-- these causes. This time disappears together with the causes.
 CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
   WITH line AS (
     SELECT coalesce(sum(ns) FILTER (list_contains(causes, cause)), 0) AS own_ns, sum(ns) AS ns
@@ -160,10 +162,10 @@ CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
   SELECT coalesce(sum(ns - own_ns), 0) FROM line WHERE 2 * own_ns > ns);
 CREATE OR REPLACE TEMP MACRO rest_text(ns) AS
   CASE WHEN ns > 0 THEN concat('; what else the same lines do takes ', time_text(ns)) ELSE '' END;
--- "1.2 ms of 4.0 ms a step"
+-- Returns text like "1.2 ms of 4.0 ms a step".
 CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), ' of ',
   time_text((SELECT step_ns FROM finding_step)), CASE unit_name() WHEN 'step' THEN ' a step' ELSE ' an inference' END);
--- "aten::sort in layer (train.py:12)"; NULL: nobody is known by name.
+-- Returns text like "aten::sort in layer (train.py:12)". NULL: no culprit is known by name.
 CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(coalesce(culprit, layer),
   CASE WHEN layer <> culprit THEN concat(' in ', layer) END,
   CASE WHEN place IS NOT NULL THEN concat(' (', place, ')') END), '');

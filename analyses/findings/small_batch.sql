@@ -13,7 +13,7 @@ SELECT printf('At batch %d an input takes %s instead of %s: %.2f times the throu
   concat('batch ', now_batch) AS culprit, NULL AS layer
 FROM best_batch, finding_usable WHERE model_holds
 UNION ALL
--- The first operand of a product with so few rows is next to nothing beside the weights that are read for it.
+-- In a product with so few rows, the first operand is tiny compared with the weights that are read for it.
 SELECT printf('Products of matrices have %s, for which all weights are read: %s',
     CASE WHEN least_rows = most_rows THEN concat(least_rows, CASE WHEN least_rows = 1 THEN ' row' ELSE ' rows' END)
          ELSE concat(least_rows, ' to ', most_rows, ' rows') END, step_share(ns))
@@ -31,7 +31,7 @@ FROM (
   WHERE t.cause IN ('compute', 'memory') AND r.rows <= 16 AND is_watched())
 WHERE ns > 0
 UNION ALL
--- Operators that are done in less time than calling a few of them takes hardly take longer for more inputs.
+-- Operators that take less time than calling a few of them hardly take longer for more inputs.
 SELECT printf('The step calls %.0f operators on %d input%s, which take %s on average: calling them counts more than '
     || 'their work.', calls, batch, CASE batch WHEN 1 THEN '' ELSE 's' END, time_text(ns / calls)),
   'layer', ns * (1 - batch / 32.0),

@@ -1,7 +1,7 @@
 -- @title Sizes that do not fit the tensor cores
 -- @rule Products in 16 bits have a dimension that is no multiple of 8.
 -- @needs layer
--- The dimensions are channels, or rows and columns: those of the second input, and the last of the first.
+-- The dimensions are channels, or rows and columns: those of the second input, and the last one of the first.
 WITH product AS (
   SELECT name, ns, list_filter(
       CASE WHEN is_of_cudnn THEN inputs[2][1:2] ELSE list_concat(inputs[2], [inputs[1][-1]]) END,

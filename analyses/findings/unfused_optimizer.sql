@@ -1,8 +1,8 @@
 -- @title Optimiser that is not fused
 -- @rule The optimiser does its step in many small operations.
 -- @needs watched
--- Where the device waits for the host, the optimiser takes as long as its phase does, which is what training_phases
--- tells; where the device has work for most of the step, only what shows of it.
+-- If the device waits for the host, the optimiser takes as long as its phase in training_phases. If the device has work
+-- for most of the step, only the optimiser's visible part counts.
 WITH phase AS (
   SELECT b.*, CASE WHEN busy_ns < 0.5 * step_ns THEN greatest(b.ns, coalesce(
       (SELECT time_ns FROM training_host_phases() WHERE phase = 'optimizer'), 0)) ELSE b.ns END AS phase_ns

@@ -1,9 +1,9 @@
 -- @title Warm-up measured as work
 -- @rule The first steps, which compile, try kernels out and allocate, are a large part of what the program measures.
 -- @needs watched
--- The bound is on the mean step of the whole program, were the first ones left out. A program that does many steps
--- after its first ones is taken to know which of them it measures. Steps of all runs count; a steady one takes what the
--- other findings say.
+-- The bound is on the mean step of the whole program without the first steps. A program that does many steps after its
+-- first ones is assumed to know which of them it measures. Steps of all runs count; the other findings cover the time
+-- of a steady step.
 WITH part AS (
   SELECT count(*) FILTER (part <> 'steady') AS slow, count(*) AS steps, step_ns AS steady_ns,
     (sum(duration_ns) FILTER (part <> 'steady') + step_ns * count(*) FILTER (part = 'steady')) / count(*) AS mean_ns,

@@ -1,8 +1,8 @@
 -- @title Attention written out
 -- @rule Attention is computed product by product, and the matrix of its scores goes through memory.
 -- @needs layer
--- Batched products and a softmax, in a model that uses no fused attention: both ends read or write the scores. So do
--- the masks, scales and copies between them, in the same module.
+-- Finds batched products and a softmax in a model that uses no fused attention: each of them reads or writes the
+-- scores. The masks, scales and copies between them, in the same module, do so as well.
 WITH work AS (
   SELECT *, regexp_replace(layer, '[^/]*$', '') AS module,
     cause = 'compute' AND regexp_matches(lower(concat(culprit, ' ', layer)), 'bmm|attn|attention') AS is_product

@@ -11,7 +11,7 @@
 namespace xsp::analyze {
 namespace {
 
-// What can be needed besides a level.
+// The words that an analysis may need besides a level.
 const std::vector<std::string> kFacts = {"peak",          "counters", "memory",   "energy",
                                          "layer_energy",  "clocks",   "training", "steps",
                                          "library_calls", "samples",  "watched"};
@@ -22,7 +22,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Cuts the first word off `rest`.
+// Cuts the first word off `rest` and returns it.
 std::string next_word(std::string_view& rest) {
   rest = trim(rest);
   const size_t end = std::min(rest.find_first_of(" \t"), rest.size());
@@ -56,7 +56,7 @@ std::string canonical(std::string_view text) {
   return result;
 }
 
-// Each of these takes what stands behind a directive, and returns what is wrong with it, or an
+// Each of these functions takes the text after a directive. It returns what is wrong with it, or an
 // empty text.
 std::string single(std::string& field, std::string_view rest, bool word) {
   if (!field.empty()) return "given twice";
@@ -100,7 +100,7 @@ class HeaderParser {
     analysis_.description += comment;
   }
 
-  // What can only be seen when the whole header has been read.
+  // Makes the checks that need the whole header.
   std::string finish() const {
     if (analysis_.id.empty()) return "@id is missing";
     if (analysis_.name.empty()) return "@name is missing";
@@ -186,7 +186,7 @@ class HeaderParser {
   Analysis& analysis_;
 };
 
-// Reads the header of one rule, likewise.
+// Reads the header of one rule in the same way.
 class RuleParser {
  public:
   explicit RuleParser(Rule& rule) : rule_(rule) {}
@@ -211,7 +211,7 @@ class RuleParser {
   Rule& rule_;
 };
 
-// Hands the header of one file to a parser, line by line.
+// Passes the header of one file to a parser, line by line.
 template <typename Parser>
 Status read_header(std::string_view file, std::string_view text, Parser parser) {
   const auto wrong = [&](size_t line, const std::string& what) {
@@ -241,7 +241,7 @@ Status read_header(std::string_view file, std::string_view text, Parser parser) 
   return Ok{};
 }
 
-// a2 before a10: letters first, then the number.
+// Puts a2 before a10: the letters are compared first, then the number.
 bool id_less(const Analysis& a, const Analysis& b) {
   const auto key = [](const std::string& id) {
     const size_t digits = std::min(id.find_first_of("0123456789"), id.size());
@@ -251,7 +251,7 @@ bool id_less(const Analysis& a, const Analysis& b) {
   return key(a.id) < key(b.id);
 }
 
-// Gives each analysis the files of the folder that has its name, in the order of theirs.
+// Gives each analysis the files of the folder with its name, in the order of the files' names.
 Status add_rules(std::vector<EmbeddedSql> files, std::vector<Analysis>& list) {
   std::sort(files.begin(), files.end(),
             [](const EmbeddedSql& a, const EmbeddedSql& b) { return a.name < b.name; });

@@ -3,11 +3,11 @@
 // An analysis is one query over the tables of an .xsp file and the macros of
 // analyses/prelude_*.sql. Its header is a block of comments at the top of the file:
 //
-//     -- @id a1                               unique; what the papers call it, or x1, x2, ...
+//     -- @id a1                               unique; the name in the papers, or x1, x2, ...
 //     -- @name model_information              unique; the words that a person types
 //     -- @title Model information
 //     -- @question How fast is the model at each batch size?
-//     -- Any further prose: how it is computed, what to beware of.
+//     -- Any further prose: how it is computed, and its limits.
 //     -- @needs model,layer                   what must have been measured: levels, or `peak`
 //                                          (ceilings), `counters` (of kernels), `memory`
 //                                          (allocations), `energy`,
@@ -20,24 +20,24 @@
 //
 // A parameter has a name, a type (integer, double, text), a default (- is NULL) and a description;
 // the query reads it as $name. A column has a name, a unit and a description, in the order of the
-// result. A view says how to draw the result, for faces that draw: `table` is the terminal's, the
-// page has those of web/src/views/kinds, where each says its options. Their values are columns, but
-// for `top` (a number) and `title` (a word). A view may take several lines; the lists of an option
-// that is given again go on.
+// result. A view tells a program how to draw the result: `table` is for the terminal. The page
+// draws the views of web/src/views/kinds, where each file lists its options. The values of options
+// are columns, except `top` (a number) and `title` (a word). A view may take several lines; if an
+// option with a list is given again, its values are appended.
 //
-// Which layer or kernel a row is about, faces tell by the columns' names: a text column `layer`
-// names the layer, `kernel` the kernel, and `name` what the deepest level in @needs has; `label` is
-// how that name is shown.
+// The columns' names tell which layer or kernel a row is about: a text column `layer` names the
+// layer, `kernel` names the kernel, and `name` names the object of the deepest level in @needs.
+// `label` is the text that is shown for that name.
 //
-// An analysis may be put together of rules, one file each: analyses/NAME/RULE.sql, where NAME is
-// the analysis's. Each is one query, whose rows go into the temporary table `found`, with the
-// rule's name; the analysis's own query then reads that. The folder's prelude_*.sql make that
-// table, and what several rules ask, anew each time that the analysis runs; they may use its
-// parameters, and have no header but @needs. A rule's header has
+// An analysis may consist of rules, one file each: analyses/NAME/RULE.sql, where NAME is the
+// analysis's. Each rule is one query. Its rows go into the temporary table `found`, with the rule's
+// name, and the analysis's own query reads that table. The folder's prelude_*.sql make that table,
+// and the tables that several rules share. They run again each time that the analysis runs. They
+// may use its parameters, and their only header is @needs. A rule's header has
 //
 //     -- @title Bound by launches
 //     -- @rule The device is idle while the host launches its next kernel.
-//     -- @needs kernel                     where that was not measured, the rule is left out
+//     -- @needs kernel                     if that was not measured, the rule is left out
 //
 // Thread rule: everything here is constant after the first call and may be read by any thread.
 #ifndef XSP_ANALYZE_CATALOGUE_H_
@@ -72,11 +72,11 @@ struct View {
 };
 
 struct Rule {
-  std::string name;  // the file's
+  std::string name;  // the file's name
   std::string title;
-  std::string sentence;  // what it looks for
+  std::string sentence;  // the sentence that says what it looks for
   std::vector<std::string> needs;
-  std::string_view sql;  // the file's text
+  std::string_view sql;  // the text of the file
 };
 
 struct Analysis {
@@ -92,45 +92,44 @@ struct Analysis {
   std::vector<Column> columns;
   std::vector<View> views;
   std::vector<Rule> rules;
-  std::vector<Rule> facts;  // what the rules share: statements to run before them
-  std::string_view sql;     // the file's text
+  std::vector<Rule> facts;  // statements to run before the rules, which share their results
+  std::string_view sql;     // the text of the file
 
-  // The view of this kind, or nullptr.
+  // Returns the view of this kind, or nullptr.
   const View* view(std::string_view kind) const;
 };
 
-// The units that a column may have. Those with a suffix end the names of their columns: latency_ns,
-// or just flops.
+// The units that a column may have. A unit with a suffix ends the names of its columns, as in
+// latency_ns; a name may also be the suffix alone, as in flops.
 struct Unit {
   std::string_view name;
-  std::string_view suffix;  // empty: none
+  std::string_view suffix;  // empty: no suffix
 
   bool ends(std::string_view column) const;
 };
 const std::vector<Unit>& units();
 
-// The names of the levels, by number less one: "application", "model", ...
+// Returns the names of the levels, by number less one: "application", "model", ...
 const std::vector<std::string>& level_names();
 
-// Reads the header of one file. The error says which line is wrong, and how.
+// Reads the header of one file. The error says which line is wrong, and why.
 Result<Analysis> parse_analysis(std::string_view file, std::string_view text);
 
-// Likewise of one rule of an analysis.
+// Reads the header of one rule of an analysis.
 Result<Rule> parse_rule(std::string_view file, std::string_view text);
 
-// Is this file no analysis, but one of those that all of them share?
+// Returns whether this file is one that all analyses share, and not an analysis.
 bool is_prelude(std::string_view file);
 
-// Reads several files: every header, and that ids and names are unique; rules go to their analysis.
-// The preludes are left out.
-// In order of id: a1 a2 ... a10 ... x1.
+// Reads the headers of several files, and checks that ids and names are unique. Adds rules to their
+// analysis, and leaves out the preludes. Sorts by id: a1 a2 ... a10 ... x1.
 Result<std::vector<Analysis>> parse_catalogue(const std::vector<EmbeddedSql>& files);
 
-// What the build compiled in.
+// Returns the analyses that the build compiled in.
 const Result<std::vector<Analysis>>& catalogue();
 
-// By id ("a11", "A11") or name ("kernels_by_layer", "kernels-by-layer"). Unknown: Code::kUsage,
-// with what may have been meant.
+// Finds an analysis by id ("a11", "A11") or name ("kernels_by_layer", "kernels-by-layer"). An
+// unknown one gives Code::kUsage, with similar names.
 Result<const Analysis*> find(std::string_view id_or_name);
 
 }  // namespace xsp::analyze

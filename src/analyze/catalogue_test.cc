@@ -146,7 +146,7 @@ TEST(Catalogue, ReadsWhatIsCompiledIn) {
   const std::vector<Analysis>& list = catalogue().value();
   ASSERT_GT(list.size(), 2u);
   EXPECT_EQ(list[0].id, "a1");
-  EXPECT_EQ(list[1].id, "a2");  // and a10 later: in order of number
+  EXPECT_EQ(list[1].id, "a2");  // a10 comes later, in order of number
 }
 
 TEST(Catalogue, FindsByIdAndByName) {

@@ -1,5 +1,5 @@
 // Compares the causes of a step (analyses/prelude_8_causes.sql), to the nanosecond, with those of a
-// slow and obvious program: slow_causes.h.
+// slow and simple program: slow_causes.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,12 +26,11 @@ auto place_of(const SlowPiece& piece) {
                   piece.cause, piece.span_id);
 }
 
-// In order, and neighbours that are alike in all else as one.
+// Sorts the pieces, and joins neighbours that differ only in time.
 std::vector<SlowPiece> tidy(std::vector<SlowPiece> pieces) {
   std::sort(pieces.begin(), pieces.end(),
             [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
-  // Hidden ones of two kinds may lie at the same time, so that a neighbour is looked for by its
-  // kind.
+  // Hidden pieces of two kinds may overlap, so a neighbour is looked up by its kind.
   std::vector<SlowPiece> joined;
   std::map<std::tuple<int64_t, int64_t, bool, std::string, int64_t, int64_t>, size_t> last;
   for (const SlowPiece& piece : pieces) {
@@ -86,10 +85,10 @@ std::string words_at(const std::vector<SlowPiece>& pieces, size_t at) {
 
 struct Seen {
   size_t periods = 0, pieces = 0;
-  std::map<std::string, int64_t> causes;  // ns; of hidden ones with a word before
+  std::map<std::string, int64_t> causes;  // ns; hidden ones have a prefix
 };
 
-// The two ways of telling, the same; returns what there was.
+// Expects that both computations give the same. Returns what was compared.
 Seen expect_same(store::Database& database, int64_t how_many, const std::string& whose) {
   Seen seen;
   const Status loaded = load_prelude(database);
@@ -102,7 +101,8 @@ Seen expect_same(store::Database& database, int64_t how_many, const std::string&
   const std::vector<SlowPiece> raw = pieces_in_sql(database, how_many);
   const std::vector<SlowPiece> given = tidy(raw);
 
-  // Every moment of a period is in one piece, and the device is busy where its raw records are.
+  // Every moment of a period must be in one piece, and the device must be busy where its raw
+  // records are.
   for (const SlowPeriod& period : slow->periods) {
     int64_t at = period.start_ns, busy_ns = 0;
     for (const SlowPiece& piece : given) {
@@ -150,7 +150,7 @@ store::Database made(const std::string& sql) {
   return std::move(database).value();
 }
 
-// Nearly all of the time is DuckDB's, which sanitizers slow by much.
+// DuckDB takes nearly all of the time, and sanitizers slow it very much.
 #ifdef XSP_SANITIZED
 constexpr unsigned kPrograms = 30, kParts = 1;
 #else
@@ -195,7 +195,7 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-// The parents of a host's spans by their times, as ingest finds them: many fixtures leave them out.
+// Sets the parents of a host's spans by their times, as ingest does. Many fixtures leave them out.
 constexpr const char* kParents = R"(
 UPDATE span SET parent_id = (
   SELECT min_by(p.span_id, (p.duration_ns, -p.level, p.span_id)) FROM span p
@@ -216,9 +216,9 @@ WHERE s.process IS NOT DISTINCT FROM p.process AND s.thread IS NOT DISTINCT FROM
   AND s.start_ns < p.start_ns + p.duration_ns
   AND p.start_ns + p.duration_ns < s.start_ns + s.duration_ns)";
 
-// How many periods the evaluation has, told alike both ways, once its spans have their parents.
+// Sets the spans' parents, and expects both computations to agree. Returns the number of periods.
 size_t periods_of(store::Database& database, const std::string& whose) {
-  // Where spans of a thread cross, as none that were recorded do, there is no innermost one.
+  // If spans of a thread cross, none is innermost. Recorded spans never cross.
   const Result<store::Table> crossing = database.query(kCrossing);
   EXPECT_TRUE(crossing.ok()) << crossing.error().text;
   if (whole(crossing->rows[0][0]) > 0) return 0;
@@ -235,7 +235,7 @@ TEST(Causes, OfTheFixtures) {
   }
 }
 
-// The evaluations that the tests of these analyses make, wherever they ask for rows.
+// Uses every evaluation that the tests of these analyses make, if rows are asked of it.
 TEST(Causes, OfWatchedFixtures) {
   const fs::path root = XSP_SOURCE_DIR;
   for (const auto& [name, least] :
@@ -255,7 +255,8 @@ TEST(Causes, OfWatchedFixtures) {
       if (word == "fresh") database = made("SELECT 1");
       if (word == "fixture") block = text_of(root / "tests/data" / (argument + ".sql"));
       if (word == "sql" || word == "fixture") {
-        // Not all of them say that the program was watched, without which it has no steps here.
+        // Some evaluations do not say that the program was watched. Without that, it has no steps
+        // here.
         const bool says_so = block.find("'recorded_by'") != std::string::npos;
         const Status done =
             database.execute((says_so ? "DELETE FROM evaluation WHERE key = 'recorded_by';" : "") +
@@ -268,7 +269,7 @@ TEST(Causes, OfWatchedFixtures) {
   }
 }
 
-// The files of a folder that XSP_RECORDED names.
+// Uses the files of the folder that XSP_RECORDED names.
 TEST(Causes, OfFilesThatWereRecorded) {
   const char* folder = std::getenv("XSP_RECORDED");
   if (folder == nullptr) GTEST_SKIP() << "XSP_RECORDED names no folder of recorded .xsp files";

@@ -110,7 +110,8 @@ Rank add_differences(const std::vector<std::optional<double>>& latencies,
 
 namespace {
 
-// Why an evaluation has no numbers of a level, at any batch size; empty if it has.
+// Returns why an evaluation has no numbers of a level at any batch size, or an empty text if it
+// has.
 Result<std::string> why_not(store::Database& database, const std::string& level) {
   XSP_TRY(const store::Table table,
           database.query("SELECT why_no_level($level)", {{"level", level}}));
@@ -132,7 +133,8 @@ bool contains(const std::vector<int64_t>& batches, int64_t batch) {
   return std::find(batches.begin(), batches.end(), batch) != batches.end();
 }
 
-// The smallest batch size of the reference that all others have which have any.
+// Returns the smallest batch size of the reference that every other evaluation with any batch size
+// has, too.
 std::optional<int64_t> common_batch(const std::vector<std::vector<int64_t>>& batches) {
   std::vector<int64_t> sorted = batches[0];
   std::sort(sorted.begin(), sorted.end());

@@ -26,9 +26,9 @@ std::vector<std::string> components(const std::string& path) {
   return parts;
 }
 
-// One spelling for paths of modules: "/layer1/layer1.0/conv1/Conv", "layer1.0.conv1" and
-// "layer1/0/conv1/_convolution" are all about layer1/0/conv1. The last part stays as it is, but
-// for the underscore of an operation in place.
+// Gives the paths of modules one spelling: "/layer1/layer1.0/conv1/Conv", "layer1.0.conv1" and
+// "layer1/0/conv1/_convolution" all become paths below layer1/0/conv1. The last part stays as it
+// is, except for the underscore of an operation in place.
 std::string plain_path(const std::string& name) {
   std::string path;
   std::string before;
@@ -44,7 +44,8 @@ std::string plain_path(const std::string& name) {
   return path;
 }
 
-// The path without its last part, if that names an operation of this class; else nothing.
+// Returns the path without its last part, if that part names an operation of this class; else
+// nothing.
 std::optional<std::string> module_path(const std::string& path) {
   const size_t end = path.rfind('/');
   if (end == std::string::npos || end == 0) return std::nullopt;
@@ -52,8 +53,8 @@ std::optional<std::string> module_path(const std::string& path) {
   return is_known_type(last) ? std::optional(path.substr(0, end)) : std::nullopt;
 }
 
-// Layers of both sides in sets that belong together: those of the first side are 0..n-1, the
-// second's follow.
+// Sets of matching layers of both sides. Layers of the first side are 0..n-1, and the second side's
+// follow.
 class Sets {
  public:
   explicit Sets(size_t count) : parent_(count) {
@@ -97,10 +98,10 @@ class Aligner {
   }
 
  private:
-  // The layers without a counterpart between two neighbouring matches, by index within their side.
+  // The unmatched layers between two neighbouring matches, by index within their side.
   struct Gap {
     std::vector<size_t> first, second;
-    bool is_enclosed = false;  // by a match before and one after
+    bool is_enclosed = false;  // there is a match before and one after
   };
   struct Anchor {
     size_t first, second;
@@ -110,7 +111,7 @@ class Aligner {
   const AlignedLayer& layer(int side, size_t index) const { return sides_[side][index]; }
   bool is_paired(int side, size_t index) { return is_paired_[sets_.find(node(side, index))]; }
 
-  // Which sets have layers of both sides.
+  // Finds the sets that have layers of both sides.
   void count_sides() {
     const size_t nodes = sides_[0].size() + sides_[1].size();
     std::vector<int> seen(nodes, 0);
@@ -121,7 +122,7 @@ class Aligner {
     for (size_t one = 0; one < nodes; ++one) is_paired_[one] = seen[one] == 3;
   }
 
-  // Equal names; where several layers have one, the first goes with the first, and so on.
+  // Joins equal names. If several layers share one, the first goes with the first, and so on.
   void join_by_name() {
     std::map<std::string_view, std::array<std::vector<size_t>, 2>> by_name;
     for (int side = 0; side < 2; ++side) {
@@ -135,10 +136,10 @@ class Aligner {
     }
   }
 
-  // What the layers stand for, and their modules' paths; what several layers of a side share tells
-  // nothing.
+  // Joins by the layers of the model's own file, and by the modules' paths. A key that several
+  // layers of a side share is ignored.
   void join_by_key() {
-    std::map<std::string, std::array<size_t, 2>> owners;  // kNobody: none; kShared: several
+    std::map<std::string, std::array<size_t, 2>> owners;  // kNobody: no layer; kShared: several
     const size_t shared = kNobody - 1;
     for (int side = 0; side < 2; ++side) {
       for (size_t i = 0; i < sides_[side].size(); ++i) {
@@ -161,7 +162,8 @@ class Aligner {
     }
   }
 
-  // The longest chain of matches that are in the same order on both sides (by patience sorting).
+  // Returns the longest chain of matches that are in the same order on both sides (by patience
+  // sorting).
   std::vector<Anchor> anchors() {
     std::vector<Anchor> all;
     std::map<size_t, size_t> second_of;  // by set: its first layer of the second side
@@ -215,7 +217,7 @@ class Aligner {
     return found;
   }
 
-  // How well two layers go together; 0: not at all.
+  // Returns how similar two layers are; 0: not at all.
   int likeness(size_t i, size_t j) const {
     if (classes_[node(0, i)] != classes_[node(1, j)]) return 0;
     const double a = layer(0, i).elements;
@@ -224,8 +226,8 @@ class Aligner {
     return a == b ? 5 : 2;
   }
 
-  // The pairs of the best alignment: a table of the best sums over the rests of both sequences,
-  // of which two rows are kept, and the step that each takes.
+  // Joins the pairs of the best alignment. A table holds the best sums over the remainders of both
+  // sequences, of which two rows are kept, and the step for each entry.
   void align_gap(const Gap& gap) {
     const size_t rows = gap.first.size();
     const size_t columns = gap.second.size();
@@ -257,7 +259,8 @@ class Aligner {
 
   using Members = std::array<std::vector<size_t>, 2>;  // layers of a set, by side
 
-  // May the counterpart of these layers of `side` hold more than they do?
+  // Returns whether the counterpart of these layers of `side` may contain more layers than they
+  // are.
   bool may_hold_more(const Members& members, size_t side) const {
     const size_t lead = members[side].front();
     for (const size_t j : members[1 - side]) {
@@ -289,7 +292,7 @@ class Aligner {
 
   void join_rest(const Gap& gap) {
     if (!gap.is_enclosed) return;
-    // One layer for one other of another type is no part of either.
+    // Two single layers of different types are not parts of the same group.
     const size_t most = std::max(gap.first.size(), gap.second.size());
     if (most == 1 || most > kGroupLayersMax) return;
     for (const size_t i : gap.first) sets_.join(node(0, gap.first.front()), node(0, i));
@@ -304,9 +307,9 @@ class Aligner {
       if (is_new) found.emplace_back();
       found[at->second].first.push_back(i);
     }
-    // Those of the second side alone, behind the match of the layer before.
+    // Adds the unmatched layers of the second side behind the match of the layer before.
     std::vector<std::vector<Match>> behind(found.size() + 1);
-    size_t last = 0;  // 0: before all, else the match's place plus 1
+    size_t last = 0;  // 0: before all; else the match's place plus 1
     for (size_t j = 0; j < sides_[1].size(); ++j) {
       const auto at = place.find(sets_.find(node(1, j)));
       if (at != place.end()) {
@@ -337,7 +340,7 @@ class Aligner {
   std::vector<int> classes_;      // by node
   std::vector<bool> is_fusable_;  // by node
   std::vector<bool> is_paired_;   // by set
-  std::vector<size_t> by_order_;  // layers of the first side that step 2 paired
+  std::vector<size_t> by_order_;  // layers of the first side that step 2 matched
 };
 
 }  // namespace

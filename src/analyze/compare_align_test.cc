@@ -14,7 +14,7 @@ namespace {
 
 using Layers = std::vector<AlignedLayer>;
 
-// "name:0,1=2 ..." : how, the first side's layers, the second's.
+// Returns "name:0,1=2 ...": the kind of match, the first side's layers, the second side's.
 std::string text_of(const std::vector<Match>& matches) {
   std::string text;
   const auto list = [](const std::vector<size_t>& indices) {
@@ -118,11 +118,11 @@ TEST(CompareAlign, APartComputedOtherwiseIsAGroup) {
   const Layers parts = {{"in", "Gemm", {}, 8}, {"m", "ReduceMean", {}, 1}, {"s", "Sub", {}, 8},
                         {"p", "Pow", {}, 8},   {"d", "Div", {}, 8},        {"out", "Gemm", {}, 8}};
   EXPECT_EQ(aligned(whole, parts), "name:0=0 group:1=1,2,3,4 name:2=5");
-  // With nothing behind it, nobody knows where it ends.
+  // Without a match behind it, the end of the group is not known.
   EXPECT_EQ(aligned({whole[0], whole[1]}, {parts[0], parts[1]}), "name:0=0 none:=1 none:1=");
 }
 
-// Whatever is aligned: every layer is in one match, and a step of order never crosses another.
+// For any input, every layer is in one match, and matches by order never cross others.
 TEST(CompareAlign, EveryLayerIsInOneMatch) {
   std::mt19937 random(5);
   const char* types[] = {"Conv", "Relu", "aten::relu_", "Gemm", "aten::add_", "Softmax"};
@@ -196,7 +196,7 @@ TEST(CompareTypes, SpellingsOfOneOperatorAgree) {
   EXPECT_FALSE(is_known_type("relu1"));
 }
 
-// The table of operators in the prelude knows which are convolutions, and which matrix products.
+// Tests that the prelude's table of operators has the same convolutions and matrix products.
 TEST(CompareTypes, AgreeWithTheOperatorsOfThePrelude) {
   Result<store::Database> database = store::Database::in_memory();
   ASSERT_TRUE(database.ok());
@@ -217,8 +217,8 @@ TEST(CompareTypes, AgreeWithTheOperatorsOfThePrelude) {
   }
 }
 
-// Where the processor suits oneDNN, TensorFlow calls it by operators of other names: each is known
-// as what it is, to comparisons and to the table of operators.
+// On processors that oneDNN supports, TensorFlow uses other operator names. The comparison and the
+// table of operators must know them.
 TEST(CompareTypes, OperatorsOfOneDnnAreWhatTheyStandFor) {
   Result<store::Database> database = store::Database::in_memory();
   ASSERT_TRUE(database.ok());

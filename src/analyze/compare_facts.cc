@@ -1,4 +1,4 @@
-// The table `facts`: what was compared, and where it differs.
+// The table `facts`: the compared subjects, and where they differ.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -15,7 +15,7 @@ using store::Value;
 
 using Facts = std::map<std::string, std::string>;
 
-// What a fact is about, by the beginning of its key; the first that fits.
+// The subject of a fact. The first entry that begins the fact's key applies.
 struct Subject {
   const char* prefix;
   const char* name;
@@ -39,7 +39,7 @@ size_t subject_of(const std::string& key) {
   return static_cast<size_t>(found - kSubjects.begin());
 }
 
-// Names of files and moments differ always, and say nothing.
+// Returns whether a fact always differs and means nothing: names of files, and moments.
 bool is_always_another(const std::string& key) {
   static const std::set<std::string> keys = {"command", "started_at", "ended_at", "model_path",
                                              "gpu.0.uuid"};
@@ -68,7 +68,7 @@ std::string value_of(const Facts& facts, const std::string& key) {
   return found == facts.end() ? std::string() : found->second;
 }
 
-// The values of one key, in words: "A has resnet50, B mobilenet_v2".
+// Returns the values of one key in words: "A has resnet50, B mobilenet_v2".
 std::string in_words(const std::vector<Facts>& all, const std::string& key) {
   std::string text;
   for (size_t e = 0; e < all.size(); ++e) {
@@ -79,7 +79,7 @@ std::string in_words(const std::vector<Facts>& all, const std::string& key) {
   return text;
 }
 
-// What the profile itself warned of: the first, and how many more.
+// Returns the profile's own warnings: the first, and how many more there are.
 std::string own_warning(const Facts& facts) {
   std::string first;
   size_t others = 0;
@@ -114,7 +114,7 @@ Result<std::vector<std::string>> warnings_of(Databases evaluations) {
     warnings.push_back("the models differ: " + in_words(all, "model") +
                        ": their layers are matched as far as they go");
   }
-  // Each side names its inputs as it likes: their types and shapes, in order, are what counts.
+  // The sides may name inputs differently, so only types and shapes, in order, are compared.
   std::vector<Facts> inputs;
   for (const Facts& facts : all) {
     std::string text;

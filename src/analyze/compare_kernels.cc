@@ -1,9 +1,9 @@
 // The table `kernels`.
 //
-// Kernels are looked for in their layer's counterpart: first one of the same name; then, where as
-// many are left on either side, the one at the same position; else the longest of each side. What
-// is left then goes by name, wherever it runs. Rows are sums over all layers in which the same
-// kernels stand beside each other.
+// A kernel's counterpart is searched for in the counterpart of its layer: first a kernel of the
+// same name; then, if as many kernels remain on either side, the one at the same position; else the
+// longest of each side. The remaining kernels are matched by name, in any layer. A row is the sum
+// over all layers with the same pair of kernels.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -29,15 +29,15 @@ const char* const kKernelsSql = R"(
 struct Kernel {
   std::string name;
   std::string label;
-  size_t set = 0;  // of layers
+  size_t set = 0;  // set of layers
   double count = 0;
   double latency_ns = 0;
   std::optional<double> flops;
   std::optional<double> bytes;
 };
 
-// Numbers for the sets of layers, by evaluation and layer's name. A name that no layer of the layer
-// runs has is a set of its own.
+// Numbers the sets of layers, by evaluation and layer's name. A name that is not in the layer runs
+// gets its own set.
 class SetNumbers {
  public:
   explicit SetNumbers(const std::vector<std::vector<LayerCost>>& layers) : by_name_(layers.size()) {
@@ -77,7 +77,7 @@ Result<std::vector<Kernel>> kernels_of(Database& database, int64_t batch, size_t
 
 using Indices = std::vector<size_t>;
 
-// Which kernel of the second stands for each of the first.
+// Finds the second side's counterpart of each kernel of the first.
 class Pairing {
  public:
   Pairing(const std::vector<Kernel>& first, const std::vector<Kernel>& second)
@@ -150,7 +150,7 @@ class Pairing {
   std::vector<bool> is_taken_;
 };
 
-// The same kernels beside each other, summed: by evaluation.
+// The sum of the same kernels in one row, by evaluation.
 struct Sum {
   double count = 0;
   double latency_ns = 0;
@@ -167,7 +167,7 @@ struct Sum {
   }
 
  private:
-  // Unknown as soon as one of them is.
+  // The sum is unknown as soon as one addend is unknown.
   std::optional<double> known_sum(const std::optional<double>& sum,
                                   const std::optional<double>& one) const {
     if (count == 0) return one;
@@ -178,7 +178,7 @@ struct Row {
   std::vector<std::optional<Sum>> sums;
   std::set<size_t> sets;
 };
-using Labels = std::vector<std::string>;  // by evaluation; empty: none
+using Labels = std::vector<std::string>;  // by evaluation; empty: no kernel
 
 class Rows {
  public:

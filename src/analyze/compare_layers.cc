@@ -11,7 +11,8 @@ using store::Value;
 
 constexpr size_t kNamesShown = 4;
 
-// "layer1/0/conv1 +bn1 +relu": what follows the first without the folder that it shares with it.
+// Returns text like "layer1/0/conv1 +bn1 +relu": the other names leave out the folder that they
+// share with the first.
 std::string label_of(const std::vector<LayerCost>& layers, const std::vector<size_t>& members) {
   if (members.empty()) return {};
   const std::string& first = layers[members[0]].label;
@@ -38,7 +39,7 @@ Value names_of(const std::vector<LayerCost>& layers, const std::vector<size_t>& 
   return json_of(names);
 }
 
-// The sum over the members; nothing if there are none, or (`strict`) one is not known.
+// Returns the sum over the members, or nothing if there are none or (`strict`) one is not known.
 std::optional<double> sum_of(const std::vector<LayerCost>& layers,
                              const std::vector<size_t>& members,
                              std::optional<double> LayerCost::*field, bool strict) {
@@ -106,7 +107,7 @@ Result<Layers> gather(Databases evaluations, LayerTime time, Choice* choice) {
   return layers;
 }
 
-// The cells of one set of layers; returns its rank.
+// Adds the cells of one set of layers. Returns its rank.
 Rank fill(const LayerSet& set, const Layers& layers, const std::vector<bool>& has,
           std::vector<Value>* cells) {
   size_t lead = 0;

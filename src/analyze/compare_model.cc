@@ -18,9 +18,9 @@ using store::Database;
 using store::Table;
 using store::Value;
 
-// One row for each batch size. Where each block is a process of its own, the interval holds the
-// spread between them. Where the call returns before the device is done, the step of the program is
-// how long the model takes, in twenty consecutive parts.
+// Returns one row for each batch size. If each block is a process of its own, the interval includes
+// the spread between processes. If the call returns before the device is done, the model's latency
+// is the step of the program, in twenty consecutive parts.
 const char* const kLatencySql = R"(
   WITH place AS (
     SELECT run_id, count(DISTINCT process) AS processes, count(DISTINCT block) AS blocks,
@@ -64,15 +64,15 @@ const char* const kOthersSql = R"(
   WHERE deepest_level(levels) = 2 AND NOT has_counters(counters)
     AND run_id NOT IN (SELECT run_id FROM model_latency) ORDER BY run_id)";
 
-// One evaluation at one batch size.
+// One evaluation at one batch size: its doubts, and its numbers or the reason why it has none.
 struct Doubt {
-  std::string kind;  // as the view level_doubt has it
+  std::string kind;  // kind in the view level_doubt
   std::string text;
 };
 struct Measured {
   Estimate latency_ns;
   std::optional<double> median_ns, p99_ns, inputs;
-  bool has_blocks = false;  // that it was measured in
+  bool has_blocks = false;  // whether it was measured in blocks
   bool blocks_are_processes = false;
   std::vector<Doubt> doubts;
 };
@@ -80,15 +80,15 @@ struct Unmeasured {
   std::string state;
   std::string reason;
 };
-// By batch size.
+// One evaluation, by batch size.
 struct Model {
   std::map<int64_t, Measured> by_batch;
   std::map<int64_t, Unmeasured> others;
-  std::optional<Unmeasured> at_own_batch;  // of a model that failed before its size was known
-  std::string why;                         // it was not measured at all
-  std::string experiment;                  // that other files are part of, too; empty: none
-  std::optional<double> width_pct;         // how well the ratio was to be known
-  double spread = 0;                       // to be allowed for where there is one process
+  std::optional<Unmeasured> at_own_batch;  // a model that failed before its batch size was known
+  std::string why;                         // why it was not measured at all
+  std::string experiment;                  // id of an experiment with several files; empty: none
+  std::optional<double> width_pct;         // wanted width of the ratio
+  double spread = 0;                       // allowance for the spread, if there is one process
 };
 
 Status read_latencies(Database& database, Model* model) {
@@ -150,7 +150,7 @@ Result<Model> measured(Database& database) {
   return model;
 }
 
-// What is known of an evaluation at a batch size.
+// One evaluation at a batch size: its numbers, or its state.
 struct Side {
   const Measured* measured = nullptr;
   std::string state = kMeasured;
@@ -200,8 +200,8 @@ bool is_paired(const Model& first, const Model& second) {
   return !first.experiment.empty() && first.experiment == second.experiment;
 }
 
-// Cells state, ratio, low, high, significant, verdict. `allowed`: of which evaluations the interval
-// allows for the spread between processes.
+// Adds the cells state, ratio, low, high, significant, verdict. Adds to `allowed` the evaluations
+// whose interval allows for the spread between processes.
 void add_verdict(const Model& first, const Model& second, int64_t batch, size_t evaluation,
                  std::set<size_t>* allowed, std::vector<Value>* cells) {
   const Side a = side_of(first, batch);
@@ -293,7 +293,7 @@ std::string percent(double share) {
   return text;
 }
 
-// A ratio that is not known as well as its experiment wanted.
+// Returns a note if the ratio is not known as well as its experiment wanted, else an empty text.
 std::string ratio_not_settled(const Model& first, const Measured& a, const Measured& b) {
   const auto ratio = statistics::paired_ratio(a.latency_ns, b.latency_ns);
   if (!ratio || !ratio->interval || !first.width_pct) return "";
@@ -303,7 +303,7 @@ std::string ratio_not_settled(const Model& first, const Measured& a, const Measu
          percent(*first.width_pct / 100) + " was wanted";
 }
 
-// Why the numbers of one batch size are doubtful.
+// Adds the reasons why the numbers of one batch size are doubtful.
 void add_doubts(const std::vector<Model>& models, int64_t batch, std::vector<std::string>* notes) {
   const Measured* a = side_of(models[0], batch).measured;
   const auto add = [&](size_t evaluation, const std::string& text) {
@@ -317,7 +317,8 @@ void add_doubts(const std::vector<Model>& models, int64_t batch, std::vector<std
     for (const auto& [index, side] : {std::pair(size_t{0}, a), std::pair(e, b)}) {
       if (side == nullptr) continue;
       for (const Doubt& doubt : side->doubts) {
-        // What was to be known of a pair is their ratio. Disturbances are among the warnings.
+        // A pair is measured for its ratio, so its own intervals do not matter. Warnings list
+        // disturbances.
         const bool is_told = doubt.kind == "disturbed" || (paired && doubt.kind == "unsettled");
         if (!is_told) add(index, doubt.text);
       }

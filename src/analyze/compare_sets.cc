@@ -1,4 +1,4 @@
-// The layers of each evaluation, and which of them belong together.
+// Reads the layers of each evaluation, and finds the corresponding ones.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -23,7 +23,7 @@ const char* const kLayersSql = R"(
     LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) s USING (site_id)
   ORDER BY l.ordinal, l.site_id)";
 
-// The layers that the kernel run has, with what their kernels take.
+// The layers of the kernel run, with the time of their kernels.
 const char* const kKernelTimeSql = R"(
   WITH kernel AS (
     SELECT layer, sum(latency_ns) AS latency_ns FROM kernels([CAST($batch AS INTEGER)])
@@ -32,8 +32,8 @@ const char* const kKernelTimeSql = R"(
   SELECT coalesce(seen.name, kernel.layer, ''), CAST(coalesce(latency_ns, 0) AS DOUBLE)
   FROM seen FULL JOIN kernel ON kernel.layer = seen.name)";
 
-// Gives the layers their kernels' time. A layer that the kernel run does not have has none. Where a
-// name stands for several layers, the first has it all.
+// Sets the layers' latencies to their kernels' time. A layer that is not in the kernel run has
+// none. If several layers share a name, the first has all of it.
 Status use_kernel_time(Database& database, int64_t batch, std::vector<LayerCost>* layers) {
   XSP_TRY(const Table table, database.query(kKernelTimeSql, {{"batch", batch}}));
   std::map<std::string, double> by_name;
@@ -45,7 +45,7 @@ Status use_kernel_time(Database& database, int64_t batch, std::vector<LayerCost>
     one.latency_ns = found->second;
     found->second = 0;
   }
-  // What is left belongs to layers that the layer run does not have, or to none.
+  // The remaining time belongs to layers that are not in the layer run, or to no layer.
   double rest = 0;
   for (const auto& [name, latency] : by_name) rest += latency;
   if (rest > 0) {
@@ -77,7 +77,7 @@ Result<std::vector<LayerCost>> layers_of(Database& database, int64_t batch, bool
 
 namespace {
 
-// All layers of all evaluations, numbered one evaluation after the other, in sets.
+// Sets of the layers of all evaluations, which are numbered one evaluation after the other.
 class Sets {
  public:
   explicit Sets(const std::vector<std::vector<LayerCost>>& evaluations) {
@@ -109,7 +109,7 @@ std::vector<AlignedLayer> aligned_layers(const std::vector<LayerCost>& layers) {
   return aligned;
 }
 
-// Where a set comes in the order of the reference: behind which of its layers, then by evaluation.
+// A set's place in the order of the reference: the layer that it comes behind, then the evaluation.
 using Place = std::tuple<ptrdiff_t, size_t, size_t>;
 
 Matched matched_of(const LayerSet& set, size_t evaluation, Matched pair) {
@@ -127,7 +127,8 @@ std::vector<LayerSet> align_all(const std::vector<std::vector<LayerCost>>& evalu
   const std::vector<AlignedLayer> reference = aligned_layers(evaluations[0]);
   // By evaluation and layer of the reference: how it was matched.
   std::vector<std::vector<Matched>> how(count, std::vector<Matched>(reference.size()));
-  std::map<std::string, std::pair<size_t, size_t>> alone;  // by name: what the reference lacks
+  std::map<std::string, std::pair<size_t, size_t>> alone;  // by name: layers that the reference
+                                                           // lacks
   for (size_t e = 1; e < count; ++e) {
     for (const Match& match : align(reference, aligned_layers(evaluations[e]))) {
       for (const size_t i : match.first) {

@@ -1,4 +1,4 @@
-// What the tables of a comparison share. For src/analyze alone.
+// Shared parts of a comparison's tables. For src/analyze alone.
 #ifndef XSP_ANALYZE_COMPARE_TABLES_H_
 #define XSP_ANALYZE_COMPARE_TABLES_H_
 
@@ -22,16 +22,17 @@ inline constexpr const char* kFailed = "failed";
 inline constexpr const char* kInterrupted = "interrupted";
 inline constexpr const char* kNotTried = "not tried";
 
-// The greatest difference of a row to the reference, then its greatest latency.
+// The key for sorting rows: the greatest difference to the reference, then the greatest latency.
 using Rank = std::pair<double, double>;
 
-// Adds columns, and rows of as many cells.
+// Adds columns, and rows with a cell for each column.
 class TableBuilder {
  public:
-  // `name` without its unit, which is put behind it: "latency_a" of "ns" is latency_a_ns.
+  // Adds a column. `name` is without the unit, which is appended: "latency_a" with unit "ns"
+  // becomes latency_a_ns.
   void column(const std::string& name, const std::string& unit, const std::string& description);
   void row(std::vector<store::Value> cells) { rows_.push_back(std::move(cells)); }
-  // The rows in their order, or greatest first by their ranks.
+  // Returns the table, with the rows in their order, or sorted by `ranks`, greatest first.
   Comparison finish(const std::vector<Rank>& ranks = {}) &&;
 
  private:
@@ -39,51 +40,52 @@ class TableBuilder {
   std::vector<std::vector<store::Value>> rows_;
 };
 
-// "latency" of the second is "latency_b".
+// Returns "latency_b" for "latency" of the second evaluation.
 std::string named(const std::string& what, size_t evaluation);
 
-// Cells.
+// Conversions of cells.
 std::optional<double> number_of(const store::Value& value);
 std::string text_of(const store::Value& value);
 store::Value cell(const std::optional<double>& number);
-std::string json_of(const std::vector<std::string>& texts);  // an array
+std::string json_of(const std::vector<std::string>& texts);  // returns an array
 
-// Which evaluations have a level, at which batch size; and why the others have not.
+// The batch size for a level, the evaluations that have the level there, and why the others do not.
 struct Choice {
   int64_t batch = 1;
   std::vector<bool> has;  // by evaluation
   std::vector<std::string> warnings;
 };
-// The batch asked for, or the smallest that all have which measured the level at all. An error if
-// the reference has not, or nobody else.
+// Returns the wanted batch, or the smallest that is common to all evaluations which measured the
+// level. Fails if the reference, or every other evaluation, did not.
 Result<Choice> choose_batch(Databases evaluations, const std::string& level,
                             const std::optional<int64_t>& batch);
 
 // One layer of one evaluation.
 struct LayerCost {
   AlignedLayer layer;
-  std::string label;                 // in the model's own names
+  std::string label;                 // name in the model's own file
   std::optional<double> latency_ns;  // in one inference, without nested layers
-  std::optional<double> flops;       // by its shapes
+  std::optional<double> flops;       // computed from its shapes
   std::optional<double> bytes;
 };
-// In the order of execution. `device`: the latency is that of its kernels; those in no layer are in
-// a last one without a name.
+// Returns the layers in the order of execution. `device`: the latency is that of a layer's kernels;
+// kernels in no layer are in a last one without a name.
 Result<std::vector<LayerCost>> layers_of(store::Database& database, int64_t batch, bool device);
 
-// Layers of all evaluations that belong together.
+// Corresponding layers of all evaluations.
 struct LayerSet {
   std::vector<std::vector<size_t>> members;  // by evaluation: indices of its layers
-  std::vector<Matched> matched;              // by evaluation: with the reference's
+  std::vector<Matched> matched;              // by evaluation: how they match the reference's
 };
-// In the order of the reference; those that it has not behind their predecessors. What two others
-// have under one name, and the reference has not, is one set.
+// Returns the sets in the order of the reference. Sets that it lacks come behind their
+// predecessors. Layers with one name in two other evaluations, which the reference lacks, are one
+// set.
 std::vector<LayerSet> align_all(const std::vector<std::vector<LayerCost>>& evaluations);
 
-// What the numbers of a row are: per evaluation, and the differences to the first.
+// Adds the columns for the numbers of a row: per evaluation, and the differences to the first.
 void add_difference_columns(TableBuilder* builder, size_t evaluations, const std::string& of);
-// The differences of a row, their shares of the differences of the sums, appended to `cells`; NULL
-// where an evaluation was not measured.
+// Appends to `cells` the differences of a row, and their shares of the differences of the sums.
+// NULL: the evaluation was not measured.
 Rank add_differences(const std::vector<std::optional<double>>& latencies,
                      const std::vector<double>& totals, const std::vector<bool>& has,
                      std::vector<store::Value>* cells);
@@ -92,7 +94,8 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
 Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& options);
 Result<Comparison> compare_kernels(Databases evaluations, const CompareOptions& options);
 Result<Comparison> compare_facts(Databases evaluations);
-// What makes numbers hard to compare: other models, other inputs, what the profiles warned of.
+// Returns what makes the numbers hard to compare: other models, other inputs, the profiles'
+// warnings.
 Result<std::vector<std::string>> warnings_of(Databases evaluations);
 
 }  // namespace xsp::analyze

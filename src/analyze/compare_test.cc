@@ -1,4 +1,4 @@
-// Comparisons of evaluations that are constructed: what differs is known.
+// Compares constructed evaluations, whose differences are known.
 #include "analyze/compare.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Made {
   std::string model = "made";
   std::vector<Layer> layers = {
       {"conv", "Conv", 400, ""}, {"relu", "Relu", 100, ""}, {"fc", "Gemm", 200, ""}};
-  double factor = 1;  // of the model's latency
+  double factor = 1;  // multiplies the model's latency
   int blocks = 8;
   int block_inferences = 3;
   int batch = 1;
@@ -39,8 +39,8 @@ void must(Database& database, const std::string& sql) {
   ASSERT_TRUE(status.ok()) << status.error().text;
 }
 
-// Run 1 of the model alone: 1 ms times the factor, up to 3 % more by block and inference. Run 2
-// with the layers, each as long as it is said to be.
+// Makes run 1 of the model alone, of 1 ms times the factor and up to 3 % more by block and
+// inference, and run 2 with the layers, of the given latencies.
 Database make(const Made& made) {
   Result<Database> opened = Database::in_memory();
   EXPECT_TRUE(opened.ok());
@@ -107,7 +107,7 @@ std::string text(const store::Value& value) {
   return "-";
 }
 
-// A comparison whose cells are found by column.
+// A comparison that finds its cells by column.
 class Compared {
  public:
   Compared(const std::string& table, std::vector<Database*> evaluations,
@@ -129,7 +129,7 @@ class Compared {
     const auto* one = std::get_if<double>(&at(row, column));
     return one == nullptr ? std::nan("") : *one;
   }
-  // Of the numbers that are there.
+  // Sums the numbers that are not NULL.
   double sum(const std::string& column) const {
     double sum = 0;
     for (size_t row = 0; row < size(); ++row) {
@@ -138,7 +138,7 @@ class Compared {
     }
     return sum;
   }
-  // Some columns of all rows: "conv,name,5; ...".
+  // Returns some columns of all rows: "conv,name,5; ...".
   std::string rows(const std::vector<std::string>& columns) const {
     std::string all;
     for (size_t row = 0; row < size(); ++row) {
@@ -171,7 +171,7 @@ TEST(Compare, AnEvaluationDoesNotDifferFromItself) {
   for (size_t row = 0; row < facts.size(); ++row) EXPECT_NE(text(facts.at(row, "differs")), "true");
 }
 
-// The inferences of the model-only run in their order, and their blocks.
+// Returns the latency of the model-only run, from its inferences in order, cut into blocks.
 statistics::Estimate estimate_of(Database& database, int block_inferences) {
   std::vector<double> values;
   const auto table = database.query(
@@ -246,7 +246,7 @@ TEST(Compare, WhereEachBlockIsAProcessNothingIsAllowedFor) {
   const auto ratio = statistics::unpaired_ratio(estimate_of(a, 3), estimate_of(b, 3));
   EXPECT_NEAR(model.number(0, "ratio_low_b"), ratio->interval->low, 1e-9);
   EXPECT_TRUE(model.all().warnings.empty());
-  // As many processes as blocks, and yet a block has two of them.
+  // There are as many processes as blocks, but one block has two of them.
   for (Database* one : {&a, &b}) must(*one, "UPDATE span SET process = 7 + iteration % 8");
   EXPECT_LT(Compared("model", {&a, &b}).number(0, "ratio_low_b"), ratio->interval->low);
 }
@@ -258,7 +258,7 @@ TEST(Compare, FilesOfOneExperimentAreComparedRoundByRound) {
   Database b = make(made);
   for (Database* one : {&a, &b}) {
     must(*one, "INSERT INTO evaluation VALUES ('experiment.id', 'abc')");
-    // The machine is slower and slower, for both alike.
+    // The machine becomes slower and slower, for both alike.
     must(*one, "UPDATE span SET duration_ns = duration_ns * (1 + 0.05 * (iteration // 3))");
   }
   const Compared paired("model", {&a, &b});
@@ -308,17 +308,17 @@ TEST(Compare, WhatFailedIsToldFromWhatWasNotTried) {
   EXPECT_EQ(state(),
             "1,measured,not tried,not measured: not tried at this batch size; "
             "2,not tried,measured,no reference: A: not measured: not tried at this batch size");
-  // A run that failed has numbers of before, which do not count.
+  // A run that failed has earlier numbers, which do not count.
   must(b,
        "INSERT INTO run BY NAME SELECT 7 AS run_id, 'model' AS levels, 1 AS batch, "
        "9 AS iterations, 'failed' AS status, 'out of memory' AS reason");
   EXPECT_EQ(state().substr(0, 43), "1,measured,failed,failed: out of memory; 2,");
   must(b, "UPDATE run SET status = 'interrupted', iterations = 0 WHERE run_id = 7");
   EXPECT_EQ(state().substr(0, 58), "1,measured,interrupted,not measured: out of memory; 2,not ");
-  // One that failed before it was known which batch size the model has.
+  // This run failed before the model's batch size was known.
   must(b, "UPDATE run SET status = 'failed', batch = NULL WHERE run_id = 7");
   EXPECT_EQ(state().substr(0, 43), "1,measured,failed,failed: out of memory; 2,");
-  // Runs of other levels and of counters say nothing of the model's latency.
+  // Runs of other levels or with counters do not count for the model's latency.
   must(b, "UPDATE run SET batch = 1, counters = 'instructions' WHERE run_id = 7");
   EXPECT_EQ(state().substr(0, 22), "1,measured,not tried,n");
 }
@@ -459,7 +459,7 @@ TEST(CompareRecorded, KernelsAddUpAndFindThemselves) {
     EXPECT_EQ(kernels.number(row, "difference_b_ns"), 0);
     EXPECT_EQ(kernels.number(row, "count_a"), kernels.number(row, "count_b"));
   }
-  // Layers by the time of their kernels: the same time in all.
+  // Layers by the time of their kernels; the sum is the same.
   const Compared work("layers", {&*a, &*a});
   EXPECT_NEAR(work.sum("latency_a_ns") / kernels.sum("latency_a_ns"), 1, 1e-6);
   CompareOptions host;

@@ -14,7 +14,7 @@ struct TypeClass {
   bool is_fused_behind;
 };
 
-// Only what differs in spelling needs a line here, or is fused behind others.
+// Types need a line here only if their spellings differ, or if they are fused behind others.
 constexpr std::array kClasses = {
     TypeClass{"convolution",
               "conv convolution convolutionoverrideable convolutionaddrelu convolutionrelu "
@@ -91,8 +91,8 @@ std::string_view without(std::string_view text, std::string_view prefix) {
              : text;
 }
 
-// "aten::_convolution", "cudnn_convolution", "FusedConv", "nn.Conv2d": without namespace, library,
-// number of dimensions, marks of variants; in small letters.
+// Reduces "aten::_convolution", "cudnn_convolution", "FusedConv", "nn.Conv2d" to small letters,
+// without namespace, library, number of dimensions and marks of variants.
 std::string plain_type(std::string_view type) {
   if (const size_t end = type.find_last_of(".:/"); end != std::string_view::npos) {
     if (end + 1 < type.size()) type.remove_prefix(end + 1);
@@ -109,7 +109,7 @@ std::string plain_type(std::string_view type) {
         "padwith", "fused", "quantized", "qlinear"}) {
     plain = without(plain, prefix);
   }
-  // TensorFlow's names of what is fused: QuantizedConv2DWithBiasAndReluAndRequantize.
+  // TensorFlow's names of fused operators: QuantizedConv2DWithBiasAndReluAndRequantize.
   for (const char* suffix : {"perchannel", "withbias", "andrelu", "andrequantize"}) {
     if (const size_t at = plain.find(suffix); at != 0) plain = plain.substr(0, at);
   }
@@ -120,7 +120,7 @@ std::string plain_type(std::string_view type) {
     plain = letters;
     break;
   }
-  // A version: FusedBatchNormV3, GatherV2.
+  // Removes a version, as in FusedBatchNormV3, GatherV2.
   if (plain.size() > 2 && plain[plain.size() - 2] == 'v' &&
       std::isdigit(static_cast<unsigned char>(plain.back())) != 0) {
     plain.remove_suffix(2);

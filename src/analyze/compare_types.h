@@ -1,5 +1,5 @@
-// What an operator is, whatever a framework calls it: Conv, aten::_convolution, Conv2D and
-// FusedConv are all of the class `convolution`.
+// Classes of operators across frameworks: Conv, aten::_convolution, Conv2D and FusedConv are all of
+// the class `convolution`.
 //
 // Thread rule: pure functions.
 #ifndef XSP_ANALYZE_COMPARE_TYPES_H_
@@ -10,15 +10,15 @@
 
 namespace xsp::analyze {
 
-// The class of a layer's type. A type that is in no class is one of its own: its name without
-// namespace, in small letters, without what marks a variant (aten::relu_, Relu and ReLU agree).
+// Returns the class of a layer's type. A type without a class is its own: its name in small
+// letters, without namespace and marks of variants (aten::relu_, Relu and ReLU agree).
 std::string class_of_type(std::string_view type);
 
-// Is it the name of an operator that is in a class?
+// Returns whether the type is the name of an operator with a class.
 bool is_known_type(std::string_view type);
 
-// Is it what runtimes fuse into the operator before it: an activation, a normalisation, an
-// addition, another operation on each element?
+// Returns whether runtimes fuse this class into the operator before it: an activation, a
+// normalisation, an addition, another operation on each element.
 bool is_fused_behind(std::string_view type_class);
 
 }  // namespace xsp::analyze

@@ -1,5 +1,5 @@
-// docs/analyses.md is what the catalogue says, one line for each analysis. With XSP_UPDATE_GOLDEN=1
-// it is rewritten.
+// Checks that docs/analyses.md has one line for each analysis of the catalogue, as the catalogue
+// describes it. With XSP_UPDATE_GOLDEN=1 the file is rewritten.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

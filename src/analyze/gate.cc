@@ -16,7 +16,7 @@ std::string number_text(const char* format, double value) {
   return text;
 }
 
-// A table's column by name, of one row; NULL if there is no such column.
+// Returns the cell of a row by its column's name, or NULL if there is no such column.
 store::Value cell_of(const Comparison& comparison, size_t row, std::string_view column) {
   const auto found = std::find_if(comparison.columns.begin(), comparison.columns.end(),
                                   [&](const Column& one) { return one.name == column; });
@@ -35,7 +35,7 @@ Gate judge(const Comparison& model, double limit_pct) {
     const std::string state_a = text_of(cell_of(model, row, "state_a"));
     const std::string state_b = text_of(cell_of(model, row, "state_b"));
     const std::string verdict = text_of(cell_of(model, row, "verdict_b"));
-    // Without a reference there is nothing that B could be worse than.
+    // If A was not measured, B cannot be worse.
     if (state_a != kMeasured) continue;
     const auto ratio = number_of(cell_of(model, row, "ratio_b"));
     const auto low = number_of(cell_of(model, row, "ratio_low_b"));

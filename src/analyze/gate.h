@@ -1,11 +1,11 @@
-// Gate: whether a comparison of latencies shows a regression, and whether it can tell at all.
+// Gate: decides whether a comparison of latencies shows a regression, and whether it can tell.
 //
-// The gate trips where B is slower than A by more than a limit, as the ratio shown says, and is
-// certainly slower: the near edge of the ratio's interval is above 1. A model that did not change
-// trips it in at most 2.5 % of comparisons, whatever the limit. It trips as well where B failed at
-// a batch size that A measured: a model that does not run is the worst regression. It does not
-// pass for want of evidence: a batch size that B never tried, or of which there is too little to
-// tell, cannot be judged.
+// The gate trips if the shown ratio says that B is slower than A by more than a limit, and B is
+// certainly slower: the lower end of the ratio's interval is above 1. A model that did not change
+// trips it in at most 2.5 % of comparisons, whatever the limit. It also trips if B failed at a
+// batch size that A measured: a model that does not run is the worst regression. It does not pass
+// for lack of evidence: a batch size that B never tried, or with too few measurements, cannot be
+// judged.
 //
 // Thread rule: pure functions.
 #ifndef XSP_ANALYZE_GATE_H_
@@ -20,14 +20,14 @@ namespace xsp::analyze {
 struct Gate {
   enum class State {
     kPassed,
-    kTripped,  // at one batch size at least, whatever is known of the others
-    kUnjudged  // nowhere tripped, and some batch size of A, or all, cannot be judged
+    kTripped,  // at one or more batch sizes, whatever the others show
+    kUnjudged  // not tripped, and some or all batch sizes of A cannot be judged
   };
   State state = State::kPassed;
   std::string text;  // one line for a person
 };
 
-// `model`: the table `model` of a comparison of A and B.
+// `model` is the table `model` of a comparison of A and B.
 Gate judge(const Comparison& model, double limit_pct);
 
 }  // namespace xsp::analyze

@@ -1,4 +1,4 @@
-// The gate, over comparisons whose cells are made up.
+// Tests the gate with comparisons whose cells are made up.
 #include "analyze/gate.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Gate, TheRatioIsBeyondTheLimitAndItsIntervalAboveOne) {
   EXPECT_EQ(slow.text,
             "regression by more than 5 %: batch 2: B takes 5.01 % longer than A, certainly 1.00 %");
   EXPECT_EQ(judge(comparison_of({kSlow}), 5.02).state, State::kPassed);
-  // The interval holds 1: it may be chance, however large the ratio.
+  // The interval contains 1, so the ratio may be due to chance, however large it is.
   EXPECT_EQ(judged({{1, "measured", "measured", 1.5, 1.0, ""}}).state, State::kPassed);
   EXPECT_EQ(judge(comparison_of({{1, "measured", "measured", 1.0, 0.9, ""}}), 0).state,
             State::kPassed);
@@ -61,7 +61,7 @@ TEST(Gate, WhatFailedInBIsARegression) {
   const Gate gate = judged({kFine, kFailing});
   EXPECT_EQ(gate.state, State::kTripped);
   EXPECT_EQ(gate.text, "regression by more than 5 %: batch 4: B failed: out of memory");
-  // Where A failed as well, B is no worse.
+  // If A failed as well, B is no worse.
   Row both = kFailing;
   both.state_a = "failed";
   EXPECT_EQ(judged({kFine, both}).state, State::kPassed);

@@ -1,8 +1,8 @@
-// Every analysis has a .test beside it: fixtures, parameters, expected rows. Each file is a test
-// case. So has every rule of an analysis, whose runs are those of the analysis with that rule
-// alone.
+// Every analysis has a .test file beside it, with fixtures, parameters and expected rows. Each file
+// is a test case. Every rule of an analysis has one, too; its runs are those of the analysis with
+// that rule alone.
 //
-//     # What the case shows.
+//     # The purpose of the case.
 //     csv tests/data/FILE.csv TABLE      a CSV file as a table of doubles, before the fixtures
 //     fixture NAME                       runs tests/data/NAME.sql
 //     fresh                              goes on with an empty database
@@ -17,7 +17,7 @@
 //     error ...
 //     end
 //
-// With XSP_UPDATE_GOLDEN=1 the files are rewritten with what came out: read the difference.
+// With XSP_UPDATE_GOLDEN=1 the files are rewritten with the results: review the difference.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,10 +81,10 @@ std::string table_text(const store::Table& table) {
   return text;
 }
 
-// Runs one .test file line by line; what it prints is the file as it should be.
+// Runs one .test file line by line, and prints the file as it should be.
 class Script {
  public:
-  // `parameters`: of every run, besides those that the file has.
+  // `parameters` apply to every run, in addition to those in the file.
   Script(const Analysis& analysis, const Parameters& parameters)
       : analysis_(analysis), parameters_(parameters) {}
 
@@ -148,7 +148,7 @@ class Script {
     return table_text(result.value());
   }
 
-  // The header describes the columns that the query gives, in their order.
+  // The header must describe the query's columns, in their order.
   void check_columns(const store::Table& table) {
     std::vector<std::string> described, given;
     for (const Column& column : analysis_.columns) described.push_back(column.name);
@@ -177,7 +177,7 @@ class Script {
   int runs_ = 0;
 };
 
-// The analyses and their rules: paths below analyses/, without their endings.
+// Returns the analyses and their rules: paths below analyses/, without their endings.
 std::vector<std::string> sql_files() {
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "analyses")) {

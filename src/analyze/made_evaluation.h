@@ -1,4 +1,4 @@
-// A random evaluation for tests: SQL that fills an empty one.
+// Makes a random evaluation for tests: SQL that fills an empty one.
 #ifndef XSP_ANALYZE_MADE_EVALUATION_H_
 #define XSP_ANALYZE_MADE_EVALUATION_H_
 
@@ -6,10 +6,10 @@
 
 namespace xsp::analyze {
 
-// Runs of several batch sizes and sets of levels, with blocks, warm-up, slow inferences, layers
-// that nest, repeat with other durations, overlap on a second thread; with every second seed a GPU
-// whose kernels overlap. Some runs are not settled, some levels distort. The same seed gives the
-// same.
+// Returns runs of several batch sizes and sets of levels, with blocks, warm-up, and slow
+// inferences. Layers nest, repeat with other durations, and overlap on a second thread. Every
+// second seed has a GPU whose kernels overlap. Some runs are not settled, and some levels distort.
+// The same seed gives the same result.
 std::string made_evaluation(unsigned seed);
 
 }  // namespace xsp::analyze

@@ -82,8 +82,8 @@ class Evaluation {
     return id;
   }
 
-  // Layers: `outer` holds `inner`; `loop` runs three times, each longer; `beside` is on a second
-  // thread, at the same time as the loop.
+  // Adds layers: `outer` contains `inner`; `loop` runs three times, each longer; `beside` is on a
+  // second thread, at the same time as the loop.
   void inference(int iteration, double latency_ns, const std::string& levels) {
     latency_ns = std::floor(latency_ns);
     const int64_t model = ++span_id_;

@@ -12,7 +12,7 @@ namespace {
 
 struct Site {
   int id, level;
-  const char *name, *type;  // no type: nullptr
+  const char *name, *type;  // nullptr: no type
 };
 
 constexpr Site kModel = {1, 2, "net", "Net"};
@@ -120,7 +120,7 @@ class Program {
               std::to_string(self_ns) + "," + (is_open ? "true" : "false") + ")";
   }
 
-  // A span with what `inside` does in it.
+  // Adds a span around the actions of `inside`.
   template <class Inside>
   void span(Thread& on, const Site& site, Inside inside, int64_t correlation = 0) {
     const int64_t id = ++span_id_, parent = on.parent, start = on.now_ns;
@@ -155,11 +155,11 @@ class Program {
       const int64_t known = one_in(20) ? 0 : one_in(50) ? correlation + 1'000'000 : correlation;
       Thread device = on;
       write(device, any(kOperations), ++span_id_, on.parent, begin, end, 0, known, stream);
-      free_ns = one_in(8) ? begin : end;  // now and then the next one overlaps
+      free_ns = one_in(8) ? begin : end;  // sometimes the next one overlaps
     }
   }
 
-  // Until the device has done all, or any other time; some blocking calls hold another one.
+  // Waits until the device has done all, or for another time. Some blocking calls contain another.
   void block(Thread& on) {
     span(on, any(kBlocking), [&] {
       if (one_in(6)) block(on);
@@ -180,7 +180,7 @@ class Program {
         span(on, kSort, [&] { on.now_ns += 30'000 + 1000 * pick(90); });
       }
       if (action >= 4 && action < 7 && on.depth < 5) {
-        const Site& holder = any(kHolders);  // in what is above it
+        const Site& holder = any(kHolders);  // only inside a span of the same or a higher level
         if (holder.level >= on.level) span(on, holder, [&] { work(on, pick(4)); });
       }
       if (!has_device_ || on.run == 1) continue;
@@ -252,7 +252,7 @@ class Program {
   int64_t grain_ns_;
   int steps_ = 0;
   int64_t pace_ = 1, span_id_ = 0, correlation_ = 0, second_ns_ = 0;
-  std::map<std::pair<int, int>, int64_t> free_ns_;  // of each process' streams
+  std::map<std::pair<int, int>, int64_t> free_ns_;  // by process and stream
   std::string recorded_by_, framework_, spans_, attributes_;
 };
 

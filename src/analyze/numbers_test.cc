@@ -1,13 +1,13 @@
-// The contract of every figure, on every evaluation there is: the made-up fixtures, the recorded
-// one of an H200, and random ones.
+// The contract of every figure, checked on all evaluations: the made-up fixtures, a recording on an
+// H200, and random ones.
 //
 //   1. An estimate lies inside its own printed interval.
 //   2. The same quantity is the same number in every analysis, and in the comparison.
 //   3. Parts and a named remainder add up to the whole.
 //   4. A difference is the difference of the two numbers that are shown.
-//   6. What is not settled is said wherever the number stands.
+//   6. A number that is not settled says so wherever it is shown.
 //   7. A level that distorts says so.
-//   8. A step is the same everywhere, and no start on the host passes for one where it runs ahead.
+//   8. A step is the same everywhere. If the host runs ahead, no figure uses its starts of steps.
 //   9. The device works within the span of a call, and each layer has one time there.
 // The coverage of the intervals (5) is tested in statistics/typical_test.cc.
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ using store::Database;
 using store::Table;
 using store::Value;
 
-// One evaluation, and what is asked of it.
+// Checks one evaluation.
 class Numbers {
  public:
   Numbers(Database database, std::string name)
@@ -141,7 +141,7 @@ class Numbers {
         query("SELECT on_device FROM layer_run WHERE batch = " + std::to_string(batch));
     const bool on_device = !device.rows.empty() && text(device.rows[0][0]) == "true";
     for (const Quantity& quantity : quantities()) {
-      // Layers that a device ran come from the kernel run, whose recording is another matter.
+      // Layers that a device ran come from the kernel run, whose recording costs a different time.
       if (on_device && std::string(quantity.name) == "what recording the layers adds") continue;
       std::optional<double> first;
       std::string who;
@@ -178,8 +178,8 @@ class Numbers {
                 latency, close(latency));
   }
 
-  // Of time_by_level: types to the model, layers to their type, kernels to their layer, causes to
-  // the idle time.
+  // Checks time_by_level: types add up to the model, layers to their type, kernels to their layer,
+  // causes to the idle time.
   void levels_add_up(int64_t batch) {
     const auto& found = rows("time_by_level", batch);
     ASSERT_TRUE(found);
@@ -216,8 +216,8 @@ class Numbers {
     }
   }
 
-  // The causes are those of time_of_step, and add up to its step; or to the latency of a model that
-  // was profiled.
+  // The causes are those of time_of_step, and add up to its step, or to the latency of a profiled
+  // model.
   void device_adds_up(int64_t batch) {
     const auto& found = rows("gpu_idle", batch);
     const auto& parts = rows("time_of_step", batch);
@@ -244,9 +244,9 @@ class Numbers {
     EXPECT_NEAR(all, sum(quantities()[0].places[0], batch).value_or(0), close(all));
   }
 
-  // On a CPU a type of layers has the same share of the latency in time_by_level and time_of_step,
-  // and what lies between layers in time_by_level and findings, where layers do not overlap and all
-  // look at the same inferences.
+  // On a CPU, a type of layers has the same share of the latency in time_by_level and time_of_step.
+  // The time between layers is the same in time_by_level and findings, if layers do not overlap and
+  // all use the same inferences.
   void types_take_their_share(int64_t batch) {
     const auto& levels = rows("time_by_level", batch);
     const auto& parts = rows("time_of_step", batch);
@@ -289,7 +289,7 @@ class Numbers {
     EXPECT_NEAR(phases, step, close(step));
   }
 
-  // A watched program has one step everywhere.
+  // A watched program has the same step everywhere.
   void steps_are_the_same_everywhere(int64_t batch) {
     const Table program = query("SELECT batch, is_ahead FROM program_step()");
     if (program.rows.empty() || text(program.rows[0][0]) != std::to_string(batch)) return;
@@ -305,7 +305,7 @@ class Numbers {
       if (!value) continue;
       EXPECT_NEAR(*value, *step, close(*step)) << place.analysis;
     }
-    // Processes count by their steps.
+    // Processes are weighted by the number of their steps.
     const Table periods = query(
         "SELECT process, level_name(deepest_level(levels)), part, steps "
         "FROM step_periods(NULL) JOIN run USING (run_id)");
@@ -386,7 +386,7 @@ class Numbers {
     }
   }
 
-  // In a cell, or in the lines above the table.
+  // Returns whether a cell, or a line above the table, has the doubt.
   bool says(const Analysis& analysis, int64_t batch, const std::string& doubt) {
     Parameters parameters;
     for (const Param& param : analysis.params) {

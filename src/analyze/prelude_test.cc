@@ -1,4 +1,4 @@
-// The macros of analyses/prelude_*.sql against the plain computation that they stand for.
+// Tests the macros of analyses/prelude_*.sql against the plain computation that they stand for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +60,8 @@ TEST(Prelude, LevelsAreNumbersThatGrow) {
   EXPECT_EQ(std::get<std::string>(table.rows[0][3]), "api");
 }
 
-// The reason why the level model has no numbers, or none of its own, in a file with these rows.
+// Returns the reason why the level model has no numbers, or none of its own, in a file with these
+// rows.
 std::string why_no_model(const std::string& evaluation, const std::string& run_levels,
                          bool has_model) {
   Result<Database> made = Database::in_memory();
@@ -83,7 +84,7 @@ std::string why_no_model(const std::string& evaluation, const std::string& run_l
   return text == nullptr ? "" : *text;
 }
 
-// The advice has not been followed yet, and would help.
+// The advice must not have been followed yet, and must help.
 TEST(Prelude, AdviceForALevelWithoutNumbersFitsHowItWasRecorded) {
   const std::string deep = "application,model,layer";
   const std::string by_run = "('recorded_by', 'xsp run'), ('leveled', ";
@@ -105,8 +106,8 @@ TEST(Prelude, AdviceForALevelWithoutNumbersFitsHowItWasRecorded) {
   has(why_no_model("('recorded_by', 'the program')", deep, true), "XSP_LEVELS");
 }
 
-// Below Python compiled code is what its line called; without Python the innermost with a name is
-// it.
+// Compiled code below Python belongs to the Python line that called it. Without Python, the
+// innermost named function counts.
 TEST(Prelude, StacksTellWhoseCodeAThreadIsIn) {
   Database database = with_prelude();
   ASSERT_TRUE(database
@@ -134,7 +135,7 @@ TEST(Prelude, StacksTellWhoseCodeAThreadIsIn) {
   EXPECT_EQ(row("6"), "-|-|solve(int)|[libm.so.6]|libm.so.6");
 }
 
-// They share one namespace: the second of a name would silently replace the first.
+// The macros share one namespace: the second of a name would silently replace the first.
 TEST(Prelude, NoNameIsGivenTwice) {
   static const std::regex kCreated(R"(CREATE OR REPLACE TEMP (?:MACRO|VIEW|TABLE) (\w+))");
   std::map<std::string, int> names;

@@ -1,4 +1,4 @@
-// For tests: where each figure stands, and the rows of an analysis to read it from.
+// For tests: the places where each figure is shown, and access to the rows of an analysis.
 #ifndef XSP_ANALYZE_QUANTITIES_H_
 #define XSP_ANALYZE_QUANTITIES_H_
 
@@ -39,7 +39,7 @@ class Rows {
     }
     return std::nullopt;
   }
-  // The rows of the batch size, where there is such a column.
+  // Calls `see` for the rows of the batch size, if there is such a column, else for all rows.
   void each(const std::function<void(const std::vector<Value>&)>& see) const {
     const auto batch = column("batch");
     for (const auto& row : table_.rows) {
@@ -60,11 +60,11 @@ class Rows {
   std::string batch_;
 };
 
-// A place at which a quantity stands: the sum of a column over the rows that a filter takes.
+// A place where a quantity is shown: the sum of a column over the rows that pass a filter.
 struct Place {
   const char* analysis;
   const char* filter_column;            // empty: every row
-  std::vector<const char*> filter_any;  // one of these texts
+  std::vector<const char*> filter_any;  // the row's text is one of these
   const char* column;
 };
 struct Quantity {

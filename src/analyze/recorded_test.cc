@@ -1,4 +1,4 @@
-// Every analysis on an evaluation that was recorded on an H200: tests/data/gpu/README.md.
+// Runs every analysis on an evaluation that was recorded on an H200: tests/data/gpu/README.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ double number(const store::Value& value) {
   return std::nan("");
 }
 
-// The sum of a column of an analysis's rows, those of batch 1.
+// Returns the sum of a column over an analysis's rows, those of batch 1.
 double sum_of(store::Database& database, const char* name, const std::string& column) {
   const Result<const Analysis*> analysis = find(name);
   if (!analysis.ok()) return std::nan("");
@@ -62,7 +62,7 @@ TEST_P(Recorded, IsAnswered) {
 std::vector<std::string> names() {
   std::vector<std::string> names;
   if (!catalogue().ok()) return names;
-  // What a program alone has that `xsp run` watches.
+  // The needs that only programs under `xsp run` meet.
   const std::set<std::string> watched = {"training", "library_calls", "samples"};
   for (const Analysis& analysis : *catalogue()) {
     const bool is_watched = std::any_of(analysis.needs.begin(), analysis.needs.end(),
@@ -126,7 +126,7 @@ std::string text_of(const store::Value& value) {
   return text == nullptr ? "" : *text;
 }
 
-// The same evaluation as it is if nothing was counted.
+// Returns the same evaluation without counters.
 Result<store::Database> uncounted_copy() {
   XSP_TRY(store::Database database, recorded());
   XSP_TRY(const store::Table name, database.query("SELECT current_database()"));
@@ -136,8 +136,8 @@ Result<store::Database> uncounted_copy() {
   return database;
 }
 
-// By its name alone, each kernel that was counted is on the pipe that its counters tell. Changes of
-// layout convert on the fly, and count as fp32 or as fp16 by the shape: on no tensor core anyway.
+// The name alone puts each counted kernel on the pipe that its counters show. Layout changes
+// convert on the fly, and count as fp32 or as fp16 by the shape: they are on no tensor core anyway.
 TEST(RecordedRoof, NamesTellThePipeThatCountersTell) {
   Result<store::Database> database = recorded();
   ASSERT_TRUE(database.ok()) << database.error().text;
@@ -161,9 +161,9 @@ TEST(RecordedRoof, NamesTellThePipeThatCountersTell) {
   EXPECT_GT(on_tensor_cores, 90u);
 }
 
-// The measured ceilings are what a benchmark attained, less than what the device may do: its own
-// attribute for the memory, 4814 GB/s, is 4.9 % above the 4590 that were measured. So much more
-// than 100 % can be, and no more.
+// The measured ceilings are the rates of a benchmark, less than the device's maximum: its own
+// attribute for the memory, 4814 GB/s, is 4.9 % above the measured 4590. So a share may exceed 100
+// % by that much, but not more.
 TEST(RecordedRoof, NothingExceedsItsRoof) {
   constexpr double kMostPct = 105;
   Result<store::Database> counted = recorded();
@@ -190,7 +190,7 @@ TEST(RecordedRoof, NothingExceedsItsRoof) {
   }
 }
 
-// No layer is bound by one thing by its shapes and by another by its counters.
+// No layer has one bound by its shapes and another by its counters.
 TEST(RecordedRoof, BoundsDoNotContradictEachOther) {
   Result<store::Database> counted = recorded();
   Result<store::Database> uncounted = uncounted_copy();
@@ -219,7 +219,7 @@ struct Finding {
   double low = std::nan(""), high = std::nan(""), gain_ns = std::nan("");
 };
 
-// The finding that has these words, and the share that stands after them: "6.2 %" or "6 to 8 %".
+// Returns the finding with these words, and the share that follows them: "6.2 %" or "6 to 8 %".
 Finding finding_of(store::Database& database, int batch, const std::string& before,
                    const std::string& after) {
   const store::Table table = rows_of(database, "findings", batch);
@@ -238,7 +238,8 @@ Finding finding_of(store::Database& database, int batch, const std::string& befo
   return {};
 }
 
-// Findings without counters: a range which has in it what the counters tell, and no lesser bound.
+// A finding without counters must give a range that contains the value from the counters, and no
+// smaller bound.
 TEST(RecordedRoof, FindingsAgreeWithAndWithoutCounters) {
   Result<store::Database> counted = recorded();
   Result<store::Database> uncounted = uncounted_copy();
@@ -259,9 +260,9 @@ TEST(RecordedRoof, FindingsAgreeWithAndWithoutCounters) {
   }
 }
 
-// On paper: 51 convolutions on kernels of TF32 have 7.733 Gflop, two on kernels of fp32 0.442, and
-// the other layers 0.032: together 8.206. An inference takes 3.9556 ms: 8.206 Gflop / 3.9556 ms
-// = 2.0746 Tflop/s, which is 0.449 % of the 461.67 Tflop/s that were measured of TF32 (and 3.2 % of
+// Computed by hand: 51 convolutions on kernels of TF32 have 7.733 Gflop, two on kernels of fp32
+// 0.442, and the other layers 0.032: together 8.206. An inference takes 3.9556 ms: 8.206 Gflop /
+// 3.9556 ms = 2.0746 Tflop/s, which is 0.449 % of the measured 461.67 Tflop/s of TF32 (and 3.2 % of
 // fp32's 65.27).
 TEST(RecordedRoof, SummaryAgreesWithPaper) {
   Result<store::Database> database = recorded();
@@ -278,7 +279,8 @@ TEST(RecordedRoof, SummaryAgreesWithPaper) {
   EXPECT_EQ(rates, 1u);
 }
 
-// The parts of the latency add up to it, and 20.3 % of it, 802.5 us of 3955.6, are the kernels'.
+// The parts of the latency add up to it, and 20.3 % of it, 802.5 us of 3955.6, belong to the
+// kernels.
 TEST(RecordedRoof, BottleneckAddsUp) {
   Result<store::Database> counted = recorded();
   Result<store::Database> uncounted = uncounted_copy();

@@ -1,4 +1,4 @@
-// Which pipe a kernel ran on, by its name: analyses/prelude_7_roof.sql.
+// Tests which pipe a kernel ran on, by its name: analyses/prelude_7_roof.sql.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -11,13 +11,13 @@ namespace {
 
 struct Named {
   const char* name;
-  const char* arithmetic;  // of the layer
-  const char* pipes;       // the slowest and the fastest
+  const char* arithmetic;  // arithmetic of the layer
+  const char* pipes;       // the slowest and the fastest possible pipe
 };
 
-// In layers of matrix products. Names as the libraries give them.
+// Kernels in layers of matrix products, with the names that the libraries use.
 constexpr Named kInMatrixProducts[] = {
-    // cuBLAS and cuDNN from Volta on: s1688 is TF32 unless a type stands there, or Turing.
+    // cuBLAS and cuDNN from Volta on: s1688 is TF32, unless the name has a type or is Turing's.
     {"volta_sgemm_128x64_nn", "fp32", "[fp32, fp32]"},
     {"volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", "fp32", "[fp32, fp32]"},
     {"volta_h884gemm_64x128_ldg8_nn", "fp16", "[fp16_tensor, fp16_tensor]"},
@@ -73,7 +73,7 @@ constexpr Named kInMatrixProducts[] = {
      "[fp64_tensor, fp64_tensor]"},
     {"cutlass3x_sm90_tensorop_s64x128x32gemm_e4m3_e4m3_f32_bf16_bf16_128x128x128_1x2x1_0_tnn",
      "bf16", "[fp8_tensor, fp8_tensor]"},
-    // nvjet: its letters are its types.
+    // nvjet: the letters of the name are its types.
     {"nvjet_tst_192x192_64x4_1x2_h_bz_coopB_TNT", "bf16", "[bf16_tensor, bf16_tensor]"},
     {"nvjet_hsh_128x64_64x8_2x1_v_bz_TNT", "fp16", "[fp16_tensor, fp16_tensor]"},
     {"nvjet_sss_64x32_64x10_1x4_h_bz_NNT", "fp32", "[tf32_tensor, tf32_tensor]"},
@@ -104,13 +104,13 @@ constexpr Named kInMatrixProducts[] = {
      "fp32", "[fp32, fp32]"},
     {"void gemv2T_kernel_val<int, int, __half, __half, __half, float, 128>(int)", "fp16",
      "[fp32, fp16]"},
-    // Not told: between the two.
+    // The name does not tell, so the pipe lies between the two.
     {"triton_tem_fused_convolution_0", "fp32", "[fp32, tf32_tensor]"},
     {"triton_tem_fused_addmm_relu_3", "bf16", "[fp32, bf16_tensor]"},
     {"gemm_fusion_dot_12", "fp32", "[fp32, tf32_tensor]"},
     {"fusion_12", "fp16", "[fp32, fp16_tensor]"},
     {"my_matmul", "fp32", "[fp32, tf32_tensor]"},
-    // What serves a matrix product.
+    // Kernels that serve a matrix product.
     {"void cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, false, true, "
      "(cudnnKernelDataType_t)2>(int)",
      "fp32", "[fp32, fp32]"},
@@ -153,13 +153,13 @@ TEST_F(Roof, NamesOfKernelsTellTheirPipes) {
   }
 }
 
-// What is not told by the name is told by the framework's settings, or by what the layer does.
+// If the name does not tell, the framework's settings, or the work of the layer, do.
 TEST_F(Roof, SettingsAndLayersTellWhatNamesDoNot) {
   EXPECT_EQ(pipes("my_matmul", "fp32", "true, true"), "[fp32, tf32_tensor]");
   EXPECT_EQ(pipes("my_matmul", "fp32", "true, false"), "[fp32, fp32]");
   EXPECT_EQ(pipes("fusion_12", "fp32", "false, NULL"), "[fp32, fp32]");
   EXPECT_EQ(pipes("fusion_12", "fp32", "NULL, NULL"), "[fp32, tf32_tensor]");
-  // A name is believed before either.
+  // The name has priority over both.
   EXPECT_EQ(pipes("cutlass_80_tensorop_s1688gemm_64x64", "fp32", "false, false"),
             "[tf32_tensor, tf32_tensor]");
 }

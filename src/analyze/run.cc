@@ -21,7 +21,7 @@ std::string text_of(const Value& value) {
   return {};
 }
 
-// A table's first column, as text, joined.
+// Joins a table's first column as text.
 std::string join_column(const Table& table) {
   std::string text;
   for (const auto& row : table.rows) text += (text.empty() ? "" : ", ") + text_of(row[0]);
@@ -82,8 +82,8 @@ bool is_level(const std::string& need) {
   return std::count(level_names().begin(), level_names().end(), need) != 0;
 }
 
-// Why a level, or another need, has no numbers, or nothing if it has. Each need has a macro of its
-// own, as planning one that knows them all takes longer than most analyses.
+// Returns why a level, or another need, has no numbers, or nothing if it has. Each need has its own
+// macro, because planning a macro that covers all takes longer than most analyses.
 Result<std::optional<std::string>> why_not_measured(Database& database, const std::string& need) {
   XSP_TRY(const Table table, is_level(need)
                                  ? database.query("SELECT why_no_level($need)", {{"need", need}})
@@ -102,7 +102,7 @@ Status check_needs(Database& database, const Analysis& analysis) {
   return Ok{};
 }
 
-// An analysis of one batch size takes it as the parameter `batch`, by its deepest needed level.
+// Fails if the parameter `batch` is set and a need of the analysis was not measured at that size.
 Status check_batch(Database& database, const Analysis& analysis,
                    const std::map<std::string, Value>& bound) {
   const auto batch = bound.find("batch");
@@ -123,7 +123,7 @@ Status check_batch(Database& database, const Analysis& analysis,
   return Ok{};
 }
 
-// Fills the table `found` with the rows of the analysis's rules, or of the one that is asked for.
+// Fills the table `found` with the rows of the analysis's rules, or of the one requested rule.
 Status apply_rules(Database& database, const Analysis& analysis,
                    const std::map<std::string, Value>& bound) {
   const auto asked = bound.find("rule");
@@ -134,7 +134,7 @@ Status apply_rules(Database& database, const Analysis& analysis,
     return usage("parameter rule of " + analysis.name + ": '" + only +
                  "': unknown: " + did_you_mean(only, known, "see docs/analyses.md"));
   }
-  std::map<std::string, bool> has;  // what was measured
+  std::map<std::string, bool> has;  // needs that were measured
   const auto is_asked = [&](const Rule& rule) -> Result<bool> {
     for (const std::string& need : rule.needs) {
       if (has.count(need) == 0) {
@@ -163,7 +163,7 @@ Status apply_rules(Database& database, const Analysis& analysis,
   return Ok{};
 }
 
-// The levels that an analysis quotes numbers of, by number.
+// Returns the numbers of the levels whose figures an analysis shows.
 std::string levels_of(const Analysis& analysis) {
   std::string levels;
   const auto& names = level_names();
@@ -218,14 +218,14 @@ Result<std::vector<std::string>> doubts(Database& database, const Analysis& anal
 }
 
 Status load_prelude(Database& database) {
-  // A session keeps them, and the tables among them are true as long as nothing else changes.
+  // A session keeps the macros and tables. They stay correct as long as nothing else changes.
   if (database.reads_only() && database.query("SELECT kernel_batches()").ok()) return Ok{};
   std::vector<EmbeddedSql> preludes;
   for (const EmbeddedSql& file : embedded_sql()) {
     const bool is_shared = file.name.find('/') == std::string_view::npos;
     if (is_shared && is_prelude(file.name)) preludes.push_back(file);
   }
-  // Their names say the order: each builds on those before it.
+  // The names give the order: each prelude builds on the ones before it.
   std::sort(preludes.begin(), preludes.end(),
             [](const EmbeddedSql& a, const EmbeddedSql& b) { return a.name < b.name; });
   for (const EmbeddedSql& file : preludes) XSP_CHECK_OK(database.execute(file.text));

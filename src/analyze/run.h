@@ -1,4 +1,4 @@
-// run: one analysis over one .xsp file.
+// run: runs one analysis over one .xsp file.
 #ifndef XSP_ANALYZE_RUN_H_
 #define XSP_ANALYZE_RUN_H_
 
@@ -12,26 +12,26 @@
 
 namespace xsp::analyze {
 
-// Parameters as a person writes them; those left out take their defaults.
+// Parameters as a person writes them. Missing ones have their defaults.
 using Parameters = std::map<std::string, std::string>;
 
-// The analysis's rows, with the columns of its header.
+// Returns the analysis's rows, with the columns of its header.
 //
-// Code::kUsage: an unknown parameter, or a value that is not of its type. Code::kNotAvailable: what
-// the analysis needs was not measured; the text begins with "not measured: " and says why. There
-// are never zeros instead.
+// Fails with Code::kUsage for an unknown parameter, or a value that is not of its type. Fails with
+// Code::kNotAvailable if a need of the analysis was not measured; the text begins with "not
+// measured: " and says why. Missing numbers are never zeros.
 Result<store::Table> run(store::Database& database, const Analysis& analysis,
                          const Parameters& parameters = {});
 
-// Why the numbers in `table`, which run() returned for the same arguments, are doubtful: an
-// interval that is wider than was wanted, a level that distorts, a machine that was disturbed. One
-// line each, and none that a cell of the table says already; usually there are none.
+// Returns why the numbers in `table`, which run() returned for the same arguments, are doubtful: an
+// interval wider than wanted, a level that distorts, a machine that was disturbed. Each reason is
+// one line. A reason that a cell of the table gives already is left out. Usually there are none.
 Result<std::vector<std::string>> doubts(store::Database& database, const Analysis& analysis,
                                         const Parameters& parameters, const store::Table& table);
 
-// Makes the macros, views and tables of analyses/prelude_*.sql known to the database's own session;
-// nothing is written to the file. run() does so itself; for those who bring their own SQL. A
-// database that is written to needs it anew after each change.
+// Loads the macros, views and tables of analyses/prelude_*.sql into the database's session, and
+// writes nothing to the file. run() does so itself; other callers with their own SQL need it. On a
+// database that is open for writing, it must be repeated after each change.
 Status load_prelude(store::Database& database);
 
 }  // namespace xsp::analyze

@@ -1,4 +1,4 @@
-// Computes the causes of a step a second time: slow and obvious, from the raw rows.
+// Computes the causes of a step a second time, in a slow and simple way, from the raw rows.
 #ifndef XSP_ANALYZE_SLOW_CAUSES_H_
 #define XSP_ANALYZE_SLOW_CAUSES_H_
 
@@ -13,10 +13,10 @@ namespace xsp::analyze {
 
 struct SlowPeriod {
   int64_t process = 0, thread = 0, start_ns = 0, end_ns = 0;
-  int64_t busy_ns = 0;  // the union of the device's raw records in it
+  int64_t busy_ns = 0;  // union of the device's raw records in the period
 };
 
-// As a row of the macro pieces(). Neighbours that are alike in all else are one.
+// A row of the macro pieces(). Neighbours that differ only in time are joined.
 struct SlowPiece {
   int64_t process = 0, period_ns = 0, start_ns = 0, end_ns = 0;
   bool is_hidden = false;
@@ -30,9 +30,10 @@ struct SlowCauses {
   std::vector<SlowPiece> pieces;
 };
 
-// By the words at the head of analyses/prelude_8_causes.sql, of at most `how_many` periods of each
-// process. From the database's macros it takes what others prove: the run, the steps and typical
-// inferences of it, and what kind of work a kernel's name tells. The prelude is loaded.
+// Follows the description at the head of analyses/prelude_8_causes.sql, for at most `how_many`
+// periods of each process. Uses only those macros of the database that other tests prove: its run,
+// steps and typical inferences, and the kind of work by a kernel's name. The prelude must be
+// loaded.
 Result<SlowCauses> slow_causes(store::Database& database, int64_t how_many);
 
 }  // namespace xsp::analyze

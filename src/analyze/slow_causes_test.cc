@@ -20,7 +20,7 @@ using slow::Span;
 using slow::starts_with;
 using slow::Step;
 
-// 'Linear', 'MaxPool2d', yet not 'aten::add' nor 'AddmmBackward0'.
+// Matches 'Linear', 'MaxPool2d', but not 'aten::add' or 'AddmmBackward0'.
 bool is_module(const Span& span) {
   if (!span.type || span.type->find("::") != std::string::npos) return false;
   const size_t digits = span.type->find_last_not_of("0123456789");
@@ -81,7 +81,7 @@ class Slow : RawRows {
     return kept;
   }
 
-  // From the first operation that a step launched to the first one that the next step launched.
+  // Returns periods from the first operation of a step to the first one of the next step.
   std::vector<Step> where_work_is_done(const std::vector<Step>& steps) {
     constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     std::vector<int64_t> begins(steps.size(), kNever);
@@ -151,14 +151,15 @@ class Slow : RawRows {
     }
   }
 
-  // ---- The stretch of a process that is looked at ----
+  // ---- The examined stretch of a process ----
 
   struct Stretch {
     int64_t from = 0, until = 0, thread = kNone;
-    std::map<int64_t, std::vector<const Span*>> spans;  // of each thread, by their start
+    std::map<int64_t, std::vector<const Span*>> spans;  // by thread, in order of their start
   };
 
-  // A longest period before the first one and after the last, and on to the next operation's edge.
+  // The stretch extends by the longest period before the first and after the last period, and then
+  // to the edge of the next operation.
   void reach(int64_t process) {
     Stretch stretch;
     int64_t first = std::numeric_limits<int64_t>::max(), last = 0, longest = 0;
@@ -199,7 +200,7 @@ class Slow : RawRows {
     stretches_[process] = std::move(stretch);
   }
 
-  // The sites whose operators launch nothing and take the host longer than 50 us on average.
+  // Finds the sites whose operators launch nothing and take more than 50 us on the host on average.
   void judge_operators() {
     std::set<int64_t> launching;
     std::map<int64_t, std::pair<double, int64_t>> own;
@@ -228,7 +229,7 @@ class Slow : RawRows {
 
   // ---- The host ----
 
-  // The innermost of a thread's open spans at a moment is the one that began last.
+  // Returns the innermost of a thread's open spans at a moment, which is the one that began last.
   const Span* innermost(int64_t process, int64_t thread, int64_t at) {
     const std::vector<const Span*>& spans = stretches_[process].spans[thread];
     auto span =
@@ -241,7 +242,7 @@ class Slow : RawRows {
     return nullptr;
   }
 
-  // The blocking call that a thread stands in; of several the one that ends last.
+  // Returns the blocking call in which a thread is; of several, the one that ends last.
   const Span* blocking(int64_t process, int64_t thread, int64_t at) {
     const Span* found = nullptr;
     for (const Span* span : stretches_[process].spans[thread]) {
@@ -278,7 +279,7 @@ class Slow : RawRows {
     return span->level == 3 && computing_.count(span->site) != 0 ? "host code" : "framework";
   }
 
-  // Whether an inference of a profiled model begins or ends in (a, b].
+  // Returns whether an inference of a profiled model begins or ends in (a, b].
   bool has_boundary(int64_t process, int64_t a, int64_t b) const {
     return is_profile_ &&
            std::any_of(result_.periods.begin(), result_.periods.end(), [&](const SlowPeriod& one) {
@@ -312,7 +313,7 @@ class Slow : RawRows {
     const Span* span;
   };
 
-  // The gap [a, b), moment by moment.
+  // Explains the gap [a, b), moment by moment.
   void explain(int64_t process, int64_t a, int64_t b, bool ran_dry, const Operation* next) {
     const auto add = [&](int64_t start, int64_t end, const std::string& cause, int64_t thread,
                          const Span* span) {
@@ -331,7 +332,7 @@ class Slow : RawRows {
         block != nullptr && block->is({"allocation"}) ? "allocation" : "synchronisation";
     add(a, e, waits, thread, block);
 
-    // Each elementary interval, joined with the one before if nothing changed.
+    // Each elementary interval is joined with the one before if nothing changed.
     std::set<int64_t> edges = {e, c};
     for (const Span* span : stretches_[process].spans[thread]) {
       for (const int64_t edge : {span->start, span->end}) {
@@ -349,7 +350,7 @@ class Slow : RawRows {
     }
     if (call != nullptr && c < b) told.push_back({c, b, call_cause(*call->first), call->first});
 
-    // The call delayed the launching by as long as it stood there before the queue ran dry.
+    // The call delayed the launching by the time that it had blocked before the queue ran dry.
     int64_t delay = block == nullptr || has_boundary(process, a, b) ? 0 : a - block->start;
     for (const Told& one : told) {
       const int64_t length = one.end - one.start;
@@ -379,7 +380,7 @@ class Slow : RawRows {
     }
     for (auto edge = edges.begin(); std::next(edge) != edges.end(); ++edge) {
       const int64_t start = *edge, end = *std::next(edge);
-      const Operation* first[4] = {};  // of each kind the one that began first
+      const Operation* first[4] = {};  // by kind: the operation that began first
       for (const Operation* operation : near) {
         const Span& span = *operation->span;
         if (span.start > start) break;

@@ -1,4 +1,4 @@
-// The raw rows of the run that a step's causes are told from, for slow_causes.h.
+// Reads the raw rows of the run from which a step's causes are computed, for slow_causes.h.
 #ifndef XSP_ANALYZE_SLOW_ROWS_H_
 #define XSP_ANALYZE_SLOW_ROWS_H_
 
@@ -30,7 +30,7 @@ struct Span {
   }
 };
 
-// The calls of one correlation id: the first start, the last end.
+// The calls of one correlation id, from the first start to the last end.
 struct Call {
   const Span* first = nullptr;
   int64_t start = 0, end = 0;
@@ -45,7 +45,7 @@ struct Operation {
 struct Step {
   int64_t process = 0, thread = 0, number = 0, start = 0, end = 0;
   int part = 0;
-  int64_t own_end = 0;  // of the call that it begins with
+  int64_t own_end = 0;  // end of the call with which it begins
   bool is_whole = true;
 };
 
@@ -58,10 +58,10 @@ class RawRows {
 
   bool in_python_ = false, is_profile_ = false;
   std::vector<Span> spans_;
-  std::vector<Operation> operations_;  // by their start
+  std::vector<Operation> operations_;  // in order of their start
   std::vector<Step> steps_, inferences_;
   std::map<int64_t, std::string> phase_of_;  // by site
-  std::set<std::string> products_;           // the names of kernels that multiply matrices
+  std::set<std::string> products_;           // names of kernels that multiply matrices
 
  private:
   Status read_steps();

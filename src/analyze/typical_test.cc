@@ -1,5 +1,5 @@
-// The definition of the typical inferences in SQL (analyses/prelude_1_runs.sql) against the one in
-// C++ (statistics/typical.h), and both against the plain computation, on random data.
+// Tests the definition of the typical inferences in SQL (analyses/prelude_1_runs.sql) against the
+// one in C++ (statistics/typical.h), and both against the plain computation, on random data.
 #include "statistics/typical.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ class Maker {
     return made;
   }
 
-  // Loads the prelude anew: its tables are of what is there.
+  // Loads the prelude again, because its tables depend on the data.
   Table query(const std::string& sql) {
     EXPECT_TRUE(load_prelude(*database_).ok());
     Result<Table> table = database_->query(sql);
@@ -81,7 +81,7 @@ class Maker {
           std::to_string(block.count) + ",0,0);";
       first += block.count;
     }
-    // Warm-up, a nested model, an open span: none of them counts.
+    // Warm-up, a nested model and an open span do not count.
     add(&sql, made, 2, "m", -1, 9e9, 0, 1);
     add(&sql, made, 2, "nested", 0, 5e8, 1, 1);
     made.layers_ns.assign(kLayers, {});
@@ -144,7 +144,6 @@ TEST(TypicalInSql, LatencyAndIntervalAreThoseOfTheStopRule) {
   Maker maker(1);
   std::vector<MadeRun> made;
   for (int run_id = 1; run_id <= 40; ++run_id) {
-    // Each of another set of levels, so that none replaces another.
     made.push_back(maker.run(run_id, "model", 1 + run_id % 13, run_id % 5 != 0));
   }
   const Table table = maker.query(
@@ -207,7 +206,7 @@ TEST(TypicalInSql, ASeriesWithoutBlocksIsCutIntoParts) {
   }
 }
 
-// The inferences that are left, by their ranks; ties in the order of measurement.
+// Returns the inferences that remain, by their ranks. Ties are in the order of measurement.
 std::vector<size_t> typical_of(const std::vector<double>& latencies) {
   std::vector<size_t> order(latencies.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -234,7 +233,7 @@ TEST(TypicalInSql, LayersAreMeansOfTheirSumsOverTypicalInferences) {
     EXPECT_NEAR(number(table.rows[layer][1]), mean, 1e-6 * mean);
     EXPECT_EQ(number(table.rows[layer][2]), static_cast<double>(layer + 1));
 
-    // Its interval: where the inference is dropped, what the layer takes next to the same fence.
+    // Its interval replaces dropped inferences by the layer's mean time next to the same fence.
     const auto next_to = std::max<size_t>(3, kept.size() / 10);
     double low = 0, high = 0;
     for (size_t i = 0; i < next_to; ++i) {

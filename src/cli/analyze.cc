@@ -1,4 +1,4 @@
-// xsp analyze: the catalogue of analyses, and one of them over an .xsp file.
+// xsp analyze: lists the catalogue of analyses, or runs one of them over an .xsp file.
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct Options {
   OutputOptions output;
 };
 
-// The whole catalogue as a sheet; the terminal shows what is needed to choose.
+// Prints the whole catalogue as a sheet; on a terminal, only the columns that help to choose.
 Status print_list(const OutputOptions& options) {
   if (!analyze::catalogue().ok()) return analyze::catalogue().error();
   Sheet sheet;
@@ -42,7 +42,7 @@ Status print_list(const OutputOptions& options) {
   return write_stdout(render(sheet, every_row, terminal_of(1)));
 }
 
-// What one analysis computes: its header, as prose.
+// Prints the description of an analysis, from its header.
 Status print_about(const std::string& name) {
   XSP_TRY(const analyze::Analysis* one, analyze::find(name));
   std::string text = one->id + "  " + one->name + ": " + one->title + "\n" + one->question + "\n";
@@ -92,7 +92,7 @@ Status analyze_file(const Options& options) {
   if (options.name.empty()) {
     return usage("analyze: no analysis was named: choose one from xsp analyze --list");
   }
-  // Names are checked before files: a mistyped name is the commoner mistake.
+  // The name is checked before the file, because a mistyped name is the more common mistake.
   XSP_TRY(const analyze::Analysis* analysis, analyze::find(options.name));
   if (options.file.empty()) {
     return usage("analyze " + options.name + ": no .xsp file was named: xsp profile makes one");

@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kFindingsShown = 3;
 constexpr size_t kCulpritsShown = 2;
 constexpr size_t kLinesShown = 5;
-constexpr double kLeastShare = 0.01;         // of a step, that a cause is shown with
-constexpr double kLeastCulpritShare = 0.15;  // of a cause, that a culprit is named with
+constexpr double kLeastShare = 0.01;         // of a step; causes with less are not shown
+constexpr double kLeastCulpritShare = 0.15;  // of a cause; culprits with less are not named
 constexpr size_t kCauseWidth = 18;
 constexpr size_t kBarWidth = 20;
 
@@ -35,7 +35,7 @@ struct Cause {
   std::vector<std::string> culprits;
 };
 
-// "save (train.py:12)"
+// Returns text like "save (train.py:12)".
 std::string culprit_of(const Row& row) {
   const std::string name = row.text("culprit");
   const std::string place = row.text("place");
@@ -43,7 +43,7 @@ std::string culprit_of(const Row& row) {
   return name + " (" + place + ")";
 }
 
-// Rows come by cause, and within one by time, each the largest first.
+// The rows are sorted by cause, and then by time, the largest first.
 std::vector<Cause> causes_of(const store::Table& table, double* step_ns) {
   std::vector<Cause> causes;
   for (size_t i = 0; i < table.rows.size(); ++i) {
@@ -114,7 +114,8 @@ std::string findings_text(store::Database& database, const Terminal& terminal) {
   return text;
 }
 
-// Of a program in which nothing repeats: the lines that took most of its threads' time.
+// Returns the lines of the program that took most of its threads' time, for a program without
+// repeating steps.
 std::string lines_text(store::Database& database, const Terminal& terminal) {
   const auto table = rows_of(database, "functions");
   if (!table || table->rows.empty()) return {};

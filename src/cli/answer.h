@@ -1,5 +1,6 @@
-// Answer: what `xsp run` says once the command has ended: how long a step takes, what that is made
-// of, and the findings that promise most; where nothing repeats, which lines took the time.
+// Answer: the text that `xsp run` prints once the command has ended: the duration of a step, its
+// causes, and the findings with the largest possible gain. If nothing repeats, it has the lines
+// that took the time.
 #ifndef XSP_CLI_ANSWER_H_
 #define XSP_CLI_ANSWER_H_
 
@@ -11,11 +12,11 @@
 namespace xsp::cli {
 
 struct Answer {
-  std::string text;  // some ten lines, each ended; empty: nothing was recorded that tells
+  std::string text;  // some ten lines, each with its line end; empty: nothing useful was recorded
   bool has_steps = false;
 };
 
-// A part that cannot be asked is left out.
+// Leaves out a part whose analysis fails.
 Answer answer_of(store::Database& database, const Terminal& terminal);
 
 }  // namespace xsp::cli

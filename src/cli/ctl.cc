@@ -1,4 +1,4 @@
-// xsp ctl: says to programs that `xsp run` watches, while they run, what to record.
+// xsp ctl: tells programs that `xsp run` watches, while they run, what to record.
 #include <fmt/format.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ struct Options {
   OutputOptions output;
 };
 
-// Whether the .xsp that a run will write is the one named.
+// Returns whether the run will write the named .xsp file.
 bool writes(const ControlFile& file, const std::string& name) {
   std::error_code error;
   return file.output() == fs::absolute(name, error);
@@ -35,7 +35,7 @@ bool watches(const ControlFile& file, int process) {
   return false;
 }
 
-// The runs that are meant: that of the process, that of the file, or whatever runs.
+// Returns the selected runs: that of the process, that of the file, or else all running ones.
 Result<std::vector<ControlFile>> meant(const Options& options) {
   std::vector<ControlFile> files = ControlFile::running();
   std::erase_if(files, [&options](const ControlFile& file) {

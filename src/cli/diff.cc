@@ -1,4 +1,4 @@
-// xsp diff: two evaluations beside each other, and a gate against regressions.
+// xsp diff: compares two evaluations, and can fail on a regression.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,10 +73,10 @@ struct Options {
 struct Named {
   std::string name;
   std::optional<Comparison> comparison;
-  std::string why;  // there is none
+  std::string why;  // why there is no comparison
 };
 
-// How each table is drawn for a person; {} is the last evaluation's letter.
+// Returns how to draw each table for a person; {} is the last evaluation's letter.
 analyze::View view_of(const std::string& table) {
   analyze::View view;
   if (table == "model") {
@@ -108,7 +108,7 @@ Sheet sheet_of(const Named& one) {
   sheet.columns = one.comparison->columns;
   sheet.table = one.comparison->table;
   sheet.view = view_of(one.name);
-  if (one.name == "facts") {  // those that are told are the ones that differ
+  if (one.name == "facts") {  // only facts that differ are shown
     auto& rows = sheet.table.rows;
     rows.erase(std::remove_if(rows.begin(), rows.end(),
                               [](const auto& row) {
@@ -121,7 +121,7 @@ Sheet sheet_of(const Named& one) {
   return sheet;
 }
 
-// {"evaluations": [...], "warnings": [...], "model": [...], ..., "not_measured": {...}}
+// Returns {"evaluations": [...], "warnings": [...], "model": [...], ..., "not_measured": {...}}.
 std::string json_of(const Options& options, const std::vector<std::string>& names,
                     const std::vector<Named>& tables, const std::optional<Gate>& gate) {
   const auto quoted = [](const auto& value) {
@@ -185,7 +185,7 @@ Status print(const Options& options, const std::vector<std::string>& names,
                 ? "Nothing differs in what was measured with.\n"
                 : render(sheet, options.output, terminal);
   }
-  // Why there is no judgement is the error.
+  // If there is no judgement, the error says why.
   if (gate && gate->state != Gate::State::kUnjudged) text += "\n" + gate->text + "\n";
   return write_stdout(text);
 }
@@ -212,7 +212,7 @@ Result<std::vector<Named>> compare_all(const Options& options,
   return tables;
 }
 
-// Compares and prints the files, which are called so; tells what the gate says.
+// Compares the files and prints the result, under these names. Returns the result of the gate.
 Result<std::optional<Gate>> compare_files(const Options& options,
                                           const std::vector<std::string>& files,
                                           const std::vector<std::string>& names,
@@ -234,7 +234,7 @@ Result<std::optional<Gate>> compare_files(const Options& options,
   return gate;
 }
 
-// The exit status that the gate asks for.
+// Returns the exit status for the result of the gate.
 Result<int> status_of(const std::optional<Gate>& gate) {
   if (!gate || gate->state == Gate::State::kPassed) return 0;
   if (gate->state == Gate::State::kTripped) return kRegressed;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 2> kLetters = {"A", "B"};
 
-// "model.onnx (onnxruntime, graph_optimization=basic)"
+// Returns text like "model.onnx (onnxruntime, graph_optimization=basic)".
 std::string name_of_side(const RequestOptions& options) {
   std::string how = options.framework;
   for (const std::string& one : options.framework_options) how += (how.empty() ? "" : ", ") + one;
@@ -31,7 +31,7 @@ Status make_folder(const std::string& folder) {
                 ": name a folder that can, with -o");
 }
 
-// What went wrong although there are files, if anything did.
+// Returns the error of a measurement that has nevertheless written its files, if there is one.
 std::optional<Error> problem_of(const evaluate::PairsOutcome& outcome, const std::string& folder) {
   for (const evaluate::Outcome& side : outcome.sides) {
     if (!side.misplaced) continue;
@@ -67,7 +67,8 @@ RequestOptions options_of_side(const PairOptions& options, size_t side, const st
 
 Result<PairFiles> run_pairs(const PairOptions& options, const std::vector<std::string>& models,
                             const std::string& command) {
-  // A file that may not grow is an error of writing, here and in the workers, not a death.
+  // A write past the limit on a file's size then fails, here and in the workers, and does not kill
+  // us.
   ::signal(SIGXFSZ, SIG_IGN);
   const evaluate::Interrupts interrupts;
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());

@@ -1,4 +1,4 @@
-// xsp diff --run: two models, or one with different options, profiled in one experiment.
+// xsp diff --run: profiles two models, or one model with different options, in one experiment.
 //
 // Thread rule: one thread.
 #ifndef XSP_CLI_DIFF_RUN_H_
@@ -32,27 +32,28 @@ struct PairOptions {
   }
   RequestOptions both;  // its model and output are not used
   std::array<std::string, 2> frameworks;
-  std::array<std::vector<std::string>, 2> framework_options;  // besides those of both
+  std::array<std::vector<std::string>, 2> framework_options;  // in addition to those of `both`
   int pairs = evaluate::kPairs;
-  std::string folder;  // where the two files go; empty: nowhere
+  std::string folder;  // folder for the two files; empty: they are not kept
   bool quiet = false;
 };
 
-// Adds the options that `run`, the flag --run, needs.
+// Adds the options that the flag --run needs.
 void add_pair_options(CLI::App& verb, CLI::Option& run, PairOptions& options);
 
-// The request of one side, 0 or 1, whose model the user calls `model`.
+// Returns the request of one side, 0 or 1, for the model that the user calls `model`.
 RequestOptions options_of_side(const PairOptions& options, size_t side, const std::string& model);
 
-// Two files that belong together.
+// The two files of one experiment.
 struct PairFiles {
   std::vector<std::string> files;
-  std::vector<std::string> names;          // for people: the files if they stay, else the models
-  std::unique_ptr<ScratchFolder> scratch;  // holds the files, unless they stay
-  std::optional<Error> problem;            // although there are files
+  std::vector<std::string> names;          // for the user: the files' names if they are kept, else
+                                           // the models'
+  std::unique_ptr<ScratchFolder> scratch;  // holds the files, unless they are kept
+  std::optional<Error> problem;            // set if there are files, but not everything went well
   bool is_interrupted = false;
 };
-// Measures the models, which the user calls so.
+// Measures these models, named as the user did.
 Result<PairFiles> run_pairs(const PairOptions& options, const std::vector<std::string>& models,
                             const std::string& command);
 

@@ -1,4 +1,5 @@
-// xsp doctor: what can be measured on this machine, and if not, why not and what to do.
+// xsp doctor: lists what can be measured on this machine. For the rest, it says why not, and what
+// to do.
 #include "cli/doctor.h"
 
 #include <linux/perf_event.h>
@@ -36,7 +37,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Collectors are asked what they could watch of runs on it.
+// The collectors are probed for runs on this device.
 constexpr const char* kGpu = "cuda:0";
 
 std::string first_line(const fs::path& path) {
@@ -46,7 +47,7 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-// An error's text is `what: why: what to do`.
+// Splits an error's text, which is `what: why: what to do`.
 Finding not_available(const std::string& kind, const std::string& name, const std::string& text,
                       const std::string& otherwise) {
   const size_t cut = text.rfind(": ");
@@ -54,7 +55,7 @@ Finding not_available(const std::string& kind, const std::string& name, const st
   return {kind, name, kNotAvailable, text.substr(0, cut), text.substr(cut + 2)};
 }
 
-// `collectors` as they are on a GPU, `others` as each is on its own kind of device.
+// `collectors` were probed for a GPU; `others` were probed for their own kind of device.
 void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>& collectors,
                 const std::vector<evaluate::Collector>& others, bool has_framework,
                 Findings* findings) {
@@ -118,7 +119,7 @@ Finding collector_finding(const evaluate::Collector& collector) {
   return {"collector", collector.name, kLimited, reason + "; not " + probe.absent, ""};
 }
 
-// One that watches another kind of device than GPUs, asked about that.
+// Probes a collector of another kind of device than GPUs for its own kind.
 evaluate::Collector on_its_device(const evaluate::Installation& installation,
                                   const evaluate::Collector& collector,
                                   const std::atomic<int>& stop) {
@@ -161,7 +162,7 @@ Finding perf_finding() {
   return {"facility", "processor counters", kAvailable, "perf_event_paranoid is " + text, ""};
 }
 
-// Whether the kernel notes the registers of running threads, as xsp run asks it to.
+// Reports whether the kernel samples the registers of running threads, as xsp run asks it to.
 Finding native_stacks_finding() {
 #ifdef __x86_64__
   perf_event_attr wanted = {};
@@ -187,7 +188,7 @@ Finding native_stacks_finding() {
 
 using Facts = std::map<std::string, std::string>;
 
-// What the collectors say of the first GPU.
+// Returns the collectors' facts about the first GPU.
 Facts facts_of_gpu(const evaluate::Installation& installation,
                    const std::vector<evaluate::Collector>& collectors,
                    const std::atomic<int>& stop) {
@@ -252,7 +253,7 @@ Finding confinement_finding() {
 
 Finding folder_finding(const std::string& name, const fs::path& folder, const char* variable) {
   const std::string action = std::string("name another folder with ") + variable;
-  // It may not be there yet: its nearest parent that is decides.
+  // The folder may not exist yet, so its nearest existing parent decides.
   fs::path existing = folder;
   std::error_code error;
   while (!fs::exists(existing, error) && existing.has_relative_path()) {
@@ -331,7 +332,7 @@ Result<Findings> examine() {
   return findings;
 }
 
-// Words in lines of the terminal's width, each begun with that many spaces.
+// Wraps the words to lines of the terminal's width, each begun with `indent` spaces.
 std::string wrapped(const std::string& prose, size_t indent, size_t width) {
   std::string text, line, word;
   for (const char c : prose + " ") {
@@ -349,7 +350,7 @@ std::string wrapped(const std::string& prose, size_t indent, size_t width) {
   return text + std::string(indent, ' ') + line + "\n";
 }
 
-// For people: grouped by kind, nothing shortened.
+// Formats the findings for the terminal: grouped by kind, without shortening.
 std::string render_findings(const Findings& findings, const Terminal& terminal) {
   constexpr size_t kNameColumns = 22;
   std::string text, kind;
@@ -400,7 +401,7 @@ Status doctor(const OutputOptions& options) {
   return write_stdout(render(sheet_of(findings), options, terminal));
 }
 
-// Becomes the program that fetches the framework which an adapter runs.
+// Replaces this process with the script that installs an adapter's framework.
 Status install(const std::string& framework) {
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
   const fs::path script = installation.adapters / "get_framework.sh";

@@ -1,4 +1,4 @@
-// Findings of `xsp doctor`: what can be measured here, and if not, why not.
+// Findings of `xsp doctor`: what can be measured here, or why it cannot be.
 #ifndef XSP_CLI_DOCTOR_H_
 #define XSP_CLI_DOCTOR_H_
 
@@ -12,23 +12,23 @@ namespace xsp::cli {
 
 inline constexpr const char* kAvailable = "available";
 inline constexpr const char* kNotAvailable = "not available";
-inline constexpr const char* kLimited = "limited";  // works, with what the reason says
+inline constexpr const char* kLimited = "limited";  // works, with the limits that the reason gives
 
 struct Finding {
   std::string kind;  // "level", "framework", "facility", "xsp run"
   std::string name;
   std::string status;
-  std::string reason;  // or, if available, what is there
-  std::string action;  // what to do, if anything
+  std::string reason;  // or, if available, a description of it
+  std::string action;  // action for the user, if any
 };
 using Findings = std::vector<Finding>;
 
-// The collector that can emit spans of a level here; nullptr: none.
+// Returns the collector that can emit spans of a level here, or nullptr.
 const evaluate::Collector* collector_of(const std::vector<evaluate::Collector>& collectors,
                                         const std::string& level);
 
-// What `xsp run` needs, found by running small commands as it does. They change the environment of
-// this process, so this comes last.
+// Checks what `xsp run` needs, by running small commands in the same way. They change the
+// environment of this process, so this check comes last.
 Findings findings_of_run(const evaluate::Installation& installation,
                          const std::vector<evaluate::Collector>& collectors);
 

@@ -1,4 +1,4 @@
-// xsp doctor: whether `xsp run` can watch programs here.
+// xsp doctor: checks whether `xsp run` can watch programs here.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -35,7 +35,7 @@ Finding python_finding(const evaluate::Installation& installation) {
   if (!python.ok()) {
     return {kKind, kName, kNotAvailable, "there is no python3 in PATH", "install Python, if used"};
   }
-  // The package has a part in C, which must suit this Python.
+  // The package has a part in C, which must match this Python.
   const auto trial =
       evaluate::try_attach({"sh", "-c", "exec python3 -c 'import xsp' 2>/dev/null"}, installation);
   if (!trial.ok()) return {kKind, kName, kNotAvailable, trial.error().text, "see the error"};
@@ -48,7 +48,8 @@ Finding python_finding(const evaluate::Installation& installation) {
           "modules, operators and phases of PyTorch, in " + python->string(), ""};
 }
 
-// What a level's collector is put into processes by, and who else has that place.
+// Reports whether a level's collector can be loaded into processes by `variable`, or another tool
+// uses the variable.
 Finding injection_finding(const char* name, const char* level, const char* variable,
                           const std::vector<evaluate::Collector>& collectors) {
   const evaluate::Collector* collector = collector_of(collectors, level);
@@ -90,7 +91,7 @@ const evaluate::Collector* collector_of(const std::vector<evaluate::Collector>& 
 Findings findings_of_run(const evaluate::Installation& installation,
                          const std::vector<evaluate::Collector>& collectors) {
   Findings findings;
-  // Before ours is there.
+  // This check comes first, before our own value is set.
   findings.push_back(nvtx_finding());
   findings.push_back(injection_finding("CUDA", "kernel", "CUDA_INJECTION64_PATH", collectors));
   findings.push_back(python_finding(installation));

@@ -1,4 +1,4 @@
-// xsp findings: what costs the most, what may be done about it, and how to check, as sentences.
+// xsp findings: lists the largest costs as sentences, with advice and a way to check each.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -70,7 +70,8 @@ std::string as_text(const store::Table& table, const std::string& file, const Op
   return text + numbered + (unasked.empty() ? "" : "\n") + unasked;
 }
 
-// The findings of one file; of several, the rows say which by their first column.
+// Prints the findings of one file. If there are several files, the rows' first column names the
+// file.
 Status print_file(const std::string& file, const Options& options, bool is_first,
                   store::Table* every) {
   XSP_TRY(const analyze::Analysis* analysis, analyze::find("findings"));

@@ -1,4 +1,4 @@
-// xsp import: what a program recorded of itself, as an .xsp file.
+// xsp import: converts a program's own recording to an .xsp file.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -35,7 +35,7 @@ constexpr const char* kTeaching =
     "\n"
     "xsp VERB --help says more.\n";
 
-// The name of the verb that the user mistyped, if the first word is none.
+// Fails if the first word is not a verb, and suggests similar verbs.
 Status check_verb(const CLI::App& app, const std::string& word) {
   if (word.empty() || word.front() == '-') return Ok{};
   std::vector<std::string> verbs;
@@ -44,9 +44,9 @@ Status check_verb(const CLI::App& app, const std::string& word) {
   return usage("verb '" + word + "': unknown: " + did_you_mean(word, verbs, "see xsp --help"));
 }
 
-// A file that took the place of a standard stream would get what is said there. What is written to
-// a standard output that was closed fails, as it would without this; and a command that is watched
-// starts without the streams that were closed.
+// Opens the standard streams that are closed. Otherwise, the next opened file would get their
+// number, and messages would go into it. Writing to a standard output that was closed still fails,
+// and a watched command still starts without the closed streams.
 void open_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
@@ -55,8 +55,8 @@ void open_standard_streams() {
   }
 }
 
-// Refuses arguments that are no text before anything is done with them. `xsp run` passes the words
-// of its command on as they are.
+// Refuses arguments that are not valid text before anything uses them. `xsp run` passes the words
+// of its command on unchanged.
 Status check_arguments(const std::vector<std::string>& arguments) {
   const bool is_watched = !arguments.empty() && arguments[0] == "run";
   if (is_watched) return Ok{};
@@ -67,7 +67,7 @@ Status check_arguments(const std::vector<std::string>& arguments) {
   return Ok{};
 }
 
-// The verb that is being parsed, for a hint.
+// Returns a hint with the verb that is being parsed.
 std::string help_hint(const CLI::App& app) {
   std::string command = "xsp";
   for (const CLI::App* verb : app.get_subcommands()) command += " " + verb->get_name();

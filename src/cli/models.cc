@@ -1,4 +1,4 @@
-// xsp models: the models that xsp builds itself.
+// xsp models: lists or writes the models that xsp builds itself.
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -28,7 +28,7 @@ std::string dimension_text(const models::Dimension& dimension) {
   return dimension.value >= 0 ? std::to_string(dimension.value) : dimension.symbol;
 }
 
-// "input float32[batch,3,224,224]"
+// Returns text like "input float32[batch,3,224,224]".
 std::string signature(const std::vector<ValueInfo>& values) {
   std::string text;
   for (const ValueInfo& value : values) {
@@ -104,8 +104,8 @@ Status print_list(const OutputOptions& options) {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// While it lives, the signals that ask to stop are noted instead of obeyed, so that no half of a
-// file is left behind.
+// While it exists, the signals that ask to stop are noted and do not end the process, so that no
+// partial file remains.
 class StopNoted {
  public:
   StopNoted() {

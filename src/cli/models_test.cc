@@ -1,4 +1,4 @@
-// The verb, as a user calls it: what it prints, what it leaves, how it exits.
+// Tests the verb as a user calls it: its output, its files, its exit status.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,7 +100,7 @@ TEST_F(ModelsVerb, HelpShowsExamples) {
   EXPECT_NE(help.out.find("Examples:"), std::string::npos);
 }
 
-// Has the process a file of this folder open, named or not?
+// Returns whether the process has an open file in this folder, even an unnamed one.
 bool writes_into(pid_t process, const fs::path& folder) {
   std::error_code error;
   const fs::path files = "/proc/" + std::to_string(process) + "/fd";
@@ -121,7 +121,7 @@ TEST_F(ModelsVerb, AnInterruptLeavesNothing) {
     ::execl(program.c_str(), "xsp", "models", "build", "vgg16", "-o", path.c_str(), nullptr);
     ::_exit(127);
   }
-  // Half a minute at most.
+  // Waits at most half a minute.
   for (int i = 0; i < 30000 && !writes_into(child, folder_); ++i) ::usleep(1000);
   ASSERT_EQ(::kill(child, SIGINT), 0);
   int status = 0;

@@ -106,7 +106,7 @@ Status print_analysis(store::Database& database, std::string_view id_or_name,
   XSP_TRY(const auto doubts, analyze::doubts(database, *analysis, parameters, sheet.table));
   std::string notes;
   for (const std::string& doubt : doubts) notes += "note: " + doubt + "\n";
-  // What another program reads is the table alone.
+  // In other formats, another program reads the output, so it has only the table.
   if (options.format == Format::kTable) {
     XSP_CHECK_OK(write_stdout(notes));
   } else {

@@ -1,5 +1,5 @@
-// Output: a result of any analysis or query, printed for a person or for a program. Knows units and
-// views, and no analysis.
+// Output: prints a result of any analysis or query for a person or for a program. It knows units
+// and views, but no analysis.
 #ifndef XSP_CLI_OUTPUT_H_
 #define XSP_CLI_OUTPUT_H_
 
@@ -24,30 +24,31 @@ enum class Format { kTable, kCsv, kJson, kMarkdown };
 
 struct OutputOptions {
   Format format = Format::kTable;
-  std::optional<size_t> top;  // rows shown in a table; nothing: what the view says
-  bool all = false;           // every row
+  std::optional<size_t> top;  // rows shown in a table; nothing: as the view says
+  bool all = false;           // show every row
 };
 
-// A result with what is known of its columns.
+// A result, with the known properties of its columns.
 struct Sheet {
   std::string title;                     // empty: none
-  std::vector<analyze::Column> columns;  // as many as the table's
+  std::vector<analyze::Column> columns;  // one for each column of the table
   store::Table table;
-  // How to draw it, options of the analysis's view "table":
-  //   columns=a,b   which columns, in which order; all by default
+  // Options for drawing it, of the analysis's view "table":
+  //   columns=a,b   the columns to show, in this order; all by default
   //   caption=a     columns that are the same in every row: written once, beside the title
-  //   by=a          largest first by this column; the rows left out are summed by it
-  //   top=20        so many rows
-  //   bar=a         this column as bars, too
-  //   group=a       this column's text only where it changes
+  //   by=a          sorts by this column, largest first; the footer sums it over the rows left out
+  //   top=20        number of rows
+  //   bar=a         also draws this column as bars
+  //   group=a       shows this column's text only where it changes
   analyze::View view;
 };
 
-// The sheet of a query whose columns nobody described: units by the names' endings.
+// Makes the sheet of a query without column descriptions: the names' endings give the units.
 Sheet sheet_of(store::Table table);
 
 std::string render(const Sheet& sheet, const OutputOptions& options, const Terminal& terminal);
-// CSV (RFC 4180, LF), JSON (an array of objects): full precision, NULL empty or null.
+// Return CSV (RFC 4180, LF) and JSON (an array of objects), in full precision; NULL is empty or
+// null.
 std::string render_csv(const store::Table& table);
 std::string render_json(const store::Table& table);
 
@@ -56,7 +57,7 @@ Status print_analysis(store::Database& database, std::string_view id_or_name,
                       const analyze::Parameters& parameters = {},
                       const OutputOptions& options = {});
 
-// Adds --format, and with `rows` --top and --all, to a verb; `options` outlives the verb.
+// Adds --format to a verb, and with `rows` --top and --all. `options` must outlive the verb.
 void add_output_options(CLI::App& verb, OutputOptions& options, bool rows = true);
 
 }  // namespace xsp::cli

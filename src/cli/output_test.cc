@@ -51,7 +51,7 @@ TEST(Output, TableShowsTheLargestAndSaysWhatIsLeftOut) {
             "not measured: memory\n");
 }
 
-// A ceiling that not all layers have, or that differs, is none of the whole table.
+// A ceiling that differs between layers, or that some layers lack, is not a caption of the table.
 TEST(Output, CaptionsAreTheSameInEveryRow) {
   Sheet sheet = layers();
   sheet.view.options["caption"] = "memory_bytes,batch";
@@ -97,7 +97,7 @@ TEST(Output, LongTextIsNarrowedToTheTerminal) {
   }
 }
 
-// Every word of a sentence is there, on lines that fit; the row's figures stand on its first line.
+// Every word of a sentence is shown, on lines that fit. The row's figures are on its first line.
 TEST(Output, SentencesAreWrappedAndNeverCut) {
   Sheet sheet = layers();
   const std::string sentence =
@@ -195,7 +195,7 @@ TEST(Output, ScalesKeepWhatMatters) {
   EXPECT_EQ(Scale("count", {1}).text(1234567.0), "1,234,567");
   EXPECT_EQ(Scale("count", {1}).text(-123.0), "-123");
   EXPECT_EQ(Scale("pct", {1}).text(12.345), "12.3");
-  // Beside larger values of its unit a column keeps their scale, unless it would vanish.
+  // A column takes the scale of neighbours with larger values, unless its values would vanish.
   EXPECT_EQ(Scale("ns", {497000}, 5e7).label(), "ms");
   EXPECT_EQ(Scale("ns", {497000}, 5e7).text(497000.0), "0.497");
   EXPECT_EQ(Scale("ns", {497}, 5e7).label(), "ns");

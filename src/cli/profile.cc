@@ -31,14 +31,14 @@ std::string counters_text(const std::vector<std::string>& names) {
   return text;
 }
 
-// A row of results by its columns' names; those left out are NULL.
+// A row of results by the columns' names. Missing columns are NULL.
 using Row = std::map<std::string, store::Value>;
 
-// Times are those that every other face gives, of the file's spans: the workers' own, by which the
-// measuring is steered, leave out what recording the inference itself takes.
+// The times come from the file's spans, as in all other outputs. The workers' own times, which
+// steer the measuring, do not include the recording of the inference itself.
 constexpr const char* kLatencySql =
     "SELECT latency_ns, low_ns, high_ns FROM run_latency WHERE run_id = $run";
-// By the residuals of both runs' blocks, as in the analysis overhead_by_level.
+// Uses the residuals of both runs' blocks, as the analysis overhead_by_level does.
 constexpr const char* kOverheadSql = R"(
   WITH residual AS (
     SELECT block, count(*) AS sides,
@@ -51,7 +51,7 @@ constexpr const char* kOverheadSql = R"(
   SELECT w.latency_ns - o.latency_ns AS added_ns, added_ns - half_ns, added_ns + half_ns
   FROM run_latency w, run_latency o, width WHERE w.run_id = $run AND o.run_id = $without)";
 
-// An estimate with its interval into the columns NAME_ns, NAME_low_ns and NAME_high_ns.
+// Adds an estimate with its interval as the columns NAME_ns, NAME_low_ns and NAME_high_ns.
 Status add_estimate(store::Database& database, const char* sql,
                     const std::map<std::string, store::Value>& parameters, const std::string& name,
                     Row* row) {
@@ -75,7 +75,7 @@ Result<Row> row_of(store::Database& database, const evaluate::Run& run,
                      : run.ready       ? run.ready->batch
                                        : std::nullopt;
   if (batch) row["batch"] = int64_t{*batch};
-  // Where single spans were counted, times are not those of the model.
+  // If single spans were counted, the times are not those of the model.
   if (run.planned.pace == evaluate::Pace::kFew) return row;
   const int64_t run_id = run.planned.run_id;
   XSP_CHECK_OK(add_estimate(database, kLatencySql, {{"run", run_id}}, "latency", &row));
@@ -88,7 +88,7 @@ Result<Row> row_of(store::Database& database, const evaluate::Run& run,
   return row;
 }
 
-// What was measured, one row for each run, and one for each level or counter that was not.
+// Makes one row for each measured run, and one for each level or counter that was not measured.
 Result<Sheet> results_sheet(const evaluate::Request& request, const evaluate::Outcome& outcome) {
   XSP_TRY(store::Database database, store::Database::open(outcome.file));
   XSP_CHECK_OK(analyze::load_prelude(database));
@@ -117,7 +117,7 @@ Result<Sheet> results_sheet(const evaluate::Request& request, const evaluate::Ou
   return sheet;
 }
 
-// What the model was given: "x float32[1,3] (random in (-1, 1), seed 1); n int64[] (5, as given)".
+// Describes the inputs: "x float32[1,3] (random in (-1, 1), seed 1); n int64[] (5, as given)".
 std::string inputs_text(const std::vector<evaluate::Run>& runs) {
   constexpr size_t kShown = 6;
   for (const evaluate::Run& run : runs) {
@@ -137,7 +137,7 @@ std::string inputs_text(const std::vector<evaluate::Run>& runs) {
   return {};
 }
 
-// For people: what the file says of the model, and what was not measured.
+// Prints the summary on a terminal: the file's results for the model, and what was not measured.
 Status print_summary(const evaluate::Request& request, const evaluate::Outcome& outcome) {
   XSP_TRY(store::Database database, store::Database::open(outcome.file));
   bool several_batches = false;
@@ -166,7 +166,7 @@ Status print_summary(const evaluate::Request& request, const evaluate::Outcome& 
 
 void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
-// What to do next, with the analyses by their names.
+// Prints what to do next, with the names of the analyses.
 void say_where(const evaluate::Outcome& outcome) {
   const std::string file = outcome.file.string();
   say("wrote " + file);
@@ -189,7 +189,7 @@ Status show(const Options& options, const evaluate::Request& request,
   return status;
 }
 
-// What went wrong although there is a file, if anything did.
+// Returns the error of a measurement that has nevertheless written a file, if there is one.
 Status verdict(const evaluate::Outcome& outcome) {
   const std::string file = outcome.file.string();
   if (outcome.misplaced) {
@@ -207,7 +207,8 @@ Status verdict(const evaluate::Outcome& outcome) {
 }
 
 Status profile(const Options& options, const std::string& command) {
-  // A file that may not grow is an error of writing, here and in the workers, not a death.
+  // A write past the limit on a file's size then fails, here and in the workers, and does not kill
+  // us.
   ::signal(SIGXFSZ, SIG_IGN);
   const evaluate::Interrupts interrupts;
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
@@ -224,12 +225,12 @@ Status profile(const Options& options, const std::string& command) {
   }
   if (!outcome.ok()) return outcome.error();
   const Status shown = show(options, request, *outcome);
-  // That a run failed matters more than that its summary cannot be shown.
+  // A failed run is more important than a summary that cannot be shown.
   XSP_CHECK_OK(verdict(*outcome));
   return shown;
 }
 
-// What is measured: the model, on what, how deep.
+// Adds the options of what is measured: the model, the device, the levels.
 void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
   verb->add_option("MODEL", options->model,
                    "A name of 'xsp models --list', a model's file, or fake:DESCRIPTION")

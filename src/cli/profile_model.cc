@@ -25,8 +25,8 @@ uint64_t bytes_in(const fs::path& folder) {
   return bytes;
 }
 
-// What the weights' file of MXNet and Caffe adds to the description that was named, or the other
-// way round; 0: the model is one file.
+// Returns the size of the second file of a model of MXNet or Caffe: the weights if the description
+// was named, and the reverse. 0: the model is one file.
 uint64_t bytes_beside(const fs::path& path, const std::string& stem) {
   const std::string ending = path.extension();
   const fs::path folder = path.parent_path();
@@ -42,7 +42,8 @@ uint64_t bytes_beside(const fs::path& path, const std::string& stem) {
   return 0;
 }
 
-// resnet50 of resnet50-symbol.json and of resnet50-0000.params, which are MXNet's names for files.
+// Returns "resnet50" for resnet50-symbol.json and for resnet50-0000.params, which are names that
+// MXNet gives to files.
 std::string stem_of(const fs::path& path) {
   std::string stem = path.stem();
   const size_t dash = stem.rfind('-');

@@ -1,4 +1,4 @@
-// profile_model: what the word for a model on the command line stands for.
+// profile_model: resolves the word for a model on the command line.
 #ifndef XSP_CLI_PROFILE_MODEL_H_
 #define XSP_CLI_PROFILE_MODEL_H_
 
@@ -12,17 +12,17 @@
 
 namespace xsp::cli {
 
-// What the user's word for the model stands for.
+// The model that the user's word stands for.
 struct Model {
-  std::string name;  // what the output is named after
-  std::string path;  // what the adapter opens
+  std::string name;  // the base of the output's name
+  std::string path;  // path that the adapter opens
   uint64_t bytes = 0;
 };
 
-// A model's file, or the description of one that an adapter makes up itself.
+// Resolves the word to a model's file, or to a description from which an adapter builds the model.
 Result<Model> resolve_model(const std::string& word, const evaluate::Installation& installation);
-// The layers of the model's own file. None if it is of another kind, or if it cannot be understood:
-// whether it is sound is for the framework to say.
+// Returns the layers of the model's own file. Returns none if the file is of another kind or cannot
+// be parsed: the framework decides whether it is valid.
 std::vector<std::pair<std::string, std::string>> layers_of(const Model& model);
 
 }  // namespace xsp::cli

@@ -17,13 +17,13 @@ using evaluate::Progress;
 using evaluate::RunProgress;
 using std::chrono::steady_clock;
 
-// A log gets a line of progress this often, a terminal a new picture.
+// Intervals between progress lines in a log, and between redraws on a terminal.
 constexpr double kLogSeconds = 15;
 constexpr double kRedrawSeconds = 0.1;
 
 void print_line(const std::string& text) {
   const std::string line = text + "\n";
-  // Standard error has nobody to tell when it fails.
+  // If standard error fails, there is no place to report that.
   [[maybe_unused]] const ssize_t written = ::write(2, line.data(), line.size());
 }
 
@@ -123,7 +123,7 @@ class Live : public evaluate::Listener {
   }
 
  private:
-  // One column is left free: some terminals wrap when the last is written.
+  // One column stays free, because some terminals wrap when the last one is written.
   size_t usable_width() const { return terminal_.width > 1 ? terminal_.width - 1 : 1; }
 
   std::string headline(const std::string& text) const {
@@ -137,7 +137,7 @@ class Live : public evaluate::Listener {
     [[maybe_unused]] const ssize_t written = ::write(2, picture.data(), picture.size());
   }
 
-  // Moves up over what was drawn, and clears from there.
+  // Returns the codes that move up over the drawn lines and clear from there.
   std::string erasure() const {
     if (lines_ == 0) return {};
     return "\x1b[" + std::to_string(lines_) + "A\r\x1b[J";

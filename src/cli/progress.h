@@ -1,4 +1,4 @@
-// Progress of an experiment, on standard error.
+// Reports the progress of an experiment on standard error.
 #ifndef XSP_CLI_PROGRESS_H_
 #define XSP_CLI_PROGRESS_H_
 
@@ -10,17 +10,18 @@
 namespace xsp::cli {
 
 enum class Verbosity {
-  kQuiet,   // warnings alone
-  kNormal,  // on a terminal a few lines that are redrawn, else one line for each step
+  kQuiet,   // only warnings
+  kNormal,  // on a terminal a few lines that are redrawn, otherwise one line for each step
 };
 
-// `subject` is what is profiled, for the headline. Redraws only on a terminal that can, and in its
-// width; leaves no line of progress behind.
+// `subject` is the name of the profiled model, for the headline. Redraws only if the terminal can,
+// within its width. No line of progress remains at the end.
 std::unique_ptr<evaluate::Listener> make_progress(const std::string& subject, Verbosity verbosity);
 
-// "12.3 ms": three significant digits.
+// Returns text like "12.3 ms", with three significant digits.
 std::string duration_text(double nanoseconds);
-// "±1.2 %": half the interval's width relative to the median; "" without an interval.
+// Returns text like "±1.2 %": half the interval's width relative to the median; "" without an
+// interval.
 std::string interval_text(const statistics::Estimate& latency);
 
 }  // namespace xsp::cli

@@ -1,4 +1,4 @@
-// xsp query: any SQL over an .xsp file.
+// xsp query: runs any SQL over an .xsp file.
 #include <memory>
 
 #include "analyze/run.h"

@@ -1,4 +1,4 @@
-// xsp report: the page and all that it shows, in one HTML file.
+// xsp report: writes the page and all its data into one HTML file.
 #include "serve/report.h"
 
 #include <cstdio>
@@ -18,14 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kFiles = 6;  // what the page compares at most
+constexpr size_t kFiles = 6;  // the most that the page compares
 
 struct Options {
   std::vector<std::string> files;
   std::string output;
 };
 
-// Beside the path, then in its place: a report is whole or not there.
+// Writes beside the path and then renames, so that the report is either complete or missing.
 Status write_whole(const fs::path& path, const std::string& text) {
   const fs::path partial = path.string() + ".partial";
   std::ofstream file(partial, std::ios::binary | std::ios::trunc);

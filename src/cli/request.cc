@@ -45,7 +45,7 @@ Result<evaluate::Wanted> parse_wanted(const RequestOptions& options) {
   return wanted;
 }
 
-// Chooses the device, and plans what to measure on it.
+// Chooses the device, and plans the runs on it.
 Status plan_request(const RequestOptions& options, const evaluate::Probe& framework,
                     const evaluate::Wanted& wanted, const evaluate::Installation& installation,
                     const std::atomic<int>& stop, evaluate::Request* request) {
@@ -70,7 +70,7 @@ Result<evaluate::Request> make_request(const RequestOptions& options,
                                        const evaluate::Installation& installation,
                                        const std::atomic<int>& stop) {
   evaluate::Request request;
-  // What can be refused without any work is refused first.
+  // Errors that need no work to find are reported first.
   XSP_TRY(const evaluate::Wanted wanted, parse_wanted(options));
   XSP_TRY(request.worker.options, parse_framework_options(options.framework_options));
   if (options.cuda_graph) request.worker.options.emplace_back("cuda_graph", "1");

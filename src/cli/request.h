@@ -1,4 +1,4 @@
-// Request: the words of a user who wants a model measured, as a request to measure it.
+// Request: turns the user's options into a request to measure a model.
 //
 // Thread rule: one thread.
 #ifndef XSP_CLI_REQUEST_H_
@@ -15,14 +15,14 @@
 
 namespace xsp::cli {
 
-// The options of xsp profile, by their names there.
+// The options of xsp profile, under the same names.
 struct RequestOptions {
   std::string model;
   std::string framework;
-  std::string device;  // empty: the best that there is
+  std::string device;  // empty: the best available
   std::string batch;
-  std::string levels;    // empty: all that the device has
-  std::string counters;  // empty: those that cost little
+  std::string levels;    // empty: all levels of the device
+  std::string counters;  // empty: the counters that cost little
   std::string output;
   double max_time_s = 0;  // 0: seconds_per_batch for each batch size
   double seconds_per_batch = 30;
@@ -36,16 +36,16 @@ struct RequestOptions {
   bool cuda_graph = false;
   std::string replay = "auto";
   bool reuse = false;
-  double price = 0;  // of an hour of the GPU, in whatever currency; 0: not said
+  double price = 0;  // for an hour of the GPU, in any currency; 0: not given
   bool no_peaks = false;
 };
 
-// Finds the model, the framework and the device, and plans what to measure.
+// Finds the model, the framework and the device, and plans the runs.
 Result<evaluate::Request> make_request(const RequestOptions& options,
                                        const evaluate::Installation& installation,
                                        const std::atomic<int>& stop);
 
-// The command that the user gave, for the record.
+// Returns the command that the user gave, for the record.
 std::string command_line();
 
 }  // namespace xsp::cli

@@ -27,16 +27,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As the shell has it: there is no such program, or it cannot be run.
+// The status that shells use if there is no such program, or it cannot be run.
 constexpr int kCannotRunStatus = 127;
-// Of files; what was given as less than nothing is above it.
+// The largest size of files. A negative option, read as unsigned, exceeds it.
 constexpr uint64_t kBytesMax = INT64_MAX;
-constexpr uint64_t kSlowBytes = 10'000'000;  // of traces, that take a second or more to read
+constexpr uint64_t kSlowBytes = 10'000'000;  // traces of this size take a second or more to read
 constexpr uint32_t kStacksHzMax = 1000;
 constexpr uint32_t kOneInMax = 1'000'000;
 
 struct Options {
-  // All but the level library, which wraps functions of the program's libraries.
+  // All levels except library, which wraps functions of the program's libraries.
   std::string levels = "application,model,layer,api,kernel";
   std::string output;
   std::string leveled = "turns";
@@ -44,7 +44,7 @@ struct Options {
   double delay_s = 0;
   double duration_s = 0;
   std::string steps;       // N:M
-  uint64_t bytes_max = 0;  // of the traces; 0: the usual
+  uint64_t bytes_max = 0;  // limit on the traces; 0: the default
   uint32_t stacks_hz = 200;
   bool has_stacks = true;
   bool quiet = false;
@@ -59,7 +59,7 @@ const std::map<std::string, evaluate::Leveled> kLeveled = {
     {"sampled", evaluate::Leveled::kSampled},
     {"no", evaluate::Leveled::kNot}};
 
-// What the command is about: the script that an interpreter was given, else the program.
+// Returns the name of what runs: the script that an interpreter was given, else the program.
 std::string subject_of(const std::vector<std::string>& command) {
   for (const std::string& word : command) {
     const fs::path path(word);
@@ -68,7 +68,7 @@ std::string subject_of(const std::vector<std::string>& command) {
   return fs::path(command[0]).filename();
 }
 
-// Ends as the command did, so that whoever started us cannot tell the difference.
+// Ends by the same signal as the command, so that our parent process sees no difference.
 [[noreturn]] void end_by_signal(int number) {
   const rlimit no_core = {0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
@@ -77,7 +77,7 @@ std::string subject_of(const std::vector<std::string>& command) {
   std::_Exit(128 + number);
 }
 
-// "10:20", "10:" or ":20".
+// Reads "10:20", "10:" or ":20".
 bool read_steps(const std::string& text, evaluate::Schedule* schedule) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return false;
@@ -93,7 +93,7 @@ bool read_steps(const std::string& text, evaluate::Schedule* schedule) {
          (schedule->end_step < 0 || schedule->first_step < schedule->end_step);
 }
 
-// "1/100"
+// Reads "1/100".
 bool read_share(std::string_view text, uint32_t* one_in) {
   if (!text.starts_with("1/")) return false;
   text.remove_prefix(2);
@@ -117,7 +117,7 @@ Result<evaluate::Schedule> schedule_of(const Options& options) {
 
 void say(const std::string& line) { std::fprintf(stderr, "xsp: %s\n", line.c_str()); }
 
-// A line on the terminal that is written over by the next; what the program says may share it.
+// A line on the terminal that the next one overwrites. Output of the program may share the line.
 class ProgressLine {
  public:
   explicit ProgressLine(bool is_wanted) : is_on_(is_wanted && terminal_of(2).is_terminal) {}
@@ -162,7 +162,8 @@ void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
   say(fmt::format("      xsp report {}", output.string()));
 }
 
-// The command's exit status, or 128 + the signal that ended it; ours only if it was never run.
+// Returns the command's exit status, or 128 + the signal that ended it. Returns our own only if the
+// command never ran.
 Result<int> run(const Options& options) {
   evaluate::AttachRequest request;
   request.command = options.command;
@@ -197,7 +198,7 @@ Result<int> run(const Options& options) {
   line.reset();
   if (outcome.ok() && !options.quiet) tell(*outcome, request.output);
   if (wait_status == -1) return outcome.error();
-  // The command has run: what it says counts, even where its trace was of no use.
+  // The command has run, so its exit status counts even if its trace could not be used.
   if (!outcome.ok()) report(outcome.error());
   if (WIFSIGNALED(wait_status)) end_by_signal(WTERMSIG(wait_status));
   return WEXITSTATUS(wait_status);

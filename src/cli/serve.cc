@@ -1,4 +1,4 @@
-// xsp serve: the page, live, over every .xsp file of a folder.
+// xsp serve: serves the live page over every .xsp file of a folder.
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -27,7 +27,8 @@ struct Options {
   uint64_t memory = 0;  // 0: a quarter of what is available
 };
 
-// Of the file, or of the environment; one that is made up where others can reach the server.
+// Returns the token from the file or the environment. If there is none and others can reach the
+// server, makes one.
 Result<std::string> find_token(const Options& options, const std::string& host) {
   std::string token;
   if (!options.token_file.empty()) {
@@ -35,7 +36,7 @@ Result<std::string> find_token(const Options& options, const std::string& host) 
     if (!(file >> token)) return usage(options.token_file + ": holds no token: write one word");
     return token;
   }
-  // One that is set to nothing would let everybody in.
+  // An empty XSP_TOKEN would let everyone in, so it counts as not set.
   if (const char* given = std::getenv("XSP_TOKEN")) token = given;
   if (token.empty() && (!serve::is_loopback(host) || options.upload)) return serve::make_token();
   return token;
@@ -76,7 +77,7 @@ Status serve_folder(const Options& options) {
     chosen.memory_bytes = *available / 4;
   }
   XSP_TRY(auto library, serve::Library::of_folder(options.folder));
-  // The signals are waited for by a thread of their own: a handler may do next to nothing.
+  // A separate thread waits for the signals, because a handler may do very little.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);

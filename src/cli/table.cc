@@ -15,26 +15,26 @@ namespace {
 using store::Value;
 
 constexpr size_t kGap = 2;       // between columns
-constexpr size_t kTextMin = 10;  // a text column is never narrower, if it was wider
+constexpr size_t kTextMin = 10;  // a text column is not shortened below this width
 constexpr size_t kBarMin = 8;
 constexpr size_t kBarMax = 24;
 constexpr size_t kTopDefault = 40;
 
-// One column as text, and the numbers behind it for bars.
+// One column as text, and its numbers for the bars.
 struct TextColumn {
   std::string label;
   std::string unit;
   bool is_text = false;
   std::vector<std::string> cells;
-  std::vector<double> numbers;  // NaN: none
+  std::vector<double> numbers;  // NaN: not a number
   size_t width = 0;
 };
 
 struct Page {
-  std::vector<size_t> rows;           // of the table, in the order shown
+  std::vector<size_t> rows;           // rows of the table, in the order shown
   std::vector<TextColumn> columns;    // shown
   std::vector<std::string> missing;   // columns without any value
-  std::vector<std::string> left_out;  // columns that do not fit
+  std::vector<std::string> left_out;  // columns for which there is no room
   std::optional<size_t> bars;         // index in `columns`
   std::string caption;
   std::string footer;
@@ -66,7 +66,7 @@ double number_at(const Sheet& sheet, size_t row, size_t column) {
   return number;
 }
 
-// The text of a cell of a text column: on one line, whatever it holds.
+// Returns the text of a cell of a text column, on one line.
 std::string plain_cell(const Value& value) {
   std::string text = raw_text(value);
   if (const auto* flag = std::get_if<bool>(&value)) text = *flag ? "yes" : "no";
@@ -78,7 +78,7 @@ std::string plain_cell(const Value& value) {
 
 bool is_null(const Value& value) { return std::holds_alternative<std::monostate>(value); }
 
-// The scale of each cell comes from the unit that another column names.
+// Another column names the unit of each cell, which gives the cell's scale.
 void fill_by_row(const Sheet& sheet, const Page& page, size_t index, size_t unit_index,
                  TextColumn* column) {
   for (const size_t row : page.rows) {
@@ -120,7 +120,7 @@ void fill(const Sheet& sheet, const Page& page, size_t index, double largest_bes
   column->numbers = std::move(numbers);
 }
 
-// Which rows: the largest by the view's column, or the first.
+// Chooses the rows to show: the largest by the view's column, or the first.
 void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
   const size_t count = sheet.table.rows.size();
   page->rows.resize(count);
@@ -139,7 +139,7 @@ void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
     top = static_cast<size_t>(std::max(1, std::atoi(given.c_str())));
   }
   top = options.top.value_or(top);
-  // Leaving out one row takes a line as well.
+  // The footer takes a line, too, so leaving out a single row saves nothing.
   if (options.all || count <= top + (options.top ? 0 : 1)) return;
   page->footer = std::to_string(count - top) + " more";
   if (by) {
@@ -159,7 +159,7 @@ void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
   page->rows.resize(top);
 }
 
-// Leaves the first of equal neighbours.
+// Keeps only the first of equal neighbours.
 void blank_repeats(std::vector<std::string>* cells) {
   std::string last;
   for (size_t i = 0; i < cells->size(); ++i) {
@@ -172,7 +172,8 @@ void blank_repeats(std::vector<std::string>* cells) {
   }
 }
 
-// The largest value, moments in time aside, of the shown columns that have the unit of this one.
+// Returns the largest value of the shown columns that have the unit of this one. Skips moments in
+// time.
 double largest_beside(const Sheet& sheet, const Page& page, const std::vector<size_t>& shown,
                       size_t index) {
   double largest = 0;
@@ -186,7 +187,7 @@ double largest_beside(const Sheet& sheet, const Page& page, const std::vector<si
   return largest;
 }
 
-// What a column says in every row, beside its label; empty: nothing, or not the same in each.
+// Returns the column's label and value if the value is the same in every row, else an empty text.
 std::string caption_of(const Sheet& sheet, size_t index) {
   const auto& rows = sheet.table.rows;
   if (rows.empty() || is_null(rows[0][index])) return "";
@@ -236,8 +237,8 @@ Page make_page(const Sheet& sheet, const OutputOptions& options) {
   return page;
 }
 
-// Narrows the widest text columns until everything fits, then leaves out the last columns; returns
-// the width that is left for bars.
+// Narrows the widest text columns until everything fits, and then leaves out the last columns.
+// Returns the width that is left for bars.
 size_t fit(Page* page, size_t width) {
   size_t used = 0;
   for (TextColumn& column : page->columns) {
@@ -291,8 +292,8 @@ std::string header_line(const Page& page, size_t bar_width, bool units) {
   return line;
 }
 
-// A sentence is wrapped to the column's width, never cut; a name, which has no place to be broken,
-// is shortened in its middle.
+// Wraps a sentence to the column's width without cutting it. Shortens a name, which has no place
+// for a break, in its middle.
 std::vector<std::string> lines_of(const std::string& cell, size_t width, const Terminal& terminal) {
   constexpr size_t kWordsMin = 3;
   std::vector<std::string> words;
@@ -314,7 +315,7 @@ std::vector<std::string> lines_of(const std::string& cell, size_t width, const T
   return lines;
 }
 
-// One row of the table: as many lines as its longest sentence takes.
+// Returns one row of the table, with as many lines as its longest sentence needs.
 std::string row_lines(const Page& page, size_t row, size_t bar_width, double largest,
                       const Terminal& terminal) {
   std::vector<std::vector<std::string>> cells;

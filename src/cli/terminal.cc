@@ -31,7 +31,7 @@ bool locale_is_utf8() {
   return false;
 }
 
-// Where each code point of the text begins, and the text's end.
+// Returns the offset at which each code point of the text begins, and the text's end.
 std::vector<size_t> code_points(std::string_view text) {
   std::vector<size_t> starts;
   for (size_t i = 0; i < text.size(); ++i) {

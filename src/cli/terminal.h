@@ -1,4 +1,4 @@
-// Terminal: what the standard output (or error) can show.
+// Terminal: the abilities of the standard output (or error).
 #ifndef XSP_CLI_TERMINAL_H_
 #define XSP_CLI_TERMINAL_H_
 
@@ -13,32 +13,33 @@ namespace xsp::cli {
 struct Terminal {
   size_t width = 100;  // columns
   bool is_terminal = false;
-  bool colours = false;  // a terminal, and neither NO_COLOR nor TERM=dumb is set
-  bool utf8 = false;     // the locale's character set
+  bool colours = false;  // on a terminal, if neither NO_COLOR nor TERM=dumb is set
+  bool utf8 = false;     // the locale's character set is UTF-8
 };
 
-// Of a file descriptor: 1 standard output, 2 standard error.
+// Returns the terminal of a file descriptor: 1 standard output, 2 standard error.
 Terminal terminal_of(int descriptor);
 
 enum class Style { kPlain, kTitle, kFaint, kBar, kBad, kGood };
-// The text in that style, or the text itself where there are no colours.
+// Returns the text in this style, or unchanged if there are no colours.
 std::string styled(const Terminal& terminal, Style style, std::string_view text);
 
-// How many columns a text takes: its code points; bytes that are not UTF-8 count one each.
+// Returns how many columns a text takes: one for each code point, and one for each byte that is not
+// UTF-8.
 size_t width_of(std::string_view text);
 
-// The text in at most `width` columns, the middle replaced by an ellipsis.
+// Returns the text in at most `width` columns, with an ellipsis in place of its middle if needed.
 std::string shortened(const Terminal& terminal, std::string_view text, size_t width);
 
-// A text in lines of at most `width` columns, those after the first indented by `indent`; ends with
-// a new line. The spaces that it begins with are kept; no word is cut, so that a long one sticks
-// out.
+// Wraps a text to lines of at most `width` columns, and indents all but the first by `indent`. Ends
+// with a new line. Keeps leading spaces. Cuts no word, so a long one exceeds the width.
 std::string wrapped(std::string_view text, size_t width, size_t indent);
 
-// A bar of `width` columns filled to `part` of 1, in eighths of a column where UTF-8 allows.
+// Returns a bar of `width` columns, filled to `part` of 1. Uses eighths of a column if the terminal
+// has UTF-8.
 std::string bar(const Terminal& terminal, double part, size_t width);
 
-// Writes all of it to the standard output. A reader that went away (| head) is no error.
+// Writes all of it to the standard output. A reader that has closed the pipe (| head) is no error.
 Status write_stdout(std::string_view text);
 
 }  // namespace xsp::cli

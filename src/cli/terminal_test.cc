@@ -29,7 +29,7 @@ TEST(TerminalText, IsShortenedInTheMiddle) {
 TEST(TerminalText, BarsHaveEighths) {
   EXPECT_EQ(bar(utf8(), 1, 3), "███");
   EXPECT_EQ(bar(utf8(), 0.5, 3), "█▌");
-  EXPECT_EQ(bar(utf8(), 0.0001, 3), "▏");  // something is not nothing
+  EXPECT_EQ(bar(utf8(), 0.0001, 3), "▏");  // a small value is still visible
   EXPECT_EQ(bar(utf8(), 0, 3), "");
   EXPECT_EQ(bar(utf8(), 7, 3), "███");
   EXPECT_EQ(bar(Terminal(), 0.5, 4), "##");

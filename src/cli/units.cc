@@ -14,7 +14,7 @@ struct Step {
   const char* label;
 };
 
-// The larger units that a unit is written in.
+// Returns the larger units in which values of a unit are written.
 const std::vector<Step>& steps_of(std::string_view unit) {
   static const std::vector<Step> time = {{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
   static const std::vector<Step> bytes = {
@@ -40,7 +40,7 @@ const std::vector<Step>& steps_of(std::string_view unit) {
   return none;
 }
 
-// The largest of them that does not exceed the value.
+// Returns the largest unit that does not exceed the value.
 Step step_for(std::string_view unit, double value) {
   const std::vector<Step>& steps = steps_of(unit);
   Step best = steps.front();
@@ -50,10 +50,11 @@ Step step_for(std::string_view unit, double value) {
   return best;
 }
 
-// A column keeps the scale of its neighbours if its largest value is at least this much of a unit.
+// A column takes the scale of its neighbours if its largest value is at least this fraction of that
+// unit.
 constexpr double kSharedScaleMin = 0.01;
 
-// Moments in nanoseconds of UNIX time are not durations.
+// Larger nanosecond values are moments of UNIX time, not durations.
 constexpr double kMomentMin = 1e16;
 
 std::string with_groups(std::string digits) {
@@ -94,7 +95,7 @@ Scale::Scale(std::string_view unit, const std::vector<double>& values, double la
   label_ = step.label;
   groups_ = true;
   if (factor_ == 1 && is_integral && unit != "pct" && unit != "ratio") return;
-  // Three significant digits of the middle value, four of times; three decimals at most.
+  // The middle value has three significant digits, or four for times; at most three decimals.
   const double middle = sizes.empty() ? 1 : sizes[sizes.size() / 2] / factor_;
   const int digits = unit == "ns" ? 4 : 3;
   const int decimals = digits - 1 - static_cast<int>(std::floor(std::log10(middle)));

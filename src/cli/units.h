@@ -1,4 +1,4 @@
-// Units: how a column of numbers is written for a person.
+// Units: formats a column of numbers for a person.
 #ifndef XSP_CLI_UNITS_H_
 #define XSP_CLI_UNITS_H_
 
@@ -10,35 +10,37 @@
 
 namespace xsp::cli {
 
-// One scale and one number of decimals for a whole column, chosen from its values, so that a
-// column can be read down: 0.021, 12.403 ms.
+// The scale and the number of decimals of a whole column. They are chosen from its values, so that
+// the column is easy to compare: 0.021, 12.403 ms.
 class Scale {
  public:
   // `unit` is one of analyze::units(); an unknown one counts as "number". Columns of one unit that
-  // are compared across share the scale of `largest_beside`, the largest value among them all,
-  // unless this column is far below it.
+  // are compared with each other share the scale of `largest_beside`, the largest value of them
+  // all, unless this column is far below it.
   Scale(std::string_view unit, const std::vector<double>& values, double largest_beside = 0);
 
   const std::string& label() const { return label_; }  // "ms"; may be empty
   std::string text(double value) const;
-  // Of an integer or a double; integers keep every digit where nothing scales them.
+  // Formats an integer or a double. An integer keeps every digit if it is not scaled.
   std::string text(const store::Value& value) const;
 
  private:
   std::string label_;
   double factor_ = 1;
   int decimals_ = 0;
-  bool groups_ = false;  // 12,345
+  bool groups_ = false;  // as in 12,345
   bool plain_ = false;   // shortest form
 };
 
-// The value as a double; false if it is not a number.
+// Gets the value as a double. Returns false if it is not a number.
 bool as_number(const store::Value& value, double* number);
-// The value in full precision, as CSV and JSON need it; NULL is empty.
+// Returns the value in full precision, as CSV and JSON need it. NULL is empty.
 std::string raw_text(const store::Value& value);
-// The unit that a column's name ends in: "latency_ns" is "ns", "name" is "text" or "number".
+// Returns the unit from the end of a column's name: "latency_ns" has "ns", "name" has "text" or
+// "number".
 std::string unit_of_name(std::string_view name, bool is_number);
-// "latency_ns" of unit "ns" is "latency": the unit is written apart.
+// Removes the unit from a name: "latency_ns" with unit "ns" becomes "latency". The unit is written
+// separately.
 std::string label_of_name(std::string_view name, std::string_view unit);
 
 }  // namespace xsp::cli

@@ -1,4 +1,4 @@
-// The verbs of the command line, one file each: src/cli/NAME.cc defines add_NAME.
+// The verbs of the command line. Each has its own file: src/cli/NAME.cc defines add_NAME.
 #ifndef XSP_CLI_VERBS_H_
 #define XSP_CLI_VERBS_H_
 
@@ -8,7 +8,7 @@
 
 namespace xsp::cli {
 
-// A verb adds its subcommand with its options, help and examples, and a callback which does the
+// A verb adds its subcommand with options, help, examples, and a callback. The callback does the
 // work and sets `exit_status`: 0 ok, 1 failed, 2 usage, 3 regression gate tripped, 4 capability not
 // available.
 void add_analyze(CLI::App& app, int& exit_status);
@@ -24,7 +24,7 @@ void add_report(CLI::App& app, int& exit_status);
 void add_run(CLI::App& app, int& exit_status);
 void add_serve(CLI::App& app, int& exit_status);
 
-// Prints "error: ..." on standard error as one line; returns the exit status that goes with it.
+// Prints "error: ..." on standard error as one line. Returns the exit status for the error.
 int report(const Error& error);
 
 }  // namespace xsp::cli

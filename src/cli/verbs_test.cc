@@ -1,5 +1,5 @@
-// xsp analyze, xsp findings and xsp query as a user meets them: arguments in, text and exit status
-// out.
+// Tests xsp analyze, xsp findings and xsp query as a user meets them: from arguments to text and
+// exit status.
 #include "cli/verbs.h"
 
 #include <gtest/gtest.h>
@@ -162,7 +162,7 @@ TEST_F(Verbs, FindingsAreNumberedSentencesWithTheirBound) {
   EXPECT_NE(text.find("(xsp analyze layer_roofline " + file() + ")"), std::string::npos) << text;
   EXPECT_NE(text.find("(at most 9.8 % of an inference)"), std::string::npos) << text;
   EXPECT_LT(text.find(" 5. "), text.find("Some rules could not be asked: no GPU"));
-  // The name of the temporary file is one word.
+  // The name of the temporary file is one word, so its line may be longer.
   std::istringstream lines(outcome.out);
   for (std::string line; std::getline(lines, line);) {
     if (line.find(file()) != std::string::npos) continue;
@@ -226,7 +226,8 @@ TEST_F(Verbs, QueryPrintsRowsAndKnowsTheMacros) {
   EXPECT_EQ(outcome.out, "name,latency_ns\nclassify,150000\n");
 }
 
-// The obvious query is right: no warm-up, the run of the level, its typical inferences.
+// A simple query gives the right numbers: without warm-up, from the level's own run, of its typical
+// inferences.
 TEST_F(Verbs, QueryHasViewsOfWhatTheAnalysesCount) {
   const auto csv = [&](const std::string& sql) {
     return run_verb({"query", file(), sql, "--format", "csv"}).out;

@@ -1,4 +1,4 @@
-// CallNumbers: which iteration each call of a model is, looked up by where and when it ran.
+// CallNumbers: finds the iteration of a model call by its thread and its time.
 #ifndef XSP_CORRELATE_CALL_NUMBERS_H_
 #define XSP_CORRELATE_CALL_NUMBERS_H_
 
@@ -18,7 +18,8 @@ class CallNumbers {
               [](const ModelCall& a, const ModelCall& b) { return place_of(a) < place_of(b); });
   }
 
-  // Of the call with exactly this interval on this thread; `otherwise` if there is none.
+  // Returns the iteration of the call with exactly this interval on this thread, or `otherwise` if
+  // there is none.
   int64_t find(uint32_t thread, int64_t start_ns, int64_t end_ns, int64_t otherwise) const {
     const ModelCall wanted = {start_ns, end_ns, thread, 0};
     const auto found = std::lower_bound(

@@ -11,7 +11,7 @@ namespace xsp::correlate {
 
 namespace {
 
-// The streams of a trace, those in disorder sorted.
+// The streams of a trace. Streams in disorder are sorted first.
 class Streams {
  public:
   Streams(const Source& source, size_t piece_spans)
@@ -33,7 +33,7 @@ class Streams {
     return feeds;
   }
 
-  // Sorts the streams of these feeds. The open spans, which come last, are in order.
+  // Sorts the streams of these feeds. The open spans, whose feed comes last, are in order already.
   Status sort(const std::vector<size_t>& feeds) {
     for (const size_t feed : feeds) {
       const size_t stream = stream_of_feed_[feed];
@@ -45,7 +45,7 @@ class Streams {
   }
 
   uint64_t damaged_chunks() const { return damaged_chunks_; }
-  // Open spans end when the trace does: with its last span, if that is later than the reader knew.
+  // Open spans end when the trace ends: with its last span, if that is later than the reader knew.
   int64_t last_end_ns() const { return last_end_ns_; }
   void set_last_end(int64_t end_ns) { last_end_ns_ = end_ns; }
 

@@ -27,7 +27,7 @@ TestSpan make(int64_t start, int64_t end, uint8_t level, size_t stream = 0, uint
 
 struct Outcome {
   Facts facts;
-  std::map<size_t, Span> by_index;  // of TestTrace::spans()
+  std::map<size_t, Span> by_index;  // by index in TestTrace::spans()
   std::vector<Span> in_order;
   std::vector<std::pair<uint64_t, int64_t>> values;
 
@@ -66,7 +66,8 @@ TEST(Correlate, ChildrenFindTheInnermostSpanThatHoldsThem) {
   EXPECT_EQ(out.by_index.at(0).self_ns, 4);
 }
 
-// Of two models in a call, one says a number of its own; calls on two threads begin at once.
+// A call contains two models, one of which has a number of its own. Calls on two threads begin at
+// the same time.
 TEST(Correlate, WhatIsInACallHasTheCallsNumber) {
   std::vector<TestSpan> spans = {make(10, 20, kLayer),       make(5, 30, kModel),
                                  make(40, 50, kLayer),       make(35, 60, kModel),
@@ -77,7 +78,7 @@ TEST(Correlate, WhatIsInACallHasTheCallsNumber) {
   for (const size_t window : {size_t{0}, size_t{8}}) {
     Options options;
     options.window = window;
-    if (window != 0) options.block_spans = 1;  // the calls are known from the first pass
+    if (window != 0) options.block_spans = 1;  // finds the calls in the first pass
     options.iteration_key = kIterationKey;
     options.calls = &calls;
     const Outcome out = run(TestTrace(spans, {false, false}, 100), options);
@@ -85,7 +86,7 @@ TEST(Correlate, WhatIsInACallHasTheCallsNumber) {
     EXPECT_EQ(out.by_index.at(5).iteration, kNoIteration);
     EXPECT_EQ(out.by_index.at(6).iteration, 4);
     EXPECT_EQ(out.by_index.at(7).iteration, 4);
-    // Without them, what the spans say.
+    // Without calls, the spans' own numbers are used.
     options.calls = nullptr;
     const Outcome told = run(TestTrace(spans, {false, false}, 100), options);
     EXPECT_EQ(told.by_index.at(2).iteration, 9);
@@ -134,7 +135,7 @@ TEST(Correlate, AnotherProfilersClockMayDisagreeByTheTolerance) {
   EXPECT_EQ(out.facts.clipped, 2u);
   EXPECT_EQ(out.facts.clipped_max_ns, 7);
   EXPECT_EQ(out.facts.ambiguous, 1u);
-  // What sticks out is no time of the parent's.
+  // The part of a child outside its parent does not count as the parent's time.
   EXPECT_EQ(out.by_index.at(0).self_ns, 100 - 20 - 10);
 }
 
@@ -242,7 +243,7 @@ TEST(Correlate, SpansThatNeverEndedLastUntilTheTraceDoes) {
   TestTrace trace({make(10, 20, kLayer), make(30, 40, kLayer)}, {false}, 1);
   trace.add_open_span(kModel, 1, 5);
   trace.add_open_span(kLayer, 1, 25);
-  trace.set_last_ns(35);  // less than the last span knows
+  trace.set_last_ns(35);  // less than the end of the last span
   const Outcome out = run(trace);
   ASSERT_EQ(out.in_order.size(), 4u);
   const Span& layer = out.in_order[2];

@@ -44,7 +44,7 @@ class OpenFeed final : public Feed {
   size_t batch_count() const override { return source_.open_spans().empty() ? 0 : 1; }
   Result<bool> read(size_t, trace::SpanBatch* batch) const override {
     batch->clear();
-    // They come outermost first; the order of ends wants the innermost first.
+    // They are stored outermost first, but the order of ends needs the innermost first.
     for (size_t i = source_.open_spans().size(); i-- > 0;) {
       const trace::OpenSpan& span = source_.open_spans()[i];
       batch->start_ns.push_back(std::min(span.start_ns, end_ns_));

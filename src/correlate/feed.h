@@ -1,9 +1,10 @@
-// Feeds: where the merge takes its spans from.
+// Feeds: the inputs of the merge.
 //
-// A stream whose spans are in the order of their ends is one feed, read chunk by chunk. Any other
-// (spans with given times may come in any order) is first sorted externally: pieces of bounded
-// length are sorted in memory and written to a temporary file, which has no name and goes with its
-// last user; each piece then is a feed of its own. So memory is bounded whatever the order.
+// A stream whose spans are in the order of their ends is one feed, which is read chunk by chunk.
+// Any other stream (spans with given times may come in any order) is first sorted externally:
+// pieces of bounded length are sorted in memory and written to a temporary file. The file has no
+// name and disappears with its last user. Each piece is then a feed of its own. So memory is
+// bounded for any order.
 #ifndef XSP_CORRELATE_FEED_H_
 #define XSP_CORRELATE_FEED_H_
 
@@ -23,8 +24,8 @@ class Feed {
  public:
   virtual ~Feed() = default;
   virtual size_t batch_count() const = 0;
-  // Fills `batch`, which is cleared first; values are in the order of spans. False: a damaged chunk
-  // of the trace, and an empty batch. An Error is about this machine.
+  // Clears `batch` and fills it; values are in the order of spans. Returns false, and an empty
+  // batch, for a damaged chunk of the trace. An Error is about this machine.
   virtual Result<bool> read(size_t index, trace::SpanBatch* batch) const = 0;
   // Appends the times of a batch, in blocks.
   virtual Status scan(size_t index, size_t block_spans,
@@ -35,24 +36,26 @@ class Feed {
 
 using Feeds = std::vector<std::shared_ptr<const Feed>>;
 
-// The chunks of one stream. `source` must outlive it.
+// Returns a feed of the chunks of one stream. `source` must outlive it.
 std::shared_ptr<const Feed> feed_stream(const Source& source, size_t stream);
-// The spans that never ended, as if they ended when the trace did (`end_ns`).
+// Returns a feed of the spans that never ended. They end at `end_ns`, the end of the trace.
 std::shared_ptr<const Feed> feed_open_spans(const Source& source, int64_t end_ns);
 
 struct SortedStream {
   Feeds pieces;
   uint64_t damaged_chunks = 0;
 };
-// At most `piece_spans` spans are in memory at once. Fails if the temporary file cannot be written.
+// Sorts a stream, with at most `piece_spans` spans in memory at once. Fails if the temporary file
+// cannot be written.
 Result<SortedStream> sort_stream(const Source& source, size_t stream, size_t piece_spans);
 
-// The level of a site: 0 if there is no such site.
+// Returns the level of a site, or 0 if there is no such site.
 inline uint8_t level_of(const std::vector<uint8_t>& levels, uint32_t site) {
   return site < levels.size() ? levels[site] : uint8_t{0};
 }
 
-// A call on the host may name a device as well, as an allocation does: it does not run there.
+// Returns whether a span ran on a device. A call on the host, such as an allocation, may also name
+// a device, but does not run there.
 inline bool is_on_device(uint8_t level, uint32_t device) {
   return device != 0 && (level == XSP_LEVEL_KERNEL || level == XSP_LEVEL_LAYER);
 }

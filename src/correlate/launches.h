@@ -1,5 +1,5 @@
-// Launches: which host span launched what ran under a correlation id. Bounded: of far more ids than
-// kBuckets * kWays at once, the oldest are forgotten.
+// Launches: finds the host span that launched an execution, by correlation id. Memory is bounded:
+// if far more than kBuckets * kWays ids are open at once, the oldest are forgotten.
 #ifndef XSP_CORRELATE_LAUNCHES_H_
 #define XSP_CORRELATE_LAUNCHES_H_
 
@@ -9,17 +9,17 @@
 
 namespace xsp::correlate {
 
-// What the execution inherits from its launch.
+// The values that an execution inherits from its launch.
 struct Launch {
-  uint64_t correlation_id = 0;  // 0: no launch
-  uint64_t id = 0;              // of the launch's span
-  uint64_t number = 0;          // of its entry into the window
-  bool is_emitted = false;      // the following are known
+  uint64_t correlation_id = 0;  // 0: the entry is empty
+  uint64_t id = 0;              // id of the launch's span
+  uint64_t number = 0;          // number of its entry into the window
+  bool is_emitted = false;      // the members below are known
   uint64_t model_id = 0;
   uint64_t layer_id = 0;
   uint32_t model_slot = 0;
   int64_t iteration = 0;
-  bool is_matched = false;  // an execution has asked for it
+  bool is_matched = false;  // an execution has used it
 };
 
 class Launches {
@@ -42,7 +42,7 @@ class Launches {
     oldest->number = number;
     ++count_;
   }
-  // The latest launch with this id; nullptr: none.
+  // Returns the latest launch with this id, or nullptr if there is none.
   Launch* find(uint64_t correlation_id) {
     if (buckets_.empty()) return nullptr;
     for (Launch& launch : buckets_[place(correlation_id)]) {
@@ -51,7 +51,7 @@ class Launches {
     return nullptr;
   }
   uint64_t count() const { return count_; }
-  // Launches that no execution asked for; call it at the end.
+  // Returns the number of launches that no execution has used. Call it at the end.
   uint64_t count_unmatched() {
     for (Bucket& bucket : buckets_) {
       for (Launch& launch : bucket) forget(launch);
@@ -65,7 +65,7 @@ class Launches {
   using Bucket = std::array<Launch, kWays>;
 
   static size_t place(uint64_t correlation_id) {
-    // Ids usually count upwards: the product spreads any others as well.
+    // Ids usually count upwards; the product also spreads other ids well.
     return static_cast<size_t>((correlation_id * 0x9e3779b97f4a7c15u) >> 48) % kBuckets;
   }
   void forget(Launch& launch) {

@@ -9,9 +9,9 @@ namespace xsp::correlate {
 
 namespace {
 
-// Each long span takes some 200 bytes in memory. Traces with more than this many (each holds a
-// quarter of a window of spans) could be made, but are not met; beyond, children go without their
-// parent.
+// The limit on long spans, each of which takes some 200 bytes in memory. A trace with more (each
+// contains a quarter of a window of spans) is possible but has not been met. Children of spans
+// beyond the limit have no parent.
 constexpr size_t kLongMax = size_t{1} << 20;
 
 struct Batch {
@@ -20,7 +20,7 @@ struct Batch {
   size_t first_block = 0;
 };
 
-// How many spans ended until a moment, to the block.
+// Counts the spans that ended until a moment, to the accuracy of a block.
 class EndCounts {
  public:
   explicit EndCounts(const std::vector<trace::BlockTimes>& blocks) {
@@ -32,7 +32,8 @@ class EndCounts {
     add_up(&by_first_);
   }
 
-  // Within a span that began later than this, and ends by `end_ns`, at most `limit` spans end.
+  // Returns a start time: at most `limit` spans end within a span that begins later and ends by
+  // `end_ns`.
   int64_t latest_long_start(int64_t end_ns, uint64_t limit) const {
     const auto after =
         std::upper_bound(by_first_.begin(), by_first_.end(), end_ns,
@@ -47,7 +48,7 @@ class EndCounts {
  private:
   struct Sum {
     int64_t end_ns = 0;
-    uint64_t count = 0;  // of this block and all before it
+    uint64_t count = 0;  // spans of this block and all before it
   };
   static void add_up(std::vector<Sum>* sums) {
     std::sort(sums->begin(), sums->end(),
@@ -56,8 +57,8 @@ class EndCounts {
     for (Sum& sum : *sums) sum.count = count += sum.count;
   }
 
-  std::vector<Sum> by_last_;   // a block counts when all of it has ended
-  std::vector<Sum> by_first_;  // a block counts when one of its spans has
+  std::vector<Sum> by_last_;   // a block counts once all its spans have ended
+  std::vector<Sum> by_first_;  // a block counts once one of its spans has ended
 };
 
 class Finder {
@@ -148,8 +149,8 @@ class Finder {
 
 }  // namespace
 
-// A feed may have one block at either end of a span that is counted whole; the limit is twice what
-// all of them can be wrong by.
+// Fills in the window. Each feed may have one block at either end of a span that is counted in
+// full; the limit on spans is twice the error from all these blocks.
 Options complete(const Options& options, size_t feed_count) {
   Options result = options;
   if (result.block_spans == 0)

@@ -1,9 +1,8 @@
-// The first pass: finds the spans that end too late to be met as parents in the window.
+// The first pass: finds the spans that end too late to meet their children in the window.
 //
-// It looks at blocks of consecutive spans of each feed: when they end, and when the earliest
-// begins. Blocks are counted whole, so a block is looked into when in doubt: some spans are called
-// long that would not have to be. A span that is not called long has at most a quarter of the
-// window of spans end within it.
+// It looks at blocks of consecutive spans of each feed: at their ends, and at the earliest start.
+// Blocks are counted whole, so some spans are treated as long although they need not be. Within a
+// span that is not long, at most a quarter of the window of spans end.
 #ifndef XSP_CORRELATE_LONG_SPANS_H_
 #define XSP_CORRELATE_LONG_SPANS_H_
 
@@ -30,14 +29,14 @@ struct FirstPass {
   bool has_given_times = false;
 };
 
-// The sizes that Options leaves open, for a trace of so many feeds.
+// Fills in the sizes that `options` leaves open, for a trace with this many feeds.
 Options complete(const Options& options, size_t feed_count);
 
-// If feeds are in disorder, nothing but them is found. `options` are complete.
+// If feeds are in disorder, the result has only these feeds. `options` are complete.
 Result<FirstPass> find_long_spans(const Feeds& feeds, const std::vector<uint8_t>& levels,
                                   const Options& options);
 
-// The iteration of a span of the level model on that thread, or kNoIteration.
+// Returns the iteration of a model span on that thread, or kNoIteration.
 int64_t iteration_of(const Options& options, uint32_t thread, int64_t start_ns, int64_t end_ns,
                      std::span<const trace::SpanValue> values);
 

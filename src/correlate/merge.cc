@@ -87,7 +87,7 @@ Result<bool> Merge::load(Cursor* cursor) {
   return false;
 }
 
-// Spans that end at the same tick come in any order; they are put in that of the rules.
+// Puts spans that end at the same tick in the order of the rules; they come in any order.
 void Merge::order_equal_ends(Cursor* cursor) const {
   const std::vector<int64_t>& ends = cursor->batch.end_ns;
   cursor->order.clear();

@@ -1,6 +1,6 @@
-// Merge: all spans of a trace, from all streams, in the order of ends (see rules.h). Spans of one
-// stream with equal ends are put in order within their batch; across two batches they stay as
-// emitted.
+// Merge: joins the spans of all streams of a trace in the order of ends (see rules.h). Spans of one
+// stream with equal ends are sorted within their batch; across two batches they stay in the order
+// of emission.
 #ifndef XSP_CORRELATE_MERGE_H_
 #define XSP_CORRELATE_MERGE_H_
 
@@ -13,11 +13,12 @@
 
 namespace xsp::correlate {
 
-// Spans that follow one another in the merge and come from one batch.
+// Consecutive spans of the merge that come from one batch.
 struct Run {
   const trace::SpanBatch* batch = nullptr;
-  const uint32_t* order = nullptr;        // of the batch's rows; nullptr: as they are
-  const uint32_t* first_value = nullptr;  // of each row, and of the end; nullptr: no values
+  const uint32_t* order = nullptr;        // order of the batch's rows; nullptr: unchanged
+  const uint32_t* first_value = nullptr;  // first value of each row, and the end; nullptr: no
+                                          // values
   size_t begin = 0;                       // positions in `order`
   size_t end = 0;
   bool given_times = false;
@@ -32,11 +33,11 @@ struct Run {
 
 class Merge {
  public:
-  // `levels` are those of the sites, and must outlive it. Of equal spans, those of the earlier feed
-  // come first.
+  // `levels` are those of the sites, and must outlive the merge. Among equal spans, those of the
+  // earlier feed come first.
   Merge(Feeds feeds, const std::vector<uint8_t>& levels);
 
-  // The next spans, at most `run_max`, valid until the next call; false at the end.
+  // Gets the next spans, at most `run_max`, valid until the next call. Returns false at the end.
   Result<bool> next(size_t run_max, Run* run);
   uint64_t damaged_chunks() const { return damaged_chunks_; }
 
@@ -46,7 +47,7 @@ class Merge {
     size_t number = 0;
     size_t next_batch = 0;
     trace::SpanBatch batch;
-    std::vector<uint32_t> order;        // of the batch's rows; empty: as they are
+    std::vector<uint32_t> order;        // order of the batch's rows; empty: unchanged
     std::vector<uint32_t> first_value;  // empty: the batch has no values
     size_t position = 0;
     Extent head;
@@ -55,9 +56,9 @@ class Merge {
   };
 
   Status start();
-  // Goes past the spans that next() gave.
+  // Skips the spans that next() returned.
   Status advance();
-  // Loads the next batch with spans; false at the end of the feed.
+  // Loads the next batch with spans. Returns false at the end of the feed.
   Result<bool> load(Cursor* cursor);
   void order_equal_ends(Cursor* cursor) const;
   void set_head(Cursor* cursor) const {
@@ -68,13 +69,13 @@ class Merge {
     const int order = compare_ends(a.head, b.head);
     return order != 0 ? order < 0 : a.number < b.number;
   }
-  // Where the first cursor's spans no longer come before those of all others.
+  // Returns the position from which the first cursor's spans no longer precede those of all others.
   size_t find_run_end(const Cursor& cursor, size_t run_max) const;
-  // Restores the heap after its first cursor's head has moved on.
+  // Restores the heap after the head of its first cursor has advanced.
   void sink();
 
   std::vector<Cursor> cursors_;
-  std::vector<Cursor*> heap_;  // the first has the next span
+  std::vector<Cursor*> heap_;  // the first cursor has the next span
   const std::vector<uint8_t>& levels_;
   bool is_started_ = false;
   size_t run_end_ = 0;

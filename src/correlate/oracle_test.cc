@@ -1,4 +1,5 @@
-// The oracle: rules.h, word by word and in quadratic time; and the correlation against it.
+// The oracle applies rules.h word by word, in quadratic time. The tests compare the correlation
+// with it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace xsp::correlate {
 
 namespace {
 
-// May a span on p's thread and lane be around one on c's?
+// Returns whether a span on p's thread and lane may contain one on c's.
 bool reaches(const TestSpan& p, const TestSpan& c) {
   const uint32_t own = p.thread % (1u << 22), lane = p.thread / (1u << 22);
   return own == c.thread % (1u << 22) && (p.thread == c.thread || (lane == 0 && p.level < c.level));
@@ -25,7 +26,7 @@ bool given(const TestTrace& trace, const TestSpan& span) {
   return trace.streams()[span.stream].given_times;
 }
 
-// Does `p` hold `c`, c's level being that of p or deeper?
+// Returns whether `p` contains `c`. The level of c is that of p or deeper.
 bool contains(const TestTrace& trace, const TestSpan& p, const TestSpan& c, int64_t tolerance) {
   const bool inside = c.start_ns >= p.start_ns && c.end_ns <= p.end_ns;
   if (p.level == c.level) {
@@ -40,7 +41,7 @@ bool contains(const TestTrace& trace, const TestSpan& p, const TestSpan& c, int6
          middle >= p.start_ns && middle <= p.end_ns;
 }
 
-// Indices of spans in the order of ends.
+// Returns the indices of spans in the order of ends.
 std::vector<size_t> order_of_ends(const std::vector<TestSpan>& spans) {
   std::vector<size_t> order(spans.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -147,7 +148,8 @@ class Oracle {
     result_[i].self_ns = at(i).end_ns - at(i).start_ns - union_of(covered);
   }
 
-  // By counting, from what "order of starts" means in a tree: around it, or ended before it.
+  // Counts by the meaning of "order of starts" in a tree: a span comes later if the other is around
+  // it or ended before it.
   void set_ordinals() {
     for (size_t i = 0; i < order_.size(); ++i) {
       if (result_[i].model_id == 0) continue;
@@ -163,7 +165,7 @@ class Oracle {
     }
   }
 
-  // Is k an ancestor of i, all between them at one level?
+  // Returns whether k is an ancestor of i and all spans between them have the same level.
   bool is_above(size_t k, size_t i) const {
     if (at(i).device != 0) return false;
     for (size_t p = i; p != kNone && at(p).level == at(i).level; p = parent_[p]) {
@@ -215,7 +217,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// Any intervals at any levels on a few threads: ties and spans without duration abound.
+// Makes random intervals at random levels on a few threads: many have equal ends or no duration.
 std::vector<TestSpan> make_anything(Random& random, size_t count, int64_t range) {
   std::vector<TestSpan> spans;
   for (size_t i = 0; i < count; ++i) {
@@ -231,7 +233,7 @@ std::vector<TestSpan> make_anything(Random& random, size_t count, int64_t range)
   return spans;
 }
 
-// A properly nested tree of one thread; returns where it ended.
+// Makes a properly nested tree of one thread. Returns where it ends.
 int64_t grow(Random& random, int64_t start, int level, size_t limit, uint32_t thread,
              std::vector<TestSpan>* spans) {
   int64_t now = start + random.below(5);
@@ -269,7 +271,7 @@ std::vector<TestSpan> make_forest(Random& random, size_t limit, uint32_t threads
   return spans;
 }
 
-// Layers as another profiler saw them: truncated, shifted, and emitted by a stream of their own.
+// Makes layers as another profiler would report them: truncated, shifted, and in their own stream.
 void blur_layers(Random& random, int64_t unit, size_t stream, std::vector<TestSpan>* spans) {
   for (TestSpan& span : *spans) {
     if (span.level != 3) continue;
@@ -280,7 +282,7 @@ void blur_layers(Random& random, int64_t unit, size_t stream, std::vector<TestSp
   }
 }
 
-// Streams that emit as things happen do so in the order of ends.
+// Sorts the streams that emit spans as these happen: such streams are in the order of ends.
 void order_streams(const std::vector<bool>& shuffled, std::vector<TestSpan>* spans) {
   std::stable_sort(spans->begin(), spans->end(), [&](const TestSpan& a, const TestSpan& b) {
     if (a.stream != b.stream) return a.stream < b.stream;
@@ -305,7 +307,8 @@ void launch_some(Random& random, std::vector<TestSpan>* spans) {
   }
 }
 
-// Launches of graphs: layers one after another on a device's streams, kernels inside them.
+// Adds launches of graphs: layers one after another on a device's streams, with kernels inside
+// them.
 void launch_graphs(Random& random, std::vector<TestSpan>* spans) {
   uint64_t correlation_id = 1000;
   const size_t count = spans->size();
@@ -345,7 +348,7 @@ std::string show(const TestTrace& trace) {
   return text;
 }
 
-// Ids as positions in the order of ends.
+// Makes the ids equal to the positions in the order of ends.
 void renumber(std::vector<Span>* spans) {
   std::map<uint64_t, uint64_t> positions = {{0, 0}};
   for (const Span& span : *spans) positions.emplace(span.id, positions.size());
@@ -415,7 +418,7 @@ TEST(Oracle, NestedSpansInAWindowMuchSmallerThanTheTrace) {
   for (uint64_t seed = 0; seed < random_cases(600) && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     auto spans = make_forest(random, 400, static_cast<uint32_t>(1 + random.below(3)));
-    // The frame around the whole program.
+    // A frame around the whole program.
     if (random.one_in(2)) spans.push_back({0, 100000, 1, 0, 0, 0, 0, kNoIteration});
     order_streams({false, false, false}, &spans);
     TestTrace trace(std::move(spans), {false, false, false}, 50);

@@ -1,10 +1,10 @@
-// The temporary file holds blocks of at most kBlockSpans spans; each is
+// The temporary file holds blocks of at most kBlockSpans spans. Each block is
 //
 //   u64 bytes of the block, u32 spans, u32 values,
 //   the columns of SpanBatch one after the other, as they lie in memory,
 //   for each value: u32 span, u32 key, u32 kind, u32 bytes of its text, i64, f64, the text
 //
-// It is read back by the process that wrote it, so it has no marks, versions or sums.
+// The process that wrote the file also reads it, so it has no marks, versions or checksums.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ const char* get(const char* at, T* value) {
   return at + sizeof *value;
 }
 
-// The values of a batch, grouped by span: those of span i are values[first[i]] to values[first[i +
+// Groups the values of a batch by span: those of span i are values[first[i]] to values[first[i +
 // 1]].
 std::vector<uint32_t> index_values(const trace::SpanBatch& batch) {
   std::vector<uint32_t> first(batch.size() + 1, 0);
@@ -215,7 +215,7 @@ class PieceFeed final : public Feed {
  private:
   std::shared_ptr<File> file_;
   bool given_times_;
-  std::vector<uint64_t> places_;  // of the blocks in the file
+  std::vector<uint64_t> places_;  // positions of the blocks in the file
 };
 
 Status PieceFeed::write(const trace::SpanBatch& batch, const std::vector<uint8_t>& levels) {

@@ -1,4 +1,5 @@
-// Source: the spans of a trace, as the correlation reads them; a Reader, or a test's own.
+// Source: the interface through which the correlation reads the spans of a trace. It is a Reader,
+// or made by a test.
 #ifndef XSP_CORRELATE_SOURCE_H_
 #define XSP_CORRELATE_SOURCE_H_
 
@@ -14,18 +15,19 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual const std::vector<trace::Stream>& streams() const = 0;
-  // As trace::Reader::read.
+  // Works like trace::Reader::read.
   virtual Status read(size_t stream, size_t chunk, trace::SpanBatch* batch) const = 0;
-  // As trace::Reader::scan.
+  // Works like trace::Reader::scan.
   virtual Status scan(size_t stream, size_t chunk, size_t block_spans,
                       std::vector<trace::BlockTimes>* blocks) const = 0;
   virtual const std::vector<trace::OpenSpan>& open_spans() const = 0;
   virtual int64_t last_ns() const = 0;
-  // The level of each site, by its id; 0: no such site. Ids beyond the end do not exist either.
+  // Returns the level of each site by its id; 0: no such site. Ids beyond the end do not exist
+  // either.
   virtual const std::vector<uint8_t>& site_levels() const = 0;
 };
 
-// A trace file. `reader` must outlive it.
+// Reads a trace file. `reader` must outlive it.
 class ReaderSource final : public Source {
  public:
   explicit ReaderSource(const trace::Reader& reader);

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kNoNumber = INT64_MIN;
 constexpr std::array<std::string_view, 4> kKindNames = {"", "model", "optimizer", "mark"};
 
-// XSP_STEP_* of a site that stands for steps; 0: it does not.
+// Returns the XSP_STEP_* of a site that stands for steps, or 0 for any other site.
 uint32_t step_kind(const trace::Site& site) {
   if (site.level != XSP_LEVEL_APPLICATION || site.type != "step") return 0;
   for (const auto& [key, value] : site.attributes) {
@@ -94,7 +94,7 @@ class Finder {
     std::map<uint32_t, int64_t> end_of_thread;
     for (const ModelCall& one : calls_) {
       const auto [end, is_new] = end_of_thread.try_emplace(one.thread, INT64_MIN);
-      if (one.end_ns <= end->second) continue;  // inside another
+      if (one.end_ns <= end->second) continue;  // inside another call
       end->second = one.end_ns;
       steps_[0].push_back({one.start_ns, one.end_ns});
       found.calls.push_back(one);
@@ -111,11 +111,11 @@ class Finder {
   }
 
   const trace::Reader& reader_;
-  std::vector<uint32_t> kinds_;   // of each site: XSP_STEP_*, kModel or kNeither
-  std::vector<uint32_t> levels_;  // likewise, its level's bit
+  std::vector<uint32_t> kinds_;   // kind of each site: XSP_STEP_*, kModel or kNeither
+  std::vector<uint32_t> levels_;  // bit of each site's level
   uint32_t levels_found_ = 0;
   uint32_t iteration_key_ = 0;
-  std::array<std::vector<Step>, 4> steps_;  // of each kind; 0: outermost calls of a model
+  std::array<std::vector<Step>, 4> steps_;  // steps of each kind; 0: outermost calls of a model
   std::vector<ModelCall> calls_;
 };
 

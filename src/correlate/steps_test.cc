@@ -18,7 +18,7 @@ void put_text(std::vector<uint8_t>* out, const std::string& text) {
   out->insert(out->end(), text.begin(), text.end());
 }
 
-// A trace of one process: sites first, then spans, thread by thread.
+// Makes a trace of one process: sites first, then spans, thread by thread.
 class StepsTest : public testing::Test {
  protected:
   struct OneSpan {
@@ -28,7 +28,7 @@ class StepsTest : public testing::Test {
     int64_t iteration = -1;  // none
   };
 
-  // Returns its id. `step_of`: what makes it a site of steps; empty: it has no such attribute.
+  // Returns the new site's id. A site of steps has the attribute `step_of`; empty: none.
   uint32_t site(uint32_t level, const std::string& type, const std::string& step_of = "") {
     const uint8_t id = ++sites_;
     std::vector<uint8_t> entry = {static_cast<uint8_t>(trace::TableEntry::kSite), id,
@@ -44,7 +44,7 @@ class StepsTest : public testing::Test {
     }
     return id;
   }
-  // Emitted in this order, each chunk's spans by one thread.
+  // Adds a chunk with spans of one thread, in the order of emission.
   void chunk(uint32_t thread, const std::vector<OneSpan>& spans) {
     trace::RingContents ring;
     for (const OneSpan& span : spans) {
@@ -128,7 +128,7 @@ TEST_F(StepsTest, TheStrongestKindIsTaken) {
   const TraceSteps of_optimizer = find();
   EXPECT_EQ(of_optimizer.kind, XSP_STEP_OPTIMIZER);
   EXPECT_EQ(starts(of_optimizer.steps), (std::vector<int64_t>{0, 30}));
-  // Marks of the program's own, though there are fewer and they come last.
+  // The program's own marks count, although there are fewer and they come last.
   const uint32_t by_mark = site(kApplication, "step", "mark");
   chunk(1, {{by_mark, 5, 90}});
   const TraceSteps of_marks = find();
@@ -147,8 +147,8 @@ TEST_F(StepsTest, SpansOfThatTypeAreStepsOnlyWhereTheRecordingSaysSo) {
 
 TEST_F(StepsTest, WithoutAnyTheOutermostSpansOfTheModelAreSteps) {
   const uint32_t model = site(kModel, "Net");
-  // Two threads; on the first, one call holds another, which ends first, and one that shares its
-  // end.
+  // There are two threads. On the first, one call contains another that ends first, and one that
+  // has the same end.
   chunk(1, {{model, 12, 18, 5}, {model, 10, 40, 0}, {model, 20, 40, 6}, {model, 50, 60, 1}});
   chunk(2, {{model, 30, 55, 9}});
   const TraceSteps found = find();
@@ -159,7 +159,7 @@ TEST_F(StepsTest, WithoutAnyTheOutermostSpansOfTheModelAreSteps) {
 
 TEST_F(StepsTest, CallsAreCountedUnlessEachHasANumberOfItsOwn) {
   const uint32_t model = site(kModel, "Net");
-  // On two threads: one call without a number, and one inside another, which counts for nothing.
+  // There are two threads. One call has no number, and one is inside another and does not count.
   chunk(1, {{model, 0, 10}, {model, 25, 28, 4}, {model, 20, 30, 7}, {model, 60, 70, 8}});
   chunk(2, {{model, 15, 18, 9}, {model, 40, 50, 10}});
   const TraceSteps found = find();

@@ -1,4 +1,4 @@
-// TestTrace: a hand-made trace, and its correlation kept whole.
+// TestTrace: a hand-made trace. Its correlation is kept in memory as a whole.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the correlation's tests share: hand-made traces, and the oracle.
+// Shared helpers of the correlation's tests: hand-made traces, and the oracle.
 #ifndef XSP_CORRELATE_TESTING_H_
 #define XSP_CORRELATE_TESTING_H_
 
@@ -9,7 +9,7 @@
 
 namespace xsp::correlate {
 
-// A span as a test writes it down.
+// A span as a test defines it.
 struct TestSpan {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
@@ -27,7 +27,8 @@ inline constexpr uint32_t kIterationKey = 7;
 // Spans in the order in which each stream emitted them. Each has a site of its own.
 class TestTrace final : public Source {
  public:
-  // `given_times` for each stream; chunks of at most `chunk_spans`, which do not part equal ends.
+  // `given_times` has one entry per stream. A chunk has at most `chunk_spans` spans; spans with
+  // equal ends stay in one chunk.
   TestTrace(std::vector<TestSpan> spans, const std::vector<bool>& given_times, size_t chunk_spans);
 
   const std::vector<TestSpan>& spans() const { return spans_; }
@@ -53,10 +54,10 @@ class TestTrace final : public Source {
   int64_t last_ns_ = 0;
 };
 
-// A span's place in TestTrace::spans().
+// Returns a span's position in TestTrace::spans().
 inline size_t index_of(const Span& span) { return span.site - 1; }
 
-// What became of a trace.
+// The result of correlating a trace.
 struct Correlated {
   Facts facts;
   std::vector<Span> spans;                           // in the order of ends
@@ -64,11 +65,11 @@ struct Correlated {
 };
 Result<Correlated> correlate(const TestTrace& trace, const Options& options);
 
-// The rules, by comparing every span with every other. The result is in the order of ends, and its
-// ids count in that order.
+// Applies the rules by comparing every span with every other. The result is in the order of ends,
+// and its ids count in that order.
 std::vector<Span> ask_oracle(const TestTrace& trace, int64_t tolerance_ns);
-// Spans in doubt: each overlaps one of a higher level on its thread, of which neither holds the
-// other.
+// Counts the spans in doubt: each overlaps one of a higher level on its thread, and neither
+// contains the other.
 uint64_t count_doubts(const TestTrace& trace, int64_t tolerance_ns);
 
 }  // namespace xsp::correlate

@@ -8,7 +8,7 @@ namespace xsp::correlate {
 
 namespace {
 
-// A span that overlaps this many without holding them looks no further. Real traces have a handful.
+// A span that overlaps this many without containing them looks no further. Real traces have few.
 constexpr size_t kOverlapMax = 1024;
 
 bool is_device_layer(const Span& span) {
@@ -53,7 +53,7 @@ Window::Window(const Options& options, const std::vector<uint8_t>& levels,
   }
 }
 
-// All lanes of a thread share its state.
+// Returns a thread's state, which all its lanes share.
 Window::Thread* Window::thread(uint32_t id) {
   id = without_lane(id);
   if (last_thread_state_ == nullptr || last_thread_ != id) {
@@ -63,7 +63,7 @@ Window::Thread* Window::thread(uint32_t id) {
   return last_thread_state_;
 }
 
-// A span that is in the window, or long and not yet there; nullptr: it has gone.
+// Returns a span in the window, or a long one that has not entered; nullptr: it has gone.
 Span* Window::find(uint64_t id) {
   uint64_t number = id - longs_.size();
   if (id <= longs_.size()) {
@@ -121,13 +121,13 @@ bool Window::is_same(const LongEntry& entry, const Span& span) {
          !span.on_device;
 }
 
-// Is it the thread's next long span? Then what its earlier children have told it comes along.
+// If `span` is the thread's next long span, copies what its earlier children have added to it.
 void Window::become_long(Thread* state, Span* span) {
   std::vector<ThreadLong>& longs = state->longs;
   size_t i = state->next_long;
   while (i < longs.size() && !is_same(longs_[longs[i].id - 1], *span)) {
     if (longs_[longs[i].id - 1].span.end_ns > span->end_ns) return;
-    ++i;  // of equal ends, another; or one that the trace no longer has
+    ++i;  // another span with an equal end, or one that is no longer in the trace
   }
   if (i == longs.size()) return;
   LongEntry& entry = longs_[longs[i].id - 1];
@@ -185,7 +185,7 @@ inline Span& Window::add(const Run& run, size_t row, uint8_t level) {
       wait_for_device_layer(span);
     }
   } else {
-    // Most hold none: the one before, on the top of the stack, ended before they began.
+    // Most spans have no children: the span on top of the stack ended before they began.
     if (state->waiting.size() > state->first_waiting &&
         at(state->waiting.back()).end_ns >= span.start_ns) {
       take_children(state, &span);
@@ -206,8 +206,8 @@ Status Window::add_values(const Run& run, size_t row, Span* span) {
   return Ok{};
 }
 
-// The spans on top of the stack of the waiting that `span` holds become its children. They come
-// latest first: what a child covers anew ends where the one before began.
+// Makes the spans on top of the waiting stack that `span` contains its children. The latest come
+// first, so the time that a child newly covers ends where the one before began.
 void Window::take_children(Thread* state, Span* span) {
   std::vector<uint64_t>& waiting = state->waiting;
   const int64_t from = std::max(span->start_ns, span->covered_until);
@@ -242,7 +242,7 @@ void Window::take_children(Thread* state, Span* span) {
   if (!kept_.empty()) waiting.insert(waiting.end(), kept_.rbegin(), kept_.rend());
 }
 
-// `span` entered after `waiting`, and does not hold it.
+// Counts an overlap. `span` entered after `waiting`, and does not contain it.
 void Window::note_overlap(Span* waiting, Span* span) {
   if (waiting->on_device || waiting->end_ns <= span->start_ns) return;
   if (waiting->start_ns >= span->start_ns) return;  // inside, but of a higher level
@@ -256,7 +256,7 @@ void Window::note_overlap(Span* waiting, Span* span) {
   deeper->is_ambiguous = true;
 }
 
-// With tolerance, a parent may end before its child.
+// Finds a parent that ended before its child, which the tolerance allows.
 bool Window::find_earlier_parent(Thread* state, Span* span) {
   for (const uint64_t number : state->recent) {
     if (number <= left_) continue;
@@ -282,7 +282,7 @@ void Window::remember(Thread* state, const Span& span) {
   recent.push_back(entered_);
 }
 
-// A child told to its parent in the order of ends, long after or before the parent's other
+// Adds a child to its parent in the order of ends, long after or before the parent's other
 // children.
 void Window::account(Span* parent, const Span& child) {
   if (child.on_device) return;
@@ -300,10 +300,10 @@ void Window::count_clipped(const Span& parent, const Span& child) {
       {facts_.clipped_max_ns, parent.start_ns - child.start_ns, child.end_ns - parent.end_ns});
 }
 
-// The first long span that has not entered yet and holds `span`; 0: none.
+// Returns the first long span that has not entered yet and contains `span`; 0: none.
 uint64_t Window::find_long_parent(const Span& span) {
   const Thread& state = *static_cast<const Thread*>(span.thread_state);
-  // Long spans that are not in the window follow it in the order of ends, but for itself.
+  // Long spans outside the window follow `span` in the order of ends, unless it is one of them.
   for (size_t i = state.next_long; i < state.longs.size(); ++i) {
     const ThreadLong& entry = state.longs[i];
     if (entry.earliest_start_ns > span.start_ns + options_.tolerance_ns) break;
@@ -313,7 +313,7 @@ uint64_t Window::find_long_parent(const Span& span) {
   return 0;
 }
 
-// Finds the ancestors of `span`, and of those on the way up.
+// Finds the ancestors of `span`, and of the spans on the way up.
 void Window::resolve(Span* span) {
   if (span->is_attached) {
     const Span* known = find(span->parent_id);
@@ -365,7 +365,7 @@ void Window::wait_for_device_layer(const Span& span) {
   waiting.push_back(entered_);
 }
 
-// Those of another launch stay: a launch that comes later may still have its layer.
+// Executions of other launches stay: a launch that comes later may still have its layer.
 void Window::take_executions(const Span& layer) {
   std::vector<uint64_t>& waiting = executions_of(layer);
   for (size_t i = waiting.size(); i-- > 0 && waiting[i] > left_;) {
@@ -410,7 +410,7 @@ bool Window::inherit_from_launch(Span* span) {
   return true;
 }
 
-// The span that leaves waits no longer, if it did.
+// Removes the span that leaves from the waiting spans, if it is one.
 void Window::stop_waiting(Thread* state) {
   std::vector<uint64_t>& waiting = state->waiting;
   if (state->first_waiting == waiting.size() || waiting[state->first_waiting] != left_) return;
@@ -425,7 +425,7 @@ inline void Window::leave() {
   Span& span = at(++left_);
   __builtin_prefetch(&at(left_ + 8));
   if (!span.is_attached) stop_waiting(static_cast<Thread*>(span.thread_state));
-  // Most have a parent in the window.
+  // Most spans have a parent in the window.
   Span* parent = span.is_attached && !span.on_device ? find(span.parent_id) : nullptr;
   if (parent != nullptr && !span.is_resolved) {
     if (!parent->is_resolved) resolve(parent);
@@ -438,7 +438,7 @@ inline void Window::leave() {
   span.ordinal = next_ordinal(span);
 }
 
-// A span that leaves finds its ancestors, and its parent hears of it if it has not yet.
+// Finds the ancestors of a span that leaves, and adds it to its parent if that is still to do.
 void Window::settle(Span* span) {
   const bool is_launched =
       span->on_device &&
@@ -452,8 +452,8 @@ void Window::settle(Span* span) {
   if (!holds_exactly(*parent, *span)) count_clipped(*parent, *span);
 }
 
-// Of the spans of its level that ended before it, those inside it began after it; those around it
-// have not ended yet, but began before it.
+// The ended spans of its level include those inside it, which began after it, and lack those around
+// it, which began before it but have not ended.
 inline int32_t Window::next_ordinal(const Span& span) {
   if (span.model_id == 0 || span.level >= std::size(ModelSlot{}.counts)) return -1;
   if (span.level == XSP_LEVEL_MODEL) return 0;

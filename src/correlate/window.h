@@ -1,17 +1,17 @@
 // Window: the second pass. Spans enter in the order of ends, meet their parents, and leave.
 //
-// Per thread there is a stack of the spans that wait for a parent, in the order of ends. A span
-// that enters takes as its children those on the top of the stack that it holds; what it overlaps
-// without holding it stays. A span leaves when half a window of spans has entered after it. By then
-// every ancestor has entered, but for the long ones, which are known from the first pass:
+// Each thread has a stack of the spans that wait for a parent, in the order of ends. A span that
+// enters takes as its children the spans on top of the stack that it contains; spans that it only
+// overlaps stay. A span leaves when half a window of spans has entered after it. By then every
+// ancestor has entered, except the long ones, which are known from the first pass:
 //
 //   |<------------- window ------------->|
 //    kept for late    leaving    entering
 //   ------------------|------------------|----> order of ends
 //        children     n-window/2         n
 //
-// A parent is at most a quarter of the window after its child, or else long; a launch that ends
-// after its execution is looked for a quarter ahead, so that the launch's parent is known, too.
+// A parent is at most a quarter of the window after its child, or else long. A launch that ends
+// after its execution is looked up a quarter ahead, so that the launch's parent is known, too.
 #ifndef XSP_CORRELATE_WINDOW_H_
 #define XSP_CORRELATE_WINDOW_H_
 
@@ -29,34 +29,35 @@ namespace xsp::correlate {
 
 class Window {
  public:
-  // `options` are complete. `levels` are those of the sites, and must outlive it.
+  // `options` are complete. `levels` are those of the sites, and must outlive the window.
   Window(const Options& options, const std::vector<uint8_t>& levels, const FirstPass& first_pass,
          ValueSink* values);
 
-  // A run has at most a quarter of the window of spans; what has left must be taken before the next
-  // one.
+  // A run has at most a quarter of the window of spans. Take the spans that have left before the
+  // next call.
   Status add(const Run& run);
-  // The last spans leave.
+  // Makes the remaining spans leave.
   void finish();
-  // Spans that have left, in the order of ends, valid until the next add(); none: all are taken.
+  // Returns the spans that have left, in the order of ends, valid until the next add(). Returns
+  // none when all are taken.
   std::span<const Span> take();
   const Facts& facts() const { return facts_; }
 
  private:
   struct LongEntry {
     Span span;
-    uint64_t number = 0;  // of its entry; 0: it has not entered
+    uint64_t number = 0;  // number of its entry; 0: it has not entered
   };
   struct ThreadLong {
     uint64_t id = 0;
-    int64_t earliest_start_ns = 0;  // of this one and those after it
+    int64_t earliest_start_ns = 0;  // earliest start of this one and those after it
   };
   struct Thread {
     std::vector<uint64_t> waiting;  // numbers; those before `first_waiting` have left
     size_t first_waiting = 0;
     std::vector<uint64_t> recent;  // numbers of host spans that ended within the tolerance
     std::vector<ThreadLong> longs;
-    size_t next_long = 0;  // the first that has not entered
+    size_t next_long = 0;  // index of the first that has not entered
     int64_t next_long_end_ns = INT64_MAX;
   };
   // Counts the spans of each level in one model span.
@@ -115,7 +116,7 @@ class Window {
   std::vector<ModelSlot> model_slots_;
   uint32_t model_slot_count_ = 0;
   Launches launches_;
-  // Of each device and stream: numbers of the executions in the window, in the order of ends.
+  // For each device and stream: numbers of the executions in the window, in the order of ends.
   std::unordered_map<uint64_t, std::vector<uint64_t>> executions_;
   std::vector<uint64_t> kept_;  // scratch
   std::vector<Span*> chain_;    // scratch

@@ -1,13 +1,13 @@
 // WindowedSource: the spans of a source that begin in given windows of time.
 //
-// In one process levels may be switched on and off while it runs. What was recorded with one set of
-// levels becomes a run: the spans that began in the windows in which that set was recorded. Of a
-// switch that came while spans were open, or from a profiler that noticed later, spans of other
-// levels may be left in a window: they are left out.
+// A process may switch levels on and off while it runs. The records of one set of levels become a
+// run: the spans that began in the windows in which that set was recorded. A window may hold spans
+// of other levels, if spans were open at a switch or a profiler noticed the switch late. These
+// spans are left out.
 //
-// What ran on a device belongs to the window of its launch, whenever it ran: devices work behind
-// the host. Correlation ids grow with time, so those of a window's launches are a range of their
-// own.
+// A device works later than the host, so a span that ran on a device belongs to the window of its
+// launch, at whatever time it ran. Correlation ids grow with time, so the ids of a window's
+// launches form a range.
 //
 // Thread rule: as Source, but one thread at a time while spans are read.
 #ifndef XSP_CORRELATE_WINDOWED_SOURCE_H_
@@ -23,13 +23,13 @@ namespace xsp::correlate {
 
 struct TimeWindow {
   int64_t start_ns = INT64_MIN;
-  int64_t end_ns = INT64_MAX;  // not in it
+  int64_t end_ns = INT64_MAX;  // exclusive
 };
 
 class WindowedSource final : public Source {
  public:
-  // `windows` in the order of time, apart from each other. `levels`: bits of those that are kept;
-  // the level application always is. `source` must outlive it. Reads the source once.
+  // `windows` are in the order of time and do not overlap. `levels` are the bits of those that are
+  // kept; the level application always is. `source` must outlive it. Reads the source once.
   WindowedSource(const Source& source, std::vector<TimeWindow> windows, uint32_t levels);
 
   const std::vector<trace::Stream>& streams() const override { return source_.streams(); }
@@ -45,7 +45,7 @@ class WindowedSource final : public Source {
     uint64_t first = UINT64_MAX;
     uint64_t last = 0;
   };
-  // The window that holds the moment; nothing: none does.
+  // Returns the window that contains the moment, or nothing.
   std::optional<size_t> window_of(int64_t ns) const;
   bool is_kept(int64_t start_ns, uint32_t site) const;
   bool is_kept(const trace::SpanBatch& batch, size_t i) const;
@@ -54,7 +54,7 @@ class WindowedSource final : public Source {
   const Source& source_;
   const std::vector<TimeWindow> windows_;
   const uint32_t levels_;
-  std::vector<Ids> launches_;  // of each window that has any, in order
+  std::vector<Ids> launches_;  // ids of each window that has launches, in order
   std::vector<trace::OpenSpan> open_spans_;
 };
 

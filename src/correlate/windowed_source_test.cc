@@ -41,7 +41,8 @@ TEST(WindowedSource, LeavesOutLevelsOfOthersButNotTheApplications) {
 }
 
 TEST(WindowedSource, WhatADeviceDidBelongsToTheWindowOfItsLaunch) {
-  // Launches 1 and 2 in the window, 3 outside; their kernels all run later, 4 without a launch.
+  // Launches 1 and 2 are in the window, 3 is outside. All kernels run later; kernel 4 has no
+  // launch.
   const TestTrace trace({{10, 11, 5, 1, 0, 1},
                          {15, 16, 5, 1, 0, 2},
                          {25, 26, 5, 1, 0, 3},

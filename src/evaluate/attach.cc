@@ -30,18 +30,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What can be recorded of a program that xsp did not write, as bits; collectors add theirs.
+// The levels that xsp itself can record of another program, as bits. Collectors add their own
+// levels.
 constexpr uint32_t kAttachedLevels = XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION) |
                                      XSP_LEVEL_BIT(XSP_LEVEL_MODEL) |
                                      XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
 
-// Processes are told apart whatever else is asked for.
+// The application level is always included, because it tells processes apart.
 uint32_t levels_of(const AttachRequest& request, uint32_t of_collectors) {
   const uint32_t possible = kAttachedLevels | of_collectors;
   return (request.levels & possible) | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
 }
 
-// The sets of levels that give each of them, from the model down, a run with nothing deeper.
+// Returns one set of levels for each requested level from the model down. Each set holds that level
+// and all shallower ones, so that no deeper level slows it.
 std::vector<uint32_t> sets_of(uint32_t levels) {
   std::vector<uint32_t> sets;
   for (uint32_t level = XSP_LEVEL_MODEL; level <= XSP_LEVEL_KERNEL; ++level) {
@@ -51,7 +53,8 @@ std::vector<uint32_t> sets_of(uint32_t levels) {
   return sets;
 }
 
-// One execution of the command: what it records, and what takes turns in it.
+// One execution of the command: the levels that it records, and the sets of levels that take turns
+// in it.
 struct Execution {
   uint32_t levels = 0;
   std::vector<uint32_t> sets;
@@ -60,7 +63,8 @@ struct Execution {
 std::vector<Execution> executions_of(const AttachRequest& request, uint32_t of_collectors) {
   const uint32_t levels = levels_of(request, of_collectors);
   std::vector<uint32_t> sets = sets_of(levels);
-  // Ranges of NVTX may be of this level, whatever collectors there are; no run is made for them.
+  // NVTX ranges may belong to the library level, even without a collector. They get no run of their
+  // own.
   const uint32_t ranges = request.levels & XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY);
   if (sets.empty() || request.leveled == Leveled::kNot) return {{levels | ranges, {}}};
   if (request.leveled == Leveled::kExecutions) {
@@ -89,7 +93,7 @@ std::string environment_of(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// In front of what is there, if anything is.
+// Puts `what` in front of the variable's old value, if it has one.
 void prepend(const char* name, const std::string& what) {
   const std::string before = environment_of(name);
   ::setenv(name, before.empty() ? what.c_str() : (what + ":" + before).c_str(), 1);
@@ -100,7 +104,7 @@ void append(const char* name, const std::string& what) {
   ::setenv(name, before.empty() ? what.c_str() : (before + ":" + what).c_str(), 1);
 }
 
-// The program that runs a script; of any other, itself.
+// Returns the interpreter if the program is a script, else the program itself.
 fs::path interpreter_of(const fs::path& program) {
   std::ifstream file(program, std::ios::binary);
   std::string line;
@@ -111,7 +115,8 @@ fs::path interpreter_of(const fs::path& program) {
   return interpreter;
 }
 
-// Why the program's loader would refuse our library, and with it the program; empty: it would not.
+// Returns why the program's loader would refuse our library and therefore not start the program.
+// Returns an empty string if the loader accepts the library.
 std::string loader_refusal(const fs::path& program) {
   std::ifstream file(interpreter_of(program), std::ios::binary);
   Elf64_Ehdr header = {};
@@ -132,17 +137,18 @@ std::string loader_refusal(const fs::path& program) {
   return "";
 }
 
-// Of this process, which the command inherits.
+// Changes the environment of this process, which the command inherits.
 void set_environment(const Installation& installation, const fs::path& program,
                      const fs::path& scratch) {
   if (!loader_refusal(program).empty()) return;
-  // A library that comes before its own ends a program with AddressSanitizer; ours leaves it alone.
+  // AddressSanitizer ends a program if another library is loaded before the sanitizer's own. Our
+  // library does not disturb it, so this check is switched off.
   append("ASAN_OPTIONS", "verify_asan_link_order=0");
   std::error_code error;
   fs::path library = installation.attach;
   if (library.string().find_first_of(" :") != std::string::npos) {
-    // LD_PRELOAD separates its libraries by these: by way of a link. What it needs is looked for
-    // beside it.
+    // LD_PRELOAD separates its entries by these characters, so a link stands for the library. The
+    // loader looks for the library's dependencies beside the link.
     for (const char* name : {"libxsp.so", "libxsp-attach.so"}) {
       fs::create_symlink(installation.attach.parent_path() / name, scratch / name, error);
     }
@@ -154,9 +160,10 @@ void set_environment(const Installation& installation, const fs::path& program,
   }
 }
 
-// ---- What it left -------------------------------------------------------------------------------
+// ---- The traces of the command ------------------------------------------------------------------
 
-// In the order in which the processes started: their names begin with the time.
+// Returns the traces in the order in which the processes started: the file names begin with the
+// time.
 std::vector<fs::path> traces_in(const fs::path& folder) {
   std::vector<fs::path> traces;
   std::error_code error;
@@ -197,7 +204,7 @@ Status ingest_runs(store::Database& database, const Execution& execution,
   return Ok{};
 }
 
-// Runs the command once, and takes what it left into the file. `folder` is for that alone.
+// Runs the command once, and reads its traces into the database. No other execution uses `folder`.
 Status execute(const AttachRequest& request, const Execution& execution, const fs::path& program,
                const fs::path& folder, store::Database& database, int* run_id,
                AttachOutcome* outcome, int* wait_status) {
@@ -249,7 +256,7 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
   return Ok{};
 }
 
-// What people are to know of the evaluation, said and written.
+// Writes down, and tells the user, the notes about the evaluation.
 Status note(const AttachRequest& request, store::Database& database, AttachOutcome* outcome,
             std::map<std::string, std::string>* facts) {
   const auto add = [&](const char* key, const std::string& text) {
@@ -292,7 +299,7 @@ std::string why_not_attachable(const fs::path& program) {
   Elf64_Ehdr header = {};
   file.read(reinterpret_cast<char*>(&header), sizeof header);
   const bool is_elf = file.gcount() >= SELFMAG && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
-  if (!is_elf) return loader_refusal(program);  // a script: its interpreter decides
+  if (!is_elf) return loader_refusal(program);  // for a script, the interpreter decides
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
     return "it is for another kind of processor";
   }
@@ -308,15 +315,15 @@ std::string why_not_attachable(const fs::path& program) {
 
 namespace {
 
-// A file that may not grow further is an error to tell, and no death. A handler, as that is not
-// inherited by what is started.
+// Turns the signal that a file may not grow further into an error: by default it would kill us. A
+// handler does this, because started programs do not inherit handlers.
 void survive_limits_of_files() {
   struct sigaction now = {};
   ::sigaction(SIGXFSZ, nullptr, &now);
   if (now.sa_handler == SIG_DFL) ::signal(SIGXFSZ, [](int) {});
 }
 
-// Runs the command as often as its levels ask for, and writes the file.
+// Runs the command as often as its levels need, and writes the file.
 Status record(const AttachRequest& request, const Installation& installation,
               const fs::path& program, const fs::path& scratch, store::Database& database,
               AttachOutcome* outcome, int* wait_status) {
@@ -329,7 +336,7 @@ Status record(const AttachRequest& request, const Installation& installation,
     XSP_CHECK_OK(execute(request, executions[i], program, scratch / std::to_string(i), database,
                          &run_id, outcome, wait_status));
     if (*wait_status != 0) break;
-    // Deeper runs of a command that never uses a device would record nothing more.
+    // If the command never uses a device, deeper runs would record nothing more.
     if (i + 1 < executions.size() &&
         collectors.watch_devices_alone(executions[i + 1].levels & ~executions[i].levels)) {
       XSP_TRY(const bool uses_cuda, has_used_cuda(database));
@@ -343,7 +350,7 @@ Status record(const AttachRequest& request, const Installation& installation,
         request, why.empty() ? "it started without the environment that xsp gave it" : why));
     return Ok{};
   }
-  // At once: each statement on its own would wait for the disk.
+  // One transaction for all: otherwise, each statement would wait for the disk.
   XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
   XSP_CHECK_OK(complete_runs(database));
   XSP_CHECK_OK(complete_steps(database));
@@ -371,7 +378,7 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
       record(request, installation, program, scratch->path(), database, &outcome, wait_status);
   if (status.ok()) return outcome;
   if (*wait_status == -1 || traces_in(scratch->path() / "0").empty()) return status.error();
-  // The command has run, and may take long to run again.
+  // The traces are kept, because the command may take long to run again.
   scratch->keep();
   return failed(status.error().text + ": its traces are kept, and can be imported: xsp import " +
                 (scratch->path() / "0" / "*.xtrace").string());

@@ -22,11 +22,11 @@ constexpr const char* kPreloadVariable = "LD_PRELOAD";
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
 constexpr const char* kLayersVariable = "OPENCL_LAYERS";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
-// A process has at most as many devices.
+// The maximum number of devices of one process.
 constexpr int kDevicesMax = 64;
 
-// The collector's own description; null if the library is none of this version. Nothing of it is
-// called here.
+// Returns the collector's own description, or null if the library is not a collector of this
+// version. Calls none of its functions.
 const xsp_collector* entry_of(const fs::path& path) {
   void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
@@ -59,7 +59,7 @@ Result<std::vector<std::string>> texts(store::Database& database, const std::str
   return values;
 }
 
-// Puts a library in front of those that a variable lists.
+// Puts a library in front of the libraries that the variable lists.
 void prepend(const char* variable, const fs::path& library) {
   const char* before = ::getenv(variable);
   const bool is_alone = before == nullptr || *before == '\0';
@@ -67,7 +67,7 @@ void prepend(const char* variable, const fs::path& library) {
            1);
 }
 
-// The levels of a run that were recorded: those of its text, without the bits.
+// Returns the levels of a run that were recorded: those in its text, except `bits`.
 std::string without(const std::string& levels, uint32_t bits) {
   const Result<uint32_t> all = parse_levels(levels);
   return all.ok() ? levels_text(*all & ~bits) : levels;
@@ -106,19 +106,19 @@ void AttachedCollectors::set_environment(const fs::path& scratch) const {
   for (const One& one : all_) {
     fs::path path = one.path;
     if (path.string().find_first_of(" :") != std::string::npos) {
-      // What it needs is looked for beside the file that the link leads to.
+      // The loader looks for the library's dependencies beside the file that the link points to.
       std::error_code error;
       path = scratch / one.path.filename();
       fs::create_symlink(one.path, path, error);
     }
     list += (list.empty() ? "" : ":") + one.kind + "=" + path.string();
     if (path.filename() == kPreloadedCollector) prepend(kPreloadVariable, path);
-    // The OpenCL loader loads it when a process first uses OpenCL.
+    // The OpenCL loader loads the library when a process first uses OpenCL.
     if (one.kind == capture::kOpenclKind) prepend(kLayersVariable, path);
     has_cuda = has_cuda || one.kind == capture::kCudaKind;
   }
   ::setenv(capture::kCollectorsVariable, list.c_str(), 1);
-  // Another tool's is kept: ranges go to one alone.
+  // The setting of another tool is kept: NVTX sends its ranges to only one library.
   ::setenv(kNvtxVariable, installation_.attach.c_str(), 0);
   if (!has_cuda) return;
   const char* before = ::getenv(kInjectionVariable);
@@ -148,7 +148,7 @@ Result<std::string> AttachedCollectors::why_not(store::Database& database, uint3
                                    "SELECT DISTINCT value FROM site_attribute WHERE key "
                                    "= '" +
                                        (capture::kCollectorKey + one->name) + "'"));
-    // One process that recorded is enough.
+    // It is enough if one process recorded the level.
     if (std::find(said.begin(), said.end(), capture::kRecorded) != said.end()) {
       return std::string();
     }
@@ -172,7 +172,8 @@ Status AttachedCollectors::write_devices(store::Database& database,
   if (devices.empty()) return Ok{};
   XSP_TRY(const bool uses_cuda, has_used_cuda(database));
   const std::string kind = uses_cuda ? "cuda:" : "opencl:";
-  // Of a run on several devices the first stands for all: its table `span` tells each span's.
+  // If a run used several devices, its row names the first; the table `span` has the device of each
+  // span.
   XSP_CHECK_OK(database.query(
       "UPDATE run SET device = (SELECT $kind || min(device) FROM span WHERE span.run_id = "
       "run.run_id AND device IS NOT NULL)",

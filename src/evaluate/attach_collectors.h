@@ -1,7 +1,7 @@
-// The collectors that are put into the processes of an attached command, and what they say of the
+// The collectors that are loaded into the processes of an attached command. They describe the
 // levels and the devices of its runs.
 //
-// Thread rule: one thread, the only one while a command is started.
+// Thread rule: one thread, which is the only one while a command is started.
 #ifndef XSP_EVALUATE_ATTACH_COLLECTORS_H_
 #define XSP_EVALUATE_ATTACH_COLLECTORS_H_
 
@@ -19,31 +19,33 @@ namespace xsp::evaluate {
 
 class AttachedCollectors {
  public:
-  // Those of the installation that emit one of the levels.
+  // Selects the collectors of the installation that emit one of the levels.
   AttachedCollectors(const Installation& installation, uint32_t levels);
 
-  // Bits of the levels that they can emit.
+  // Returns the bits of the levels that the collectors can emit.
   uint32_t levels() const;
-  // Whether the levels, bits, come from collectors of devices alone.
+  // Returns whether only collectors of devices emit these levels (bits).
   bool watch_devices_alone(uint32_t levels) const;
-  // Of this process, which the command inherits. `scratch`: a folder for what it needs.
+  // Changes the environment of this process, which the command inherits. `scratch` is a folder for
+  // the files that the collectors need.
   void set_environment(const std::filesystem::path& scratch) const;
-  // When all runs are in the file: each run's levels become those that were recorded, and its
-  // device the one that it used; then what is known of the devices. `facts`: of the evaluation, to
-  // which it adds why a level was not measured.
+  // Completes the evaluation when all runs are in the file: corrects each run's levels and device
+  // to those that were recorded and used, and writes what is known of the devices. Adds to `facts`,
+  // the facts of the evaluation, why a level was not measured.
   Status complete(store::Database& database, std::map<std::string, std::string>* facts) const;
 
  private:
   struct One {
     std::string name;
     std::filesystem::path path;
-    std::string kind;  // what it watches: "cuda", "host"
+    std::string kind;  // kind of device that it watches: "cuda", "host"
     uint32_t levels = 0;
   };
-  // Why a level was not recorded; empty: it was, by a process at least.
+  // Returns why a level was not recorded. Returns an empty string if at least one process recorded
+  // it.
   Result<std::string> why_not(store::Database& database, uint32_t level) const;
   Status write_devices(store::Database& database, std::map<std::string, std::string>* facts) const;
-  // Those of the installation that describe devices of that kind.
+  // Returns the libraries of the installation that describe devices of that kind.
   std::vector<std::filesystem::path> libraries_that_watch(const std::string& kind) const;
 
   const Installation& installation_;
@@ -51,7 +53,7 @@ class AttachedCollectors {
   std::vector<One> all_;
 };
 
-// Whether a process of the runs in the file used CUDA.
+// Returns whether a process of the runs in the file used CUDA.
 Result<bool> has_used_cuda(store::Database& database);
 
 }  // namespace xsp::evaluate

@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr int kProgressMs = 1000;
 
-// Signals that end, stop or report a process's own doing, and the C library's own, are not passed
-// on; all others are that somebody sends to us, as they are meant for the command.
+// Returns whether a signal is passed on to the command. Signals that end or stop a process, that
+// report the process's own errors, or that the C library reserves are not passed on. All others are
+// sent to us by another process and are meant for the command.
 bool is_passed_on(int number) {
   constexpr std::array kOurs = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,
                                 SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGXFSZ};
@@ -31,7 +32,8 @@ bool is_passed_on(int number) {
 volatile sig_atomic_t command_pid = 0;
 
 extern "C" void pass_on(int number, siginfo_t* info, void*) {
-  // The terminal, and the system, tell the command as well; what we did to ourselves is ours.
+  // The terminal and the kernel signal the command directly, and our signals to ourselves are for
+  // us.
   const bool is_sent = info->si_code <= 0 && info->si_pid != ::getpid();
   if (!is_sent || command_pid <= 0) return;
   const int saved = errno;
@@ -44,8 +46,8 @@ extern "C" void pass_on(int number, siginfo_t* info, void*) {
   errno = saved;
 }
 
-// For as long as it lives, this process's own answer to signals; the command's is what it was. They
-// wait until it is known to whom they go.
+// While it exists, it passes signals on to the command, whose own signal actions stay unchanged.
+// Signals are blocked until the command's process is known.
 class Signals {
  public:
   Signals() {
@@ -67,7 +69,7 @@ class Signals {
     restore();
     command_pid = 0;
   }
-  // They go to that process from now on.
+  // Passes signals on to `command` from now on.
   void begin(pid_t command) {
     command_pid = command;
     ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
@@ -86,7 +88,8 @@ class Signals {
   std::array<struct sigaction, NSIG> before_ = {};
 };
 
-// Waits for its end, and calls `every_second` meanwhile; what waitpid gives.
+// Waits for the end of `child`, and calls `every_second` meanwhile. Returns the status from
+// waitpid.
 int wait_for(pid_t child, const std::function<void()>& every_second) {
   int status = 0;
   const int fd = every_second ? static_cast<int>(::syscall(SYS_pidfd_open, child, 0)) : -1;
@@ -117,7 +120,7 @@ Result<int> run_command(const fs::path& program, const std::vector<std::string>&
   }
   if (child == 0) {
     signals.restore();
-    // The shell runs a file of commands that names no interpreter.
+    // A file of commands that names no interpreter is run by the shell.
     ::execvp(program.c_str(), argv.data());
     const int why = errno;
     [[maybe_unused]] const ssize_t written = ::write(failure[1], &why, sizeof why);

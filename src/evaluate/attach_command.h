@@ -1,4 +1,4 @@
-// Runs a command as if it had been started by whoever started us.
+// Runs a command as if the caller of xsp had started it.
 //
 // Thread rule: one thread, the only one while the command is started.
 #ifndef XSP_EVALUATE_ATTACH_COMMAND_H_
@@ -13,9 +13,10 @@
 
 namespace xsp::evaluate {
 
-// To its end; what waitpid gives. It has the terminal and the standard streams; signals that are
-// sent to us meanwhile are passed on to it. `every_second`, which may be empty, is called while it
-// runs. Fails if it cannot be run.
+// Runs the command to its end, and returns the status from waitpid. The command has the terminal
+// and the standard streams. Signals that are sent to us meanwhile are passed on to it.
+// `every_second`, which may be empty, is called while the command runs. Fails if the command cannot
+// be run.
 Result<int> run_command(const std::filesystem::path& program,
                         const std::vector<std::string>& command,
                         const std::function<void()>& every_second);

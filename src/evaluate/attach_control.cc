@@ -40,7 +40,7 @@ int64_t to_ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 
 bool is_alive(int process) {
   if (::kill(process, 0) != 0 && errno != EPERM) return false;
-  // One that has ended, and for which nobody has waited yet, is none.
+  // A process that has ended, but whose parent has not waited for it yet, is not alive.
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
   std::getline(file, text);
@@ -77,7 +77,8 @@ Result<ControlPage*> map(const fs::path& path, int flags) {
   const bool is_new = (flags & O_CREAT) != 0;
   bool is_good = ::fstat(fd, &status) == 0;
   if (is_new) {
-    // With room of its own: where a full disk has none for a page, whoever writes to it dies.
+    // Reserves the disk space: on a full disk, a process that writes to an unreserved page is
+    // killed.
     errno = ::posix_fallocate(fd, 0, sizeof(ControlPage));
     is_good = errno == 0;
   }
@@ -199,7 +200,8 @@ TraceRoom ControlFile::room() const {
     if ((given_up & XSP_LEVEL_BIT(level)) == 0) continue;
     const int64_t at_ns = load(page_->given_up_ns[level]);
     const double after_s = static_cast<double>(at_ns - start_ns_) * 1e-9;
-    // Those of a part go together; each by the first process that said so.
+    // The levels of one group are given up at almost the same time. Each level has the time of the
+    // first process that gave it up.
     const bool is_new =
         room.given_up.empty() || after_s - room.given_up.back().after_s > kSameMomentS;
     if (is_new) room.given_up.push_back({0, after_s});
@@ -232,7 +234,7 @@ std::vector<WatchedProcess> ControlFile::end() {
   if (survivors.empty()) return survivors;
   const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + kLeaveWaitNs;
   while (!running().empty() && clock_ns(CLOCK_MONOTONIC) < end_ns) ::usleep(kLeavePollUs);
-  // Those that ended by themselves meanwhile were about to.
+  // A survivor that ended on its own meanwhile is not reported.
   std::erase_if(survivors, [](const WatchedProcess& one) { return !is_alive(one.process); });
   return survivors;
 }

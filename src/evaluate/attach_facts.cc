@@ -3,7 +3,7 @@
 namespace xsp::evaluate {
 
 Status write_facts(store::Database& database, const std::map<std::string, std::string>& facts) {
-  // Keys that are no text may be the same once they are kept as text.
+  // Two keys that are not valid text may become equal when they are stored as text.
   for (const auto& [key, value] : facts) {
     XSP_CHECK_OK(database.query("INSERT OR IGNORE INTO evaluation VALUES ($key, $value)",
                                 {{"key", key}, {"value", value}}));
@@ -20,7 +20,7 @@ Status complete_runs(store::Database& database) {
       "  WHERE key = 'framework_version'); "
       "INSERT INTO evaluation SELECT key, max(value) FROM site_attribute "
       "  WHERE key IN ('framework', 'framework_version') GROUP BY key; "
-      // Nothing is said of one input unless all inferences are known to have had as many.
+      // The batch size is set only if every inference has a known batch size and all are equal.
       "CREATE TEMP TABLE batch_of AS SELECT m.run_id, count(*) = count(a.value) AS is_known, "
       "  min(try_cast(a.value AS INTEGER)) AS least, max(try_cast(a.value AS INTEGER)) AS most "
       "  FROM span m LEFT JOIN span_attribute a ON a.run_id = m.run_id AND a.span_id = m.span_id "

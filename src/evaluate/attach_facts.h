@@ -1,4 +1,4 @@
-// What is known of an evaluation of a program that xsp did not write, once its traces are in it.
+// Completes the evaluation of a program that xsp did not write, once its traces are in the file.
 #ifndef XSP_EVALUATE_ATTACH_FACTS_H_
 #define XSP_EVALUATE_ATTACH_FACTS_H_
 
@@ -10,12 +10,12 @@
 
 namespace xsp::evaluate {
 
-// What the spans tell of their runs: iterations, batch, framework.
+// Sets the runs' columns that follow from the spans: iterations, batch, framework.
 Status complete_runs(store::Database& database);
-// How the frameworks were set, which the sites of their models tell (plugin.h): facts of the
-// evaluation.
+// Writes the frameworks' settings, which the sites of their models carry (plugin.h), as facts of
+// the evaluation.
 Status write_settings(store::Database& database);
-// Rows of `evaluation`.
+// Writes the facts as rows of `evaluation`.
 Status write_facts(store::Database& database, const std::map<std::string, std::string>& facts);
 
 }  // namespace xsp::evaluate

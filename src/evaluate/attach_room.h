@@ -1,4 +1,5 @@
-// What a limit on the size of traces took from an evaluation, in words and in its tables.
+// Reports the data that an evaluation lost to the limit on the size of traces, in words and in its
+// tables.
 //
 // Thread rule: none of its own.
 #ifndef XSP_EVALUATE_ATTACH_ROOM_H_
@@ -14,13 +15,14 @@
 
 namespace xsp::evaluate {
 
-// The limit where none was asked for: half of what is free there; 0 where that is not known.
+// Returns the default limit: half of the free space of the folder, or 0 if that is not known.
 uint64_t usual_limit_bytes(const std::filesystem::path& folder);
 
-// One line for people; empty: all that was asked for is there.
+// Returns one line for the user. Returns an empty string if nothing was left out.
 std::string note_of_room(const TraceRoom& room);
 
-// Runs that were recorded with levels which were given up ended for want of room (`stopped_by`).
+// Sets `stopped_by` of the runs that recorded a level which was given up: they ended for lack of
+// space.
 Status mark_runs_without_room(store::Database& database, const TraceRoom& room);
 
 }  // namespace xsp::evaluate

@@ -22,16 +22,16 @@ namespace fs = std::filesystem;
 constexpr uint32_t kApplication = XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
 constexpr uint32_t kAlways =
     kApplication | XSP_LEVEL_BIT(XSP_LEVEL_MODEL) | XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
-// A beginning counts as warm-up if its mean is so much above what follows.
+// The first steps count as warm-up if their mean is so many times that of the following ones.
 constexpr double kSlower = 1.1;
-// A first step that takes so much longer than the later ones' median is none of them.
+// A first step that takes so many times the median of the later steps is warm-up.
 constexpr double kMuchSlower = 1.5;
 
-// Part of a trace in which one set of levels was recorded.
+// The part of a trace in which one set of levels was recorded.
 struct Window {
   correlate::TimeWindow time;
   uint32_t levels = 0;
-  uint32_t round = 0;  // where sets take turns: from 1
+  uint32_t round = 0;  // counts from 1 where sets take turns, else 0
 };
 
 struct Trace {
@@ -62,7 +62,8 @@ std::vector<Window> windows_of(const std::vector<trace::LevelsFrom>& marks, uint
   return windows;
 }
 
-// Where nothing was recorded and no step is known either, there is nothing to make a run of.
+// Gives windows without records and without steps to the run of all levels, because no run can be
+// made of them.
 void join_empty_windows(uint32_t levels, Trace* trace) {
   for (Window& window : trace->windows) {
     if (window.levels != kApplication || window.round != 0) continue;
@@ -84,7 +85,7 @@ std::vector<T> those_in(const std::vector<T>& all,
   return some;
 }
 
-// When the steady state begins, of the steps recorded with one set of levels.
+// Returns the start of the steady state of the steps that were recorded with one set of levels.
 int64_t steady_from_ns(const std::vector<correlate::Step>& steps) {
   std::vector<double> durations_ns;
   for (const correlate::Step& step : steps) {
@@ -94,13 +95,14 @@ int64_t steady_from_ns(const std::vector<correlate::Step>& steps) {
   return warm < steps.size() && warm > 0 ? steps[warm].start_ns : INT64_MIN;
 }
 
-// The part of a trace that belongs to a run, and the warm-up iterations in it.
+// The part of a trace that belongs to a run, and the number of warm-up iterations in it.
 struct Part {
   store::RunTrace trace;
   int warmup = 0;
 };
 
-// Of sets that took turns: when the first turn of this one began, after the warm-up.
+// Returns when the first turn of this set began, after the warm-up. Returns nothing if the sets
+// took no turns.
 std::optional<int64_t> first_turn_ns(const Trace& trace, uint32_t levels) {
   for (const Window& window : trace.windows) {
     if (window.levels == levels && window.round > 0) return window.time.start_ns;
@@ -124,7 +126,7 @@ Part part_of(const Trace& trace, uint32_t levels, bool is_whole) {
     return call.start_ns >= steady_ns;
   });
   part.warmup = static_cast<int>(first - calls.begin());
-  // Iterations keep their distances; the first steady one is 0.
+  // Iterations keep their distances to each other; the first steady one becomes 0.
   if (first != calls.end() && first != calls.begin()) {
     part.trace.warmup_iterations = static_cast<int>(first->iteration);
   }
@@ -135,7 +137,8 @@ Part part_of(const Trace& trace, uint32_t levels, bool is_whole) {
   return part;
 }
 
-// The turns that this set had in the trace, as blocks: the rounds follow each other from the first.
+// Returns the turns of this set in the trace as blocks. The rounds follow each other from the
+// first.
 std::vector<store::BlockInfo> blocks_of(const Trace& trace, const store::RunTrace& part,
                                         uint32_t levels, int warmup) {
   std::vector<store::BlockInfo> blocks;
@@ -144,7 +147,7 @@ std::vector<store::BlockInfo> blocks_of(const Trace& trace, const store::RunTrac
     const auto calls = those_in(trace.found.calls, {window.time});
     store::BlockInfo block;
     const int first = calls.empty() ? 0 : static_cast<int>(calls[0].iteration);
-    // The run's own warm-up is taken off again when it is written.
+    // The run's own warm-up is subtracted again when the block is written.
     block.first_iteration = first - part.warmup_iterations + warmup;
     block.iterations = static_cast<int>(calls.size());
     block.start_ns = window.time.start_ns;
@@ -192,8 +195,8 @@ size_t warmup_steps(std::span<const double> durations_ns) {
   while (slow < half && is_much_slower(durations_ns[slow])) ++slow;
   const size_t cut = steady_from(durations_ns).value_or(0);
   if (cut <= slow) return slow;
-  // The cut is found in groups of steps: up to the last slow one, unless what follows that, up to
-  // the cut, is slower than the rest, too.
+  // The cut is exact only to a group of steps. So the warm-up ends at the last slow step before the
+  // cut, unless the steps between that one and the cut are also slower than the rest.
   const double steady = statistics::estimate(durations_ns.subspan(cut), {}).mean;
   for (size_t last = cut; last > slow; --last) {
     if (!is_much_slower(durations_ns[last - 1])) continue;
@@ -217,7 +220,7 @@ Result<std::vector<RecordedRun>> runs_of_traces(const std::vector<fs::path>& pat
     join_empty_windows(levels, &trace);
     traces.push_back(std::move(trace));
   }
-  // Sets that differ in what nobody recorded are one.
+  // Sets that differ only in levels without any span count as one set.
   std::set<uint32_t> sets;  // deeper ones have higher bits
   for (Trace& trace : traces) {
     for (Window& window : trace.windows) {
@@ -229,7 +232,7 @@ Result<std::vector<RecordedRun>> runs_of_traces(const std::vector<fs::path>& pat
   std::set<fs::path> counted;
   for (const uint32_t set : sets) {
     RecordedRun run = run_of(traces, set, sets.size() == 1);
-    // What is recorded of a program that has nothing of it is known later: see AttachedCollectors.
+    // The levels without spans are removed later: see AttachedCollectors.
     if (sets.size() == 1) run.info.levels = levels_text(levels);
     run.info.run_id = first_run_id + static_cast<int>(runs.size());
     for (store::RunTrace& trace : run.traces) {
@@ -241,7 +244,7 @@ Result<std::vector<RecordedRun>> runs_of_traces(const std::vector<fs::path>& pat
 }
 
 Status complete_steps(store::Database& database) {
-  // Of the strongest kind that the run has.
+  // Counts the steps of the strongest kind that the run has.
   return database.execute(
       "UPDATE run SET iterations = coalesce((SELECT steps FROM (SELECT run_id, arg_max(steps, "
       "    strength) AS steps FROM (SELECT s.run_id, list_position(['model', 'optimizer', 'mark'], "
@@ -259,7 +262,7 @@ Result<std::string> note_of_turns(store::Database& database) {
     const auto* value = std::get_if<int64_t>(&table.rows[0][column]);
     return value == nullptr ? 0 : *value;
   };
-  // Without a model there is no level that a deeper one would slow.
+  // Without a model span, there is no level that a deeper one could slow.
   if (number(0) == 0 || number(1) >= 2) return std::string();
   return std::string(
       "too few steps for levels to take turns: all were recorded at once, and the deep ones slow "

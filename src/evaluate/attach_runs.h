@@ -1,5 +1,5 @@
-// What the traces of a command's processes become: one run for each set of levels that was
-// recorded, with its steps counted from where the steady state begins.
+// Turns the traces of a command's processes into runs: one for each set of levels that was
+// recorded. Steps count from the start of the steady state.
 //
 // Rule: docs/decisions.md, "Steps".
 #ifndef XSP_EVALUATE_ATTACH_RUNS_H_
@@ -21,18 +21,19 @@ struct RecordedRun {
   std::vector<store::RunTrace> traces;
 };
 
-// `levels`: bits of what was to be recorded; what was recorded where a trace says nothing else.
+// `levels` are the bits that were to be recorded. They apply to traces that do not name their own
+// levels.
 Result<std::vector<RecordedRun>> runs_of_traces(const std::vector<std::filesystem::path>& traces,
                                                 uint32_t levels, int first_run_id);
 
-// The runs in which nothing but steps was recorded: their iterations are these.
+// Sets the iterations of the runs that recorded only steps to the number of their steps.
 Status complete_steps(store::Database& database);
-// Why not every level has numbers of its own, where sets of levels should have taken turns; empty:
-// all have. The runs are in the file.
+// Returns why some level has no numbers of its own although sets of levels should have taken turns.
+// Returns an empty string if every level has its own. The runs must be in the file.
 Result<std::string> note_of_turns(store::Database& database);
 
-// How many of the first steps are warm-up: what compiles, tunes and allocates. `durations_ns` in
-// the order of time.
+// Returns how many of the first steps are warm-up: those that compile, tune and allocate.
+// `durations_ns` is in the order of time.
 size_t warmup_steps(std::span<const double> durations_ns);
 
 }  // namespace xsp::evaluate

@@ -7,7 +7,7 @@
 namespace xsp::evaluate {
 namespace {
 
-// Steps of about 10 ms, none exactly so, after the given ones.
+// Returns the given steps, followed by steps of about 10 ms, each slightly different.
 std::vector<double> steps_after(std::vector<double> first_ns, int count) {
   for (int i = 0; i < count; ++i) first_ns.push_back(10e6 + (i * 7919) % 101 * 1e3);
   return first_ns;
@@ -16,7 +16,7 @@ std::vector<double> steps_after(std::vector<double> first_ns, int count) {
 TEST(WarmupSteps, SlowFirstStepsAreWarmUp) {
   EXPECT_EQ(warmup_steps(steps_after({900e6}, 30)), 1u);
   EXPECT_EQ(warmup_steps(steps_after({900e6, 40e6, 30e6}, 60)), 3u);
-  // Few steps, but the first is plainly another thing.
+  // There are few steps, but the first one is clearly different.
   EXPECT_EQ(warmup_steps(steps_after({900e6}, 3)), 1u);
 }
 
@@ -33,7 +33,7 @@ TEST(WarmupSteps, ASlowBeginningWithoutAnyPeakToo) {
 TEST(WarmupSteps, SteadyOnesHaveNone) {
   EXPECT_EQ(warmup_steps(steps_after({}, 50)), 0u);
   EXPECT_EQ(warmup_steps(std::vector<double>(20, 5e6)), 0u);
-  EXPECT_EQ(warmup_steps(steps_after({9e6}, 30)), 0u);  // a fast first step is none, either
+  EXPECT_EQ(warmup_steps(steps_after({9e6}, 30)), 0u);  // a fast first step is not warm-up either
 }
 
 TEST(WarmupSteps, TooFewTellNothing) {

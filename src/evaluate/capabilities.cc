@@ -15,7 +15,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// "cuda" of "cuda:1".
+// Returns "cuda" for "cuda:1".
 std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
 Pace pace_of(int counting) {
@@ -46,7 +46,7 @@ std::string default_device(const Probe& framework, const Gpu& gpu,
 }
 
 Status check_device(const std::string& device, const Gpu& gpu) {
-  if (kind_of(device) != "cuda") return Ok{};  // of another device its adapter knows
+  if (kind_of(device) != "cuda") return Ok{};  // the adapter knows the other devices
   if (gpu.count == 0) return not_available("--device " + device + ": " + gpu.reason);
   const size_t colon = device.find(':');
   if (std::stoul(device.substr(colon + 1)) < static_cast<unsigned long>(gpu.count)) return Ok{};
@@ -85,7 +85,7 @@ Capabilities capabilities_of(const std::vector<Collector>& collectors, const std
     }
     const CollectorProbe& probe = *collector.probe;
     if (!probe.unavailable.empty()) {
-      // Of another device's collectors there is nothing to say.
+      // Collectors of another device are not mentioned.
       const bool is_ours = probe.device == kind_of(device);
       if (is_ours) add_text(&capabilities.no_counters, probe.name + ": " + probe.unavailable);
       continue;

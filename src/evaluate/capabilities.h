@@ -1,4 +1,4 @@
-// Capabilities of this machine, as its collectors tell them.
+// The capabilities of this machine, as its collectors report them.
 #ifndef XSP_EVALUATE_CAPABILITIES_H_
 #define XSP_EVALUATE_CAPABILITIES_H_
 
@@ -11,28 +11,29 @@
 
 namespace xsp::evaluate {
 
-// The device that a model runs on unless the user says: what the adapter's option `target` names,
-// if the framework has such a device, else the first GPU, if the machine has one and the framework
-// can use it; else "cpu".
+// Returns the device that a model runs on if the user names none: the device of the adapter's
+// option `target`, if the framework has it; else the first GPU, if the machine has one and the
+// framework can use it; else "cpu".
 std::string default_device(const Probe& framework, const Gpu& gpu,
                            const std::vector<std::pair<std::string, std::string>>& options);
 
-// Fails if there is no such device here.
+// Fails if this machine has no such device.
 Status check_device(const std::string& device, const Gpu& gpu);
 
-// Of runs on `device`, from what the collectors said when they were probed for it.
+// Returns the capabilities for runs on `device`, from the collectors' answers to a probe for it.
 Capabilities capabilities_of(const std::vector<Collector>& collectors, const std::string& device,
                              const Gpu& gpu);
 
-// Those that watch the device itself, and can: what it is, its state, its ceilings.
+// Returns the collectors that can watch the device itself: its attributes, its state, its ceilings.
 std::vector<std::filesystem::path> monitors_of(const std::vector<Collector>& collectors);
 
-// Adds the names that collectors keep to themselves because they are many, if a wanted counter is
-// not known without them.
+// Adds the counters that collectors leave out of their probe because they are many. Does so only if
+// a wanted counter is not known yet.
 Status add_counter_names(const Installation& installation, const std::vector<std::string>& wanted,
                          Capabilities* capabilities, const std::atomic<int>& stop);
 
-// Why a level cannot be measured on `device`; empty: it can. `level`: its name.
+// Returns why a level cannot be measured on `device`, or an empty string if it can. `level` is the
+// name of the level.
 std::string why_no_level(const std::string& level, const std::vector<Collector>& collectors,
                          const std::string& device, const Gpu& gpu);
 

@@ -111,7 +111,7 @@ TEST(Judge, AClockHeldDownOrMovedIsADoubtEach) {
 }
 
 TEST(Judge, ProcessorsThatOthersUsedAreADoubt) {
-  const CpuTimes before{100, 5, 4};  // of four, for ten seconds
+  const CpuTimes before{100, 5, 4};  // four processors, ten seconds
   const auto doubts = [&before](const CpuTimes& after, double ours_s) {
     return doubts_about_load(load_between(before, after, ours_s, 10).value());
   };
@@ -122,12 +122,12 @@ TEST(Judge, ProcessorsThatOthersUsedAreADoubt) {
   const auto stolen = doubts(CpuTimes{100, 9, 4}, 0);
   ASSERT_EQ(stolen.size(), 1u);
   EXPECT_NE(stolen[0].find("10.0 %"), std::string::npos) << stolen[0];
-  // Counted too coarsely for less, and not at all on some systems.
+  // The times are too coarse for a shorter duration, and some systems do not count them at all.
   EXPECT_FALSE(load_between(before, CpuTimes{140, 5, 4}, 0, 0.5));
   EXPECT_FALSE(load_between(std::nullopt, before, 0, 10));
 }
 
-// Both clocks are counted in steps: neither more than all processors, nor less than nothing.
+// Both clocks advance in steps, but the load must stay between zero and all processors.
 TEST(Judge, OtherProgramsHaveAtMostAllProcessors) {
   const CpuTimes before{100, 5, 2};
   EXPECT_EQ(load_between(before, CpuTimes{120.4, 5, 2}, 0, 10)->other_share(), 1);

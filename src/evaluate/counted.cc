@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 constexpr double kWarmupShare = 1.0 / 6;
-// GPUs tell their power as the mean of the last second.
+// GPUs report their power as the mean of the last second.
 constexpr double kWarmupMin = 1.2;
-// Of one stretch, so that a model that takes no time at all ends.
+// The most iterations of one stretch, so that even a model that takes no time comes to an end.
 constexpr double kIterationsMax = 1e6;
 
 class Counted {
@@ -21,14 +21,14 @@ class Counted {
           const std::atomic<int>& stop)
       : subject_(subject), environment_(environment), stop_(stop) {
     series_.warmup_iterations = iterations_before;
-    series_.warmup_settled = true;  // nobody quotes these times
+    series_.warmup_settled = true;  // these times are never reported
   }
 
   bool stopped() const { return stop_.load(std::memory_order_relaxed) > 0; }
   double now_s() const { return static_cast<double>(environment_.now_ns()) / kNsPerSecond; }
   bool is_alive() const { return !series_.failure && !stopped(); }
 
-  // The median of their latencies; 0 after a failure.
+  // Returns the median of their latencies, or 0 after a failure.
   double warm(int iterations) {
     if (!is_alive()) return 0;
     const auto block = subject_.warm(iterations, 0);

@@ -1,4 +1,4 @@
-// Runs whose counters set the pace: a few inferences, or one long stretch of them. They take no
+// Runs whose counters set the pace: a few inferences, or one long stretch of them. They do not take
 // turns with other runs: see Pace in plan.h.
 //
 // Thread rule: everything happens on the calling thread.
@@ -12,17 +12,17 @@
 namespace xsp::evaluate {
 
 struct FewLimits {
-  int warmup = 3;      // inferences that are not counted
-  int times = 3;       // that everything is counted
-  double time_s = 60;  // beyond which nothing is counted once more; the first time takes what it
-                       // takes
+  int warmup = 3;      // inferences before counting starts
+  int times = 3;       // how often everything is counted
+  double time_s = 60;  // time after which no further pass starts; the first pass is never cut short
 };
-// Counts everything `times` times, which each takes `needed` inferences in a row: a block each.
+// Counts everything `times` times. Each time takes `needed` inferences in a row, which form a
+// block.
 Series measure_few(Subject& subject, int iterations_before, int needed, const FewLimits& limits,
                    const Environment& environment, const std::atomic<int>& stop);
 
-// Inferences without a pause for about that long, in one block, after some of warm-up that take a
-// sixth of it, and more than a second: until clocks and what is said of the power are steady.
+// Runs inferences without a pause for about `seconds`, in one block. The warm-up before it takes a
+// sixth of that time, and more than a second, until the clocks and the reported power are steady.
 Series measure_stretch(Subject& subject, int iterations_before, double seconds,
                        const Environment& environment, const std::atomic<int>& stop);
 

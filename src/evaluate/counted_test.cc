@@ -7,7 +7,7 @@
 namespace xsp::evaluate {
 namespace {
 
-// Running it is what makes time pass.
+// A subject in simulated time: running it advances the clock.
 class Simulated : public Subject {
  public:
   Result<Block> run(int iterations, double) override {
@@ -38,7 +38,7 @@ class Simulated : public Subject {
     if (after) after();
     return block;
   }
-  int next_ = 1;  // one inference showed that the model runs
+  int next_ = 1;  // one inference was run before, to show that the model runs
 };
 
 TEST(Counted, AFewTimesEverythingAfterSomeWarmUp) {

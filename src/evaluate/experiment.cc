@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-// Memory that a further worker needs, relative to what the first one took at its largest.
+// Memory that each further worker needs, relative to the first worker's peak.
 constexpr double kMemoryMargin = 1.1;
-// The part of a batch size's time that a stretch without a pause takes, and its bounds in seconds.
+// The share of a batch size's time that a stretch without a pause takes, and its bounds in seconds.
 constexpr double kStretchShare = 0.1;
 constexpr double kStretchMin = 2;
 constexpr double kStretchMax = 10;
@@ -53,7 +53,7 @@ class Experiment {
   }
 
   Result<Outcome> run() {
-    // First, so that a file that cannot be written is known before anything is measured.
+    // The file is created first, so that a failure to write it shows before any measurement.
     XSP_TRY(store::Database database, store::Database::create(request_.output));
     XSP_TRY(scratch_, ScratchFolder::create());
     facts_ = request_.facts;
@@ -67,7 +67,7 @@ class Experiment {
     for (size_t first = 0; first < runs_.size() && !refused_;) {
       size_t end = first + 1;
       while (end < runs_.size() && runs_[end].planned.batch == runs_[first].planned.batch) ++end;
-      // The batches still to come share what is left of the time.
+      // The remaining batch sizes share the remaining time.
       const double left_s = std::max(0.0, request_.limits.time_s - measured_s_);
       const double share =
           static_cast<double>(end - first) / static_cast<double>(runs_.size() - first);
@@ -98,7 +98,8 @@ class Experiment {
     return {Code::kInterrupted, "interrupted before anything was measured"};
   }
 
-  // All runs of one batch size: those that take turns, then the others one by one.
+  // Measures all runs of one batch size: those that take turns together, then the others one by
+  // one.
   void run_batch(size_t first, size_t end, double time_s) {
     size_t middle = first;
     double stretches_s = 0;
@@ -112,7 +113,7 @@ class Experiment {
     }
   }
 
-  // At once if memory permits, else one after another.
+  // Measures the runs together if memory permits, else one after another.
   void run_interleaved(size_t first, size_t end, double time_s) {
     std::optional<size_t> opened;
     const DeviceState before = monitors_.state();
@@ -135,7 +136,8 @@ class Experiment {
     }
   }
 
-  // Did the bare model of this batch size run out of memory? So will every other run of it.
+  // Returns whether the bare model of this batch size ran out of memory. Every other run of this
+  // batch size would, too.
   bool has_no_memory(size_t i) {
     for (size_t k = i; k-- > 0 && runs_[k].planned.batch == runs_[i].planned.batch;) {
       const auto& failure = runs_[k].series.failure;
@@ -153,7 +155,7 @@ class Experiment {
     return std::clamp(time_s * kStretchShare, kStretchMin, kStretchMax);
   }
 
-  // A run whose counters set the pace.
+  // Measures a run whose counters set the pace.
   void run_alone(size_t i, double time_s) {
     if (!open(i)) return;
     Run& run = runs_[i];
@@ -176,7 +178,7 @@ class Experiment {
     }
   }
 
-  // Opens the model and runs it once, to see that it runs and what it takes.
+  // Opens the model and runs it once, to see whether it runs and what time and memory it takes.
   bool open(size_t i) {
     Run& run = runs_[i];
     listener_.step("opening the model (" + name_of(run.planned) + ")");
@@ -194,7 +196,7 @@ class Experiment {
     fs::create_directory(options.scratch, error);
     auto worker = Worker::start(options, request_.worker_limits, stop_);
     if (!worker.ok()) {
-      // A model or an input that is no good will be no better for the other runs.
+      // If the model or its input is invalid, the other runs would fail as well.
       const Code code = worker.error().code;
       const bool is_no_good =
           code != Code::kFailed && code != Code::kInterrupted && code != Code::kOutOfMemory;
@@ -204,7 +206,7 @@ class Experiment {
     }
     workers_[i] = std::move(worker).value();
     run.ready = workers_[i]->ready();
-    collect_notes(i);  // what takes long is told beforehand
+    collect_notes(i);  // reports notes about long steps before they begin
     const auto block = workers_[i]->warm(1, 0);
     if (!block.ok()) {
       fail(i, block.error());
@@ -235,7 +237,7 @@ class Experiment {
     return false;
   }
 
-  // The same for the device's memory, of which a worker has taken what is gone since `before`.
+  // Does the same for the device's memory. The first worker uses the difference to `before`.
   bool all_fit_on_device(const DeviceState& before, size_t opened, size_t end) {
     const size_t others = end - opened - 1;
     const DeviceState now = monitors_.state();
@@ -268,7 +270,7 @@ class Experiment {
     std::vector<Series> series =
         measure(subjects, infos, limits, request_.worker.seed, environment_, listener_, stop_);
     for (const std::string& text : doubts_about_device(series)) warn(text);
-    // Not more, as first inferences are not of it.
+    // Counts at most time_s, because the limit does not include the first inferences.
     measured_s_ += std::min(seconds_since(start), time_s);
     const double ours_s = workers_cpu_s(indices) - ours_before;
     const auto load =
@@ -392,11 +394,11 @@ class Experiment {
   std::unique_ptr<ScratchFolder> scratch_;
   std::vector<Run> runs_;
   std::vector<std::unique_ptr<Worker>> workers_;  // of the runs that are open
-  double measured_s_ = 0;                         // of the limits' time
-  std::vector<Load> loads_;                       // while workers took turns
+  double measured_s_ = 0;                         // the part of the limits' time that is spent
+  std::vector<Load> loads_;                       // load of the processors while workers took turns
   std::map<std::string, std::string> facts_;
   std::vector<std::string> warnings_;
-  std::optional<Error> refused_;  // why the whole experiment makes no sense
+  std::optional<Error> refused_;  // why the whole experiment cannot succeed
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Experiment: a plan carried out. Workers are opened, measured in turns, and their traces become
-// one .xsp file.
+// Experiment: carries out a plan. It opens workers, measures them in turns, and joins their traces
+// into one .xsp file.
 //
-// What goes wrong costs as little as it can: a worker that dies costs its run; a batch size that
-// does not fit costs itself; an interrupt ends the measuring and keeps what there is; an output
-// file that cannot be written is written elsewhere.
+// A failure costs as little as possible: a worker that dies costs its run; a batch size that does
+// not fit into memory costs itself; an interrupt ends the measurement and keeps the results so far;
+// an output file that cannot be written is written elsewhere.
 //
 // Thread rule: everything happens on the calling thread.
 #ifndef XSP_EVALUATE_EXPERIMENT_H_
@@ -28,24 +28,24 @@ namespace xsp::evaluate {
 
 struct Request {
   Plan plan;
-  WorkerOptions worker;  // of every run; its levels, batch, trace and scratch are the experiment's
+  WorkerOptions worker;  // for every run; the experiment sets levels, batch, trace and scratch
   WorkerLimits worker_limits;
-  Limits limits;  // time_s: of all runs together, but for opening their models
+  Limits limits;  // time_s is for all runs together, without the opening of their models
   bool measure_peaks = true;
-  // Collectors that tell what the device is and in which state; none for the processor.
+  // Collectors that report the device's attributes and state. Empty for the processor.
   std::vector<std::filesystem::path> monitors;
   std::filesystem::path output;
   // Rows of `evaluation` that the caller knows: model, command, xsp_version, ...
   std::map<std::string, std::string> facts;
-  // The layers of the model's own file, name and type, in its order; empty: unknown.
+  // Name and type of the layers in the model's own file, in its order. Empty: unknown.
   std::vector<std::pair<std::string, std::string>> model_layers;
 };
 
-// A process of a run that has several, one after another.
+// One process of a run that has several processes, one after another.
 struct ProcessPart {
   std::filesystem::path trace;
   int warmup_iterations = 0;
-  int iterations = 0;  // measured
+  int iterations = 0;  // measured iterations
 };
 
 struct Run {
@@ -54,51 +54,52 @@ struct Run {
   std::optional<Ready> ready;
   Series series;
   std::filesystem::path trace;
-  std::vector<ProcessPart> processes;  // instead of `trace`, in order; each is a block
-  std::vector<std::string> notes;      // of its worker
+  std::vector<ProcessPart> processes;  // used instead of `trace`, in order; each process is a block
+  std::vector<std::string> notes;      // notes of its worker
 
   std::string status() const;  // as in the table `run`
   std::string reason() const;  // one line, unless the status is 'ok'
 };
 
-// The latency that a level or counting adds to the model's, at one batch size.
+// The latency that recording a level, or counting, adds to the model's latency at one batch size.
 struct Overhead {
   int run_id = 0;
-  int without_run_id = 0;  // with the next shallower set of levels; or without counters
+  int without_run_id = 0;  // the run with the next shallower set of levels, or without counters
   statistics::Difference latency_ns;
 };
 
-// Of each run that took turns with the one that it differs from by one thing: a level, or the
+// Compares each run that took turns with the run that differs from it in one thing: a level, or the
 // counters.
 std::vector<Overhead> overheads_of(const std::vector<Run>& runs);
-// What makes the numbers doubtful: the device held its clock down, or its clock moved.
+// Returns the reasons to doubt the numbers: the device reduced its clock, or its clock changed.
 std::vector<std::string> doubts_about_device(const std::vector<Series>& series);
 
-// Whom else the processors served that the experiment may use.
+// The use of the experiment's processors by others.
 struct Load {
-  double other_s = 0;     // other programs
-  double stolen_s = 0;    // other machines of the hypervisor
-  double capacity_s = 0;  // the time times the processors
+  double other_s = 0;     // used by other programs
+  double stolen_s = 0;    // used by other machines of the hypervisor
+  double capacity_s = 0;  // the time multiplied by the number of processors
 
   double other_share() const { return capacity_s > 0 ? other_s / capacity_s : 0; }
   double stolen_share() const { return capacity_s > 0 ? stolen_s / capacity_s : 0; }
 };
-// `ours_s`: the processors' time that was our own, of the `duration_s` between the two readings of
-// the same processors; nothing where either is not known, or the time is too short to tell.
+// Returns the load between two readings of the same processors, `duration_s` apart. `ours_s` is the
+// processor time of our own processes. Returns nothing if a reading is missing or the time is too
+// short.
 std::optional<Load> load_between(const std::optional<CpuTimes>& before,
                                  const std::optional<CpuTimes>& after, double ours_s,
                                  double duration_s);
-// What makes the numbers doubtful: others used the processors.
+// Returns the reasons to doubt the numbers because others used the processors.
 std::vector<std::string> doubts_about_load(const Load& load);
-// Facts about the loads of what was measured: their mean over the time, and the highest.
+// Returns facts about the loads during the measurement: the mean over time, and the highest.
 std::map<std::string, std::string> facts_about_load(const std::vector<Load>& loads);
 
 struct Outcome {
-  std::filesystem::path file;  // where the evaluation is
+  std::filesystem::path file;  // the path of the evaluation
   std::vector<Run> runs;
   std::vector<Overhead> overheads;
   bool interrupted = false;
-  // Set if the evaluation had to be written elsewhere than asked for: why.
+  // Set if the evaluation could not be written to the requested path: the reason.
   std::optional<Error> misplaced;
 };
 

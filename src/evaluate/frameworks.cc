@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A framework that takes longer than this only to say what it is will not be waited for.
+// The limit on a framework's answer to a probe. A framework that takes longer is skipped.
 constexpr WorkerLimits kProbeLimits{.answer_s = 60, .grace_s = 0};
 
 std::vector<std::string> plugin_names(const fs::path& folder) {
@@ -24,7 +24,7 @@ std::vector<std::string> plugin_names(const fs::path& folder) {
   return names;
 }
 
-// Of a model's file; of a folder, those of the files in it.
+// Returns the endings of a model: that of its file, or those of the files in its folder.
 std::vector<std::string> endings_of(const fs::path& model) {
   std::error_code error;
   if (!fs::is_directory(model, error)) return {model.extension()};

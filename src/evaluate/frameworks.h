@@ -1,4 +1,4 @@
-// Frameworks and collectors: the plugins of this installation, and which of them can run here.
+// Frameworks and collectors: the plugins of this installation, and whether each can run here.
 #ifndef XSP_EVALUATE_FRAMEWORKS_H_
 #define XSP_EVALUATE_FRAMEWORKS_H_
 
@@ -12,7 +12,8 @@
 
 namespace xsp::evaluate {
 
-// Where this program's parts are: beside it, wherever the tree was moved to.
+// The paths of this program's parts. They are relative to the program, so that the tree can be
+// moved.
 struct Installation {
   std::filesystem::path worker;      // bin/xsp-worker
   std::filesystem::path adapters;    // lib/xsp/adapters
@@ -25,18 +26,18 @@ Result<Installation> this_installation();
 struct Framework {
   std::string name;
   std::filesystem::path adapter;
-  Result<Probe> probe;  // an Error: it cannot run here, and why
+  Result<Probe> probe;  // an Error says why it cannot run here
 };
 
-// The adapters' names, in order.
+// Returns the adapters' names, in order.
 std::vector<std::string> framework_names(const Installation& installation);
-// Asks these adapters, each in a process of its own.
+// Probes these adapters, each in its own process.
 std::vector<Framework> probe_frameworks(const Installation& installation,
                                         const std::vector<std::string>& names,
                                         const std::atomic<int>& stop);
 
-// The framework that is to run a model: the one asked for, else the one whose name the model begins
-// with ("fake:layers=3"), else the first that opens files of its ending.
+// Returns the framework for a model: the wanted one; else the one whose name the model begins with
+// ("fake:layers=3"); else the first that opens files with the model's ending.
 Result<Framework> choose_framework(const Installation& installation, const std::string& wanted,
                                    const std::string& model, const std::atomic<int>& stop);
 
@@ -45,10 +46,10 @@ struct Collector {
   std::filesystem::path path;
   Result<CollectorProbe> probe;
 };
-// Asks every collector what it can watch of runs on that device, each in a process of its own.
+// Asks every collector what it can watch in runs on that device, each in its own process.
 std::vector<Collector> probe_collectors(const Installation& installation, const std::string& device,
                                         const std::atomic<int>& stop);
-// Every counter that a collector knows by name, beyond those of its probe.
+// Returns every counter that a collector knows by name, including those that its probe leaves out.
 Result<std::vector<std::string>> counter_names(const Installation& installation,
                                                const std::filesystem::path& collector,
                                                const std::atomic<int>& stop);

@@ -26,7 +26,8 @@ Gpu find_gpu() {
     gpu.reason = "no GPU: the CUDA driver (libcuda.so.1) is not installed";
     return gpu;
   }
-  // The driver's C interface: 0 is success. It is never unloaded, as it leaves threads behind.
+  // The driver's C interface returns 0 for success. The library is never unloaded, because it
+  // leaves threads running.
   using Init = int (*)(unsigned);
   using Get = int (*)(int*);
   const auto init = reinterpret_cast<Init>(::dlsym(library, "cuInit"));

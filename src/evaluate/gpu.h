@@ -1,5 +1,5 @@
-// Gpu: is there a GPU here that could be profiled? Libraries are loaded at run time, if they are
-// there at all.
+// Gpu: finds a GPU of this machine that can be profiled. Libraries are loaded at run time, if they
+// are installed.
 #ifndef XSP_EVALUATE_GPU_H_
 #define XSP_EVALUATE_GPU_H_
 
@@ -9,19 +9,20 @@
 namespace xsp::evaluate {
 
 struct Gpu {
-  int count = 0;       // 0: none that the driver knows
+  int count = 0;       // 0: the driver knows no GPU
   std::string driver;  // version of the CUDA driver interface, "13.0"; empty: no driver
-  std::string reason;  // why count is 0, for people: "no GPU: libcuda.so.1 is not installed"
+  std::string reason;  // why count is 0, for the user: "no GPU: libcuda.so.1 is not installed"
 };
-// Loads the driver's library and asks it.
+// Loads the driver's library and queries it.
 Gpu find_gpu();
 
 struct Library {
-  std::string path;    // empty: none was found
-  std::string reason;  // why not
+  std::string path;    // empty: no library was found
+  std::string reason;  // why no library was found
 };
-// The first of these names that the dynamic loader can load; patterns with * are looked for in the
-// file system, and the last in the order of names is tried first: the newest version.
+// Returns the first of these libraries that the dynamic loader can load. Names with * are matched
+// against the file system; of the matches, the last in alphabetical order (the newest version) is
+// tried first.
 Library find_library(const std::vector<std::string>& names);
 Library find_cupti();
 Library find_nvml();

@@ -11,13 +11,13 @@
 namespace xsp::evaluate {
 namespace {
 
-// A short command is not asked about.
+// The first query comes after this time, so that short commands cause none.
 constexpr double kFirstAfterS = 1;
 constexpr double kEveryS = 1;
 constexpr unsigned kProcessesMax = 256;
 
 using Handle = void*;  // nvmlDevice_t
-// nvmlProcessInfo_t and nvmlProcessUtilizationSample_t.
+// Layouts of nvmlProcessInfo_t and nvmlProcessUtilizationSample_t.
 struct ProcessInfo {
   unsigned process;
   unsigned long long memory_bytes;
@@ -57,7 +57,7 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   size_t gpus() const { return gpus_.size(); }
-  // Those with a context there, and how busy each was since the last question.
+  // Returns the processes with a context on the GPU, and how busy each was since the last query.
   std::vector<GpuProcess> processes(size_t gpu) {
     std::vector<ProcessInfo> infos(kProcessesMax);
     unsigned count = kProcessesMax;
@@ -146,7 +146,7 @@ GpuNeighbours::~GpuNeighbours() {
   if (thread_.joinable()) finish();
 }
 
-// False: it is over.
+// Waits so many seconds. Returns false if the watching has ended.
 bool GpuNeighbours::wait_s(double seconds) {
   std::unique_lock lock(mutex_);
   return !over_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_over_; });
@@ -161,7 +161,7 @@ void GpuNeighbours::ask() {
     for (size_t gpu = 0; gpu < nvml.gpus(); ++gpu) {
       const std::vector<GpuProcess> found = nvml.processes(gpu);
       load_.add(found, watched);
-      // By the end it may be gone.
+      // The name is read now, because the process may have ended by finish().
       for (const GpuProcess& one : found) {
         if (!names_.contains(one.process)) names_[one.process] = name_of(one.process);
       }

@@ -1,7 +1,7 @@
-// Neighbours: other processes that compute on the GPUs of the watched ones, as NVML tells while the
-// command runs. A GPU serves its processes by turns, so that each is slowed by the others.
+// Neighbours: other processes that compute on the same GPUs as the watched ones, as NVML reports
+// while the command runs. A GPU serves its processes in turns, so each slows the others.
 //
-// Thread rule: a thread of its own asks, from construction to finish().
+// Thread rule: its own thread queries NVML, from construction to finish().
 #ifndef XSP_EVALUATE_GPU_NEIGHBOURS_H_
 #define XSP_EVALUATE_GPU_NEIGHBOURS_H_
 
@@ -16,35 +16,35 @@
 
 namespace xsp::evaluate {
 
-// A process on a GPU, at one question.
+// A process on a GPU, as one query found it.
 struct GpuProcess {
   int process = 0;
-  double busy_pct = 0;  // of the time until then its kernels ran
+  double busy_pct = 0;  // share of the time since the last query in which its kernels ran
 };
 
-// NeighbourLoad sums up how busy the neighbours were, over all questions at which a watched process
-// was on the same GPU. It knows nothing where no watched process is ever seen, because NVML may
-// give processes other numbers than this container does.
+// NeighbourLoad sums up how busy the neighbours were, over all queries that found a watched process
+// on the same GPU. The load is unknown if no query finds a watched process: NVML may number
+// processes differently from this container.
 class NeighbourLoad {
  public:
-  // Takes the processes that are on one GPU now.
+  // Adds the processes that are on one GPU now.
   void add(const std::vector<GpuProcess>& on_gpu, const std::set<int>& watched);
-  // gpu.other_load_pct, the mean over the questions, and gpu.other_programs, the names of those who
-  // computed, by `name_of`; empty: nothing is known.
+  // Returns gpu.other_load_pct, the mean over the queries, and gpu.other_programs, the neighbours'
+  // names, which `name_of` returns. Returns an empty map if the load is unknown.
   std::map<std::string, std::string> facts(const std::function<std::string(int)>& name_of) const;
 
  private:
-  double busy_pct_ = 0;  // in sum
+  double busy_pct_ = 0;  // sum over all queries
   int questions_ = 0;
   std::set<int> others_;
 };
 
 class GpuNeighbours {
  public:
-  // `watched` says which processes are watched now; it is called on this one's thread.
+  // `watched` returns the processes that are watched now. It is called on this object's own thread.
   explicit GpuNeighbours(std::function<std::set<int>()> watched);
   ~GpuNeighbours();
-  // Ends the questions.
+  // Ends the queries and returns the facts.
   std::map<std::string, std::string> finish();
 
  private:

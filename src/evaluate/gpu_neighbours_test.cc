@@ -9,7 +9,7 @@ std::string name_of(int process) { return "p" + std::to_string(process); }
 
 TEST(NeighbourLoad, IsTheMeanOverWhatIsAskedWhileAWatchedProcessIsThere) {
   NeighbourLoad load;
-  load.add({{7, 90}, {8, 0}}, {1, 2});  // nobody who is watched is on this GPU
+  load.add({{7, 90}, {8, 0}}, {1, 2});  // no watched process is on this GPU
   load.add({{1, 30}, {7, 50}, {9, 20}}, {1, 2});
   load.add({{1, 95}, {8, 0}}, {1, 2});
   const auto facts = load.facts(name_of);
@@ -26,7 +26,7 @@ TEST(NeighbourLoad, NobodyIsNotTheSameAsNothingKnown) {
   EXPECT_FALSE(facts.contains("gpu.other_programs"));
 }
 
-// Numbers of processes as another container counts them: all seem to be others.
+// NVML may use the process numbers of another container: then all processes seem to be others.
 TEST(NeighbourLoad, NothingIsKnownWhereNoWatchedProcessIsSeen) {
   NeighbourLoad load;
   load.add({{70001, 99}}, {1});

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bits of the levels that any span is of; processes are told apart whatever there is.
+// Returns the bits of all levels with spans. The application level is always included, because it
+// tells processes apart.
 Result<uint32_t> levels_found(store::Database& database) {
   XSP_TRY(const store::Table table, database.query("SELECT DISTINCT level::BIGINT FROM span"));
   uint32_t levels = XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
@@ -26,7 +27,8 @@ Result<uint32_t> levels_found(store::Database& database) {
   return levels;
 }
 
-// The facts of this machine are asked for before, as their files are out of bounds.
+// `facts` are those of this machine. The caller collects them, because the sandbox does not allow
+// their files to be read here.
 Result<ImportOutcome> read_traces(const ImportRequest& request,
                                   std::map<std::string, std::string> facts) {
   XSP_TRY(store::Database database, store::Database::create(request.output));
@@ -40,7 +42,8 @@ Result<ImportOutcome> read_traces(const ImportRequest& request,
   XSP_CHECK_OK(complete_runs(database));
   XSP_TRY(const uint32_t found, levels_found(database));
   const uint32_t recorded = request.levels & found;
-  // Where the program switched levels itself there are several, and each says what it has.
+  // If the program switched levels itself, there are several runs, and each has its own levels
+  // already.
   if (runs.size() == 1) {
     XSP_CHECK_OK(
         database.query("UPDATE run SET levels = $levels", {{"levels", levels_text(recorded)}}));
@@ -54,7 +57,7 @@ Result<ImportOutcome> read_traces(const ImportRequest& request,
   return outcome;
 }
 
-// As long as the slowest machine may take for traces of their size.
+// Returns the time that the slowest machine may need for traces of this size.
 std::chrono::seconds most_time(const std::vector<fs::path>& traces) {
   constexpr uint64_t kBytesPerSecond = 500'000;
   uint64_t bytes = 0;

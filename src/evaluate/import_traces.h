@@ -1,4 +1,4 @@
-// Traces that a program recorded of itself become an evaluation.
+// Turns traces that a program recorded of itself into an evaluation.
 #ifndef XSP_EVALUATE_IMPORT_TRACES_H_
 #define XSP_EVALUATE_IMPORT_TRACES_H_
 
@@ -13,8 +13,8 @@
 namespace xsp::evaluate {
 
 struct ImportRequest {
-  std::vector<std::filesystem::path> traces;  // .xtrace files, of one run
-  uint32_t levels = 0;                        // bits of what may have been recorded
+  std::vector<std::filesystem::path> traces;  // .xtrace files of one run
+  uint32_t levels = 0;                        // bits of the levels that may have been recorded
   std::filesystem::path output;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
 };
@@ -23,7 +23,8 @@ struct ImportOutcome {
   uint64_t lost = 0;
 };
 
-// Fails if a trace cannot be read or the output cannot be written, which is then left alone.
+// Fails if a trace cannot be read or if the output cannot be written. Then the output is left
+// unchanged.
 Result<ImportOutcome> import_traces(const ImportRequest& request);
 
 }  // namespace xsp::evaluate

@@ -1,4 +1,4 @@
-// Interrupts: Ctrl-C, and the request of a batch system to end, as a count instead of a death.
+// Interrupts: counts Ctrl-C, and a batch system's request to end, instead of ending the process.
 #ifndef XSP_EVALUATE_INTERRUPT_H_
 #define XSP_EVALUATE_INTERRUPT_H_
 
@@ -10,8 +10,8 @@
 
 namespace xsp::evaluate {
 
-// While one lives, SIGINT and SIGTERM are counted. One at a time. Several at once, as tools send
-// them that signal a process and then its group, count as one.
+// Counts SIGINT and SIGTERM while it exists. Only one may exist at a time. Several signals in quick
+// succession count as one, because some tools signal a process and then its group.
 class Interrupts {
  public:
   Interrupts() {
@@ -20,7 +20,7 @@ class Interrupts {
     struct sigaction action {};
     action.sa_handler = count_one;
     ::sigemptyset(&action.sa_mask);
-    ::sigaction(SIGINT, &action, &old_int_);  // without SA_RESTART: a wait in progress ends
+    ::sigaction(SIGINT, &action, &old_int_);  // without SA_RESTART: a pending wait ends
     ::sigaction(SIGTERM, &action, &old_term_);
   }
   Interrupts(const Interrupts&) = delete;
@@ -34,7 +34,7 @@ class Interrupts {
  private:
   static constexpr int64_t kApartMs = 300;
 
-  // In the handler: only what is safe there.
+  // Runs in the signal handler, so it makes only async-signal-safe calls.
   static void count_one(int) {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);

@@ -1,4 +1,4 @@
-// What an experiment makes of its runs when they are done.
+// Evaluates the runs of an experiment when they are done.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,12 +10,12 @@ namespace xsp::evaluate {
 
 namespace {
 
-// The device's clock is read in steps; more than this, and it moved.
+// The device's clock has discrete steps. A larger relative span means that the clock changed.
 constexpr double kClockSpanMax = 0.03;
 // Shares of the processors' time above which the numbers are doubtful.
 constexpr double kForeignLoadMax = 0.05;
 constexpr double kStolenMax = 0.02;
-// Processors' times are counted in hundredths of a second.
+// The shortest time to judge, because processor times are counted in hundredths of a second.
 constexpr double kJudgedMin = 1;
 
 std::string percent(double share) {
@@ -28,7 +28,7 @@ std::string percent(double share) {
 
 std::vector<Overhead> overheads_of(const std::vector<Run>& runs) {
   std::vector<Overhead> found;
-  size_t first = 0;  // of the batch
+  size_t first = 0;  // first run of the batch size
   for (size_t i = 1; i < runs.size(); ++i) {
     const bool same_batch = runs[i].planned.batch == runs[first].planned.batch;
     if (!same_batch) first = i;
@@ -80,7 +80,8 @@ std::optional<Load> load_between(const std::optional<CpuTimes>& before,
   if (!before || !after || duration_s < kJudgedMin) return std::nullopt;
   Load load;
   load.capacity_s = duration_s * std::min(before->processors, after->processors);
-  // The clocks of processors and of processes advance in different steps.
+  // The clocks of processors and of processes advance in different steps, so the difference is
+  // clamped.
   const auto within = [&load](double time_s) { return std::clamp(time_s, 0.0, load.capacity_s); };
   load.other_s = within(after->busy_s - before->busy_s - ours_s);
   load.stolen_s = within(after->stolen_s - before->stolen_s);

@@ -44,7 +44,7 @@ std::vector<fs::path> children(const fs::path& folder, const std::string& prefix
   return paths;
 }
 
-// What the processor says of whom it runs under; empty: of nobody.
+// Returns the processor's name for its hypervisor, or an empty string if there is none.
 std::string hypervisor() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -117,7 +117,8 @@ fs::path Machine::control_group_file(const std::string& v2, const std::string& c
     const bool unified = controllers == ",,";
     if (!unified && controllers.find("," + controller + ",") == std::string::npos) continue;
     const fs::path mount = unified ? "sys/fs/cgroup" : "sys/fs/cgroup/" + controller;
-    // Inside a container the group's own path may not be visible: its parents stand for it.
+    // Inside a container, the path of our own group may not be visible. Then the nearest visible
+    // parent is used.
     for (fs::path group = fs::path(text.substr(second + 1)).relative_path();;
          group = group.parent_path()) {
       const fs::path file = mount / group / (unified ? v2 : v1);
@@ -192,7 +193,7 @@ std::optional<CpuTimes> Machine::cpu_times(const std::set<int>& processors) cons
     double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft_irq = 0, stolen = 0;
     fields >> name >> user >> nice >> system >> idle >> wait >> irq >> soft_irq >> stolen;
     if (!fields || !name.starts_with("cpu")) continue;
-    int number = -1;  // the line without one is the sum of all
+    int number = -1;  // the line without a number is the sum of all
     std::from_chars(name.data() + 3, name.data() + name.size(), number);
     if (processors.count(number) == 0) continue;
     times.busy_s += (user + nice + system + irq + soft_irq) / hertz;
@@ -206,7 +207,7 @@ std::optional<CpuTimes> Machine::cpu_times(const std::set<int>& processors) cons
 std::optional<uint64_t> Machine::available_memory_bytes() const {
   std::optional<double> available = keyed("proc/meminfo", "MemAvailable");
   if (available) *available *= 1024;
-  // No limit reads "max", or a number beyond any memory.
+  // Without a limit, the file reads "max", or a number larger than any memory.
   const auto limit = number(control_group_file("memory.max", "memory", "memory.limit_in_bytes"));
   const auto used = number(control_group_file("memory.current", "memory", "memory.usage_in_bytes"));
   if (limit && used) {
@@ -226,7 +227,7 @@ uint64_t Machine::out_of_memory_kills() const {
 uint64_t Machine::last_level_cache_bytes() const {
   int level_max = 0;
   uint64_t bytes = 0;
-  std::set<std::string> seen;  // caches are listed once for each processor that shares them
+  std::set<std::string> seen;  // a cache is listed once for each processor that shares it
   for (const fs::path& cpu : children(root_ / "sys/devices/system/cpu", "cpu")) {
     for (const fs::path& cache : children(cpu / "cache", "index")) {
       std::ifstream level_file(cache / "level"), size_file(cache / "size"),

@@ -14,7 +14,7 @@ namespace xsp::evaluate {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
-// A warm-up is judged on at least this many iterations.
+// The fewest iterations on which a warm-up is judged.
 constexpr int kWarmupIterationsMin = 6;
 // Subjects whose latencies differ by less count as equally fast: beside other programs, the fastest
 // of a few iterations differs by chance by up to a factor of 5.
@@ -84,7 +84,7 @@ class Loop {
     return static_cast<int>(series.latencies_ns.size()) >= limits_.iterations_max;
   }
 
-  // How many iterations it can still run.
+  // Returns how many more iterations the subject can run.
   int room(size_t i) const {
     if (infos_[i].iterations_max == 0) return std::numeric_limits<int>::max();
     const int done =
@@ -111,8 +111,8 @@ class Loop {
     return std::nullopt;
   }
 
-  // Of a framework that compiles as it goes (TorchScript at the second inference, say), the first
-  // one says nothing about those that follow, and its time is not theirs.
+  // Runs the first iteration, whose time counts for nothing. A framework that compiles as it goes
+  // (TorchScript does so at the second inference, for example) is much slower here than later.
   void run_first(size_t i, std::vector<double>* latencies) {
     const int64_t start_ns = environment_.now_ns();
     const auto block = run_block(i, 1, true);
@@ -133,12 +133,12 @@ class Loop {
     if (series.failure) return;
     const int64_t start_ns = environment_.now_ns();
     int iterations = 1;
-    // Half of what it can run in all is left for measuring.
+    // Half of the iterations that the subject can run are left for measuring.
     while (!stopped() && room(i) / 2 >= iterations) {
-      // One inference that takes all of the time is enough of it.
+      // If one inference takes all of the time, it is enough warm-up.
       if (expected_ns_[i] > limits_.time_s * kNsPerSecond) break;
       const auto block = run_block(i, iterations, true);
-      // Of a block that failed, the trace may hold any part.
+      // If the block failed, the trace may hold any part of it.
       series.warmup_iterations += iterations;
       if (!block) return;
       latencies.insert(latencies.end(), block->durations_ns.begin(), block->durations_ns.end());
@@ -152,7 +152,7 @@ class Loop {
         expected_ns_[i] = median(std::span(latencies).subspan(*steady));
         break;
       }
-      // A quarter of a block at a time, and no more than what is left of the share.
+      // Each block takes a quarter of the usual time, and at most the rest of the share.
       const double left_s =
           share_s - static_cast<double>(environment_.now_ns() - start_ns) / kNsPerSecond;
       if (left_s * kNsPerSecond < expected_ns_[i]) break;
@@ -163,8 +163,8 @@ class Loop {
     if (subjects_.size() > 1) subjects_[i]->settle();
   }
 
-  // Where there is little time, blocks are shorter, so that there are enough for an interval: they
-  // fill half of the time, as what lies between them takes some, too.
+  // If time is short, blocks are shorter, so that there are enough of them for an interval. They
+  // fill half of the time, because the work between them takes time, too.
   double block_s() const {
     const double blocks = limits_.rounds_min * static_cast<double>(subjects_.size());
     return std::min(limits_.block_s, limits_.time_s * (1 - limits_.warmup_share) / 2 / blocks);
@@ -250,7 +250,7 @@ class Loop {
       fits = fits && room(i) >= block_iterations_[i];
       wanting = wanting || !(is_settled(series_[i], limits_) || has_enough(series_[i]));
     }
-    // At least one round is measured, whatever the bound.
+    // At least one round is measured, even if the time limit is exceeded.
     return wanting && fits && (round_ == 0 || elapsed_s() + round_s <= limits_.time_s);
   }
 
@@ -260,7 +260,7 @@ class Loop {
     const double bound_s = std::max(0.0, limits_.time_s - progress_.elapsed_s);
     for (size_t i = 0; i < series_.size(); ++i) {
       if (!is_alive(i) || is_settled(series_[i], limits_)) continue;
-      // An interval's width falls with the root of the time spent.
+      // The width of an interval falls with the square root of the measured time.
       const auto width = series_[i].latency_ns.relative_half_width();
       double left_s = bound_s;
       if (width && limits_.width > 0 && *width > limits_.width) {

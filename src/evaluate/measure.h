@@ -29,8 +29,9 @@
 namespace xsp::evaluate {
 
 struct Limits {
-  double width = 0.01;  // half the interval relative to the latency; 0: never narrow enough
-  // Of all subjects together, warm-up included, but for the first iteration of each.
+  double width = 0.01;  // half the interval relative to the latency; 0: no width is narrow enough
+  // The time of all subjects together. Includes the warm-up, but not each subject's first
+  // iteration.
   double time_s = 60;
   double block_s = 0.2;
   int block_iterations_max = 500;
@@ -46,14 +47,14 @@ struct MeasuredBlock {
   int iterations = 0;
   int64_t start_ns = 0;  // UNIX time
   int64_t duration_ns = 0;
-  double median_ns = 0;  // what the next block is expected to take
-  MachineState machine;  // at its end
+  double median_ns = 0;  // expected duration of one iteration in the next block
+  MachineState machine;  // state at the end of the block
 };
 
 struct Series {
   int warmup_iterations = 0;
   bool warmup_settled = false;
-  std::vector<double> latencies_ns;  // measured ones, in order
+  std::vector<double> latencies_ns;  // measured latencies, in order
   std::vector<MeasuredBlock> blocks;
   statistics::Estimate latency_ns;
   std::string stopped_by;  // 'interval', 'time', 'iterations', 'interrupt', 'failure'
@@ -64,19 +65,19 @@ struct Environment {
   std::function<int64_t()> now_ns;  // UNIX time that never steps back
   std::function<MachineState()> machine_state;
 };
-// The real one.
+// Returns the environment of real time and this machine.
 Environment this_environment();
 
 struct SubjectInfo {
-  std::string levels;  // for the listener
+  std::string levels;  // the levels' names, for the listener
   std::optional<int> batch;
-  int iterations_before = 0;  // that it has run already; they count as warm-up
-  int iterations_max = 0;     // that it can run in all; 0: any number
-  int block_iterations = 0;   // of each block; 0: as many as fill the limits' time
+  int iterations_before = 0;  // iterations that it has run already; they count as warm-up
+  int iterations_max = 0;     // total iterations that it can run; 0: no limit
+  int block_iterations = 0;   // iterations of each block; 0: as many as fill the limits' time
 };
 
-// One series for each subject, in their order.
-// Returns when done, or soon after `stop` is above 0: what was measured until then is there.
+// Returns one series for each subject, in the same order. Returns when done, or soon after `stop`
+// exceeds 0, with the measurements until then.
 std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const SubjectInfo> infos,
                             const Limits& limits, uint64_t seed, const Environment& environment,
                             Listener& listener, const std::atomic<int>& stop);
@@ -95,9 +96,9 @@ std::vector<int> equal_blocks(std::span<const BlockLength> subjects, double bloc
 
 // b - a of two series that were measured in turns.
 statistics::Difference difference(const Series& a, const Series& b);
-// The latency of measured values, by their blocks.
+// Returns the latency of the measured values, by their blocks.
 statistics::Estimate latency_of(const Series& series);
-// Is its printed interval within the width?
+// Returns whether the printed interval is within the width.
 bool is_settled(const Series& series, const Limits& limits);
 
 }  // namespace xsp::evaluate

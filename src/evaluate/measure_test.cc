@@ -8,10 +8,10 @@
 namespace xsp::evaluate {
 namespace {
 
-// Simulated time: running a subject is what makes it pass.
+// Simulated time, which advances only when a subject runs.
 struct World {
   int64_t now_ns = 1'000'000'000;
-  std::vector<char> order;  // the subjects' letters, block by block
+  std::vector<char> order;  // the subjects' letters, one for each block
   Environment environment() {
     return {[this] { return now_ns; },
             [this] {
@@ -85,12 +85,12 @@ TEST_F(Measure, StopsWhenTheIntervalIsNarrowAndTheIntervalIsRight) {
   EXPECT_EQ(series.stopped_by, "interval");
   EXPECT_TRUE(is_settled(series, limits));
   EXPECT_NEAR(series.latency_ns.mean, 10e6, 0.02 * 10e6);
-  EXPECT_LT(series.latencies_ns.size(), 1000u);  // far below the bound
+  EXPECT_LT(series.latencies_ns.size(), 1000u);  // far below the limit
   EXPECT_EQ(series.latencies_ns.size(), series.latency_ns.count);
 }
 
 TEST_F(Measure, NeighboursThatResembleEachOtherDoNotEndItEarly) {
-  // Iterations of one block are alike, blocks differ by 20 %: only blocks count as evidence.
+  // Iterations of one block are alike and blocks differ by 20 %, so only blocks count as evidence.
   int block_of = -1;
   double level = 1;
   Simulated a(world, 'a', [&](int) {
@@ -129,7 +129,7 @@ TEST_F(Measure, InLittleTimeBlocksAreShorterSoThatThereAreEnough) {
   limits.width = 0;
   Simulated a(world, 'a', noisy(1e6, 0.05)), b(world, 'b', noisy(2e6, 0.05));
   for (Simulated* one : {&a, &b}) {
-    one->after_block = [this] { world.now_ns += 40'000'000; };  // what lies between blocks
+    one->after_block = [this] { world.now_ns += 40'000'000; };  // time between blocks
   }
   const auto series = run({&a, &b}, limits);
   for (const Series& one : series) {
@@ -230,11 +230,11 @@ TEST_F(Measure, BlocksAreInterleavedInAnOrderThatVaries) {
 TEST_F(Measure, SubjectsSettleBeforeAnotherOneRuns) {
   Simulated alone(world, 'x', noisy(10e6, 0.02));
   run({&alone}, Limits{});
-  EXPECT_EQ(alone.settled, 0);  // nobody is disturbed
+  EXPECT_EQ(alone.settled, 0);  // there is no other subject to disturb
   Simulated a(world, 'a', noisy(10e6, 0.02));
   Simulated b(world, 'b', noisy(10e6, 0.02));
   const auto series = run({&a, &b}, Limits{});
-  // After each block, and after its warm-up.
+  // Once after each block, and once after its warm-up.
   EXPECT_EQ(a.settled, static_cast<int>(series[0].blocks.size()) + 1);
   EXPECT_EQ(b.settled, static_cast<int>(series[1].blocks.size()) + 1);
 }
@@ -275,7 +275,8 @@ TEST_F(Measure, WarmUpIsFoundAndLeftOut) {
 }
 
 TEST_F(Measure, AFirstInferenceThatCompilesTakesNothingOfTheTime) {
-  // Three seconds of compiling, of a second in all: as many are measured as without.
+  // Compiling takes three seconds, and the limit is one second: as many rounds are measured as
+  // without.
   const auto compiles = [&](int i) { return i == 0 ? 3e9 : 2e6; };
   Simulated a(world, 'a', compiles);
   Simulated b(world, 'b', compiles);
@@ -290,7 +291,7 @@ TEST_F(Measure, AFirstInferenceThatCompilesTakesNothingOfTheTime) {
 }
 
 TEST_F(Measure, ABlockThatWasGuessedTooShortGrowsAfterTheFirst) {
-  // The warm-up ends within what is slow still.
+  // The warm-up ends while the subject is still slow.
   Simulated a(world, 'a', [&](int i) { return i < 2 ? 2e9 : 1e6; });
   Limits limits;
   limits.time_s = 5;
@@ -320,7 +321,7 @@ TEST_F(Measure, ASubjectThatDiesCostsItselfAlone) {
   EXPECT_EQ(series[1].stopped_by, "failure");
   ASSERT_TRUE(series[1].failure);
   EXPECT_NE(series[1].failure->text.find("segmentation fault"), std::string::npos);
-  EXPECT_GT(series[1].latencies_ns.size(), 0u);  // what it had measured is kept
+  EXPECT_GT(series[1].latencies_ns.size(), 0u);  // its measurements so far are kept
   EXPECT_EQ(listener.last.runs[1].state, RunProgress::State::kFailed);
 }
 

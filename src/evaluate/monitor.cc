@@ -11,7 +11,7 @@ namespace {
 using Fields = std::vector<std::string>;
 using std::chrono::steady_clock;
 
-// A driver may take seconds to wake a GPU that nobody uses.
+// A driver may take seconds to wake an idle GPU.
 constexpr double kStartLimitS = 60;
 constexpr double kStateLimitS = 5;
 constexpr double kMeasureLimitS = 60;
@@ -36,7 +36,7 @@ Result<std::unique_ptr<Monitor>> Monitor::start(const std::filesystem::path& pro
   XSP_TRY(const Fields fields, monitor->reply("watching", kStartLimitS));
   monitor->has_state_ = fields.size() > 1 && fields[1] == "1";
   monitor->can_measure_ = fields.size() > 2 && fields[2] == "1";
-  // It has said all that it knows.
+  // The process is no longer needed.
   if (!monitor->has_state_ && !monitor->can_measure_) {
     monitor->process_->end(steady_clock::now() + std::chrono::seconds(1));
   }

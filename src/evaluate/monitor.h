@@ -1,5 +1,5 @@
-// Monitor: one device, watched by one collector in a process of its own, so that the processes that
-// are measured stay as bare as users run them.
+// Monitor: one collector watches one device in its own process, so that the measured processes stay
+// as bare as in normal use.
 //
 // Thread rule: one thread.
 #ifndef XSP_EVALUATE_MONITOR_H_
@@ -22,29 +22,32 @@ namespace xsp::evaluate {
 
 class Monitor {
  public:
-  // Starts the process and waits for what the collector says of the device ("cuda:0").
+  // Starts the process and waits for the collector's description of the device ("cuda:0").
   static Result<std::unique_ptr<Monitor>> start(const std::filesystem::path& program,
                                                 const std::filesystem::path& collector,
                                                 const std::string& device,
                                                 const std::atomic<int>& stop);
 
   const std::map<std::string, std::string>& facts() const { return facts_; }
-  // Ceilings known so far: those of attributes, and after measure() those that it found.
+  // Returns the ceilings known so far: those from the device's attributes and, after measure(), the
+  // measured ones.
   const std::vector<Peak>& peaks() const { return peaks_; }
-  // Does the collector tell the state? Can it measure ceilings?
+  // Tell whether the collector reports the state, and whether it can measure ceilings.
   bool has_state() const { return has_state_; }
   bool can_measure() const { return can_measure_; }
-  // Nothing where the collector does not tell, and after a failure.
+  // Returns the state, or an empty one if the collector does not report it or has failed.
   DeviceState state();
-  // Measures the device's ceilings, if the collector can. Nobody else should use it meanwhile.
+  // Measures the device's ceilings, if the collector can. No other program should use the device
+  // meanwhile.
   Status measure();
-  // What it said that is worth knowing, since the last call.
+  // Returns its notes since the last call.
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
  private:
   Monitor(std::string device, const std::atomic<int>& stop)
       : device_(std::move(device)), stop_(stop) {}
-  // The fields of the reply that begins with `wanted`; facts, peaks and notes on the way are kept.
+  // Returns the fields of the reply that begins with `wanted`. Keeps facts, peaks and notes that
+  // arrive before it.
   Result<std::vector<std::string>> reply(const std::string& wanted, double limit_s);
   Result<std::vector<std::string>> ask(const std::string& command, const std::string& wanted,
                                        double limit_s);
@@ -59,7 +62,7 @@ class Monitor {
   std::vector<std::string> notes_;
 };
 
-// All that watch one device. What one of them cannot do, or fails at, is told as a note.
+// All monitors of one device. A monitor's failure, or missing ability, becomes a note.
 class Monitors {
  public:
   Monitors(std::string device, const std::atomic<int>& stop)
@@ -70,7 +73,7 @@ class Monitors {
   bool empty() const { return monitors_.empty(); }
   std::map<std::string, std::string> facts() const;
   std::vector<Peak> peaks() const;
-  // From the first that tells it.
+  // Returns the state from the first monitor that reports it.
   DeviceState state();
   void measure();
   std::vector<std::string> take_notes();

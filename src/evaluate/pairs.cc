@@ -24,11 +24,12 @@ using statistics::Estimate;
 using std::chrono::steady_clock;
 
 constexpr std::array<const char*, 2> kNames = {"A", "B"};
-// What a pair measures, if there is time. Under load, processes differ by which processor each has
-// come to stay on: many short pairs tell more than a few long ones.
+// The time that a pair measures, if there is enough. Under load, processes differ by the processor
+// that each settles on, so many short pairs tell more than a few long ones.
 constexpr double kPairSeconds = 2;
-// A turn is so long, or one inference: as long as the rest that follows it. What other programs do
-// changes within tenths of a second, and the shorter the turns, the more of it both sides share.
+// The length of a turn, unless one inference is longer. It is as long as the rest that follows it.
+// The load from other programs changes within tenths of a second: in shorter turns, both sides
+// share more of it.
 constexpr double kTurnSeconds = 0.1;
 
 double seconds_since(TimePoint start) {
@@ -42,7 +43,7 @@ std::string random_id() {
   return text;
 }
 
-// Tells of all pairs of a batch size what the measuring of one pair tells of itself.
+// Turns the progress of one pair into the progress of all pairs of a batch size.
 class PairListener : public Listener {
  public:
   explicit PairListener(Listener& listener) : listener_(listener) {}
@@ -56,7 +57,7 @@ class PairListener : public Listener {
     progress.left_s = std::max(0.0, bound_s - progress.elapsed_s);
     for (RunProgress& run : progress.runs) {
       const Series* series = run.levels == kNames[0] ? done[0] : done[1];
-      // The interval is that of the processes that are done.
+      // The interval is that of the processes that have ended.
       run.iterations += static_cast<int>(series->latencies_ns.size());
       if (series->latency_ns.count > 0) run.latency_ns = series->latency_ns;
     }
@@ -96,7 +97,7 @@ class Pairs {
   }
 
   Result<PairsOutcome> run() {
-    // First, so that a file that cannot be written is known before anything is measured.
+    // The files are created first, so that a failure to write them shows before any measurement.
     XSP_TRY(store::Database a, store::Database::create(request_.sides[0].output));
     XSP_TRY(store::Database b, store::Database::create(request_.sides[1].output));
     XSP_TRY(scratch_, ScratchFolder::create());
@@ -156,7 +157,7 @@ class Pairs {
     }
   }
 
-  // All pairs of one batch size.
+  // Measures all pairs of one batch size.
   void run_batch(size_t i, double time_s) {
     const auto before = machine_.cpu_times(processors_);
     const TimePoint start = steady_clock::now();
@@ -209,7 +210,7 @@ class Pairs {
       Workers workers;
       for (const size_t side : order) {
         if (!stopped() && !refused_) workers[side] = open(side, i, pair);
-        // Beside the other there may be no room where there is enough alone.
+        // There may be too little memory for both processes, but enough for one alone.
         const auto& failure = runs_[side][i].series.failure;
         const bool is_first = workers[order[0]] == nullptr || side == order[0];
         if (!is_first && failure && failure->code == Code::kOutOfMemory) together_ = false;
@@ -244,7 +245,7 @@ class Pairs {
            (kNames[side] + std::to_string(i) + "." + std::to_string(pair) + ".xtrace");
   }
 
-  // Opens the model and runs it once. Nothing: it failed, as its run then says.
+  // Opens the model and runs it once. Returns nothing if that failed; the run then holds the error.
   std::unique_ptr<Worker> open(size_t side, size_t i, int pair) {
     Run& run = runs_[side][i];
     WorkerOptions options = request_.sides[side].worker;
@@ -259,7 +260,7 @@ class Pairs {
     run.started = true;
     auto worker = Worker::start(options, request_.sides[side].worker_limits, stop_);
     if (!worker.ok()) {
-      // A model or an input that is no good will be no better in other processes.
+      // If the model or its input is invalid, other processes would fail as well.
       const Code code = worker.error().code;
       const bool is_no_good =
           code != Code::kFailed && code != Code::kInterrupted && code != Code::kOutOfMemory;
@@ -287,7 +288,7 @@ class Pairs {
     }
   }
 
-  // Those that are open take turns, and end.
+  // Measures the open workers in turns, and ends them.
   void measure_workers(size_t i, double time_s, Workers& workers, PairListener& listener,
                        std::array<Series, 2>* found) {
     std::vector<Subject*> subjects;
@@ -306,7 +307,7 @@ class Pairs {
     if (subjects.empty()) return;
     Limits limits = this->limits();
     limits.time_s = time_s;
-    limits.width = 0;  // the same work in every process
+    limits.width = 0;  // every process does the same work
     limits.block_s = kTurnSeconds;
     limits.equal_blocks = true;
     // Reading the machine's state after every turn would disturb the next one.
@@ -343,7 +344,7 @@ class Pairs {
     turn_iterations_ = {turns[0], turns[1]};
   }
 
-  // What was measured of a pair counts if both sides have it, or if the other failed.
+  // Keeps the measurements of a pair if both sides have them, or if the other side failed.
   void keep(size_t i, int pair, const std::array<Series, 2>& series) {
     for (size_t side = 0; side < 2; ++side) {
       auto& failure = runs_[side][i].series.failure;
@@ -400,7 +401,7 @@ class Pairs {
     for (const auto& [key, value] : machine_.facts()) facts["machine." + key] = value;
     facts.merge(facts_about_load(loads_));
     facts.merge(facts_of(request, runs_[side]));
-    // How well the ratio was to be known is no limit of either side's own interval.
+    // The width is a limit on the ratio, not on either side's own interval.
     facts.erase("limits.width_pct");
     const size_t monitor = one_device() ? 0 : side;
     for (const auto& [key, value] : monitors_[monitor].facts()) facts[key] = value;
@@ -423,21 +424,22 @@ class Pairs {
   const std::atomic<int>& stop_;
   const Machine machine_;
   const std::set<int> processors_ = usable_processor_numbers();
-  std::vector<Load> loads_;           // of the batch sizes
-  std::array<Monitors, 2> monitors_;  // of one device, the first alone
+  std::vector<Load> loads_;           // one for each batch size
+  std::array<Monitors, 2> monitors_;  // of one device: only the first is used
   std::array<std::vector<std::string>, 2> monitor_notes_;
   std::mt19937_64 random_;
   Environment environment_;
   std::unique_ptr<ScratchFolder> scratch_;
   std::array<std::vector<Run>, 2> runs_;
-  std::array<size_t, 2> unsettled_{};     // processes of a batch size
-  std::array<int, 2> turn_iterations_{};  // inferences of a turn, of a batch size; 0: not known yet
+  std::array<size_t, 2> unsettled_{};     // processes of a batch size whose warm-up did not settle
+  std::array<int, 2> turn_iterations_{};  // inferences of a turn at this batch size; 0: not known
+                                          // yet
   bool together_ = true;
-  double workers_cpu_s_ = 0;  // of a batch size
-  double measured_s_ = 0;     // of its time
+  double workers_cpu_s_ = 0;  // processor time for this batch size
+  double measured_s_ = 0;     // the part of the batch size's time that is spent
   std::map<std::string, std::string> facts_;
   std::vector<std::string> warnings_;
-  std::optional<Error> refused_;  // why the whole experiment makes no sense
+  std::optional<Error> refused_;  // why the whole experiment cannot succeed
 };
 
 }  // namespace

@@ -1,21 +1,21 @@
-// Pairs: two subjects, A and B, in one experiment that tells how much slower B is.
+// Pairs: measures two subjects, A and B, in one experiment that tells how much slower B is.
 //
-// The latency of a model differs from one process to the next, by where its memory happens to lie
-// and by what else the machine does meanwhile, and no amount of repetition in one process shows by
-// how much. So the process is what is independent: pair after pair of fresh processes is opened,
-// one of A and one of B, and the two take turns in short blocks, in an order drawn anew, so that
-// the machine's drift meets both alike. A pair is one round of the experiment, and a process one
-// block of its run: the interval of paired_ratio (statistics/typical.h) then holds the spread
-// between processes, and what lasts longer than a pair cancels. (Several invocations as the unit of
-// repetition: A. Georges, D. Buytaert and L. Eeckhout, "Statistically rigorous Java performance
-// evaluation", OOPSLA 2007; T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time",
-// ISMM 2013.)
+// The latency of a model differs from one process to the next: it depends on where its memory
+// happens to lie and on what else the machine does meanwhile. Repetition within one process does
+// not show how much. So the independent unit is the process. The experiment opens pair after pair
+// of fresh processes, one of A and one of B, which take turns in short blocks, in a new random
+// order, so that the machine's drift affects both alike. A pair is one round of the experiment, and
+// a process is one block of its run. So the interval of paired_ratio (statistics/typical.h)
+// includes the spread between processes, and disturbances that last longer than a pair cancel.
+// (Several invocations as the unit of repetition: A. Georges, D. Buytaert and L. Eeckhout,
+// "Statistically rigorous Java performance evaluation", OOPSLA 2007; T. Kalibera and R. Jones,
+// "Rigorous benchmarking in reasonable time", ISMM 2013.)
 //
-// There are more pairs until the ratio is known well enough, or the time is over.
+// More pairs run until the ratio is known well enough, or until the time is over.
 //
-// Only the level model is recorded. A side that fails costs the batch size; what was measured of it
-// until then is kept. Where the memory has no room for both processes of a pair, they run one after
-// the other, in an order drawn anew.
+// Only the level model is recorded. A side that fails costs the batch size; its measurements until
+// then are kept. If memory is too small for both processes of a pair, they run one after the other,
+// in random order.
 //
 // Thread rule: everything happens on the calling thread.
 #ifndef XSP_EVALUATE_PAIRS_H_
@@ -33,18 +33,18 @@ inline constexpr int kPairsMin = statistics::kBlocksMin;
 inline constexpr int kPairs = 8;
 
 struct PairsRequest {
-  // Plans of one run for each batch size, of the level model, in the same order on both sides.
-  // Limits and seed are those of A: time_s is what all pairs of all batch sizes may measure, width
-  // how well the ratio is to be known: half its interval, relative to it.
+  // Plans with one run for each batch size, of the level model, in the same order on both sides.
+  // Limits and seed are those of A: time_s limits the measuring of all pairs of all batch sizes,
+  // and width is the wanted half interval of the ratio, relative to the ratio.
   std::array<Request, 2> sides;
-  int pairs = kPairs;  // at least
+  int pairs = kPairs;  // the fewest pairs
 };
 
-// Is the ratio of two runs known well enough? 0: never.
+// Returns whether the ratio of two runs is known well enough. With width 0 it never is.
 bool is_settled(const statistics::Estimate& a, const statistics::Estimate& b, double width);
-// The runs of a plan that pairs can measure: those of the level model alone.
+// Returns the runs of a plan that pairs can measure: those of the level model alone.
 Plan plan_of_pairs(const Plan& plan);
-// What one process of a run measured becomes one block of it, of that round.
+// Adds the measurements of one process to a run, as one block of this round.
 void add_process(const Series& of_process, int round, Series* run);
 
 struct PairsOutcome {
@@ -52,8 +52,8 @@ struct PairsOutcome {
   bool interrupted = false;
 };
 
-// Writes two files, one for each side, with the same `experiment.id`. Fails if nothing could be
-// measured on either side.
+// Writes two files, one for each side, with the same `experiment.id`. Fails if neither side could
+// be measured.
 Result<PairsOutcome> run_pairs(const PairsRequest& request, Listener& listener,
                                const std::atomic<int>& stop);
 

@@ -31,7 +31,8 @@ TEST(PlanOfPairs, KeepsTheModelAloneAtEachBatchSize) {
   EXPECT_EQ(pairs.runs[1].batch, 8);
 }
 
-// A process that warmed up for so long and then measured these values in turns of two.
+// Returns the series of a process that warmed up for `warmup` iterations and then measured these
+// values in turns of two.
 Series process_of(int warmup, const std::vector<double>& latencies, int64_t start_ns) {
   Series series;
   series.warmup_iterations = warmup;
@@ -78,7 +79,8 @@ TEST(AddProcess, OneThatHadNotSettledIsRemembered) {
   EXPECT_FALSE(run.warmup_settled);
 }
 
-// Runs of processes that differ by `spread` from each other, each of which says little of that.
+// Returns the latency of processes that differ by `spread`, while each process itself shows little
+// of that spread.
 statistics::Estimate simulated(int processes, double latency, double spread, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -114,7 +116,7 @@ TEST(Pairs, TheIntervalHoldsTheSpreadBetweenProcesses) {
     const auto ratio = statistics::paired_ratio(a, b);
     ASSERT_TRUE(ratio && ratio->interval);
     covered += ratio->interval->low <= 1.1 && 1.1 <= ratio->interval->high;
-    // The same, had one process been cut into blocks.
+    // The same values as one process that was cut into blocks.
     const auto one = [&](double latency, uint64_t seed) {
       std::mt19937_64 random(seed);
       std::normal_distribution<double> normal;

@@ -10,12 +10,13 @@
 namespace xsp::evaluate {
 namespace {
 
-// Twelve chains: two units with a latency of up to six cycles, and room in sixteen registers.
+// Twelve chains: enough for two units with a latency of up to six cycles, and they fit into sixteen
+// registers.
 constexpr double kChains = 12;
 #define XSP_CHAINS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 
-// Each chain is x = x * 0.5 + 1, which settles at 2: no value ever overflows or is denormal.
-// The compiler must not know that the chains begin alike: it would compute one of them for all.
+// Each chain is x = x * 0.5 + 1, which settles at 2, so no value overflows or is denormal. The
+// compiler must not know that all chains begin alike: it would compute only one of them.
 #define XSP_CHAIN_BEGIN(i)           \
   auto begin##i = begin_value;       \
   asm volatile("" : "+m"(begin##i)); \
@@ -23,8 +24,8 @@ constexpr double kChains = 12;
 #define XSP_CHAIN_STEP(i) x##i = XSP_STEP(x##i);
 #define XSP_CHAIN_SUM(i) total += first_lane(x##i);
 
-// One loop. TARGET names instruction sets, BEGIN starts a chain, XSP_STEP must be defined around
-// it.
+// Defines one loop. TARGET names instruction sets, BEGIN starts a chain, XSP_STEP must be defined
+// around it.
 #define XSP_LOOP(FUNCTION, TARGET, CONSTANTS, BEGIN)                 \
   __attribute__((target(TARGET))) double FUNCTION(uint64_t rounds) { \
     CONSTANTS                                                        \
@@ -48,7 +49,7 @@ double first_lane(const Vector& x) {
 
 bool always() { return true; }
 
-// 16-byte vectors are there on every processor that this is built for.
+// Every processor that this is built for has 16-byte vectors.
 double fp32_baseline(uint64_t rounds) {
   const Float4 half = {0.5f, 0.5f, 0.5f, 0.5f};
   const Float4 one = {1, 1, 1, 1};
@@ -82,8 +83,8 @@ double fp64_baseline(uint64_t rounds) {
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool has_avx512() { return __builtin_cpu_supports("avx512f"); }
 
-// Does it multiply narrow types by tiles (AMX) as well? Vectors are then not its fastest way, and
-// no ceiling.
+// Returns whether the processor also multiplies narrow types by tiles (AMX). Then vectors are not
+// its fastest way, and their rate is not a ceiling.
 bool has_tiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & (1u << 24)) != 0;
@@ -111,12 +112,12 @@ XSP_LOOP(fp32_avx512, "avx512f", const __m512 half = _mm512_set1_ps(0.5f);
 XSP_LOOP(fp64_avx512, "avx512f", const __m512d half = _mm512_set1_pd(0.5);
          const __m512d one = _mm512_set1_pd(1.0);, one)
 #undef XSP_STEP
-// Sums of products of four bytes each; they wrap, which costs nothing.
+// Adds products of four bytes each. The sums wrap around, which costs no time.
 #define XSP_STEP(x) _mm512_dpbusd_epi32(x, bytes, bytes)
 XSP_LOOP(int8_avx512_vnni, "avx512f,avx512vnni", const __m512i bytes = _mm512_set1_epi8(1);
          , _mm512_setzero_si512())
 #undef XSP_STEP
-// Sums of products of two each.
+// Adds products of two values each.
 #define XSP_STEP(x) _mm512_dpbf16_ps(x, halves, halves)
 XSP_LOOP(bf16_avx512, "avx512f,avx512bf16",
          const __m512bh halves = _mm512_cvtne2ps_pbh(_mm512_setzero_ps(), _mm512_setzero_ps());
@@ -145,7 +146,7 @@ constexpr std::array kLoops = {
 
 #endif
 
-// A store that does not first read the line that it fills.
+// Stores without first reading the cache line that it fills.
 inline void store_past_caches(Double2* target, Double2 value) {
 #if defined(__x86_64__)
   _mm_stream_pd(reinterpret_cast<double*>(target), reinterpret_cast<__m128d>(value));

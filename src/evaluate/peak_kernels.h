@@ -1,8 +1,8 @@
 // The loops whose speed is a ceiling, in one version for each instruction set.
 //
-// An arithmetic loop keeps enough independent chains of multiply-adds in registers to fill every
-// unit for the latency of the operation, and touches no memory. A memory loop streams over buffers
-// and does next to nothing with what it reads.
+// An arithmetic loop keeps independent chains of multiply-adds in registers and touches no memory.
+// There are enough chains to keep every unit busy for the latency of the operation. A memory loop
+// streams over buffers and does almost no arithmetic.
 #ifndef XSP_EVALUATE_PEAK_KERNELS_H_
 #define XSP_EVALUATE_PEAK_KERNELS_H_
 
@@ -13,21 +13,22 @@
 namespace xsp::evaluate {
 
 struct ArithmeticLoop {
-  const char* name;             // of the rate: "fp32_flops_per_s"
-  const char* instruction_set;  // as its extensions are called: "avx2+fma"
-  bool (*is_supported)();       // by this processor
-  // Runs that many rounds; the value depends on all of them, so that none is optimized away.
+  const char* name;             // name of the rate: "fp32_flops_per_s"
+  const char* instruction_set;  // names of its extensions: "avx2+fma"
+  bool (*is_supported)();       // whether this processor supports it
+  // Runs that many rounds. The result depends on all of them, so that the compiler removes none.
   double (*run)(uint64_t rounds);
   double operations_per_round;  // a multiply-add counts 2
 };
-// Widest first among those of one name; each name has one that every processor supports, or, for
-// the narrow types, that only some do.
+// Returns the loops; those of one name are sorted from the widest. Each name has a loop that every
+// processor supports, except for the narrow types, which only some processors support.
 std::span<const ArithmeticLoop> arithmetic_loops();
 
-// The sum of the values. Reads 8 * count bytes. `count` is a multiple of 16, the pointer aligned to
-// 64 bytes.
+// Returns the sum of the values. Reads 8 * count bytes. `count` is a multiple of 16, the pointer
+// aligned to 64 bytes.
 double read_stream(const double* a, size_t count);
-// a = b + s * c, past the caches where the processor can. Moves 24 * count bytes.
+// Computes a = b + s * c, with stores that bypass the caches where the processor can. Moves 24 *
+// count bytes.
 void triad_stream(double* a, const double* b, const double* c, double s, size_t count);
 
 }  // namespace xsp::evaluate

@@ -23,11 +23,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Many short trials: another program's time slice spoils only some of them.
+// Trials are many and short, so that another program's time slice spoils only some of them.
 constexpr int kTrials = 10;
 constexpr double kTrialSeconds = 0.008;
-// A stream is beyond the caches if each of its arrays is four times their size (the rule of J. D.
-// McCalpin's STREAM benchmark); bounded, as huge caches make huge arrays.
+// A stream does not fit into the caches if each of its arrays is four times their size (the rule of
+// J. D. McCalpin's STREAM benchmark). The size is bounded, because huge caches would need huge
+// arrays.
 constexpr size_t kArrayCaches = 4;
 constexpr size_t kArrayBytesMin = size_t{32} << 20;
 constexpr size_t kArrayBytesMax = size_t{512} << 20;
@@ -36,7 +37,7 @@ double seconds_between(steady_clock::time_point a, steady_clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
 }
 
-// The processors that this process may run on.
+// Returns the processors that this process may run on.
 std::vector<int> allowed_processors() {
   std::vector<int> processors;
   cpu_set_t set;
@@ -51,11 +52,12 @@ void pin_to(int processor) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(processor, &set);
-  // Refused in some containers; the scheduler then places the thread, mostly as well.
+  // Some containers refuse this call. The scheduler then places the thread, usually just as well.
   ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
 }
 
-// Runs work(thread) on every thread at once; the time from the first start to the last end.
+// Runs work(thread) on all threads at once. Returns the seconds from the first start to the last
+// end.
 double run_on(int threads, const std::function<void(int)>& work) {
   const std::vector<int> processors = allowed_processors();
   std::atomic<int> waiting{0};
@@ -77,17 +79,17 @@ double run_on(int threads, const std::function<void(int)>& work) {
                          *std::max_element(ends.begin(), ends.end()));
 }
 
-std::atomic<double> sink;  // keeps results alive
+std::atomic<double> sink;  // keeps the compiler from removing the results
 
-// Processor time of the calling thread: unlike the clock, it stands still while others have our
-// processor.
+// Returns the processor time of the calling thread. Unlike the clock, it stands still while others
+// use our processor.
 double thread_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// The seconds of processor time that so many rounds take.
+// Returns the seconds of processor time that so many rounds take.
 double seconds_of(const ArithmeticLoop& loop, uint64_t rounds) {
   const double start = thread_seconds();
   sink = loop.run(rounds);
@@ -95,7 +97,7 @@ double seconds_of(const ArithmeticLoop& loop, uint64_t rounds) {
 }
 
 double rate_of(const ArithmeticLoop& loop, int threads) {
-  // Rounds that fill a trial, found by doubling.
+  // The number of rounds that fill a trial is found by doubling.
   uint64_t rounds = 1000;
   double seconds = seconds_of(loop, rounds);
   while (seconds < kTrialSeconds / 4) {
@@ -115,7 +117,7 @@ double rate_of(const ArithmeticLoop& loop, int threads) {
   return median(totals);
 }
 
-// Pages of our own, given back at the end.
+// A buffer with its own memory pages, which are freed at the end.
 class Buffer {
  public:
   explicit Buffer(size_t count) : bytes_(count * sizeof(double)) {
@@ -140,7 +142,7 @@ size_t array_bytes() {
   const Machine machine;
   size_t bytes = std::clamp(kArrayCaches * static_cast<size_t>(machine.last_level_cache_bytes()),
                             kArrayBytesMin, kArrayBytesMax);
-  // Three arrays never take more than a quarter of what is free.
+  // The three arrays together take at most a quarter of the free memory.
   if (const auto available = machine.available_memory_bytes()) {
     bytes = std::min(bytes, static_cast<size_t>(*available / 12));
   }
@@ -176,7 +178,7 @@ void add_bandwidth(int threads, std::vector<Peak>* peaks) {
   if (a.data() == nullptr || b.data() == nullptr || c.data() == nullptr || count == 0) return;
   const size_t share = count / static_cast<size_t>(threads) / 16 * 16;
   if (share == 0) return;
-  // Each thread touches its own part first, so that the pages lie near it.
+  // Each thread touches its own part first, so that its pages are placed near its processor.
   run_on(threads, [&](int t) {
     const size_t start = static_cast<size_t>(t) * share;
     const size_t end = t + 1 == threads ? count : start + share;
@@ -194,7 +196,7 @@ void add_bandwidth(int threads, std::vector<Peak>* peaks) {
       {"cpu", "memory_1_thread_bytes_per_s", std::max(one.read, one.triad), "measured"});
 }
 
-// "fp32_flops_per_s" becomes "fp32_1_thread_flops_per_s": units come last.
+// Turns "fp32_flops_per_s" into "fp32_1_thread_flops_per_s": units come last.
 std::string one_thread_name(const std::string& name) {
   const size_t kind_end = name.find('_');
   return name.substr(0, kind_end) + "_1_thread" + name.substr(kind_end);
@@ -208,10 +210,10 @@ PeakReport measure_peaks(int threads) {
   std::string_view done;
   for (const ArithmeticLoop& loop : arithmetic_loops()) {
     if (done == loop.name || !loop.is_supported()) continue;
-    done = loop.name;  // the first that is supported is the widest
+    done = loop.name;  // the first supported loop is the widest
     if (report.instruction_set.empty()) report.instruction_set = loop.instruction_set;
     const double one = rate_of(loop, 1);
-    // All threads are never slower than one, unless others disturbed them.
+    // All threads together are never slower than one, except when other programs disturb them.
     const double all = report.threads > 1 ? std::max(one, rate_of(loop, report.threads)) : one;
     report.peaks.push_back({"cpu", loop.name, all, "measured"});
     if (report.threads > 1)

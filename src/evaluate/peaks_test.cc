@@ -36,7 +36,7 @@ TEST(Peaks, OneThreadIsSaidOnce) {
   }
 }
 
-// Chains of x = x * 0.5 + 1 from 1: after two rounds 1.75, in each of twelve chains.
+// Each of the twelve chains is x = x * 0.5 + 1 from 1, so it is 1.75 after two rounds.
 TEST(PeakLoops, ComputeWhatTheyAreSaidTo) {
   std::set<std::string> names;
   for (const ArithmeticLoop& loop : arithmetic_loops()) {

@@ -93,7 +93,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The first offer that counts it; nullptr: none does.
+// Returns the first offer that counts the counter, or nullptr if none does.
 const Offer* offer_of(const std::string& counter, const Capabilities& capabilities) {
   for (const Offer& offer : capabilities.offers) {
     if (contains(offer.counters, counter)) return &offer;
@@ -105,7 +105,7 @@ bool is_known_absent(const std::string& counter, const Capabilities& capabilitie
   return counter == kRoofline || capabilities.no_counters.find(counter) != std::string::npos;
 }
 
-// The levels that can be measured; notes the others.
+// Returns the levels that can be measured. Notes the others in the plan.
 Result<uint32_t> choose_levels(const Wanted& wanted, const Capabilities& capabilities, Plan* plan) {
   const uint32_t asked = wanted.levels.value_or(capabilities.default_levels);
   uint32_t levels = 0;
@@ -124,7 +124,7 @@ Result<uint32_t> choose_levels(const Wanted& wanted, const Capabilities& capabil
                        ": ask for model or layer, which need nothing but the framework");
 }
 
-// The counters that can be counted; notes the others.
+// Returns the counters that can be counted. Notes the others in the plan.
 Result<std::vector<std::string>> choose_counters(const Wanted& wanted,
                                                  const Capabilities& capabilities, Plan* plan) {
   std::vector<std::string> counters;
@@ -132,7 +132,8 @@ Result<std::vector<std::string>> choose_counters(const Wanted& wanted,
     if (offer_of(name, capabilities) != nullptr) {
       if (!contains(counters, name)) counters.push_back(name);
     } else if (name == kRoofline) {
-      // Operations and traffic of each kernel, which only a GPU counts.
+      // The counters of `roofline` are operations and traffic of each kernel, which only a GPU
+      // counts.
       const auto found = capabilities.no_levels.find("kernel");
       plan->not_measured[name] = found != capabilities.no_levels.end() ? found->second
                                  : capabilities.no_counters.empty()    ? "no collector counts it"
@@ -151,7 +152,8 @@ Result<std::vector<std::string>> choose_counters(const Wanted& wanted,
   return counters;
 }
 
-// What must be recorded for these levels: the launches of kernels, too, if anybody sees them.
+// Returns the levels that must be recorded: also those of the kernels' launches, if a collector can
+// record them.
 uint32_t with_launches(uint32_t levels, const Capabilities& capabilities) {
   const bool has_kernels = (levels & XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)) != 0;
   const bool has_api = capabilities.no_levels.count("api") == 0;
@@ -167,7 +169,8 @@ PlannedRun level_run(uint32_t levels, const Capabilities& capabilities) {
   return run;
 }
 
-// A run for the counters of one pace: those of the host share one, a device's collectors do not.
+// Adds the runs for the counters of one pace. All host counters share one run; each collector of a
+// device has its own.
 void add_counter_runs(const std::vector<std::string>& counters, const Capabilities& capabilities,
                       std::vector<PlannedRun>* runs) {
   for (const std::string& name : counters) {
@@ -183,7 +186,7 @@ void add_counter_runs(const std::vector<std::string>& counters, const Capabiliti
     }
     PlannedRun run;
     run.levels = XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
-    // Spans that are counted one by one need all that tells them apart.
+    // To count each span separately, a run must record all levels that tell the spans apart.
     if (offer.pace == Pace::kFew) run.levels |= XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | offer.levels;
     run.counters = {name};
     run.pace = offer.pace;
@@ -209,9 +212,9 @@ Result<Plan> make_plan(const Wanted& wanted, const Capabilities& capabilities) {
   Plan plan;
   XSP_TRY(uint32_t measurable, choose_levels(wanted, capabilities, &plan));
   XSP_TRY(const auto counters, choose_counters(wanted, capabilities, &plan));
-  // Every deeper level is compared with the model's own latency.
+  // Every deeper level is compared with the latency of the model alone.
   measurable |= XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
-  std::vector<PlannedRun> runs;  // of one batch size
+  std::vector<PlannedRun> runs;  // runs of one batch size
   uint32_t shallower = 0;
   for (uint32_t level = XSP_LEVEL_MODEL; level <= XSP_LEVEL_KERNEL; ++level) {
     if ((measurable & XSP_LEVEL_BIT(level)) == 0) continue;

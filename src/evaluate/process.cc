@@ -27,10 +27,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr size_t kOutputTailBytes = 8192;
-constexpr size_t kReplyLineBytesMax = 64u << 20;  // a foreign process cannot fill our memory
+constexpr size_t kReplyLineBytesMax = 64u << 20;  // bounds our memory against a faulty child
 constexpr int kPollMs = 50;
 
-// Descriptors are kept above those that the child's own are moved to.
+// Our descriptors start here, above the numbers that the child's own descriptors get.
 constexpr int kFirstFd = 16;
 
 struct Fd {
@@ -46,19 +46,19 @@ struct Fd {
   int release() { return std::exchange(value, -1); }
 };
 
-// Takes a descriptor over as one that is out of the way of the child's and closes on exec.
+// Takes over a descriptor: moves it above the child's descriptors, and makes it close on exec.
 bool adopt(int fd, Fd* result) {
   result->value = ::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFd);
   ::close(fd);
   return result->value >= 0;
 }
 
-// In the child, between fork and exec: only what is safe there.
+// Runs in the child between fork and exec, so it makes only async-signal-safe calls.
 [[noreturn]] void become(char* const* argv, char* const* environment, int input, int reply,
                          int output, int error_report, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it died before the line above
+  if (::getppid() != parent) ::_exit(127);  // the parent died before the line above
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -67,14 +67,14 @@ bool adopt(int fd, Fd* result) {
     ::execve(argv[0], argv, environment);
   }
   const int why = errno;
-  // The parent reads it as the reason why the start failed.
+  // The parent reads `why` as the reason why the start failed.
   [[maybe_unused]] const ssize_t written = ::write(error_report, &why, sizeof why);
   ::_exit(127);
 }
 
 constexpr std::string_view kPreload = "LD_PRELOAD=";
 
-// That of this process, with `preload` in front of what it preloads already.
+// Returns the environment of this process, with `preload` in front of its LD_PRELOAD.
 std::vector<std::string> environment_with(const std::string& preload) {
   std::vector<std::string> all;
   std::string changed = std::string(kPreload) + preload;
@@ -117,7 +117,7 @@ Result<std::unique_ptr<Process>> Process::start(const std::vector<std::string>& 
                   ": check the installation with 'xsp doctor'");
   };
   Fd ours[3], theirs[3], report, report_end;
-  // A socket, as writing to it when the reader is gone can be told not to raise SIGPIPE.
+  // A socket is used because a write without a reader can be told not to raise SIGPIPE.
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return cannot(errno);
   if (!adopt(pair[0], &ours[0]) || !adopt(pair[1], &theirs[0])) return cannot(errno);
@@ -226,14 +226,15 @@ Process::Event Process::read_line(const std::function<TimePoint()>& limit, std::
   for (;;) {
     if (take_line(line)) return Event::kLine;
     if (ended_) return Event::kEnded;
-    const TimePoint until = limit();  // before now, or a limit of "now" would never be reached
+    const TimePoint until = limit();  // read before now(), or a limit of "now" would never be
+                                      // reached
     const auto now = steady_clock::now();
     if (now >= until) return Event::kTimeout;
     const auto left = std::chrono::ceil<milliseconds>(until - now).count();
     pollfd fds[2] = {{reply_fd_, POLLIN, 0}, {output_fd_, POLLIN, 0}};
     ::poll(fds, output_fd_ >= 0 ? 2 : 1, static_cast<int>(std::min<int64_t>(left, kPollMs)));
     if (output_fd_ >= 0 && fds[1].revents != 0) drain_output();
-    // A line that cannot end in our memory is as good as the end.
+    // A line that exceeds our memory bound is treated as the end.
     if (fds[0].revents != 0 && !drain_replies() && replies_.find('\n') == std::string::npos) {
       reap(steady_clock::now() + milliseconds(1000));
       return Event::kEnded;
@@ -249,7 +250,7 @@ void Process::reap(TimePoint limit) {
     if (got == pid_ || (got < 0 && errno == ECHILD)) break;
     if (steady_clock::now() >= limit && !killed_by_us_) {
       killed_by_us_ = true;
-      ::kill(-pid_, SIGKILL);  // what it started as well
+      ::kill(-pid_, SIGKILL);  // also kills the processes that it started
       ::kill(pid_, SIGKILL);   // it may not have made its group yet
     }
     std::this_thread::sleep_for(milliseconds(1));

@@ -1,11 +1,12 @@
-// Process: a child process that is spoken to in lines.
+// Process: a child process that communicates in lines.
 //
-// Its standard input is ours to write, its replies come on file descriptor 3 (capture::kReplyFd),
-// and what it prints on standard output or standard error is collected: the tail of it is kept, to
-// tell why it died. Our own standard streams are not touched. The child leads a process group of
-// its own, so that Ctrl-C at a terminal reaches us alone, and is killed by the kernel if we die.
+// We write its standard input. Its replies come on file descriptor 3 (capture::kReplyFd). Its
+// standard output and standard error are collected, and the last lines are kept to explain its end.
+// Our own standard streams are not touched. The child leads its own process group, so that Ctrl-C
+// at a terminal reaches only us. The kernel kills it if we die.
 //
-// Thread rule: one thread; the one that started it, as the kernel ties the child's life to it.
+// Thread rule: one thread, the one that started the child, because the kernel ties the child's life
+// to that thread.
 #ifndef XSP_EVALUATE_PROCESS_H_
 #define XSP_EVALUATE_PROCESS_H_
 
@@ -25,48 +26,48 @@ namespace xsp::evaluate {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// Why a process ended, in words: "exited with status 1", "killed by signal 11 (segmentation
+// Returns in words why a process ended: "exited with status 1", "killed by signal 11 (segmentation
 // fault)", "killed by the kernel: out of memory".
 std::string describe_exit(int wait_status, bool ran_out_of_memory);
 
 class Process {
  public:
-  // Runs argv[0], a path, with those arguments; `preload` is put in front of its LD_PRELOAD.
+  // Runs argv[0], a path, with the other arguments. Puts `preload` in front of its LD_PRELOAD.
   static Result<std::unique_ptr<Process>> start(const std::vector<std::string>& argv,
                                                 const std::string& preload = {});
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  ~Process();  // kills it if it is alive
+  ~Process();  // kills the process if it is alive
 
-  // Sends a line; its end is added. False: the process no longer reads.
+  // Sends a line and appends its line end. Returns false if the process no longer reads.
   bool send(std::string_view line);
 
   enum class Event { kLine, kEnded, kTimeout };
-  // Waits for the next line of its replies until `limit`, which is asked again several times a
-  // second, so that it may shrink while we wait.
+  // Waits for the next line of its replies until `limit`. Calls `limit` several times a second, so
+  // that it may shrink during the wait.
   Event read_line(const std::function<TimePoint()>& limit, std::string* line);
 
-  // Closes its input and waits until `limit` for it to end by itself; then kills it.
+  // Closes its input, waits until `limit` for it to end by itself, and then kills it.
   void end(TimePoint limit);
-  // Why it ended, with the last lines that it printed. Only after it ended.
+  // Returns why it ended, with its last printed lines. Call only after its end.
   std::string cause() const;
   bool has_ended() const { return ended_; }
   bool exited_cleanly() const;
 
   pid_t pid() const { return pid_; }
-  // Processor time that it has used so far; 0 if unknown.
+  // Returns the processor time that it has used so far; 0 if unknown.
   double cpu_seconds() const;
-  // Is any of its threads running, or waiting for nothing but a processor?
+  // Returns whether any of its threads is running or ready to run.
   bool wants_processor() const;
-  // The largest its resident memory has been; 0 if unknown.
+  // Returns its largest resident memory so far; 0 if unknown.
   uint64_t peak_memory_bytes() const;
-  // The last lines that it printed, joined by " | "; may be empty.
+  // Returns its last printed lines, joined by " | ". May be empty.
   std::string last_words() const;
 
  private:
   Process() = default;
   bool take_line(std::string* line);
-  // Reads what the descriptor has; false at its end.
+  // Reads the available data of the descriptor. Returns false at its end.
   bool drain_replies();
   void drain_output();
   void reap(TimePoint limit);
@@ -76,7 +77,7 @@ class Process {
   int reply_fd_ = -1;
   int output_fd_ = -1;
   std::string replies_;
-  size_t replies_scanned_ = 0;  // no line end before it
+  size_t replies_scanned_ = 0;  // there is no line end before this position
   std::string output_;
   bool ended_ = false;
   bool killed_by_us_ = false;

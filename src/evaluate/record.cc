@@ -45,7 +45,7 @@ store::RunInfo info_of(const Run& run, const Request& request) {
   return info;
 }
 
-// The traces of a run of several processes.
+// Returns the traces of a run of several processes.
 std::vector<store::RunTrace> traces_of(const Run& run) {
   std::vector<store::RunTrace> traces;
   int iterations = 0, warmup = 0;
@@ -187,7 +187,7 @@ Status write_outcome(const Record& record, store::Database database, Outcome* ou
   outcome->file = output;
   const Status status = write_record(record, database);
   if (status.ok()) return Ok{};
-  // What was measured is worth more than where it was wanted.
+  // The measurements are worth more than their place, so the file is written elsewhere.
   outcome->misplaced = failed(output.string() + ": cannot be written: " + status.error().text);
   auto elsewhere = write_elsewhere(record, output.filename());
   if (!elsewhere.ok()) return *outcome->misplaced;

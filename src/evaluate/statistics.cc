@@ -14,7 +14,7 @@ std::vector<double> sorted_copy(std::span<const double> values) {
   return sorted;
 }
 
-// Below this many values, means of five leave too few points to compare.
+// With fewer values, means of five leave too few points to compare.
 constexpr size_t kGroupedFrom = 50;
 
 }  // namespace
@@ -35,7 +35,8 @@ double median(std::span<const double> values) {
 size_t mser_truncation(std::span<const double> values, size_t group) {
   assert(group > 0);
   const size_t groups = values.size() / group;
-  // From the back, so that each step adds one point to the running mean and sum of squares.
+  // The loop runs from the back, so that each step adds one point to the running mean and the sum
+  // of squares.
   double mean = 0;
   double squares = 0;
   double best = std::numeric_limits<double>::infinity();
@@ -62,7 +63,7 @@ size_t mser_truncation(std::span<const double> values, size_t group) {
 std::optional<size_t> steady_from(std::span<const double> values) {
   const size_t group = values.size() >= kGroupedFrom ? 5 : 1;
   const size_t start = mser_truncation(values, group);
-  // On the edge of the search, the minimum lies beyond it.
+  // If the minimum is at the edge of the search range, the true minimum lies beyond it.
   if (start >= values.size() / group / 2 * group) return std::nullopt;
   return start;
 }

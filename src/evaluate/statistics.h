@@ -1,11 +1,11 @@
-// Quantiles, and where a series of measurements becomes steady.
+// Quantiles, and the start of the steady part of a series of measurements.
 //
-// Latencies are not normal: they have a floor, a long tail and several modes. So everything here is
-// free of a distribution: order statistics and truncation rules. statistics/typical.h defines the
-// latency that is printed, and its interval.
+// Latencies are not normally distributed: they have a floor, a long tail and several modes. So
+// everything here is free of a distribution: order statistics and truncation rules.
+// statistics/typical.h defines the latency that is printed, and its interval.
 //
-// Functions take values in the order of measurement, unless they say otherwise, and copy what they
-// sort. No function keeps state.
+// Functions take values in the order of measurement, unless they say otherwise, and copy the values
+// that they sort. No function keeps state.
 #ifndef XSP_EVALUATE_STATISTICS_H_
 #define XSP_EVALUATE_STATISTICS_H_
 
@@ -16,15 +16,15 @@
 
 namespace xsp::evaluate {
 
-// The quantile of sorted, non-empty values by linear interpolation between order statistics (type 7
-// of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages", The American
-// Statistician 50(4), 1996; what DuckDB's quantile_cont gives).
+// Returns the quantile of sorted, non-empty values by linear interpolation between order statistics
+// (type 7 of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages", The American
+// Statistician 50(4), 1996; the same as DuckDB's quantile_cont).
 double quantile_of_sorted(std::span<const double> sorted, double q);
 double median(std::span<const double> values);
 
-// How many of the first values to leave out so that the rest is the best estimate of the steady
-// state: the truncation point d, at most half of the series, that minimises the marginal standard
-// error
+// Returns how many of the first values to leave out so that the rest is the best estimate of the
+// steady state: the truncation point d, at most half of the series, that minimises the marginal
+// standard error
 //     MSER(d) = sum over i > d of (x_i - mean of x_d+1..n)^2 / (n - d)^2
 // on means of `group` consecutive values. K. P. White, "An effective truncation heuristic for bias
 // reduction in simulation output", Simulation 69(6), 1997; with groups of five (MSER-5) K. P.
@@ -32,9 +32,9 @@ double median(std::span<const double> values);
 // simulation", WSC 2000.
 size_t mser_truncation(std::span<const double> values, size_t group);
 
-// Is the series steady at its end? Its truncation point, found with groups of five if it is long
-// enough, else of one; nothing if that is the middle itself: the series is too short to tell, or
-// warm-up goes on.
+// Returns the truncation point of a series that is steady at its end. The point is found with
+// groups of five if the series is long enough, else with single values. Returns nothing if the
+// point is the middle itself: then the series is too short to tell, or still warms up.
 std::optional<size_t> steady_from(std::span<const double> values);
 
 }  // namespace xsp::evaluate

@@ -22,12 +22,13 @@ TEST(Statistics, MserOfAStepIsTheStep) {
   for (size_t i = 0; i < 8; ++i) values[i] = 5.0;
   EXPECT_EQ(mser_truncation(values, 1), 8u);
   EXPECT_EQ(mser_truncation(values, 4), 8u);
-  EXPECT_EQ(mser_truncation(values, 5), 10u);  // the group that holds the step's end goes too
+  EXPECT_EQ(mser_truncation(values, 5), 10u);  // the group that holds the step's end is also left
+                                               // out
   EXPECT_EQ(mser_truncation(std::vector<double>(40, 1.0), 1), 0u);
 }
 
-// By hand, of 9 1 2 1 2 1: the squares' sum over (n - d)^2 is 47.33/36 = 1.315 at d = 0 and
-// 1.2/25 = 0.048 at d = 1.
+// Computed by hand for 9 1 2 1 2 1: the squares' sum over (n - d)^2 is 47.33/36 = 1.315 at d = 0
+// and 1.2/25 = 0.048 at d = 1.
 TEST(Statistics, MserMatchesPaper) {
   EXPECT_EQ(mser_truncation(std::vector<double>{9, 1, 2, 1, 2, 1}, 1), 1u);
 }
@@ -44,7 +45,7 @@ TEST(Statistics, WarmUpThatDecaysIsFoundAndNotMuchMore) {
     }
     const auto start = steady_from(values);
     ASSERT_TRUE(start);
-    // At 15 the decay has 10 % left, at 25 1.3 %: about the noise.
+    // The decay has 10 % left at 15, and 1.3 % at 25, which is about the noise.
     EXPECT_GE(*start, 15u);
     sum += static_cast<double>(*start);
   }

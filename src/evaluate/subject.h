@@ -1,4 +1,4 @@
-// Subject: what is measured, seen by the loop that measures it.
+// Subject: the interface through which the measuring loop runs a model.
 #ifndef XSP_EVALUATE_SUBJECT_H_
 #define XSP_EVALUATE_SUBJECT_H_
 
@@ -10,23 +10,23 @@
 namespace xsp::evaluate {
 
 struct Block {
-  int first_iteration = 0;  // counted from the subject's first
+  int first_iteration = 0;  // counted from the subject's first iteration
   std::vector<int64_t> durations_ns;
 };
 
 class Subject {
  public:
   virtual ~Subject() = default;
-  // Runs that many iterations, which are expected to take this long (0: unknown). After an Error
-  // the subject is gone: every later call gives an Error again.
+  // Runs that many iterations, which are expected to take `expected_s` seconds (0: unknown). After
+  // an Error the subject is gone: every later call returns an Error again.
   virtual Result<Block> run(int iterations, double expected_s) = 0;
-  // The same, of inferences that are not measured: whoever counts single spans does not count
-  // these, and what is recorded of a few inferences alone is not recorded of them.
+  // Runs inferences that are not measured. Collectors that count each span leave them out, and so
+  // do those that record only a few inferences.
   virtual Result<Block> warm(int iterations, double expected_s) {
     return run(iterations, expected_s);
   }
-  // Returns when it has come to rest and been forgotten, so that it does not disturb what runs
-  // next: frameworks let their threads spin for a while after a run.
+  // Returns when the subject is idle and no longer affects the scheduler, so that it does not
+  // disturb the next one: frameworks let their threads spin for a while after a run.
   virtual void settle() {}
 };
 

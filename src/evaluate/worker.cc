@@ -34,7 +34,7 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
-// The kind of failure that an adapter reports.
+// Returns the kind of failure that an adapter reports.
 Error error_of(const Fields& fields) {
   const int status = fields.size() > 1 ? parse_number<int>(fields[1]).value_or(0) : 0;
   Error error = failed(fields.size() > 2 ? fields[2] : "the worker failed");
@@ -75,7 +75,7 @@ Fields command_line(const WorkerOptions& options) {
   return argv;
 }
 
-// The collector that works by being preloaded, if it is among those that the run needs.
+// Returns the collector that must be preloaded, if the run needs it.
 std::string preload_of(const WorkerOptions& options) {
   for (const std::filesystem::path& collector : options.collectors) {
     if (collector.filename() == kPreloadedCollector) return collector;
@@ -93,7 +93,7 @@ Error Worker::fail(Error error) {
 Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
   const TimePoint limit = after(steady_clock::now(), limit_s);
   std::optional<TimePoint> stop_seen;
-  // Ctrl-C shortens the wait to the grace, a second one ends it.
+  // The first Ctrl-C shortens the wait to the grace period, and a second one ends it.
   const auto until = [&]() -> TimePoint {
     const int requests = stop_.load(std::memory_order_relaxed);
     if (requests == 0) return limit;
@@ -135,7 +135,7 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
 
 Result<Fields> Worker::ask(const std::string& command, const std::string& wanted, double limit_s) {
   if (failure_) return *failure_;
-  // A process that no longer reads has closed its replies as well: the answer tells why.
+  // A process that no longer reads has also closed its replies, so the answer tells why.
   process_->send(command);
   return answer(wanted, limit_s);
 }
@@ -188,14 +188,14 @@ Result<Block> Worker::run_block(const char* command, int iterations, double expe
 }
 
 void Worker::settle() {
-  // A moment of rest for the scheduler as well: it keeps the load of threads that sleep in mind,
-  // with a half-life of 32 ms, and puts the next process's threads where they meet on one
-  // processor. A ResNet-50 on 16 threads took three times as long for its first 75 ms after
-  // another's block, and its usual time after 50 ms of rest.
+  // The scheduler needs a rest as well. It remembers the load of sleeping threads with a half-life
+  // of 32 ms, and therefore places several threads of the next process on one processor. A
+  // ResNet-50 on 16 threads took three times as long for its first 75 ms after another model's
+  // block, and its usual time after 50 ms of rest.
   constexpr std::chrono::milliseconds kRest{60};
   constexpr std::chrono::milliseconds kStep{1};
   constexpr int kLooks = 100;
-  constexpr int kAtRest = 2;  // looks in a row
+  constexpr int kAtRest = 2;  // consecutive checks
   if (failure_ || never_rests_) return;
   int at_rest = 0;
   for (int i = 0; i < kLooks; ++i) {
@@ -221,7 +221,8 @@ Status Worker::finish() {
 
 namespace {
 
-// The fields of the plugin's answer, which begins with `wanted`: at least so many.
+// Returns the fields of the plugin's answer that begins with `wanted`: at least `field_count` of
+// them.
 Result<Fields> ask_plugin(const Fields& argv, const char* wanted, size_t field_count,
                           const WorkerLimits& limits, const std::atomic<int>& stop) {
   const std::filesystem::path plugin = argv[2];

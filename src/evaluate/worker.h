@@ -1,7 +1,8 @@
-// Worker: one model, open at one set of levels, in a process of its own.
+// Worker: one model, open at one set of levels, in its own process.
 //
-// A worker that crashes, hangs past its limit or reports a failure is gone for good: the call gives
-// an Error that says why, and every later call gives it again. Nothing else is affected.
+// A worker that crashes, exceeds its time limit or reports a failure is gone for good: the call
+// returns an Error that says why, and every later call returns it again. Other workers are not
+// affected.
 //
 // Thread rule: one thread.
 #ifndef XSP_EVALUATE_WORKER_H_
@@ -22,12 +23,14 @@
 
 namespace xsp::evaluate {
 
-// Defines functions of the libraries that a program uses, and must be there before them.
+// This collector defines functions of the libraries that a program uses, so it must be loaded
+// before them.
 inline constexpr const char* kPreloadedCollector = "library_calls.so";
 
 struct WorkerLimits {
-  double answer_s = 300;  // for one answer; a block of known length may take ten times that instead
-  double grace_s = 3;     // for an answer and for the end, once the user asked to stop
+  double answer_s = 300;  // for one answer; a block of known length may take ten times that length
+                          // instead
+  double grace_s = 3;     // for an answer and for the end, once the user has asked to stop
 };
 
 struct WorkerOptions {
@@ -42,11 +45,12 @@ struct WorkerOptions {
   uint32_t threads = 0;  // 0: the framework's default
   uint64_t seed = 1;
   std::vector<std::string> inputs;                           // as --input takes them
-  std::vector<std::pair<std::string, std::string>> options;  // the framework's own
+  std::vector<std::pair<std::string, std::string>> options;  // options of the framework
   std::vector<std::string> counters;
-  std::vector<std::filesystem::path> collectors;  // that the levels and counters need
+  std::vector<std::filesystem::path> collectors;  // collectors that the levels and counters need
   std::string replay = "auto";                    // or "kernel", "application"
-  bool reuse = false;                             // counters of kernels may be those of equal ones
+  bool reuse = false;                             // counters of a kernel may be copied from an
+                                                  // equal kernel
 };
 
 // An input or output of the model, as text.
@@ -54,19 +58,20 @@ struct TensorText {
   std::string name;
   std::string dtype;
   std::string dimensions;  // comma separated; -1: known only after a run
-  std::string values;      // of an input: how they came about
+  std::string values;      // for an input: how they were made
 };
 
-// What a worker says when its model is open.
+// The worker's report when its model is open.
 struct Ready {
   std::string framework;
   std::string framework_version;
   std::string device;
   std::optional<int> threads;  // nothing: the framework chose
   std::optional<int> batch;    // nothing: not known
-  std::string batch_unknown;   // why
-  int iterations_max = 0;      // that can be recorded until layers are lost; 0: any number
-  int iterations_needed = 1;   // that count every counter once
+  std::string batch_unknown;   // why the batch is not known
+  int iterations_max = 0;      // iterations that can be recorded before layers are lost; 0: no
+                               // limit
+  int iterations_needed = 1;   // iterations that it takes to count every counter once
   std::vector<TensorText> inputs;
   std::vector<TensorText> outputs;
 };
@@ -74,7 +79,7 @@ struct Ready {
 class Worker : public Subject {
  public:
   // Starts the process and waits until the model is open. `stop` counts the user's requests to
-  // stop: the first shortens every wait to the limits' grace, the second to nothing.
+  // stop: the first shortens every wait to the limits' grace period, the second to zero.
   static Result<std::unique_ptr<Worker>> start(const WorkerOptions& options, WorkerLimits limits,
                                                const std::atomic<int>& stop);
 
@@ -84,9 +89,9 @@ class Worker : public Subject {
   // Gives up after a tenth of a second, and notes it once.
   void settle() override;
   // Brings all layer spans into the trace and ends the process. The trace of a worker that does not
-  // answer is cut short, and still readable.
+  // answer is incomplete, but still readable.
   Status finish();
-  // What it said that is worth knowing, since the last call.
+  // Returns its notes since the last call.
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
   const Process& process() const { return *process_; }
 
@@ -107,7 +112,7 @@ class Worker : public Subject {
   bool never_rests_ = false;
 };
 
-// What an adapter says of its framework.
+// An adapter's description of its framework.
 struct Probe {
   std::string name;
   std::string version;
@@ -115,27 +120,29 @@ struct Probe {
   std::vector<std::string> devices;
   std::vector<std::string> formats;  // file name endings that it opens
 };
-// Asks an adapter, in a process of its own, whether its framework is here.
+// Asks an adapter, in its own process, whether its framework is available here.
 Result<Probe> probe_adapter(const std::filesystem::path& program,
                             const std::filesystem::path& adapter, WorkerLimits limits,
                             const std::atomic<int>& stop);
 
-// What a collector says of itself.
+// A collector's description of itself.
 struct CollectorProbe {
   std::string name;
-  std::vector<std::string> levels;    // that it can emit, if it can watch anything
-  std::vector<std::string> counters;  // that it can count here
-  std::string absent;                 // which others it knows, and why not here; may be empty
-  std::string device;                 // the kind that it watches: "cuda"; empty: the host
+  std::vector<std::string> levels;    // levels that it can emit, if it can watch anything
+  std::vector<std::string> counters;  // counters that it can count here
+  std::string absent;                 // the other counters that it knows, and why they are absent
+                                      // here; may be empty
+  std::string device;                 // kind of device that it watches: "cuda"; empty: the host
   int counting = 0;                   // xsp_counting
   std::string unavailable;            // why it can watch nothing here; empty: it can
 };
-// For runs on that device. An Error: the plugin is no good.
+// Probes a collector for runs on that device. Returns an Error if the plugin is invalid.
 Result<CollectorProbe> probe_collector(const std::filesystem::path& program,
                                        const std::filesystem::path& collector,
                                        const std::string& device, WorkerLimits limits,
                                        const std::atomic<int>& stop);
-// Every counter that it knows by name, beyond those of its probe.
+// Returns every counter that the collector knows by name, including those that its probe leaves
+// out.
 Result<std::vector<std::string>> counter_names(const std::filesystem::path& program,
                                                const std::filesystem::path& collector,
                                                WorkerLimits limits, const std::atomic<int>& stop);

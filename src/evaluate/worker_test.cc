@@ -1,4 +1,4 @@
-// The supervision of workers, against workers of shell script that misbehave on purpose.
+// Tests the supervision of workers with shell scripts that misbehave on purpose.
 #include "evaluate/worker.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class WorkerTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder); }
 
-  // A worker whose body is run after it said that it is ready.
+  // Returns a worker that says that it is ready, and then runs `body`.
   WorkerOptions script(const std::string& body, const std::string& before = "") {
     const fs::path program = folder / "worker.sh";
     std::ofstream file(program);
@@ -48,7 +48,7 @@ class WorkerTest : public testing::Test {
   Result<std::unique_ptr<Worker>> start(const WorkerOptions& options) {
     return Worker::start(options, limits, stop);
   }
-  // The error of a worker's first block.
+  // Returns the error of a worker's first block.
   std::string error_of_run(const std::string& body) {
     auto worker = start(script(body));
     if (!worker.ok()) return "start: " + worker.error().text;
@@ -73,7 +73,7 @@ while read -r command count; do
   esac
 done)";
 
-// What the evaluation says of a model whose batch is not known.
+// Checks the facts of an evaluation of a model whose batch is not known.
 TEST_F(WorkerTest, SaysHowInputsCameAboutAndWhyTheBatchIsNotKnown) {
   auto worker = start(script("",
                              "printf 'input\\tn\\tint64\\t\\t5, as given\\n"
@@ -156,7 +156,7 @@ TEST_F(WorkerTest, WhatAKilledWorkerStartedDiesWithIt) {
   std::ifstream file(folder / "pid");
   pid_t pid = 0;
   ASSERT_TRUE(file >> pid);
-  // It may be a zombie for a moment, until its new parent reaps it.
+  // The process may be a zombie for a moment, until its new parent reaps it.
   for (int i = 0; i < 500 && ::kill(pid, 0) == 0; ++i) {
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     std::string id, name, state;
@@ -173,7 +173,8 @@ TEST_F(WorkerTest, AReportedFailureKeepsItsTextAndKind) {
   ASSERT_FALSE(block.ok());
   EXPECT_EQ(block.error().code, Code::kUsage);
   EXPECT_EQ(block.error().text, "x: wrong shape: use 1x3");
-  EXPECT_EQ((*worker)->run(1, 0).error().text, "x: wrong shape: use 1x3");  // for good
+  EXPECT_EQ((*worker)->run(1, 0).error().text, "x: wrong shape: use 1x3");  // the error stays the
+                                                                            // same
 }
 
 TEST_F(WorkerTest, NonsenseIsNotTakenForAnAnswer) {
@@ -216,7 +217,7 @@ TEST_F(WorkerTest, AnAnswerWithinTheGraceCounts) {
   EXPECT_TRUE((*worker)->run(1, 0).ok());
 }
 
-// It works on after its answer: for ever, or not at all.
+// After its answer, the worker's threads go on for ever, or stop at once.
 TEST_F(WorkerTest, SettlingGivesUpOnThreadsThatNeverRestAndSaysSoOnce) {
   constexpr char kAnswer[] = "read -r line; printf 'ran\\t0\\t7\\n' >&3; ";
   auto endless = start(script(std::string(kAnswer) + "while :; do :; done"));

@@ -21,9 +21,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kSocket = 3;            // where the process finds its side
-constexpr milliseconds kObeys{2000};  // how soon it does what an interrupt asks for
-constexpr milliseconds kLook{100};    // how often it is seen whether it does
+constexpr int kSocket = 3;            // descriptor of the process's end of the socket
+constexpr milliseconds kObeys{2000};  // time to obey an interrupt
+constexpr milliseconds kLook{100};    // interval between checks whether it has obeyed
 constexpr uint64_t kAnswerBytesMin = uint64_t{256} << 20;
 
 std::string& program() {
@@ -34,7 +34,7 @@ std::string& program() {
 Result<pid_t> spawn(int socket) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // What a library says as it ends is nothing for those who asked.
+  // Messages that a library prints as the process ends are of no use to the caller.
   for (int fd = 0; fd <= 2; ++fd) {
     posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
   }
@@ -44,7 +44,7 @@ Result<pid_t> spawn(int socket) {
   sigset_t none, usual;
   sigemptyset(&none);
   sigfillset(&usual);
-  // A group of its own: Ctrl-C is for whoever asked, who may want an answer yet.
+  // The process has its own group: Ctrl-C is meant for the caller, which may still want an answer.
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setsigmask(&attributes, &none);
@@ -84,7 +84,7 @@ Apart::Apart(std::string name, const ReadLimits& limits, std::unique_ptr<Scratch
 Apart::~Apart() {
   if (socket_ >= 0) ::close(socket_);
   if (pid_ < 0) return;
-  // It has nothing to lose.
+  // The process holds no data that could be lost.
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -96,7 +96,7 @@ Status Apart::start() {
     return failed(name_ + ": cannot be opened: " + std::strerror(errno));
   }
   socket_ = pair[0];
-  // Not where the process is to find it: there it would close on exec.
+  // The copy must not have the number kSocket: adddup2 would then keep its close-on-exec flag.
   const int other = ::fcntl(pair[1], F_DUPFD_CLOEXEC, kSocket + 1);
   ::close(pair[1]);
   auto pid = spawn(other);
@@ -144,9 +144,9 @@ void Apart::interrupt() {
   if (!is_asked_) return;
   Clock::rep none = 0;
   const auto kill_at = (Clock::now() + kObeys).time_since_epoch().count();
-  if (!kill_at_.compare_exchange_strong(none, kill_at)) return;  // it has been told
+  if (!kill_at_.compare_exchange_strong(none, kill_at)) return;  // an interrupt was sent already
   const char word = static_cast<char>(Word::kInterrupt);
-  // While a thread waits for the answer it writes nothing.
+  // The thread that waits for the answer writes nothing to the socket.
   (void)!::send(socket_, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

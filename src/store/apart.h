@@ -1,8 +1,9 @@
-// Apart: an .xsp file that a process of its own has open, which answers for it.
+// Apart: a separate process that keeps an .xsp file open and answers queries about it.
 //
-// A file may come from anybody, and a database's pages, views and queries are code of sorts: they
-// can crash, hang and swell whatever reads them. Here they do so to a process that has nothing
-// else, and has given up what it does not need (confine.h). It ends with whoever asked for it.
+// A file may come from an untrusted source, and a database's pages, views and queries act like
+// code: they can make the process that reads them crash, hang or use ever more memory. So a process
+// that has no other data reads them. It also gives up the permissions that it does not need
+// (confine.h). It ends when the process that started it ends.
 #ifndef XSP_STORE_APART_H_
 #define XSP_STORE_APART_H_
 
@@ -23,21 +24,24 @@
 
 namespace xsp::store {
 
-// The word by which a program is asked, as its only argument, to be such a process.
+// A program becomes such a process if this is its only argument.
 inline constexpr const char* kApartWord = "--read-apart";
 
-// From here on Database::open() has files read by `program`, started with kApartWord; without it,
-// or with an empty name, by this process. Before any other thread comes.
+// Makes Database::open() read all further files through `program`, which it starts with kApartWord.
+// Without this call, or with an empty name, this process reads them. Call before any other thread
+// starts.
 void read_apart(std::string program);
 const std::string& apart_program();
 
-// Is such a process until nobody asks any more; its exit status. Its first statement in a program.
+// Serves queries until the other side closes the socket. Returns the process's exit status. Must be
+// the first statement of a program.
 int be_apart();
 
-// What the kernel does not hold such a process to; empty: it holds it to all.
+// Returns the restrictions that the kernel cannot impose on such a process. Empty: it can impose
+// all.
 std::string not_confined();
 
-// Thread rule: one thread at a time, but for interrupt() and is_alive().
+// Thread rule: one thread at a time, except for interrupt() and is_alive().
 class Apart {
  public:
   static Result<std::unique_ptr<Apart>> open(const std::filesystem::path& path,
@@ -46,7 +50,7 @@ class Apart {
   Apart& operator=(const Apart&) = delete;
   ~Apart();
 
-  // Empty, if rows are not wanted.
+  // The table is empty if rows are not wanted.
   Result<Table> query(std::string_view sql, const std::map<std::string, Value>& parameters,
                       bool wants_rows);
   void interrupt();
@@ -56,10 +60,10 @@ class Apart {
   using Clock = std::chrono::steady_clock;
   Apart(std::string name, const ReadLimits& limits, std::unique_ptr<ScratchFolder> spill);
   Status start();
-  // What it answers to what was written, within the time.
+  // Returns the answer to the last message, if it comes within `most`.
   Result<Table> answer(std::chrono::milliseconds most);
   size_t fill(char* to, size_t size);
-  // Why it ended, or has to.
+  // Returns why the process ended, or must end.
   Error end(bool is_over);
 
   std::string name_;
@@ -68,8 +72,9 @@ class Apart {
   pid_t pid_ = -1;
   int socket_ = -1;
   Clock::time_point until_;
-  std::atomic<Clock::rep> kill_at_{0};  // after an interrupt that it does not obey; 0: none
-  std::atomic<bool> is_asked_{false};   // it owes an answer
+  std::atomic<Clock::rep> kill_at_{0};  // when it is killed if it does not obey an interrupt; 0:
+                                        // never
+  std::atomic<bool> is_asked_{false};   // a query is waiting for its answer
   std::atomic<bool> has_ended_{false};
   bool is_late_ = false;
   WireReader reader_;

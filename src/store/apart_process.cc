@@ -1,4 +1,4 @@
-// The process that has a file open for another one.
+// The process that keeps a file open for another process.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,9 +19,11 @@ namespace xsp::store {
 namespace {
 
 constexpr int kSocket = 3;
-// What DuckDB takes beside the memory that it counts: its code's own, and threads' stacks.
+// Memory that DuckDB uses in addition to the memory that it counts: its code's data, and stacks of
+// threads.
 constexpr uint64_t kBesideBytes = uint64_t{512} << 20;
-constexpr uint64_t kOfLimit = 4;  // what an answer's cells, and memory that it does not count, take
+constexpr uint64_t kOfLimit = 4;  // share of the limit for the answer's cells and for memory that
+                                  // DuckDB does not count
 
 size_t fill(char* to, size_t size) {
   for (;;) {
@@ -48,7 +50,7 @@ Question read_question(WireReader& reader) {
   return question;
 }
 
-// Questions come while one is being answered only to break it off.
+// Receives the queries. While one is being answered, only an interrupt arrives.
 class Questions {
  public:
   Questions(WireReader reader, Database& database)
@@ -66,7 +68,7 @@ class Questions {
   [[noreturn]] void read() {
     for (;;) {
       const Word word = reader_.word();
-      // Whoever asked has gone: whatever is under way is for nobody.
+      // The other side has gone, so no one needs the pending answer.
       if (!reader_.ok()) ::_exit(0);
       if (word == Word::kInterrupt) {
         database_.interrupt();

@@ -1,4 +1,4 @@
-// Appending rows to a table by column vectors, through DuckDB's appender. For src/store alone.
+// Appends rows to a table by column vectors, through DuckDB's appender. For src/store alone.
 #ifndef XSP_STORE_APPENDER_H_
 #define XSP_STORE_APPENDER_H_
 
@@ -13,12 +13,12 @@
 
 namespace xsp::store {
 
-// A text as DuckDB lays it out in a vector: 16 bytes which hold a short text, or point to a long
-// one. The long one must stay where it is until the vector has been appended.
+// Returns a text in DuckDB's vector layout: 16 bytes that hold a short text, or point to a long
+// one. A long text must stay in place until the vector has been appended.
 duckdb_string_t borrow_text(std::string_view text);
 
-// A text, as it can be kept (see base/text.h), which can be borrowed as long as this is where it
-// is. DuckDB's text must be UTF-8.
+// A text in storable form (see base/text.h: DuckDB's text must be UTF-8), which can be borrowed
+// while this object stays in place.
 class BorrowedText {
  public:
   BorrowedText() = default;
@@ -30,11 +30,11 @@ class BorrowedText {
   std::string text_;
 };
 
-// Rows of one table. Columns are filled vector by vector; a full vector (duckdb_vector_size() rows)
-// must be appended before the next row begins.
+// Appends rows to one table. Columns are filled vector by vector; a full vector
+// (duckdb_vector_size() rows) must be appended before the next row begins.
 class TableAppender {
  public:
-  // `name` is what errors call the database.
+  // Errors call the database `name`.
   static Result<TableAppender> open(duckdb_connection connection, const std::string& name,
                                     const std::string& table);
 
@@ -47,7 +47,7 @@ class TableAppender {
   duckdb_type type(size_t index) const;
   // Appends the first `rows` rows of the vectors.
   Status append(size_t rows);
-  // Hands over what is still buffered. Nothing can be appended after it.
+  // Writes the buffered rows. Nothing can be appended afterwards.
   Status close();
 
  private:
@@ -61,12 +61,12 @@ class TableAppender {
   std::vector<void*> data_;
 };
 
-// Rows of (run, span or site, key, text or number): the facts about spans and sites, one by one.
+// Appends rows of (run, span or site, key, text or number): the facts about spans and sites.
 class FactAppender {
  public:
   static Result<FactAppender> open(duckdb_connection connection, const std::string& name,
                                    const std::string& table);
-  // `key` must stay where it is until close(); `value` is kept.
+  // Keeps a copy of `value`. `key` must stay in place until close().
   Status add(int32_t run, int64_t id, duckdb_string_t key, std::string value);
   Status add(int32_t run, int64_t id, duckdb_string_t key, double value);
   Status close();

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of an answer, the first byte: what was returned, or an error by its code.
+// The first byte of an answer: kReturned before a result, or a digit for an error's code.
 constexpr char kReturned = 'r';
 constexpr char kFirstCode = '0';
 
@@ -55,7 +55,7 @@ void write_all(int fd, const std::string& text) {
   ::_exit(0);
 }
 
-// All that comes until nobody can write any more; nothing: it took too long.
+// Reads until all writers have closed the descriptor. Returns nothing if that takes too long.
 std::optional<std::string> read_all(int fd, Clock::time_point until) {
   std::string text;
   char some[4096];

@@ -1,6 +1,7 @@
-// Bounded: work on foreign bytes, in a process of its own that can do little else.
+// Bounded: runs work on untrusted bytes in a separate, confined process.
 //
-// A crash, an endless loop or a flood of memory there is an error here, and costs nothing more.
+// A crash, an endless loop or a flood of memory in that process becomes an error here, and costs
+// nothing more.
 #ifndef XSP_STORE_BOUNDED_H_
 #define XSP_STORE_BOUNDED_H_
 
@@ -15,15 +16,16 @@
 namespace xsp::store {
 
 struct Bounds {
-  std::vector<std::filesystem::path> read;  // files, that may be read
-  std::filesystem::path folder;             // whose files may be made, written and removed
-  std::chrono::seconds most{};              // for the work
+  std::vector<std::filesystem::path> read;  // files that may be read
+  std::filesystem::path folder;             // folder in which files may be made, written and
+                                            // removed
+  std::chrono::seconds most{};              // the longest time for the work
 };
 
-// What `work` returns, which runs in a copy of this process, confined to its bounds (confine.h),
-// with $TMPDIR in a scratch folder. `what` begins the error where that process crashes or is late.
-// For a process that has no other threads. What is built with ThreadSanitizer, which does without
-// processes that begin threads after a fork, runs it here.
+// Runs `work` in a copy of this process and returns its result. The copy is confined to the bounds
+// (confine.h), and its $TMPDIR is a scratch folder. If it crashes or exceeds the time, the error
+// begins with `what`. The calling process must have no other threads. A build with ThreadSanitizer
+// runs `work` in this process, because ThreadSanitizer does not support new threads after a fork.
 Result<std::string> bounded(const Bounds& bounds, const std::string& what,
                             const std::function<Result<std::string>()>& work);
 

@@ -1,5 +1,5 @@
-// From DuckDB's vectors to cells. Types without a cell of their own (dates, lists, structs, ...)
-// are put together again as a DuckDB value, whose text is DuckDB's own.
+// Converts DuckDB's vectors to cells. Values of types without their own cell type (dates, lists,
+// structs, ...) are rebuilt as DuckDB values, and DuckDB formats their text.
 #include <cstring>
 #include <limits>
 
@@ -24,7 +24,7 @@ std::string text_at(duckdb_vector vector, idx_t row) {
   return std::string(duckdb_string_t_data(text), duckdb_string_t_length(*text));
 }
 
-// An integer column that DuckDB stores in the narrowest type that holds its range.
+// Reads an integer column, which DuckDB stores in the narrowest type that holds its range.
 int64_t integer_at(duckdb_vector vector, duckdb_type storage, idx_t row) {
   switch (storage) {
     case DUCKDB_TYPE_TINYINT:
@@ -76,7 +76,7 @@ CellValue list_at(duckdb_vector vector, duckdb_logical_type type, idx_t row) {
   }
   std::vector<CellValue> owned;
   std::vector<duckdb_value> values;
-  values.reserve(entry.length + 1);  // an empty list needs an address, too
+  values.reserve(entry.length + 1);  // a pointer is needed even for an empty list
   for (idx_t i = 0; i < entry.length; ++i) {
     owned.push_back(value_at(child, child_type.get(), entry.offset + i));
     values.push_back(owned.back().get());
@@ -138,7 +138,7 @@ duckdb_value bit_at(duckdb_vector vector, idx_t row) {
   return duckdb_create_bit({reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
 }
 
-// A UUID is stored with its highest bit flipped, so that it sorts as a signed number.
+// DuckDB flips the highest bit of a stored UUID, so that it sorts as a signed number.
 duckdb_value uuid_at(duckdb_vector vector, idx_t row) {
   const auto stored = at<duckdb_hugeint>(vector, row);
   return duckdb_create_uuid(
@@ -172,7 +172,7 @@ duckdb_value time_at(duckdb_vector vector, duckdb_type type, idx_t row) {
   }
 }
 
-// Exactly of the column's type: a union refuses any other.
+// Makes a value of exactly the column's type: a union accepts no other.
 duckdb_value integer_value_at(duckdb_vector vector, duckdb_type type, idx_t row) {
   switch (type) {
     case DUCKDB_TYPE_TINYINT:
@@ -251,7 +251,8 @@ CellValue value_at(duckdb_vector vector, duckdb_logical_type type, idx_t row) {
   }
 }
 
-// The text of a value whose type has no cell of its own; its type's name if DuckDB has none for it.
+// Returns the text of a value whose type has no cell of its own, or its type's name if DuckDB has
+// no text for it.
 std::string rendered(duckdb_vector vector, duckdb_logical_type type, idx_t row) {
   CellValue value = value_at(vector, type, row);
   char* text = value ? duckdb_get_varchar(value.get()) : nullptr;

@@ -22,9 +22,9 @@ namespace {
 
 constexpr uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr uint64_t kOfFirstVersion = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
-constexpr uint64_t kRefer = 1 << 13;     // since the second version, which headers may lack
-constexpr uint64_t kTruncate = 1 << 14;  // since the third
-constexpr uint64_t kDevices = 1 << 15;   // since the fifth
+constexpr uint64_t kRefer = 1 << 13;     // since version 2 of Landlock; headers may lack it
+constexpr uint64_t kTruncate = 1 << 14;  // since version 3
+constexpr uint64_t kDevices = 1 << 15;   // since version 5
 
 void allow(int rules, const std::filesystem::path& path, uint64_t access) {
   const int fd = ::open(path.c_str(), O_PATH | O_CLOEXEC);
@@ -53,7 +53,7 @@ void confine_files(const Confinement& confinement) {
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
   if (rules < 0) return;
   for (const auto& path : confinement.read) allow(rules, path, kReadFile);
-  // DuckDB asks how much memory its container may take, and fails if it may not.
+  // DuckDB reads the memory limit of its container, and fails if the file may not be read.
   for (const char* path : {"/proc/self/cgroup", "/sys/fs/cgroup"}) allow(rules, path, kReadFile);
   const uint64_t all_of_files = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR |
                                 LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
@@ -76,11 +76,12 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_PPC64LE;
 constexpr uint32_t kArchitecture = 0;
 #endif
 
-// The last one that is known here. What is newer is not there: libraries do without.
+// The last system call that is known here. Newer ones fail as if they did not exist, and libraries
+// do without them.
 constexpr uint32_t kLastKnown = SYS_futex_waitv;
 
 constexpr uint32_t kRefused[] = {
-    // The network, and sockets of this machine.
+    // The network, and local sockets.
     SYS_socket,
     SYS_socketpair,
     SYS_connect,
@@ -91,7 +92,7 @@ constexpr uint32_t kRefused[] = {
     SYS_recvmsg,
     SYS_sendmmsg,
     SYS_recvmmsg,
-    // Programs and processes.
+    // Starting programs, and access to other processes.
     SYS_execve,
     SYS_execveat,
     SYS_ptrace,
@@ -112,7 +113,7 @@ constexpr uint32_t kRefused[] = {
     SYS_setpgid,
     SYS_setsid,
     SYS_kcmp,
-    // What goes around the other rules.
+    // Calls that bypass the other rules.
     SYS_io_uring_setup,
     SYS_io_uring_enter,
     SYS_io_uring_register,
@@ -145,7 +146,7 @@ constexpr uint32_t kRefused[] = {
     SYS_quotactl,
     SYS_syslog,
     SYS_personality,
-    // Files by their names, where Landlock does not look.
+    // Changes to files by name, which Landlock does not check.
     SYS_truncate,
     SYS_fchmod,
     SYS_fchmodat,
@@ -160,7 +161,7 @@ constexpr uint32_t kRefused[] = {
     SYS_utimensat,
     SYS_fanotify_init,
     SYS_inotify_add_watch,
-    // Memory that others share.
+    // Memory that is shared with other processes.
     SYS_shmget,
     SYS_shmat,
     SYS_msgget,
@@ -191,7 +192,7 @@ constexpr sock_filter load(size_t offset) {
 constexpr sock_filter give(uint32_t action) { return statement(BPF_RET | BPF_K, action); }
 constexpr uint32_t fail_with(int error) { return SECCOMP_RET_ERRNO | static_cast<uint32_t>(error); }
 
-// The lower half of an argument: these are machines with the lower byte first.
+// Returns the offset of the lower half of an argument. These machines are little endian.
 constexpr size_t argument(size_t index) { return offsetof(seccomp_data, args) + 8 * index; }
 
 void confine_calls() {
@@ -200,12 +201,12 @@ void confine_calls() {
       load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0),
       give(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr)),
       jump(BPF_JGT, kLastKnown, 0, 1), give(fail_with(ENOSYS)),
-      // Its flags are in memory, where a filter does not see them.
+      // The flags of clone3 are in memory, which a filter cannot read.
       jump(BPF_JEQ, SYS_clone3, 0, 1), give(fail_with(ENOSYS)),
-      // Threads, and no processes.
+      // Threads may be started, but processes may not.
       jump(BPF_JEQ, SYS_clone, 0, 4), load(argument(0)), jump(BPF_JSET, CLONE_THREAD, 1, 0),
       give(fail_with(EPERM)), give(SECCOMP_RET_ALLOW),
-      // Its own threads may be ended: abort() does.
+      // The process may signal its own threads: abort() does.
       jump(BPF_JEQ, SYS_tgkill, 0, 4), load(argument(0)),
       jump(BPF_JEQ, static_cast<uint32_t>(::getpid()), 1, 0), give(fail_with(EPERM)),
       give(SECCOMP_RET_ALLOW)};

@@ -1,4 +1,4 @@
-// Confine: what a process that reads foreign files gives up before it does. For src/store alone.
+// Confine: drops permissions of a process before it reads untrusted files. For src/store alone.
 #ifndef XSP_STORE_CONFINE_H_
 #define XSP_STORE_CONFINE_H_
 
@@ -10,15 +10,16 @@
 namespace xsp::store {
 
 struct Confinement {
-  std::vector<std::filesystem::path> read;     // files, that may be read; those that are not there
-                                               // are passed over
-  std::vector<std::filesystem::path> folders;  // whose files may be made, written and removed
-  uint64_t memory_bytes = 0;                   // 0: what the machine has
+  std::vector<std::filesystem::path> read;     // files that may be read; missing ones are skipped
+  std::vector<std::filesystem::path> folders;  // folders in which files may be made, written and
+                                               // removed
+  uint64_t memory_bytes = 0;                   // 0: no limit
 };
 
-// From here on the process, and each thread that it starts, opens no other file (by Landlock), and
-// has no network, starts no program, signals and looks into no other process, changes no file's
-// owner or mode (by a seccomp filter). What the kernel refuses to hold is not held.
+// Confines this process and each thread that it starts from now on. They can open no other file (by
+// Landlock). They have no network, start no program, signal and inspect no other process, and
+// change no file's owner or mode (by a seccomp filter). Restrictions that the kernel does not
+// support are skipped.
 void confine(const Confinement& confinement);
 
 bool can_confine_files();

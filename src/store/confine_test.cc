@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a confined process finds, by the number of what went wrong; 0: nothing did.
+// Checks what a confined process can do. Returns the number of the check that failed, or 0.
 int look(const fs::path& mine, const fs::path& other, const fs::path& folder) {
   confine({{mine}, {folder}, 0});
   if (can_confine_files()) {
@@ -37,7 +37,7 @@ int look(const fs::path& mine, const fs::path& other, const fs::path& folder) {
     if (::truncate(mine.c_str(), 0) == 0) return 11;
     char program[] = "/bin/true";
     char* argv[] = {program, nullptr};
-    ::execv(program, argv);  // it would end with 0
+    ::execv(program, argv);  // the program would end with 0
     if (::syscall(SYS_io_uring_setup, 1, nullptr) >= 0 || errno != EPERM) return 12;
   }
   int answer = 0;

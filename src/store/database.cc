@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 using Settings = std::vector<std::pair<const char*, std::string>>;
 
-// The C API that this is compiled against.
+// The version of the C API that this is compiled against.
 constexpr std::tuple<int, int, int> kOldestLibrary{1, 4, 4};
 
 Status check_library() {
@@ -46,8 +46,8 @@ Status check_library() {
 
 std::string errno_text() { return std::strerror(errno); }
 
-// Is this a file which may hold a DuckDB database? Its first block begins with a checksum of eight
-// bytes and then "DUCK".
+// Fails unless this file may hold a DuckDB database: its first block begins with a checksum of
+// eight bytes and then "DUCK".
 Status check_file(const fs::path& path) {
   const std::string name = path.string();
   struct stat facts;
@@ -97,7 +97,7 @@ Status connect(Database::State* state, const std::string& path, const Settings& 
   return Ok{};
 }
 
-// `spill`: where a query that outgrows the memory limit spills to.
+// A query that exceeds the memory limit spills to the folder `spill`.
 Settings common_settings(const fs::path& spill) {
   return {{"autoinstall_known_extensions", "false"},
           {"autoload_known_extensions", "false"},
@@ -109,11 +109,11 @@ Result<Settings> own_settings(Database::State* state) {
   return common_settings(state->spill->path());
 }
 
-// Bounds what writing takes, whatever the length of the trace.
+// Bounds the memory for writing, however long the trace is.
 constexpr const char* kWriterMemory = "512MB";
 
 Status write_schema(Database& database) {
-  // At once: each statement on its own would wait for the disk.
+  // One transaction for all: otherwise, each statement would wait for the disk.
   XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
   XSP_CHECK_OK(database.execute(kSchemaSql));
   XSP_CHECK_OK(database.execute(kSamplesSql));
@@ -127,10 +127,10 @@ void remove_with_log(const fs::path& path) {
   fs::remove(path.string() + ".wal", ignored);
 }
 
-// Beside the file that is written, which DuckDB makes itself.
+// The lock is a separate file beside the partial file, because DuckDB makes that one itself.
 fs::path lock_of(const fs::path& partial) { return partial.string() + ".lock"; }
 
-// Locks the place of a file for as long as it is written.
+// Locks the output path while the file is written.
 Result<int> claim_output(const fs::path& path, const fs::path& partial) {
   const fs::path name = lock_of(partial);
   const int file = ::open(name.c_str(), O_CREAT | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -140,10 +140,10 @@ Result<int> claim_output(const fs::path& path, const fs::path& partial) {
   }
   struct stat locked {
   }, found{};
-  // A file system without locks has no other writer that could be told.
+  // On a file system without locks, another writer cannot be detected.
   const bool is_locked = flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
   const bool is_mine = is_locked && fstat(file, &locked) == 0 &&
-                       // Whoever had it may have removed it meanwhile.
+                       // Another xsp may have removed the lock file before we locked it.
                        stat(name.c_str(), &found) == 0 && found.st_ino == locked.st_ino;
   if (is_mine) return file;
   ::close(file);
@@ -157,8 +157,8 @@ void release_output(Database::State& state) {
   ::close(std::exchange(state.lock, -1));
 }
 
-// Can a file be made here? Says why not before anything is measured. Its place is ours: what is
-// there, a killed process left.
+// Fails if no file can be made here, so that the user knows before any measurement. Removes the
+// partial file that a killed process left.
 Status check_output(const fs::path& path, const fs::path& partial) {
   remove_with_log(partial);
   const int file = ::open(partial.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
@@ -175,12 +175,12 @@ Status check_output(const fs::path& path, const fs::path& partial) {
 bool sync(const fs::path& path, int flags) {
   const int file = ::open(path.c_str(), flags | O_CLOEXEC);
   if (file < 0) return false;
-  const bool done = fsync(file) == 0 || errno == EINVAL;  // EINVAL: a file system without it
+  const bool done = fsync(file) == 0 || errno == EINVAL;  // EINVAL: the file system has no fsync
   ::close(file);
   return done;
 }
 
-// Statements that reach for other files even where DuckDB would let them.
+// Returns whether a statement accesses other files, even if DuckDB would allow it.
 bool is_refused(duckdb_statement_type type) {
   return type == DUCKDB_STATEMENT_TYPE_COPY || type == DUCKDB_STATEMENT_TYPE_EXPORT ||
          type == DUCKDB_STATEMENT_TYPE_ATTACH || type == DUCKDB_STATEMENT_TYPE_DETACH ||
@@ -201,7 +201,7 @@ CellValue make_value(const Value& value) {
   return CellValue(duckdb_create_null_value());
 }
 
-// What is written is kept as far as it is text; what is asked for must be text.
+// Written text is repaired if it is not valid; the text of a query must be valid.
 Status admit(Database::State& state, const std::string& name, Value& value) {
   auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) return Ok{};
@@ -231,7 +231,7 @@ Status bind(Database::State& state, duckdb_prepared_statement statement,
   return Ok{};
 }
 
-// Runs every statement of `sql`; leaves the last one's rows in `result`.
+// Runs every statement of `sql`, and leaves the last one's rows in `result`.
 Status run_statements(Database::State& state, std::string_view sql,
                       const std::map<std::string, Value>& parameters, QueryResult& result) {
   if (!state.connection) return failed(state.name + ": is finished: open it again to read it");
@@ -312,7 +312,7 @@ Result<Database> Database::open_here(const fs::path& path, const ReadLimits& lim
     settings.push_back({"max_temp_directory_size", kib(limits.memory_bytes * 4)});
   }
   if (limits.threads != 0) settings.push_back({"threads", std::to_string(limits.threads)});
-  // An absolute path: DuckDB would take "name:rest" for a kind of database.
+  // The path is absolute, because DuckDB would take "name:rest" for a kind of database.
   XSP_CHECK_OK(connect(state.get(), fs::absolute(path).string(), settings));
   Database database(std::move(state));
   XSP_CHECK_OK(check_schema(database, path.string()));
@@ -329,12 +329,13 @@ Result<Database> Database::create(const fs::path& path) {
     return usage(path.string() + ": cannot be written: it is not a file: name another with -o");
   }
   XSP_TRY(state->lock, claim_output(path, partial));
-  state->partial = partial;  // from here on what is there is ours to remove
+  state->partial = partial;  // from here on, we remove the partial file on failure
   XSP_CHECK_OK(check_output(path, partial));
   state->path = fs::absolute(path);
   XSP_TRY(Settings settings, own_settings(state.get()));
   settings.push_back({"memory_limit", kWriterMemory});
-  settings.push_back({"threads", "1"});  // more of them wait for each other, awake
+  settings.push_back({"threads", "1"});  // more threads would only wait for each other, and use
+                                         // processor time
   XSP_CHECK_OK(connect(state.get(), partial.string(), settings));
   Database database(std::move(state));
   XSP_CHECK_OK(write_schema(database));

@@ -1,4 +1,5 @@
-// Database: an .xsp file, opened for reading or for writing. The only face of DuckDB.
+// Database: an .xsp file, opened for reading or for writing. All other modules use DuckDB only
+// through it.
 //
 // Thread rule: one thread at a time per Database.
 #ifndef XSP_STORE_DATABASE_H_
@@ -19,13 +20,13 @@
 
 namespace xsp::store {
 
-// One cell: NULL, a truth value, an integer, a double, or text. Other types of DuckDB (lists,
-// dates, decimals, ...) come as their text, except HUGEINT and DECIMAL, which come as doubles.
+// One cell: NULL, a truth value, an integer, a double, or text. Values of DuckDB's other types
+// (lists, dates, ...) are given as their text, but HUGEINT and DECIMAL as doubles.
 using Value = std::variant<std::monostate, bool, int64_t, double, std::string>;
 
 struct Column {
   std::string name;
-  std::string type;  // DuckDB's name of it: "BIGINT", "DOUBLE", "VARCHAR", ...
+  std::string type;  // DuckDB's name: "BIGINT", "DOUBLE", "VARCHAR", ...
 };
 
 struct Table {
@@ -33,15 +34,16 @@ struct Table {
   std::vector<std::vector<Value>> rows;  // each as long as `columns`
 };
 
-// The latest version of the tables; this xsp reads all up to it. Kept as `xsp_format` in the table
-// evaluation. 1: schema.sql alone, as create() leaves it; 2: with spans.sql, as ingest() does.
+// The latest version of the tables; this xsp reads all versions up to it. It is stored as
+// `xsp_format` in the table evaluation. 1: schema.sql alone, as create() makes it; 2: with
+// spans.sql, as ingest() makes it.
 inline constexpr int kFormat = 2;
 
-// What a database that is read may take; 0: what the machine has, or any time.
+// The limits on reading a database; 0: only the machine's limits, or no time limit.
 struct ReadLimits {
-  uint64_t memory_bytes = 0;  // queries that need more spill to files, of four times as much
+  uint64_t memory_bytes = 0;  // queries that need more spill up to four times as much to files
   int threads = 0;
-  // Of a file that a process of its own reads: for opening it, and for each query.
+  // Time limits for opening the file and for each query. They apply if a separate process reads it.
   std::chrono::milliseconds open{30'000};
   std::chrono::milliseconds query{600'000};
   const std::atomic<bool>* stop = nullptr;  // once it is true, answers have two seconds
@@ -51,42 +53,43 @@ class QueryResult;
 
 class Database {
  public:
-  // Opens an existing .xsp file for reading. Refuses, in one line: a missing file, one that is not
-  // a DuckDB database, one without xsp's tables, one written by a newer xsp. Where read_apart() was
-  // called (apart.h), a process of its own reads it, and what it does there ends there.
+  // Opens an existing .xsp file for reading. Fails with a one-line message for: a missing file, a
+  // file that is not a DuckDB database, one without xsp's tables, one written by a newer xsp. If
+  // read_apart() was called (apart.h), a separate process reads the file, and a crash there ends
+  // only that process.
   static Result<Database> open(const std::filesystem::path& path, const ReadLimits& limits = {});
-  // Creates a new .xsp file with the schema, for writing. It is written as PATH.partial beside it,
-  // and replaces what is at PATH only when it is complete: see finish(). Without finish() it is
-  // removed with the Database; one that a killed process left is removed by the next create().
-  // Refuses a folder that cannot be written, and a PATH that another process is writing.
+  // Creates a new .xsp file with the schema, for writing. The data goes into PATH.partial, which
+  // replaces PATH only when it is complete: see finish(). Without finish(), the destructor removes
+  // it. A partial file that a killed process left is removed by the next create(). Fails if the
+  // folder cannot be written, or if another process is writing PATH.
   static Result<Database> create(const std::filesystem::path& path);
-  // A database in memory, with the schema: for tests.
+  // Makes a database in memory, with the schema, for tests.
   static Result<Database> in_memory();
 
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
   ~Database();
 
-  // Runs statements; the last one's rows are the result. `parameters` replace $name in them. On a
-  // database opened for reading, a statement that would write fails, and files other than the .xsp
-  // itself cannot be read or written by SQL.
+  // Runs statements, and returns the rows of the last one. `parameters` replace $name in them. On a
+  // database opened for reading, a statement that would write fails, and SQL cannot read or write
+  // any file except the .xsp itself.
   Result<Table> query(std::string_view sql, const std::map<std::string, Value>& parameters = {});
   // Runs statements for their effect.
   Status execute(std::string_view sql);
-  // Was it opened for reading? Then nothing in it changes.
+  // Returns whether it was opened for reading. If so, its contents never change.
   bool reads_only() const;
-  // Makes the statement that runs, if any, fail soon. Any thread may call it.
+  // Makes the running statement, if any, fail soon. Any thread may call it.
   void interrupt();
-  // False: whatever is asked fails, as the process that read the file has ended.
+  // Returns false if the process that read the file has ended; then every query fails.
   bool is_alive() const;
-  // Makes what was written durable and moves it to the path given to create(). Nothing can be
-  // written or read after it. Without create() it does nothing.
+  // Makes the written data durable and moves the file to the path given to create(). Afterwards,
+  // nothing can be written or read. Does nothing if the database was not made by create().
   Status finish();
 
   // For src/store alone.
   struct State;
   State& state() { return *state_; }
-  // open(), in this process.
+  // Does the work of open() in this process.
   static Result<Database> open_here(const std::filesystem::path& path, const ReadLimits& limits,
                                     const std::filesystem::path& spill);
   Status run(std::string_view sql, const std::map<std::string, Value>& parameters,

@@ -32,7 +32,7 @@ void write_bytes(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// An .xsp file with enough spans for several blocks.
+// Writes an .xsp file with enough spans for several blocks.
 void write_sample(const fs::path& path) {
   auto database = Database::create(path);
   ASSERT_TRUE(database.ok()) << database.error().text;
@@ -235,7 +235,7 @@ TEST_F(DatabaseTest, RefusesWhatIsNotAnXspFile) {
   EXPECT_FALSE(fs::exists(path("missing.xsp")));
 }
 
-// A file from before samples had what they cost the kernel, and one from before there were any.
+// Tests a file that is older than the samples' kernel costs, and one that is older than samples.
 TEST_F(DatabaseTest, WhatOldFilesLackIsNullOrEmpty) {
   const std::string insert =
       "INSERT INTO sample(run_id, process, thread, time_ns, state, duration_ns) "
@@ -279,7 +279,7 @@ TEST_F(DatabaseTest, RefusesForeignTablesAndNewerFormats) {
   }
 }
 
-// Opens the file and reads all of it. True if it went well; an error must be one line.
+// Opens the file and reads all of it. Returns true on success; an error must be one line.
 bool reads_well(const fs::path& path) {
   auto database = Database::open(path);
   if (!database.ok()) {
@@ -321,7 +321,7 @@ TEST_F(DatabaseTest, FlippedBitsAreRefusedInOneLineOrHarmless) {
   uint64_t refused = 0;
   for (uint64_t i = 0; i < random_cases(100); ++i) {
     std::string damaged = bytes;
-    // Half of them in the headers.
+    // Half of the changes are in the headers.
     const size_t at = random() % (i % 2 == 0 ? 12288 : bytes.size());
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
     write_bytes(path("b.xsp"), damaged);
@@ -379,7 +379,7 @@ TEST_F(DatabaseTest, OfManyWhoStartAtOnceOneWrites) {
       if (children.back() != 0) continue;
       auto database = Database::create(path("a.xsp"));
       if (!database.ok()) _exit(database.error().text.find("another xsp") == std::string::npos);
-      usleep(100'000);  // the others have come, and gone
+      usleep(100'000);  // by now, the other processes have started and ended
       _exit(database->finish().ok() ? 2 : 1);
     }
     int written = 0, failed = 0;
@@ -409,7 +409,7 @@ TEST_F(DatabaseTest, FoldersThatCannotBeWrittenAreRefusedInOneLine) {
   expect_one_line(system.error(), "/proc/a.xsp");
 }
 
-// A full disk, played by the limit on a file's size: the same errors reach DuckDB.
+// The limit on a file's size stands for a full disk: DuckDB gets the same errors.
 TEST_F(DatabaseTest, AFullDiskIsOneLineAndLeavesNothing) {
   const pid_t child = fork();
   if (child == 0) {

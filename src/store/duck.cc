@@ -12,7 +12,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// Where a message stops being about the user's matter.
+// The markers at which the useful part of a message ends.
 constexpr std::string_view kTails[] = {"\n\nLINE ", "\nLINE ", "Stack Trace",
                                        "\nThis error signals", "\n\nThis error"};
 
@@ -21,7 +21,7 @@ std::string_view without_prefix(std::string_view text, std::string_view prefix) 
   return text;
 }
 
-// The kinds of error that come from the file and not from the statement.
+// Returns whether the error comes from the file and not from the statement.
 bool is_of_the_file(std::string_view text) {
   return starts_with(text, "IO Error") || starts_with(text, "FATAL Error") ||
          starts_with(text, "INTERNAL Error") || starts_with(text, "Serialization Error");

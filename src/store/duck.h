@@ -36,7 +36,7 @@ class Handle {
   ~Handle() { reset(); }
 
   T get() const { return handle_; }
-  T* out() {  // for functions that make a handle
+  T* out() {  // for functions that return a handle through a pointer
     reset();
     return &handle_;
   }
@@ -89,22 +89,23 @@ class QueryResult {
   duckdb_result result{};
 };
 
-// A message of DuckDB's in one line: without the quoted statement, the caret and stack traces.
+// Shortens a DuckDB message to one line: without the quoted statement, the caret and stack traces.
 std::string condense(std::string_view message);
-// Why a statement failed on a database called `name`: in one line, `what: why: what to do`.
+// Returns the error of a failed statement on a database called `name`, in one line: `what: why:
+// what to do`.
 Error query_error(std::string_view name, std::string_view message);
-// Why a file could not be opened.
+// Returns the error of a file that could not be opened.
 Error open_error(std::string_view path, std::string_view message);
 
-// DuckDB's name of a type: "BIGINT", "VARCHAR", "LIST", ...
+// Returns DuckDB's name of a type: "BIGINT", "VARCHAR", "LIST", ...
 std::string type_name(duckdb_type type);
 
-// The rows of a result, some at a time; the result is used up.
+// Reads the rows of a result in parts, and uses up the result.
 class ResultRows {
  public:
   explicit ResultRows(duckdb_result& result);
   const std::vector<Column>& columns() const { return columns_; }
-  // False: there are no more.
+  // Returns false if there are no more rows.
   bool next(std::vector<std::vector<Value>>* rows);
 
  private:
@@ -117,24 +118,24 @@ class Apart;
 class SpanSource;
 
 struct Database::State {
-  std::unique_ptr<ScratchFolder> spill;  // goes after the database
-  std::unique_ptr<Apart> apart;          // open(): the process that has the file open, if any has
-  // The connection goes before the database that it belongs to.
+  std::unique_ptr<ScratchFolder> spill;  // must be destroyed after the database
+  std::unique_ptr<Apart> apart;          // open(): the separate process that reads the file, if any
+  // The connection is destroyed before its database.
   DatabaseHandle database;
   Connection connection;
-  std::string name;                // what errors call it: its path
-  bool reads_only = false;         // open(): SQL comes from users
-  uint64_t replaced_texts = 0;     // of what was written, those that were no text: see base/text.h
-  bool has_span_function = false;  // see span_source.h
-  SpanSource* span_source = nullptr;  // the spans that it gives
-  std::filesystem::path path;         // create(): where finish() moves the file to; else empty
+  std::string name;                   // errors call the database by this name: its path
+  bool reads_only = false;            // open(): users write the SQL
+  uint64_t replaced_texts = 0;        // written texts that were not valid: see base/text.h
+  bool has_span_function = false;     // see span_source.h
+  SpanSource* span_source = nullptr;  // the spans that the function returns
+  std::filesystem::path path;         // create(): the final path of the file; else empty
   std::filesystem::path partial;
-  int lock = -1;  // of its place, while it is written
+  int lock = -1;  // lock on the output path while the file is written
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State();  // an unfinished file is removed
+  ~State();  // removes an unfinished file
 };
 
 }  // namespace xsp::store

@@ -16,9 +16,9 @@ namespace xsp::store {
 namespace {
 
 constexpr const char* kIterationKey =
-    "iteration";  // of a model span; see capture/worker_protocol.h
+    "iteration";  // key of a model span; see capture/worker_protocol.h
 
-// Correlation ids are unique within a process; so many of them are left to each.
+// Correlation ids are unique within a process. Each process gets a range of this many.
 constexpr int64_t kCorrelationsOfATrace = int64_t{1} << 40;
 
 Value optional_text(const std::string& text) {
@@ -118,7 +118,7 @@ Status insert_sites(Database& database, int32_t run_id, const trace::Reader& rea
   XSP_TRY(FactAppender counters,
           FactAppender::open(state.connection.get(), state.name, "site_counter"));
   XSP_CHECK_OK(insert_site_names(database, reader, part));
-  std::deque<std::string> keys;  // what the appenders borrow stays where it is
+  std::deque<std::string> keys;  // keeps the keys in place while the appenders borrow them
   for (const trace::Site& site : reader.sites()) {
     for (const auto& [key, value] : site.attributes) {
       keys.push_back(keep_text(key, state.replaced_texts));
@@ -138,9 +138,9 @@ Status insert_sites(Database& database, int32_t run_id, const trace::Reader& rea
 
 using Losses = std::map<std::pair<std::string, std::string>, uint64_t>;
 
-// What all traces of a run together tell of it.
+// The totals over all traces of a run.
 struct Whole {
-  Part next;  // where the numbers of the next trace begin
+  Part next;  // offsets of the next trace
   Losses losses;
   correlate::Facts facts;
   StackTree stacks;
@@ -154,7 +154,7 @@ void Whole::add(const trace::Reader& reader, const RunTrace& trace, const correl
     if (!trace.has_losses) break;
     losses[{loss.source, loss.cause}] += loss.count;
   }
-  // What shows only when a chunk is decoded.
+  // These losses are known only after the chunks are decoded.
   if (one.damaged_chunks > 0) losses[{"trace", "unreadable chunk"}] += one.damaged_chunks;
   if (one.unknown_site > 0) losses[{"trace", "span of an unknown site"}] += one.unknown_site;
   is_complete = is_complete && reader.is_complete();
@@ -211,7 +211,7 @@ uint32_t find_key(const trace::Reader& reader, const char* name) {
   return found == keys.end() ? 0 : static_cast<uint32_t>(found - keys.begin());
 }
 
-// Without order, which a table has none of anyhow: only so can several threads insert.
+// Row order is not kept, because several threads can then insert, and a table has no order anyway.
 Status insert_in_parallel(Database& database) {
   XSP_CHECK_OK(database.execute("SET preserve_insertion_order = false; SET threads = " +
                                 std::to_string(SpanSource::threads())));
@@ -220,7 +220,7 @@ Status insert_in_parallel(Database& database) {
   return status;
 }
 
-// Moves `next` on, behind the trace's numbers.
+// Advances `next` past the trace's numbers.
 Status insert_spans(Database& database, const RunInfo& run, const trace::Reader& reader,
                     const RunTrace& trace, correlate::Correlation* correlation, Part* next) {
   next->warmup_iterations = trace.warmup_iterations;
@@ -239,7 +239,8 @@ Status insert_spans(Database& database, const RunInfo& run, const trace::Reader&
   return status;
 }
 
-// `values` is a connection of its own: DuckDB reads the spans while their values are appended.
+// `values` is a separate connection, because DuckDB reads the spans while their values are
+// appended.
 Status ingest_trace(Database& database, duckdb_connection values, const RunInfo& run,
                     const RunTrace& trace, Whole* whole) {
   XSP_TRY(const trace::Reader reader, trace::Reader::open(trace.path));
@@ -262,8 +263,7 @@ Status ingest_trace(Database& database, duckdb_connection values, const RunInfo&
   return Ok{};
 }
 
-// Makes the tables of spans.sql if they are not there yet; the greatest id of a site that they
-// have.
+// Makes the tables of spans.sql if they are missing. Returns the largest site id in them.
 Result<int32_t> prepare_spans(Database& database) {
   XSP_TRY(const Table plain, database.query("SELECT table_name FROM duckdb_tables() "
                                             "WHERE NOT internal AND table_name = 'span'"));
@@ -288,12 +288,12 @@ Result<IngestReport> ingest_traces(Database& database, duckdb_connection values,
   report.spans = whole.facts.spans;
   report.unattributed = whole.facts.unattributed;
   report.ambiguous = whole.facts.ambiguous;
-  // Samples that were lost make the shares of the others no worse.
+  // Lost samples are left out, because the shares that the others show stay correct.
   for (const auto& [what, count] : whole.losses) report.lost += what.first == "stacks" ? 0 : count;
   return report;
 }
 
-// The parents of the spans that stand for processes: they are in other traces.
+// Sets the parents of the spans that stand for processes. These parents are in other traces.
 Status join_processes(Database& database, int32_t run_id) {
   XSP_CHECK_OK(database.query(
       "WITH process AS (SELECT span_id, process, start_ns, start_ns + duration_ns AS end_ns "
@@ -347,7 +347,7 @@ Result<IngestReport> ingest(Database& database, const RunInfo& run,
   XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
   Result<IngestReport> report = ingest_traces(database, values.get(), run, traces);
   if (!report.ok()) {
-    // The first error is the one to tell; the values go with their connection.
+    // The first error is the one to report. The values are dropped with their connection.
     (void)database.execute("ROLLBACK").ok();
     return report;
   }

@@ -1,5 +1,5 @@
-// Ingest: a run's .xtrace files, one of each process, into an .xsp file: decode, parents,
-// ancestors, append.
+// Ingest: writes a run's .xtrace files, one for each process, into an .xsp file. It decodes the
+// spans, finds their parents and ancestors, and appends them.
 #ifndef XSP_STORE_INGEST_H_
 #define XSP_STORE_INGEST_H_
 
@@ -50,42 +50,42 @@ struct RunInfo {
   std::vector<BlockInfo> blocks;
 };
 
-// What of a trace belongs to a run.
+// The part of a trace that belongs to a run.
 struct RunTrace {
   std::filesystem::path path;
-  // The spans that began in them, in the order of time; empty: all.
+  // The run has the spans that began in these windows, which are in the order of time. Empty: all.
   std::vector<correlate::TimeWindow> windows;
-  uint32_t levels = ~0u;      // bits: spans of others are left out
-  int warmup_iterations = 0;  // of this process: iterations are counted from there
-  // Of the processes before it, which ran the same one after another: its iterations follow theirs,
-  // and its warm-up goes before theirs.
+  uint32_t levels = ~0u;      // bits; spans of other levels are left out
+  int warmup_iterations = 0;  // of this process; its iteration 0 follows them
+  // Counts of the earlier processes, if several ran the same program one after another: the
+  // iterations of this process follow theirs, and its warm-up precedes theirs.
   int iterations_before = 0;
   int warmup_before = 0;
-  bool has_losses = true;  // false: they are counted with another run
-  // The iterations of the calls of models; null: the spans say them.
+  bool has_losses = true;  // false: another run counts the losses
+  // The iterations of the calls of models. Null: the spans have them.
   std::shared_ptr<const correlate::CallNumbers> calls;
 };
 
 struct IngestReport {
   uint64_t spans = 0;
   uint64_t unattributed = 0;  // spans below the model level without a parent
-  uint64_t ambiguous = 0;     // parents that clock jitter left in doubt
-  uint64_t lost = 0;          // sum of the losses, samples of stacks left out
+  uint64_t ambiguous = 0;     // parents that are uncertain because of clock jitter
+  uint64_t lost = 0;          // sum of the losses, without samples of stacks
 };
 
-// Writes the run and all that its trace holds. The trace may be cut short; `run` says what is known
-// of it otherwise. Memory is bounded whatever the trace's length.
+// Writes the run and all data of its trace. The trace may be incomplete; `run` has what is known
+// about the run otherwise. Memory is bounded, however long the trace is.
 Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::filesystem::path& trace);
-// The same of a run of several processes, each with its trace, in the order of their starts. The
-// span that stands for a process (type `process`, attribute `parent_process`: the parent's id) has
-// as parent that which stands for the parent, if it was running then.
+// Does the same for a run of several processes. Each has its trace, in the order of the processes'
+// starts. A span stands for each process (type `process`, attribute `parent_process`: the parent's
+// id). Its parent is the span of the parent process, if that was running at the start.
 Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::vector<std::filesystem::path>& traces);
-// The same of parts of traces.
+// Does the same for parts of traces.
 Result<IngestReport> ingest(Database& database, const RunInfo& run,
                             const std::vector<RunTrace>& traces);
-// Writes a run that has no trace: one that failed before it began.
+// Writes a run without a trace, which failed before recording began.
 Status record_run(Database& database, const RunInfo& run);
 
 }  // namespace xsp::store

@@ -20,7 +20,7 @@ class IngestTest : public testing::Test {
  protected:
   fs::path path(const std::string& name = "a.xtrace") const { return folder_.path() / name; }
 
-  // Records what `work` emits, in this process.
+  // Records the spans that `work` emits, in this process.
   void record(const std::function<void()>& work, const std::string& file = "a.xtrace") {
     xsp_options options = {};
     options.struct_size = sizeof options;
@@ -31,7 +31,7 @@ class IngestTest : public testing::Test {
     ASSERT_EQ(xsp_stop(), 0);
   }
 
-  // Records what `work` emits, in a process that is then killed.
+  // Records the spans that `work` emits, in a process that is then killed.
   void record_and_kill(const std::function<void()>& work) {
     const pid_t child = fork();
     if (child == 0) {
@@ -92,7 +92,7 @@ RunInfo sample_run() {
   return run;
 }
 
-// Six inferences of a model of two layers; the second layer has one inside it.
+// Emits six inferences of a model with two layers; the second layer contains another.
 void infer() {
   static xsp_site model =
       XSP_SITE(XSP_LEVEL_MODEL, "a model with a name of more than twelve bytes");
@@ -141,7 +141,7 @@ TEST_F(IngestTest, ARunAndItsSpansBecomeRows) {
   EXPECT_EQ(one("SELECT first_iteration || ' ' || iterations || ' ' || cpu_mhz || ' ' || load_1min "
                 "FROM block WHERE temperature_c IS NULL"),
             Value(std::string("-2 6 2100.5 0.25")));
-  // Every model span has its iteration, and its layers have it, too.
+  // Every model span has its iteration, and its layers have the same one.
   EXPECT_EQ(one("SELECT list(DISTINCT iteration ORDER BY iteration)::VARCHAR FROM span"),
             Value(std::string("[-2, -1, 0, 1, 2, 3]")));
   EXPECT_EQ(
@@ -250,7 +250,7 @@ TEST_F(IngestTest, AFailedIngestLeavesNothingBehind) {
   EXPECT_EQ(ingest_all(other).spans, 24u);
 }
 
-// The most memory that the process has held, in bytes.
+// Returns the peak memory of this process, in bytes.
 size_t peak_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -285,11 +285,11 @@ TEST_F(IngestTest, MemoryDoesNotGrowWithTheTrace) {
   ASSERT_TRUE(database_.ok()) << database_.error().text;
   const size_t before = peak_bytes();
   EXPECT_EQ(ingest_all(sample_run()).spans, kIterations * (kLayers + 1u) + 1);
-  // Were it to hold the spans, it would take 384 MB for them alone.
+  // If the ingest held all spans, they alone would take 384 MB.
   EXPECT_LT(peak_bytes() - before, 350u << 20);
   EXPECT_EQ(fact("roots"), Value(int64_t{1}));
   EXPECT_EQ(fact("unattributed"), Value(int64_t{0}));
-  // Several threads have written them: none twice, none left out.
+  // Several threads have written the spans: none is missing or doubled.
   EXPECT_EQ(one("SELECT count(DISTINCT span_id) FROM span"),
             Value(int64_t{kIterations * (kLayers + 1) + 1}));
   EXPECT_EQ(one("SELECT count(*) FROM span s JOIN span m ON s.model_id = m.span_id "
@@ -306,7 +306,7 @@ TEST_F(IngestTest, NamesAreStoredOnceAndTheViewPutsThemBack) {
   EXPECT_EQ(one("SELECT count(*) FROM duckdb_columns() WHERE table_name = 'span_row' "
                 "AND data_type = 'VARCHAR'"),
             Value(int64_t{0}));
-  // Another run's sites are others, of the same names.
+  // Another run has its own sites, with the same names.
   run.run_id = 2;
   ingest_all(run);
   EXPECT_EQ(one("SELECT string_agg(name, ' ' ORDER BY span_id) FROM span WHERE run_id = 2"), names);
@@ -324,7 +324,7 @@ TEST_F(IngestTest, ARunWithoutATraceIsARow) {
             Value(std::string("failed the worker died: signal 9: give it more memory")));
 }
 
-// A process that starts at `start_ns` of UNIX time, and says whose child it is.
+// Emits the span of a process that starts at `start_ns` of UNIX time. `parent` is its parent's id.
 void be_process(const char* name, int64_t start_ns, int64_t duration_ns, int64_t parent) {
   const xsp_value value = {xsp_intern_key("parent_process"), XSP_VALUE_INT, {.as_int = parent}};
   xsp_complete_span span = {};
@@ -339,7 +339,7 @@ void be_process(const char* name, int64_t start_ns, int64_t duration_ns, int64_t
 
 TEST_F(IngestTest, TheTracesOfARunsProcessesShareItsNumbersAndFindTheirParents) {
   const int64_t now = xsp_now_ns();
-  // All of them carry this process's id: which one is the parent is told by the time.
+  // All three carry this process's id, so their times tell which one is the parent.
   record([&] { be_process("first", now, 1000, -1); }, "a.xtrace");
   record(
       [&] {
@@ -366,7 +366,7 @@ TEST_F(IngestTest, TheTracesOfARunsProcessesShareItsNumbersAndFindTheirParents) 
   EXPECT_EQ(one("SELECT count(*) FROM span WHERE name IN ('first', 'second') "
                 "AND parent_id IS NOT NULL"),
             Value(int64_t{0}));
-  // Facts of sites and of spans are those of their own process.
+  // Facts of sites and spans stay with their own process.
   EXPECT_EQ(one("SELECT count(*) FROM attribute JOIN span USING (span_id) "
                 "WHERE key = 'input_shapes' AND name <> 'conv1'"),
             Value(int64_t{0}));
@@ -391,7 +391,8 @@ TEST_F(IngestTest, ProcessesThatRanOneAfterAnotherCountOnWhereTheLastEnded) {
   second.iterations_before = 5;
   second.warmup_before = 1;
   ASSERT_TRUE(ingest(*database_, run, std::vector<RunTrace>{first, second}).ok());
-  // Of six each: one and five, two and four; warm-up is negative, and none is there twice.
+  // Each process has six iterations: the first has one warm-up and five measured, the second has
+  // two and four. The numbers of warm-up iterations are negative, and no number occurs twice.
   EXPECT_EQ(one("SELECT string_agg(iteration, ' ' ORDER BY start_ns) FROM span WHERE level = 2"),
             Value(std::string("-1 0 1 2 3 4 -3 -2 5 6 7 8")));
   EXPECT_EQ(one("SELECT count(*) FROM span s JOIN span p ON p.span_id = s.model_id "

@@ -18,7 +18,7 @@ bool is_in(const std::vector<correlate::TimeWindow>& windows, int64_t time_ns) {
          });
 }
 
-// The samples of one trace, row by row.
+// Appends the samples of one trace, row by row.
 class SampleWriter {
  public:
   SampleWriter(TableAppender rows, int32_t run_id, const trace::Reader& reader, StackTree* tree,
@@ -82,7 +82,7 @@ class SampleWriter {
 
 int32_t StackTree::id_of(const trace::Stacks& stacks, uint32_t node,
                          std::map<uint32_t, int32_t>* known) {
-  // From the outermost frame inwards, as each has its caller's number.
+  // Goes from the outermost frame inwards, because each frame needs its caller's id.
   std::vector<uint32_t> path;
   int32_t id = 0;
   for (const trace::StackNode* one = stacks.node(node); one != nullptr; one = stacks.node(node)) {

@@ -1,5 +1,5 @@
-// Samples of threads' stacks, from a trace into the tables `sample` and `stack`. For src/store
-// alone.
+// Writes samples of threads' stacks from a trace into the tables `sample` and `stack`. For
+// src/store alone.
 #ifndef XSP_STORE_SAMPLES_H_
 #define XSP_STORE_SAMPLES_H_
 
@@ -17,10 +17,11 @@
 
 namespace xsp::store {
 
-// The stacks of one run, of all its processes: what is the same in two of them is one.
+// The stacks of one run, over all its processes. Equal stacks of two processes share one id.
 class StackTree {
  public:
-  // The stack of a trace's node; 0: there is none. `known` keeps what was found of this trace.
+  // Returns the id of the stack of a trace's node; 0: there is none. `known` caches the ids of this
+  // trace.
   int32_t id_of(const trace::Stacks& stacks, uint32_t node, std::map<uint32_t, int32_t>* known);
   Status insert(Database& database, int32_t run_id) const;
 
@@ -32,7 +33,7 @@ class StackTree {
   std::vector<const Frame*> frames_;  // of id - 1
 };
 
-// The samples of the part of a trace that belongs to the run.
+// Inserts the samples of the part of a trace that belongs to the run.
 Status insert_samples(Database& database, int32_t run_id, const trace::Reader& reader,
                       const RunTrace& trace, StackTree* tree);
 

@@ -9,7 +9,7 @@
 namespace xsp::store {
 namespace {
 
-// Column -> type, of each table.
+// Maps each table to its columns, and each column to its type.
 using Tables = std::map<std::string, std::map<std::string, std::string>>;
 
 std::string without_comments(std::string_view sql) {
@@ -19,7 +19,7 @@ std::string without_comments(std::string_view sql) {
   return text;
 }
 
-// The tables that statements create, which are ours: they have no parentheses but their own.
+// Adds the tables that our own statements create. These contain no other parentheses.
 void add_tables(std::string_view sql, Tables* tables) {
   constexpr std::string_view kCreate = "CREATE TABLE ";
   const std::string text = without_comments(sql);
@@ -46,7 +46,7 @@ const Tables& tables_of_xsp() {
   return tables;
 }
 
-// In one format a table, in the other a view.
+// A table in one format, a view in the other.
 constexpr const char* kSpan = "span";
 
 Error no_xsp_file(const std::string& name, const std::string& why) {

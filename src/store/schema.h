@@ -1,4 +1,4 @@
-// Schema: is a database an .xsp file? For src/store alone.
+// Schema: checks that a database is an .xsp file. For src/store alone.
 #ifndef XSP_STORE_SCHEMA_H_
 #define XSP_STORE_SCHEMA_H_
 
@@ -9,12 +9,12 @@
 
 namespace xsp::store {
 
-// Its tables are there, are tables, and their columns have the types that xsp writes: no cell of
-// them is computed when it is read, or of another kind than those who read it take it for.
+// Fails unless the tables exist, are tables and not views, and have columns of xsp's types. So no
+// cell is computed when it is read, or has a type that readers do not expect.
 Status check_schema(Database& database, const std::string& name);
 
-// A file from before there were samples is as one without any, and what samples had not is NULL:
-// whoever asks for them need not know.
+// Adds empty tables, and columns of NULL, for samples that an old file lacks, so that readers need
+// no special case.
 Status complete_schema(Database& database);
 
 }  // namespace xsp::store

@@ -11,7 +11,7 @@ namespace xsp::store {
 
 namespace {
 
-// DuckDB compresses as many rows together.
+// The number of rows that DuckDB compresses together.
 constexpr size_t kRowsOfGroup = 122880;
 
 int32_t to_int32(int64_t value) {
@@ -71,7 +71,7 @@ duckdb_type type_of(size_t column) {
   }
 }
 
-// One column of a chunk being filled.
+// Writes one column of a chunk.
 template <typename T>
 class ColumnWriter {
  public:
@@ -150,7 +150,7 @@ SpanSource::SpanSource(const RunInfo& run, const trace::Reader& reader, const Pa
       part_(part),
       correlation_(correlation) {}
 
-// Each takes some 150 MB; and what leaves the correlation comes from one thread at a time.
+// Each thread takes some 150 MB, and only one at a time can take spans from the correlation.
 int SpanSource::threads() {
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 2u));
 }

@@ -1,11 +1,11 @@
-// SpanSource: the spans of a trace, as they leave the correlation, as a table that DuckDB reads:
+// SpanSource: gives DuckDB the spans of a trace, as they leave the correlation, as a table:
 //
 //   INSERT INTO span_row SELECT * FROM xsp_spans()
 //
-// This spares DuckDB's appender a copy of every row, and lets several threads of DuckDB's compress:
-// each takes as many spans as a group of rows holds, so that what lies together in the file was
-// together in time. Their attributes and counters are appended meanwhile, on a connection of their
-// own. For src/store alone.
+// This spares DuckDB's appender a copy of every row, and lets several DuckDB threads compress. Each
+// thread takes as many spans as a row group holds, so that spans of the same time are stored
+// together. Attributes and counters of the spans are appended meanwhile, on a separate connection.
+// For src/store alone.
 #ifndef XSP_STORE_SPAN_SOURCE_H_
 #define XSP_STORE_SPAN_SOURCE_H_
 
@@ -23,16 +23,17 @@
 
 namespace xsp::store {
 
-// Where a trace's numbers begin in its run, of whose processes it is one.
+// The offsets of one trace's numbers within its run.
 struct Part {
   int64_t first_span = 0;  // added to the ids of spans
   int32_t first_site = 0;
   int64_t first_correlation = 0;
-  int warmup_iterations = 0;  // of this trace
-  int iterations_before = 0;  // of the traces before, measured and of their warm-up
+  int warmup_iterations = 0;  // number of warm-up iterations of this trace
+  int iterations_before = 0;  // sums over the traces before: measured iterations, and warm-up
   int warmup_before = 0;
 
-  // As span.iteration counts them, of one that the trace counts from its first.
+  // Converts an iteration that the trace counts from its first into the numbering of
+  // span.iteration.
   int64_t iteration_of(int64_t counted) const {
     const int64_t one = counted - warmup_iterations;
     return one < 0 ? one - warmup_before : one + iterations_before;
@@ -46,7 +47,7 @@ class ValueWriter final : public correlate::ValueSink {
                                   int run_id, const trace::Reader& reader, const Part& part);
 
   Status value(uint64_t span_id, const trace::SpanValue& value) override;
-  // Nothing can be written after it.
+  // Ends the writing.
   Status close();
 
  private:
@@ -66,21 +67,21 @@ class SpanSource {
   SpanSource(const RunInfo& run, const trace::Reader& reader, const Part& part,
              correlate::Correlation* correlation);
 
-  // Makes xsp_spans() known to the database, which then gives the spans of `source`. The function
-  // is not part of the file.
+  // Adds xsp_spans() to the database connection; it returns the spans of `source`. The function is
+  // not part of the file.
   static Status attach(Database::State* database, SpanSource* source);
-  // How many threads are worth while.
+  // Returns the useful number of threads.
   static int threads();
   static void detach(Database::State* database) { database->span_source = nullptr; }
 
-  // The greatest id of a span that was given, with its part's first_span.
+  // Returns the largest id of a span that was given, including the part's first_span.
   int64_t last_span() const { return last_span_; }
-  // Why reading the spans failed, if it did.
+  // Returns why reading the spans failed, if it did.
   const std::optional<Error>& error() const { return error_; }
 
  private:
   using Spans = std::span<const correlate::Span>;
-  // What one of DuckDB's threads has taken.
+  // The spans that one DuckDB thread has taken.
   struct Taken {
     std::vector<correlate::Span> spans;
     size_t given = 0;
@@ -100,7 +101,7 @@ class SpanSource {
   const int32_t run_id_;
   const int32_t process_;
   const Part part_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // protects the members below
   correlate::Correlation* const correlation_;
   Spans pending_;
   int64_t last_span_ = 0;

@@ -1,5 +1,5 @@
--- The table span of schema.sql as ingest stores it: names and types once for each site, and a view that puts them
--- back. Text costs DuckDB ten times what a number does.
+-- The table span of schema.sql as ingest stores it. Names and types are stored once for each site, and a view joins
+-- them. Text costs DuckDB ten times as much as a number.
 
 DROP TABLE span;
 CREATE TABLE span_site(

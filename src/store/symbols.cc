@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kTableBytesMax = uint64_t{1} << 30;
 
-// A part of a file; shorter where the file is.
+// Reads a part of a file. The result is shorter if the file ends before.
 std::vector<char> part_of(std::ifstream& file, uint64_t offset, uint64_t bytes) {
   std::vector<char> part(std::min(bytes, kTableBytesMax));
   file.clear();
@@ -88,7 +88,7 @@ std::string Symbols::name(const std::string& path, uint64_t offset) {
   auto found = files_.find(path);
   if (found == files_.end()) found = files_.emplace(path, read(path)).first;
   const std::vector<Function>& functions = found->second;
-  // Places are known to 16 bytes: what begins within them is it, too.
+  // Offsets are exact to 16 bytes, so a function that begins within the step matches.
   constexpr uint64_t kStep = 16;
   auto next = std::upper_bound(
       functions.begin(), functions.end(), offset + kStep - 1,

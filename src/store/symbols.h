@@ -1,4 +1,4 @@
-// Names of functions of compiled code, from the files that hold it.
+// Finds the names of functions of compiled code, in the files that contain it.
 #ifndef XSP_STORE_SYMBOLS_H_
 #define XSP_STORE_SYMBOLS_H_
 
@@ -9,16 +9,17 @@
 
 namespace xsp::store {
 
-// By the table of symbols of an ELF file of 64 bits, or, where it was stripped, by that of what it
-// offers to others. Files are read once.
+// Uses the symbol table of a 64-bit ELF file, or its dynamic symbols if the file was stripped.
+// Files are read once.
 class Symbols {
  public:
-  // The function at a place in a file, as C++ has it; that it is in the file, if nothing is known.
+  // Returns the demangled name of the function at an offset in a file. If it is not known, returns
+  // the file's name in brackets.
   std::string name(const std::string& path, uint64_t offset);
 
  private:
   struct Function {
-    uint64_t start = 0;  // in the file
+    uint64_t start = 0;  // offset in the file
     uint64_t end = 0;
     std::string name;
   };

@@ -10,7 +10,7 @@
 
 namespace xsp::store {
 
-// Where this program's own code is in its file: the functions below are looked for there.
+// The place of this program's own code in its file. The tests look for the functions below there.
 struct Place {
   uint64_t address;
   uint64_t offset = 0;
@@ -28,7 +28,7 @@ int find_place(dl_phdr_info* info, size_t, void* context) {
   return 0;
 }
 
-// A function that the compiler leaves as it is.
+// A function that the compiler neither inlines nor copies.
 __attribute__((noinline, noclone)) int planted_function(int value) {
   asm volatile("" : "+r"(value));
   return value + 1;

@@ -1,4 +1,4 @@
-// What the store's tests share.
+// Shared helpers of the store's tests.
 #ifndef XSP_STORE_TESTING_H_
 #define XSP_STORE_TESTING_H_
 
@@ -8,7 +8,7 @@
 
 namespace xsp::store {
 
-// A folder of its own for each test, removed with it.
+// Makes a folder for each test, and removes it afterwards.
 class ScratchFolder {
  public:
   ScratchFolder() {

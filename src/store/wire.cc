@@ -17,7 +17,7 @@ constexpr size_t kBufferBytes = 64 << 10;
 bool WireWriter::flush() {
   std::string_view left = buffer_;
   while (is_open_ && !left.empty()) {
-    // Of a process whose other side has gone, SIGPIPE would be the end.
+    // MSG_NOSIGNAL: if the other side has gone, SIGPIPE would end this process.
     const ssize_t written = ::send(fd_, left.data(), left.size(), MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) is_open_ = false;
@@ -98,7 +98,7 @@ uint64_t WireReader::number() {
 std::string WireReader::text() {
   uint64_t left = number();
   std::string text;
-  // It grows by what has come, whatever length was claimed.
+  // The buffer grows only with the received bytes, because the claimed length is not trusted.
   while (is_ok_ && left > 0) {
     const size_t some = std::min<uint64_t>(left, kBufferBytes);
     const size_t had = text.size();

@@ -1,4 +1,4 @@
-// Wire: what is said between the process that asks of a file and the one that has it open, as bytes
+// Wire: the protocol between a process that queries a file and the process that reads it, as bytes
 // over a socket. For src/store alone.
 #ifndef XSP_STORE_WIRE_H_
 #define XSP_STORE_WIRE_H_
@@ -14,15 +14,15 @@
 
 namespace xsp::store {
 
-// What one side says first, in one byte.
+// The first byte of each message.
 enum class Word : uint8_t {
   kOpen = 1,   // path, spill folder, memory, threads
   kQuery,      // SQL, parameters, whether its rows are wanted
-  kInterrupt,  // break the query off that runs
+  kInterrupt,  // interrupts the running query
   kOk,         // an answer, and its end if it has no rows
   kError,      // code, text
-  kColumns,    // the head of a table
-  kRow,        // each of its rows
+  kColumns,    // the columns of a table
+  kRow,        // one row of it
 };
 
 // Writes to a socket, through a buffer.
@@ -35,7 +35,7 @@ class WireWriter {
   void text(std::string_view value);
   void value(const Value& value);
   void error(const Error& error);
-  // False: the other side has gone.
+  // Returns false if the other side has gone.
   bool flush();
 
  private:
@@ -44,14 +44,14 @@ class WireWriter {
   std::string buffer_;
 };
 
-// Reads from a socket. Nothing that the other side says is believed: once something is not as it
-// must be, or `fill` gives no more, ok() is false and all that is read is empty.
+// Reads from a socket. The other side is not trusted: once a value is invalid, or `fill` returns no
+// more bytes, ok() is false and every read returns an empty value.
 class WireReader {
  public:
-  // Reads up to so many bytes; 0: there will be none.
+  // Reads up to `size` bytes. Returns 0 if no more will come.
   using Fill = std::function<size_t(char* to, size_t size)>;
   explicit WireReader(Fill fill) : fill_(std::move(fill)) {}
-  // How many bytes may be read from now on.
+  // Sets how many bytes may be read from now on.
   void limit(uint64_t bytes) { left_ = bytes; }
 
   bool ok() const { return is_ok_; }

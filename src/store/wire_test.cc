@@ -61,7 +61,7 @@ TEST(Wire, NoBytesMakeTheReaderFailOrSwell) {
       (void)reader.error();
     }
   }
-  // A text as long as no memory, of which a few bytes come.
+  // The message claims a text longer than any memory, and has only a few bytes of it.
   WireReader claim = reader_of(std::string(8, '\x7F') + "abc");
   EXPECT_EQ(claim.text(), "");
   EXPECT_FALSE(claim.ok());

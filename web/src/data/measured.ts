@@ -1,7 +1,7 @@
 import type { Analysis, Evaluation } from './types';
 
-// Has the evaluation what the analysis needs, by its runs? Where they do not tell, or it has not, the analysis
-// itself is asked: it knows the reason.
+// Returns whether the evaluation's runs have what the analysis needs. If they do not tell, or lack it, asks
+// the analysis itself, which knows the reason.
 export function measured(
   analysis: Analysis,
   evaluation: Evaluation,

@@ -1,4 +1,4 @@
-// The fields of a heat map: of each line, how near each value is to the line's largest.
+// The fields of a heat map: the share of each value of the largest value in its line.
 import type { Cell } from '../../data/types';
 import { numberAt, textAt, type Field } from './data';
 

@@ -17,14 +17,14 @@ struct work_counts {
   double copied_bytes;
 };
 
-/* Says where a layer begins (its number >= 0) and ends (-1); in work_graph they are captured. */
+/* Reports where a layer begins (its number >= 0) and ends (-1); in work_graph they are captured. */
 typedef void (*work_layer)(int layer);
 
 /* Returns 0, or a CUDA error. `name` is one of work_names. */
 int work_run(const char* name, work_layer layer, struct work_counts* counts);
-/* Names, comma separated, in the order in which they are to be run. */
+/* Returns names, comma separated, in the order in which they are to be run. */
 const char* work_names(void);
-/* One inference of `kernels` small kernels, and a wait for the last. */
+/* Runs one inference of `kernels` small kernels, and waits for the last. */
 int work_inference(int kernels, int as_graph);
 
 #define WORK_GRAPH_LAYERS 3

@@ -53,8 +53,7 @@ namespace {
 using xsp::fake::Description;
 using xsp::fake::Helper;
 
-// ---- (1) An open model
-// ---------------------------------------------------------------------------
+// ---- (1) An open model --------------------------------------------------------------------------
 
 struct Layer {
   std::string name;
@@ -145,8 +144,7 @@ xsp_status take_fault(xsp_model* model, const std::string& kind) {
                   ": failed as its description asks: choose another fault");
 }
 
-// ---- (2) Probe and open
-// --------------------------------------------------------------------------
+// ---- (2) Probe and open -------------------------------------------------------------------------
 
 xsp_status probe(const xsp_host*, xsp_probe* probe) {
   // For a framework that may be absent, probe returns XSP_NOT_AVAILABLE, and says where it looked.
@@ -257,8 +255,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
   });
 }
 
-// ---- (3) Inputs and outputs
-// ----------------------------------------------------------------------
+// ---- (3) Inputs and outputs ---------------------------------------------------------------------
 
 xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
   *infos = model->input_infos;
@@ -321,8 +318,7 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
   });
 }
 
-// ---- (4) One inference, and its layers
-// -----------------------------------------------------------
+// ---- (4) One inference, and its layers ----------------------------------------------------------
 
 void compute(xsp_model* model, size_t index, int64_t us) {
   wait(model->description, us);
@@ -425,8 +421,7 @@ void close(xsp_model* model) { delete model; }
 
 }  // namespace
 
-// ---- (5) What the worker sees
-// --------------------------------------------------------------------
+// ---- (5) The interface that the worker uses -----------------------------------------------------
 
 extern "C" {
 XSP_API extern const xsp_adapter xsp_adapter_entry;

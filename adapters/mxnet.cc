@@ -33,7 +33,7 @@ namespace adapter = xsp::mxnet;
 
 namespace {
 
-constexpr uint64_t kEventsMax = 250'000;  // of a profile: some 700 bytes each
+constexpr uint64_t kEventsMax = 250'000;  // events of a profile: some 700 bytes each
 constexpr size_t kSpansPerDrain = 10'000;
 
 struct Window {

@@ -39,7 +39,7 @@ using xsp::ort::take;
 constexpr uint64_t kEventsMax = 250'000;
 constexpr uint64_t kEventsPerRun = 2;  // besides those of nodes
 constexpr size_t kSpansPerDrain = 10'000;
-constexpr size_t kAlignment = 64;  // of inputs, as in the runtime's own allocations
+constexpr size_t kAlignment = 64;  // alignment of inputs, as in the runtime's own allocations
 
 struct Freed {
   void operator()(void* memory) const { std::free(memory); }
@@ -81,7 +81,7 @@ struct xsp_model {
   std::vector<const char*> output_names;
   std::vector<Input> values;
   std::vector<const OrtValue*> input_values;
-  std::vector<OrtValue*> output_values;  // of the last run
+  std::vector<OrtValue*> output_values;  // results of the last run
   bool has_inputs = false;
   std::vector<Window> windows;  // times of the recorded runs
   // The memory to which results() points.

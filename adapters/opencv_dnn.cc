@@ -29,14 +29,14 @@ namespace adapter = xsp::opencv_dnn;
 
 struct xsp_model : xsp::AdapterModel {
   adapter::Network network;
-  adapter::Shapes shapes;                    // of the inputs that are set; empty if none are
-  std::vector<std::vector<cv::Mat>> values;  // of the last run
+  adapter::Shapes shapes;                    // shapes of the inputs that are set; empty if none are
+  std::vector<std::vector<cv::Mat>> values;  // results of the last run
   std::string provider;
   bool records = false;        // layers
   bool traces_layers = false;  // their times come from regions
   size_t layer_count = 0;      // without the input's
   adapter::Layers layers;
-  std::vector<Interval> intervals;  // of complete runs, layer_count each
+  std::vector<Interval> intervals;  // intervals of complete runs, layer_count each
   uint32_t thread = 0;              // the thread that ran them
   // The memory to which results() points.
   std::vector<std::vector<int64_t>> result_dimensions;

@@ -55,7 +55,7 @@ struct xsp_model : xsp::AdapterModel {
   std::vector<OwnTensor> values;
   std::vector<Tensor*> input_tensors;
   bool has_inputs = false;
-  std::vector<OwnTensor> fetched;  // of the last run
+  std::vector<OwnTensor> fetched;  // results of the last run
   std::vector<Recorded> recorded;
   // The memory to which results() points.
   std::vector<std::vector<int64_t>> result_dimensions;

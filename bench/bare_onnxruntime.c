@@ -1,5 +1,5 @@
-/* bare_onnxruntime: a program that only calls ONNX Runtime; xsp's model latency is compared with its
- * latency.
+/* bare_onnxruntime: a program that only calls ONNX Runtime; xsp's model latency is compared with
+ * its latency.
  *
  *   bare_onnxruntime MODEL [BATCH [THREADS [SEED]]]
  *

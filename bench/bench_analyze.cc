@@ -34,7 +34,7 @@ void check(const xsp::Status& status) {
   if (!status.ok()) stop_with(status.error());
 }
 
-// 169,000 inferences of the model alone, and as many of the model and its 58 layers.
+// The file has 169,000 inferences of the model alone, and as many of the model and its 58 layers.
 const char* const kTenMillionSpans = R"sql(
 INSERT INTO evaluation VALUES ('model', 'bench'), ('device', 'cpu');
 INSERT INTO run BY NAME

@@ -181,8 +181,7 @@ void ingest(const fs::path& path, const fs::path& output) {
   if (!status.ok()) stop_with(status.error().text);
 }
 
-// ---- A file as a profile leaves it
-// ----------------------------------------------------------------
+// ---- A file as a profile leaves it --------------------------------------------------------------
 
 constexpr int kResnetLayers = 124;
 
@@ -299,8 +298,7 @@ void keep(const fs::path& output, uint64_t spans) {
   std::printf("%s: %llu spans\n", output.c_str(), static_cast<unsigned long long>(written));
 }
 
-// ---- Figures
-// ----------------------------------------------------------------------------------------
+// ---- Figures ------------------------------------------------------------------------------------
 
 // Returns the most memory that the process held since reset_peak(), in MiB; 0 if it was not
 // measured.

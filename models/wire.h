@@ -52,7 +52,7 @@ class Source {
 struct Field {
   uint32_t number = 0;
   uint32_t type = 0;
-  uint64_t value = 0;  // of types 0, 1 and 5
+  uint64_t value = 0;  // value of types 0, 1 and 5
   uint64_t begin = 0;  // type 2: offset of its body in the source
   uint64_t end = 0;
 

@@ -11,7 +11,7 @@
 namespace xsp::mxnet {
 
 struct OperatorEvent {
-  std::string name;  // of the operator, not of the node: "Convolution"
+  std::string name;  // name of the operator, not of the node: "Convolution"
   int64_t start_us = 0;
   int64_t end_us = 0;
 };

@@ -203,7 +203,7 @@ uint32_t Layers::site(const NodeEvent& event) {
   const Tensors tensors = tensors_of(event, node);
   set_tensors(site, tensors);
   set_text(site, "provider", std::string(event.provider));
-  // The number is what the first execution took from the allocator; later ones reuse one planned
+  // The first execution takes this number of bytes from the allocator; later ones reuse one planned
   // block. Runtimes that do not report it are assumed to allocate every output.
   set_number(site, "allocated_bytes",
              event.allocated_bytes >= 0 ? event.allocated_bytes : event.output_bytes);

@@ -31,8 +31,8 @@ std::vector<Value> parse_values(std::string_view json);
 struct GraphNode {
   struct Input {
     bool is_weight = false;
-    Value value;        // of a weight
-    int64_t bytes = 0;  // of a weight
+    Value value;        // type and shape of a weight
+    int64_t bytes = 0;  // bytes of a weight
     // The model's shape of a weight; none if it is not known.
     std::optional<std::vector<int64_t>> own_shape = std::nullopt;
     std::optional<int64_t> channels = std::nullopt;  // as in models::Blocks

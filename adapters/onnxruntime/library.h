@@ -19,7 +19,7 @@ struct Library {
   std::string path;                    // path of the file
   std::vector<std::string> providers;  // execution providers that it was built with
   std::string devices;                 // "cpu,cuda"
-  std::string absent;                  // `what: why: what to do`
+  std::string absent;                  // the error in the form `what: why: remedy`
 };
 
 // Loads the library at the first call; it stays loaded.

@@ -234,7 +234,7 @@ xsp_status bad_model(const xsp_host* host, const std::string& path, const Proble
   std::string remedy =
       "export it again, or see whether ONNX Runtime " + library().version + " runs it";
   if (problem.code == ORT_INVALID_PROTOBUF) {
-    // Our own reader explains better what is wrong with the bytes.
+    // Our own reader gives a better explanation of the invalid bytes.
     const auto graph = models::read_graph(path);
     if (!graph.ok()) return fail(host, XSP_BAD_MODEL, graph.error().text);
     why = "not a sound ONNX file";

@@ -49,7 +49,7 @@ class Session {
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::vector<PJRT_Buffer*> arguments_;
-  std::vector<PJRT_Buffer*> values_;  // of the last run
+  std::vector<PJRT_Buffer*> values_;  // results of the last run
 };
 
 }  // namespace xsp::pjrt

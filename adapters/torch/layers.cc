@@ -13,7 +13,7 @@
 namespace xsp::torch_adapter {
 namespace {
 
-constexpr size_t kDepthMax = 64;  // of layers within layers; deeper ones are part of those
+constexpr size_t kDepthMax = 64;  // depth of layers within layers; deeper ones are part of those
 
 // A layer that is being studied. Its span gets its site when it ends, because the site depends on
 // its results.

@@ -82,8 +82,8 @@ class Layers {
   bool opaque_ = false;  // its layers cannot be distinguished: one stands for all
   size_t next_ = 0;
   uint64_t run_ = 0;
-  std::vector<Step> steps_;    // of the run before; once settled, of every run
-  std::vector<Step> studied_;  // of this run
+  std::vector<Step> steps_;    // steps of the run before; once settled, of every run
+  std::vector<Step> studied_;  // steps of this run
   Activations activations_;
   std::map<std::string, std::vector<Known>> places_;  // their sites, in the order of appearance
   std::function<void(uint32_t)> on_end_;

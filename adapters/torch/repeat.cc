@@ -65,7 +65,7 @@ std::string text_of(cudaGraphNode_t node) {
 struct Group {
   std::vector<std::string> names;
   std::vector<cudaGraphNode_t> nodes;  // of the first layer
-  double launch_s = 0;                 // of one layer
+  double launch_s = 0;                 // time of one layer's launch
   double weight() const { return launch_s * static_cast<double>(names.size()); }
 };
 

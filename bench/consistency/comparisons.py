@@ -64,7 +64,7 @@ def parts(ledger, one, other, table, told, batch):
 
 
 def unsettled(ledger, one, other, told):
-    """Checks that a comparison of latencies that did not settle says so."""
+    """Checks that a comparison of latencies that did not settle is marked so."""
     for letter, evaluation in (("A", one), ("B", other)):
         rows = evaluation.told("model_information", None).rows
         if any("not settled" in (row.get("doubt") or "") for row in rows):

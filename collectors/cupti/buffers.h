@@ -19,8 +19,8 @@
 
 namespace xsp::cupti {
 
-// How often CUPTI returns its buffers, full or not; never if the period is 0. A flush slows the
-// program down, so it happens less often where it takes long.
+// Determines how often CUPTI returns its buffers, full or not; never if the period is 0. A flush
+// slows the program down, so it happens less often where it takes long.
 struct Flushing {
   static constexpr int kShare = 400;  // a flush may take one part in kShare of the time
   static constexpr std::chrono::milliseconds kLongest{1000};

@@ -24,10 +24,10 @@ struct Matched {
 // ranges. `capacity`: the number of ranges that there was room for.
 Matched match(const std::vector<std::vector<uint32_t>>& passes, size_t ranges, size_t capacity);
 
-// Returns the length of the sequence that repeats at the end of `kernels`. Of several lengths, it
-// returns the one whose repetitions cover the most, then the shortest. This is the number of
-// launches of one inference, if several have run. Returns 0 if `kernels` does not end in a
-// repetition.
+// Returns the length of the sequence that repeats at the end of `kernels`. If there are several
+// such lengths, returns the one whose repetitions cover the most, then the shortest. This is the
+// number of launches of one inference, if several have run. Returns 0 if `kernels` does not end in
+// a repetition.
 size_t repeated_length(const std::vector<uint32_t>& kernels);
 
 }  // namespace xsp::cupti

@@ -7,7 +7,7 @@
 namespace xsp::library_calls {
 namespace {
 
-// All getters have this form, whatever they read from.
+// All getters have this form, for every type of object.
 using Get = int(void* from, int attribute, void* value, size_t bytes, size_t* written);
 
 struct Attribute {

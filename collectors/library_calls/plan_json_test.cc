@@ -65,7 +65,7 @@ TEST(PlanJsonTest, NumbersThatLieInThePlanAreNoTensors) {
   EXPECT_EQ(facts.count("scale_shape"), 0u);
 }
 
-// Wherever the text is cut, and whatever it contains, the parts that are there are read.
+// Wherever the text is cut, and whatever its content, the parts that are there are read.
 TEST(PlanJsonTest, AnyTextIsSurvived) {
   for (size_t size = 0; size <= kConvolution.size(); ++size) facts_of(kConvolution.substr(0, size));
   for (size_t at = 0; at < kConvolution.size(); ++at) {

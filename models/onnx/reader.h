@@ -16,8 +16,8 @@
 namespace xsp::models {
 
 inline constexpr uint64_t kMaxFileBytes = (uint64_t{1} << 31) - 1;  // protobuf's own limit
-inline constexpr uint64_t kMaxGraphBytes = uint64_t{256} << 20;     // of the graph in memory
-inline constexpr uint64_t kMaxTextBytes = 16 * 1024;                // of a name
+inline constexpr uint64_t kMaxGraphBytes = uint64_t{256} << 20;     // memory of the graph
+inline constexpr uint64_t kMaxTextBytes = 16 * 1024;                // bytes of a name
 inline constexpr uint64_t kMaxKeptValues = 4096;                    // elements of a tensor
 inline constexpr uint64_t kMaxRank = 64;
 inline constexpr int kMaxGraphDepth = 8;  // graphs within nodes of graphs

@@ -25,7 +25,7 @@ struct ServerOptions {
   std::string page;               // text of a page in place of the compiled one; or empty
   std::string token;              // empty: no token is required
   uint64_t max_upload_bytes = 0;  // 0: uploads are refused; they need a token
-  uint64_t memory_bytes = uint64_t{4} << 30;  // of all queries; see Library::limit_memory()
+  uint64_t memory_bytes = uint64_t{4} << 30;  // memory of all queries; see Library::limit_memory()
   Limits limits;
 };
 

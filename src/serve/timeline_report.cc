@@ -20,7 +20,7 @@ constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // as in Ap
 constexpr size_t kTileBytes = 400;  // approximate bytes of an answer without items
 constexpr size_t kItemBytes = 48;
 constexpr size_t kSpanBytes = 3'000;
-constexpr size_t kSpans = 300;  // of all runs: each takes a few queries
+constexpr size_t kSpans = 300;  // spans of all runs: each takes a few queries
 
 // Selects for each batch size the run without counters that has the deepest level: the page shows
 // it first (defaultRun in web/src/timeline/runs.ts).

@@ -1,4 +1,4 @@
-// Tests what libxsp.so requires of the process that loads it.
+// Tests the requirements of libxsp.so on the process that loads it.
 #include <gtest/gtest.h>
 #include <stdio.h>
 

@@ -140,7 +140,7 @@ struct Fault {
   const char* fault;
   int signal;       // the signal that ends the worker; 0 if none does
   int exit_status;  // if no signal
-  int xsp_status;   // that it reports; 0 if it reports none
+  int xsp_status;   // the reported status; 0 if there is none
 };
 
 class WorkerFault : public testing::TestWithParam<Fault> {};

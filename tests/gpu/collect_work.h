@@ -1,5 +1,6 @@
-/* What collect makes a GPU do: a library that nvcc builds of collect_work.cu, loaded at run time,
- * so that collect itself needs nothing of CUDA. Each piece of work counts what it asked for. */
+/* The work that collect gives to a GPU: a library that nvcc builds from collect_work.cu, loaded at
+ * run time, so that collect itself needs nothing of CUDA. Each piece of work counts its requests.
+ */
 #ifndef XSP_TESTS_GPU_COLLECT_WORK_H_
 #define XSP_TESTS_GPU_COLLECT_WORK_H_
 

@@ -107,7 +107,7 @@ bool record(const std::string& path) {
   return xsp_start(&options) == 0;
 }
 
-// Does what the worker does with a model: warm-up, then as many inferences as one count takes.
+// Runs the model as the worker does: warm-up, then as many inferences as one count takes.
 uint64_t run_cases(const Parts& parts, const std::vector<uint32_t>& sites) {
   static xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "known kernels");
   const auto infer = [&] {

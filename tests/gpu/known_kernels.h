@@ -1,8 +1,8 @@
-/* Kernels whose numbers are known on paper, to hold hardware counters against: a library that nvcc
- * builds of known_kernels.cu, loaded at run time, so that known itself needs nothing of CUDA.
+/* Kernels whose counters can be computed on paper, to check hardware counters: a library that nvcc
+ * builds from known_kernels.cu, loaded at run time, so that known itself needs nothing of CUDA.
  *
- * Each case launches one kernel (cuBLAS may add small ones around a product) and says what counters
- * of it should read: from the source of the kernel, or 2 * M * N * K for a product of matrices. */
+ * Each case launches one kernel (cuBLAS may add small ones around a product) and states the
+ * expected counters: from the source of the kernel, or 2 * M * N * K for a product of matrices. */
 #ifndef XSP_TESTS_GPU_KNOWN_KERNELS_H_
 #define XSP_TESTS_GPU_KNOWN_KERNELS_H_
 
@@ -15,8 +15,7 @@ struct known_case {
   const char* counter; /* counter of the work: "fp32_flops", "tensor_fp16_flops" */
   double work;         /* its expected value, summed over the case's kernels */
   double read_bytes;   /* bytes read from memory; 0: not known */
-  double
-      write_bytes; /* what it writes to memory, at once or when the cache is emptied; 0: likewise */
+  double write_bytes;  /* bytes written, at once or when the cache is emptied; 0: not known */
 };
 
 /* Makes the cases that this device and these libraries can run, with their data; prints why one is

@@ -166,7 +166,7 @@ stage_sweep() {
   for name in ${XSP_GPU_SWEEP_MODELS:-bert-base vit_b_16 gpt2-prefill gpt2-decode mobilenet_v2 ssd300_vgg16}; do
     [ -e "$models/$name.pt" ] || { line skipped "sweep $name" "not exported"; continue; }
     file="$out/$name-sweep.xsp" log="$out/log/sweep_$name.txt"
-    # A batch size that does not fit is a failed run, and the exit status says so.
+    # If a batch size does not fit, its run fails, and the exit status reports that.
     xsp profile "$models/$name.pt" --framework torch --device cuda --levels "$levels" --counters none --no-peaks \
       --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" --max-time "$seconds" -o "$file" >"$log" 2>&1
     [ -e "$file" ] || { line FAILED "sweep $name" "$(grep -m1 error "$log" | cut -c1-150)"; continue; }

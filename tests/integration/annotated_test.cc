@@ -162,7 +162,7 @@ TEST_F(AnnotatedTest, WhatAProgramRecordedOfItselfIsImported) {
   EXPECT_EQ(runs[0]["batch"], 4);
   EXPECT_EQ(runs[0]["inferences"], 50);
   expect_layers({"harmonic", "alternating"});
-  // The program records only its model, because it is told so.
+  // The program records only its model, as its arguments request.
   record("annotate", "50", "model");
   EXPECT_EQ(scalar("t.xsp", "SELECT levels FROM run"), "application,model");
   EXPECT_EQ(analysis("model_information")[0]["batch"], 4);

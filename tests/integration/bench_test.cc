@@ -1,4 +1,4 @@
-// Tests what the figures of bench_trace refer to, and that tools can read them.
+// Tests that the figures of bench_trace are labelled, and that tools can read them.
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {

@@ -62,7 +62,7 @@ TEST_F(RunOpenclTest, WithoutItsLevelsTheProgramIsLeftAlone) {
   EXPECT_EQ(finished.out.find("OPENCL_LAYERS"), std::string::npos);
 }
 
-// OpenCV takes a device that is no GPU only if it is told to.
+// OpenCV takes a device that is no GPU only on request.
 TEST_F(RunOpenclTest, AModelsKernelsBelongToItsLayers) {
   RunOptions options;
   options.environment = {{"OPENCV_OPENCL_DEVICE", ":CPU:"},

@@ -278,8 +278,8 @@ TEST_F(RunStacksTest, ALibraryOfMatricesIsBelowThePythonThatCallsIt) {
              "        a @ a\n"
              "multiplies()\n");
   EXPECT_EQ(watch({"/usr/bin/python3", "matrices.py"}).status, 0);
-  // Of the samples on a processor below the function, these are the shares with BLAS, and with
-  // NumPy between.
+  // These are the shares with BLAS, and with NumPy between, of the samples on a processor below the
+  // function.
   const auto shares = query(
       "t.xsp",
       "WITH RECURSIVE below AS (SELECT run_id, stack_id, false AS is_blas, false AS is_numpy FROM "

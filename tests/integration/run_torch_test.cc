@@ -259,7 +259,7 @@ TEST_F(RunTorchTest, PhasesOfATrainingAreSpansAndWhatRunsInThemBelongsToModules)
     EXPECT_EQ(phases[i]["phase"], kPhases[i]);
     EXPECT_EQ(phases[i]["calls"], kCalls[i]);
   }
-  // Every operator of a phase states the phase, whatever calls it.
+  // Every operator of a phase states the phase, regardless of its caller.
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT count(*) FROM span s JOIN span p ON p.type = 'phase' "
                    "  AND s.start_ns BETWEEN p.start_ns AND p.start_ns + p.duration_ns "

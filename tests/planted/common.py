@@ -14,7 +14,7 @@ import time
 
 SKIPPED = 77  # the exit status of a program that cannot run here, as in CTest
 WARM_STEPS = 3
-WARM_SHARE = 0.25  # of the seconds or the steps
+WARM_SHARE = 0.25  # share of the seconds or the steps
 
 
 @functools.cache

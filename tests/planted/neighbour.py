@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-SECONDS_MAX = 120  # of a processor's time, whatever happens to this program
+SECONDS_MAX = 120  # of a processor's time, even if this program is killed
 
 # It ends with the pipe that it reads, which ends with this program.
 PREAMBLE = f"""
@@ -16,8 +16,7 @@ threading.Thread(target=lambda: (os.read(0, 1), os._exit(0)), daemon=True).start
 
 
 def start(text, copies=1):
-    """Runs copies of a Python program, each of which prints a line when it is ready, until this program ends.
-    """
+    """Runs copies of a Python program, which print a line when they are ready, until this program ends."""
     kept = ("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "LANG")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     others = []

@@ -1,5 +1,5 @@
-/* shim.h: what the adapter `ggml` needs of llama.cpp, as a C interface that does not change with
- * it.
+/* shim.h: the parts of llama.cpp that the adapter `ggml` needs, as a C interface that does not
+ * change with llama.cpp.
  *
  * llama.cpp's own interface passes structs by value that grow with every release. So a small
  * library is compiled beside it, when it is installed, against its own headers (llama.cc here); the
@@ -38,8 +38,7 @@ typedef struct xsp_ggml_node {
 typedef struct xsp_ggml_settings {
   const char* path;
   int threads; /* 0: as many as there are processors */
-  int context; /* tokens that each sequence has behind it when a run begins; 0: a run is a prefill
-                */
+  int context; /* tokens of each sequence before a run begins; 0: a run is a prefill */
   /* Called before and after each node that computes something; NULL if there is no observer. */
   void (*watch)(void* user, int is_end, const void* node);
   void* user;

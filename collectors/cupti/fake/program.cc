@@ -34,7 +34,7 @@ void* load(const char* path) {
   return library;
 }
 
-// Does what the driver does in cuInit.
+// Does the same as the driver in cuInit.
 void initialize() {
   load(XSP_FAKE_CUDA_DIR "/libcuda.so.1");
   void* cupti = load(XSP_FAKE_CUDA_DIR "/libcupti.so.13");

@@ -1,7 +1,7 @@
 import type { Analysis, Evaluation } from './types';
 
-// Returns whether the evaluation's runs have what the analysis needs. If they do not tell, or lack it, asks
-// the analysis itself, which knows the reason.
+// Returns whether the evaluation has the levels, counters and ceilings that the analysis needs. Unless the
+// answer is 'yes', the caller asks the analysis itself, which knows the reason.
 export function measured(
   analysis: Analysis,
   evaluation: Evaluation,

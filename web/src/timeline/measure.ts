@@ -9,8 +9,8 @@ export interface Measured {
   about: boolean; // approximate: blocks cross its ends
 }
 
-// Adds one lane of one tile, of which only [from, to) counts. `holds` says where spans are counted that begin
-// before.
+// Adds one lane of one tile, of which only [from, to) counts. `holds` determines where spans are counted that
+// begin before.
 export function measureLane(into: Measured, loaded: Loaded, lane: Lane, from: number, to: number) {
   const items = loaded.lanes[lane.lane];
   if (!items) return;

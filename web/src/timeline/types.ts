@@ -26,7 +26,7 @@ export interface Timeline {
   lanes: Lane[];
   lanes_left_out: number;
   spans_left_out: number;
-  latency_ns: number | null; // of the model, in this run
+  latency_ns: number | null; // the model's latency in this run
   undisturbed_ns: number | null; // in the run of the model alone
   representative: number | null; // the iteration whose latency is nearest to the median
   iterations: {

@@ -11,7 +11,7 @@ export interface TableColumn {
   unit: string; // as shown: "ms"
   description: string;
   isText: boolean;
-  characters: number; // of its longest cell, or its heading
+  characters: number; // characters of its longest cell, or its heading
   write: (row: Cell[]) => string;
 }
 

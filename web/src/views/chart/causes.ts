@@ -8,7 +8,7 @@ export interface Culprit {
   layer: string;
   layers: number;
   ns: number;
-  share: number; // of the step, in per cent
+  share: number; // share of the step, in per cent
   hidden: number; // ns at the same time as something else
 }
 

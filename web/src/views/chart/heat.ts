@@ -6,7 +6,7 @@ export interface HeatCell {
   row: number;
   x: number; // positions
   y: number;
-  share: number; // of the largest value of its line: 0 to 1
+  share: number; // share of the largest value of its line: 0 to 1
 }
 
 export interface Heat {

@@ -63,7 +63,7 @@ struct Layer {
   xsp_site inner_site;
 };
 
-// A layer that has run and is not emitted yet (late).
+// Describes a layer that has run and is not emitted yet (late).
 struct Ran {
   uint32_t site_id;
   uint32_t thread;

@@ -45,13 +45,13 @@ struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// An input's value; the adapter owns its memory.
+// Holds an input's value; the adapter owns its memory.
 struct Input {
   std::unique_ptr<void, Freed> memory;
   Handle<OrtValue> value{nullptr, nullptr};
 };
 
-// The time of a run, to which its layers are clipped.
+// Holds the time of a run, to which its layers are clipped.
 struct Window {
   int64_t start_ns;
   int64_t end_ns;

@@ -56,7 +56,7 @@ struct xsp_model : xsp::AdapterModel {
 
 namespace {
 
-// The plugins that can be loaded here.
+// Lists the plugins that can be loaded here.
 struct Present {
   std::string version, library, devices;
 };

@@ -45,7 +45,7 @@ class Bare:
 
 
 class Worker:
-    """The worker as `xsp profile` starts it; its replies come on file descriptor 3."""
+    """Represents the worker as `xsp profile` starts it; its replies come on file descriptor 3."""
 
     def __init__(self, arguments, model, levels, folder):
         read_end, write_end = os.pipe()

@@ -43,7 +43,7 @@ constexpr uint64_t kFlushSpans = 1 << 16;  // a quarter of a ring: nothing is lo
   std::exit(1);
 }
 
-// A folder of this process, removed at the end.
+// Represents a folder of this process, removed at the end.
 class Folder {
  public:
   Folder() {

@@ -60,7 +60,7 @@ __attribute__((noinline)) double below(const Work& work) {
   }
 }
 
-// Registers of this place, and the end of the stack.
+// Holds registers of this place, and the end of the stack.
 struct Place {
   NativeStart start = {};
   std::vector<uint8_t> bytes;

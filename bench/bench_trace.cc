@@ -155,7 +155,7 @@ void span_off(benchmark::State& state) {
   for (auto _ : state) one_span(&hot_site);
 }
 
-// The repetitions of every benchmark, in nanoseconds per span and thread.
+// Collects the repetitions of every benchmark, in nanoseconds per span and thread.
 class Table {
  public:
   void add(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {

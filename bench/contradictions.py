@@ -28,7 +28,7 @@ BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(10000)
 
 
 class Load:
-    """Busy processes, which run while the context is entered."""
+    """Runs busy processes while the context is entered."""
 
     def __init__(self, count):
         self.count, self.processes = count, []

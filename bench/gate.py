@@ -61,7 +61,7 @@ def told(what, k, n):
 
 
 class Load:
-    """Processes that only keep a processor busy."""
+    """Runs processes that only keep a processor busy."""
 
     def __init__(self, count):
         self.count = count

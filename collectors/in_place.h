@@ -8,7 +8,7 @@
 
 namespace xsp {
 
-// The collector's entry. `kCheck` reports to the host why the library is not in place.
+// Defines the collector's entry. `kCheck` reports to the host why the library is not in place.
 template <xsp_status (*kCheck)(const xsp_host* host)>
 constexpr xsp_collector collector_in_place(const char* name, const char* help, uint32_t levels) {
   xsp_collector entry{};

@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// A thread that emits one span for each change of the energy counter.
+// Represents a thread that emits one span for each change of the energy counter.
 class Sampler {
  public:
   explicit Sampler(const std::string& device) : gpu_(device) {

@@ -14,8 +14,8 @@
 
 namespace xsp::models {
 
-// A tensor of the network. `channels` is the size of its axis 1 (images) or of its last axis
-// (sequences), if the caller needs it to determine the size of weights.
+// Represents a tensor of the network. `channels` is the size of its axis 1 (images) or of its last
+// axis (sequences), if the caller needs it to determine the size of weights.
 struct Value {
   std::string name;
   int64_t channels = 0;

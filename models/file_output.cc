@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
 
-// The file while it is written. Where the file system allows it, the file has no name yet, so that
-// even a killed process leaves nothing behind; elsewhere it has a temporary name.
+// Represents the file while it is written. Where the file system allows it, the file has no name
+// yet, so that even a killed process leaves nothing behind; elsewhere it has a temporary name.
 class Output {
  public:
   Output(const std::string& path, const WriteOptions& options) : path_(path), options_(options) {}

@@ -11,7 +11,7 @@
 
 namespace xsp::models {
 
-// The window of a convolution or a pooling: height, width.
+// Describes the window of a convolution or a pooling: height, width.
 struct ImageWindow {
   std::array<int64_t, 2> kernel{};
   std::array<int64_t, 2> stride{1, 1};

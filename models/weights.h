@@ -11,8 +11,8 @@
 
 namespace xsp::models {
 
-// A uniform distribution over (middle - half_width, middle + half_width); half_width > 0, and
-// middle is at most a few half widths.
+// Describes a uniform distribution over (middle - half_width, middle + half_width); half_width > 0,
+// and middle is at most a few half widths.
 struct Distribution {
   double middle = 0;
   double half_width = 1;

@@ -24,7 +24,7 @@ namespace xsp::models::wire {
 
 inline constexpr size_t kWindowBytes = 64 * 1024;  // the most that one view of a source may hold
 
-// Bytes in a file or in memory. Two threads must not use it at the same time.
+// Represents bytes in a file or in memory. Two threads must not use it at the same time.
 class Source {
  public:
   static Result<Source> open(const std::string& path);

@@ -46,7 +46,7 @@ const std::vector<ModelDescription>& all_models();
 // Returns nullptr if there is no such model.
 const ModelDescription* find_model(const std::string& name);
 
-// A format in which a model can be written, with the same weights.
+// Describes a format in which a model can be written, with the same weights.
 struct ModelFormat {
   const char* name;    // the name for `xsp models build --format`
   const char* ending;  // suffix of the file's name

@@ -9,7 +9,8 @@
 
 namespace xsp::fake {
 
-// A thread like those in frameworks' pools. run() hands it a function and waits until it returns.
+// Represents a thread like those in frameworks' pools. run() hands it a function and waits until it
+// returns.
 class Helper {
  public:
   Helper() : thread_([this] { loop(); }) {}

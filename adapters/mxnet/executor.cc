@@ -58,7 +58,7 @@ struct Facts {
   }
 };
 
-// The executed graph, with the shapes and types of its nodes' outputs.
+// Holds the executed graph, with the shapes and types of its nodes' outputs.
 class Executed {
  public:
   Executed(const Network& network, const Executor& executor) : network_(network) {

@@ -24,14 +24,14 @@ struct Executor {
 Executor bind(const Network& network, const std::map<std::string, Shape>& input_shapes,
               bool each_layer);
 
-// A layer that an executor runs.
+// Describes a layer that an executor runs.
 struct Layer {
   std::string op;
   uint32_t site = 0;
 };
 
-// The layers, in the order of their execution, each with a site. Sites are kept by their facts,
-// over all executors of a model.
+// Holds the layers, in the order of their execution, each with a site. Sites are kept by their
+// facts, over all executors of a model.
 class Layers {
  public:
   std::vector<Layer> describe(const Network& network, const Executor& executor);

@@ -19,7 +19,7 @@ namespace xsp::mxnet {
 
 using Shape = std::vector<int>;
 
-// Shapes of all inputs and outputs of a symbol.
+// Holds shapes of all inputs and outputs of a symbol.
 struct SymbolShapes {
   std::vector<Shape> arguments;
   std::vector<Shape> outputs;

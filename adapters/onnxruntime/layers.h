@@ -15,7 +15,7 @@
 
 namespace xsp::ort {
 
-// A tensor's type and shape.
+// Describes a tensor's type and shape.
 struct Value {
   std::string dtype;  // "float32"
   std::vector<int64_t> shape;
@@ -25,7 +25,7 @@ struct Value {
 // Returns the values in the runtime's JSON; empty if it is malformed.
 std::vector<Value> parse_values(std::string_view json);
 
-// The facts of an executed graph's node that a profile lacks: its weights, which the runtime
+// Holds the facts of an executed graph's node that a profile lacks: its weights, which the runtime
 // forgets if it has packed them in another form, and the model's shapes of tensors that the runtime
 // pads.
 struct GraphNode {
@@ -47,7 +47,7 @@ struct GraphNode {
 // Returns all inputs of a node: those of the profile, and the weights that it left out.
 std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const GraphNode& node);
 
-// The inputs and outputs of a node, in the shapes of the model, and in those of the runtime.
+// Holds the inputs and outputs of a node, in the shapes of the model, and in those of the runtime.
 struct Tensors {
   std::vector<Value> inputs;
   std::vector<Value> outputs;

@@ -25,7 +25,7 @@ struct Library {
 // Loads the library at the first call; it stays loaded.
 const Library& library();
 
-// The error of a failed call, on one line.
+// Describes the error of a failed call, on one line.
 struct Problem {
   OrtErrorCode code = ORT_OK;
   std::string text;

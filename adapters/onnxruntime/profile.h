@@ -15,7 +15,7 @@
 
 namespace xsp::ort {
 
-// A node's execution. Its texts are valid until the next event.
+// Describes a node's execution. Its texts are valid until the next event.
 struct NodeEvent {
   std::string_view name;
   std::string_view op_type;

@@ -20,7 +20,7 @@ constexpr const char* kCuda = "CUDAExecutionProvider";
 constexpr const char* kTensorRt = "TensorrtExecutionProvider";
 constexpr std::string_view kSuffix = "ExecutionProvider";
 
-// The parsed options of the command line.
+// Holds the parsed options of the command line.
 struct Choices {
   std::string provider;  // full name
   int cuda_device = 0;

@@ -29,7 +29,7 @@ struct Session {
 xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
                         const std::string& prefix, Session* session);
 
-// An input or output of a session.
+// Describes an input or output of a session.
 struct Signature {
   std::string name;
   uint32_t dtype = 0;  // xsp_dtype; 0: not a tensor, or of a type that xsp does not know

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Formats of two files: either may be named; the other is beside it.
+// Describes formats of two files: either may be named; the other is beside it.
 struct Pair {
   Format format;
   const char* description;

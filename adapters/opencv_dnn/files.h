@@ -13,7 +13,8 @@ namespace xsp::opencv_dnn {
 
 enum class Format { kCaffe, kDarknet, kTorch, kTensorflow, kOnnx };
 
-// The network's description and its weights. One of them is empty for a format that has one file.
+// Names the files of the network's description and of its weights. One of them is empty for a
+// format that has one file.
 struct Files {
   Format format = Format::kOnnx;
   std::string description;

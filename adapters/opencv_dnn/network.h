@@ -12,7 +12,7 @@
 
 namespace xsp::opencv_dnn {
 
-// The options --option KEY=VALUE.
+// Holds the options --option KEY=VALUE.
 struct Options {
   std::string other_file;          // config, weights: the second file, if it has another name
   std::vector<InputShape> inputs;  // inputs: NAME:1,3,224,224;... if the model's file lacks them
@@ -45,7 +45,7 @@ std::string condensed(const cv::Exception& error);
 
 using Shapes = std::vector<cv::dnn::MatShape>;
 
-// The shapes of every layer of a network, by its id, for given inputs.
+// Holds the shapes of every layer of a network, by its id, for given inputs.
 struct LayerShapes {
   std::vector<int> ids;
   std::vector<Shapes> inputs;

@@ -17,7 +17,7 @@
 
 namespace xsp::pjrt {
 
-// A recorded run, to which its layers are clipped.
+// Describes a recorded run, to which its layers are clipped.
 struct Run {
   int64_t start_ns;  // UNIX time
   int64_t end_ns;

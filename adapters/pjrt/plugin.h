@@ -15,7 +15,8 @@
 
 namespace xsp::pjrt {
 
-// Arguments of a call, or another struct that a plugin reads, with extra room for a newer plugin.
+// Holds arguments of a call, or another struct that a plugin reads, with extra room for a newer
+// plugin.
 template <typename Struct>
 class Sized {
  public:
@@ -32,7 +33,7 @@ class Sized {
   Whole whole_{};
 };
 
-// The profiler of a plugin, by its extension of PJRT's interface.
+// Declares the profiler of a plugin, by its extension of PJRT's interface.
 struct ProfilerApi;
 
 struct Plugin {

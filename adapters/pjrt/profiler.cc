@@ -10,8 +10,8 @@
 
 namespace xsp::pjrt {
 
-// The extension's functions (xla/backends/profiler/plugin/profiler_c_api.h), which take pointers to
-// structs that begin with their size.
+// Declares the extension's functions (xla/backends/profiler/plugin/profiler_c_api.h), which take
+// pointers to structs that begin with their size.
 struct ProfilerApi {
   struct Error;
   struct OfError {
@@ -65,7 +65,7 @@ std::string take_error(const ProfilerApi& api, ProfilerApi::Error* error) {
   return text.empty() ? "it says not why" : text;
 }
 
-// The names to which a plane refers by number.
+// Holds the names to which a plane refers by number.
 struct Names {
   std::map<int64_t, std::string> events;
   std::map<int64_t, std::string> stats;

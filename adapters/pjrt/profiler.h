@@ -17,7 +17,7 @@
 
 namespace xsp::pjrt {
 
-// An execution on a device.
+// Describes an execution on a device.
 struct DeviceEvent {
   std::string name;    // name of the kernel or copy
   std::string hlo_op;  // its instruction; "" if not reported
@@ -29,7 +29,7 @@ struct DeviceEvent {
 // count from the profiler's start.
 std::vector<DeviceEvent> read_space(std::span<const uint8_t> space);
 
-// One recording, from start to collect.
+// Represents one recording, from start to collect.
 class Profiler {
  public:
   explicit Profiler(const Plugin& plugin) : plugin_(plugin) {}

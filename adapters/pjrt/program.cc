@@ -32,7 +32,7 @@ void read_shape(Bytes shape, std::vector<Value>* values) {
   if (!is_tuple) values->push_back(std::move(value));
 }
 
-// An instruction in the wire format.
+// Represents an instruction in the wire format.
 struct Raw {
   Instruction instruction;
   int64_t id = 0;

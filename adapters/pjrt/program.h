@@ -15,7 +15,7 @@ namespace xsp::pjrt {
 
 using Bytes = std::span<const uint8_t>;
 
-// An array's type and shape.
+// Describes an array's type and shape.
 struct Value {
   int type = 0;  // PrimitiveType, whose numbers PJRT_Buffer_Type shares
   std::vector<int64_t> dimensions;
@@ -23,7 +23,7 @@ struct Value {
   int64_t bytes() const;  // -1: not known
 };
 
-// An instruction of HLO.
+// Describes an instruction of HLO.
 struct Instruction {
   std::string name;               // "fusion.3"
   std::string opcode;             // "fusion"; for a library call its target, "__cublas$gemm"

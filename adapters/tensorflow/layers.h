@@ -19,7 +19,7 @@
 
 namespace xsp::tf {
 
-// A recorded run.
+// Describes a recorded run.
 struct Run {
   int64_t start_ns;  // UNIX time; its layers are clipped to it
   int64_t end_ns;

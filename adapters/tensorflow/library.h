@@ -91,7 +91,7 @@ const Library& library();
 uint32_t dtype_of(int type);
 int type_of(uint32_t dtype);
 
-// The status of a call. It is reused from call to call.
+// Holds the status of a call. It is reused from call to call.
 class Outcome {
  public:
   Outcome() : status_(library().NewStatus()) {}

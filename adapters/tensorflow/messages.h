@@ -17,7 +17,7 @@ namespace xsp::tf {
 
 using Bytes = std::span<const uint8_t>;
 
-// A tensor's type (of TensorFlow's enum DataType) and shape.
+// Describes a tensor's type (of TensorFlow's enum DataType) and shape.
 struct Value {
   int type = 0;
   bool has_shape = false;  // false: not even the rank is known
@@ -27,7 +27,7 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// A node of a graph.
+// Describes a node of a graph.
 struct Node {
   std::string name;
   std::string op;
@@ -41,7 +41,7 @@ struct GraphDef {
 };
 GraphDef read_graph(Bytes graph_def);
 
-// An input or output of a SavedModel's signature.
+// Describes an input or output of a SavedModel's signature.
 struct Port {
   std::string name;    // as callers know it
   std::string tensor;  // "serving_default_x:0"
@@ -61,7 +61,7 @@ MetaGraph read_meta_graph(Bytes meta_graph_def);
 // Returns the graphs of a file saved_model.pb.
 std::vector<MetaGraph> read_saved_model(Bytes saved_model);
 
-// A node's execution.
+// Describes a node's execution.
 struct Execution {
   std::string_view node;  // a part of the input bytes
   // TensorFlow's text: "[cpu 1.2MB] relu1 = _FusedConv2D(x, conv1/weight:0, ^other)".

@@ -12,7 +12,7 @@
 namespace xsp::tf {
 namespace {
 
-// TF_Buffer of tensorflow/c/tf_buffer.h.
+// Declares TF_Buffer of tensorflow/c/tf_buffer.h.
 struct Buffer {
   const void* data;
   size_t length;

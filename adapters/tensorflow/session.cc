@@ -24,7 +24,7 @@ namespace wire = models::wire;
 
 constexpr size_t kMessageBytesMax = (size_t{1} << 31) - 1;  // limit of protocol buffers
 
-// A file that is mapped into memory.
+// Represents a file that is mapped into memory.
 class Mapping {
  public:
   explicit Mapping(const std::string& path) {
@@ -60,7 +60,7 @@ class Mapping {
   size_t size_ = 0;
 };
 
-// The user's options.
+// Holds the user's options.
 struct Choices {
   bool optimizes = true;
   int inter_op_threads = 0;
@@ -154,7 +154,7 @@ std::string quoted_list(const std::vector<Signature>& signatures) {
   return text.empty() ? "none" : text;
 }
 
-// The opening of one model: the state that the steps below share.
+// Opens one model. It holds the state that the steps below share.
 class Opening {
  public:
   Opening(const xsp_host* host, const xsp_open_options& options, OpenSession* session)

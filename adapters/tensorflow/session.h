@@ -16,7 +16,7 @@
 
 namespace xsp::tf {
 
-// An input or output of the model.
+// Describes an input or output of the model.
 struct End {
   std::string name;
   Output output{};

@@ -13,7 +13,7 @@
 
 namespace xsp::torch_adapter {
 
-// The facts of one execution.
+// Holds the facts of one execution.
 struct Facts {
   std::string input_shapes, output_shapes, input_dtypes, output_dtypes;  // JSON
   double output_bytes = 0, activation_bytes = 0, parameter_bytes = 0, allocated_bytes = 0;

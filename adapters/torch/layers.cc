@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kDepthMax = 64;  // depth of layers within layers; deeper ones are part of those
 
-// A layer that is being studied. Its span gets its site when it ends, because the site depends on
-// its results.
+// Describes a layer that is being studied. Its span gets its site when it ends, because the site
+// depends on its results.
 struct Studied {
   Layers* layers = nullptr;  // nullptr if there is none
   size_t step = 0;           // in the run's order; meaningless on other threads
@@ -116,7 +116,7 @@ bool is_hook(const std::string& name) {
 
 }  // namespace
 
-// The callbacks, and the selection of those that torch calls.
+// Holds the callbacks, and the selection of those that torch calls.
 struct Observer {
   using Context = std::unique_ptr<at::ObserverContext>;
 

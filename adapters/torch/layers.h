@@ -50,7 +50,7 @@ class Layers {
  private:
   friend struct Observer;
 
-  // The n-th operator of an inference.
+  // Describes the n-th operator of an inference.
   struct Step {
     std::string name;               // torch's name of the operator
     const char* address = nullptr;  // where torch keeps that name

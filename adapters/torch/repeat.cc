@@ -61,7 +61,7 @@ std::string text_of(cudaGraphNode_t node) {
   return text;
 }
 
-// Layers that are repeated together.
+// Lists layers that are repeated together.
 struct Group {
   std::vector<std::string> names;
   std::vector<cudaGraphNode_t> nodes;  // of the first layer

@@ -32,7 +32,7 @@ struct Signature {
 // Returns an empty text, or the error.
 std::string parse_signature(std::string_view text, Signature* signature);
 
-// Ports in the form of the adapter's caller; valid as long as the Ports.
+// Represents ports in the form of the adapter's caller; valid as long as the Ports.
 class Infos {
  public:
   void set(const std::vector<Port>& ports);

@@ -16,7 +16,7 @@ def run(command):
 
 
 class Server:
-    """xsp serve over one folder, on a free port of this machine."""
+    """Runs xsp serve over one folder, on a free port of this machine."""
 
     def __init__(self, xsp, folder):
         self.process = subprocess.Popen([xsp, "serve", str(folder), "--listen", "127.0.0.1:0"],
@@ -43,7 +43,7 @@ class Server:
 
 
 class Told:
-    """One analysis at one batch size: rows by column, or why there are none; and its doubts."""
+    """Holds one analysis at one batch size: rows by column, or why there are none; and its doubts."""
 
     def __init__(self, rows, columns, why, doubts):
         self.rows, self.columns, self.why, self.doubts = rows, columns, why, doubts
@@ -70,7 +70,7 @@ def told_by_command(xsp, name, file, batch):
 
 
 class Evaluation:
-    """An .xsp file, and all answers about it."""
+    """Represents an .xsp file, and all answers about it."""
 
     def __init__(self, server, catalogue, file, identity):
         self.file, self.name, self.id, self.server = file, pathlib.Path(identity).name, identity, server

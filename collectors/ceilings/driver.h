@@ -14,7 +14,7 @@
 
 namespace xsp::ceilings {
 
-// Values of the driver's CUdevice_attribute.
+// Lists values of the driver's CUdevice_attribute.
 enum class Attribute : int {
   kClockKhz = 13,
   kMultiprocessors = 16,
@@ -64,10 +64,10 @@ struct Driver {
   void check(int status, const char* what) const;
 };
 
-// A CUDA device that exists.
+// Represents a CUDA device that exists.
 class Device {
  public:
-  // "cuda:1"
+  // `name` looks like "cuda:1".
   explicit Device(const std::string& name);
   int number() const { return number_; }
   int attribute(Attribute which) const;
@@ -110,7 +110,7 @@ class Buffer {
   size_t bytes_;
 };
 
-// A module that the driver compiled from PTX.
+// Represents a module that the driver compiled from PTX.
 class Module {
  public:
   explicit Module(const std::string& ptx);

@@ -10,7 +10,8 @@
 
 namespace xsp::ceilings {
 
-// Operations of one multiprocessor per clock; a multiply-add counts as 2. 0 means none or unknown.
+// Holds operations of one multiprocessor per clock; a multiply-add counts as 2. 0 means none or
+// unknown.
 struct Rates {
   int capability;  // 90 means compute capability 9.0
   int fp64, fp32, fp16;

@@ -76,7 +76,7 @@ std::string plain_name(std::string_view name) {
         at < plain.size() && at > 2 && plain[at - 1] == 'v' && plain[at - 2] == '_';
     if (has_version) plain.resize(at - 2);
   };
-  // cudaX_ptsz_v7000, cuX_v2_ptsz
+  // Removes the variants of names such as cudaX_ptsz_v7000 and cuX_v2_ptsz.
   strip_version();
   if (!strip(&plain, "_ptsz")) strip(&plain, "_ptds");
   strip_version();

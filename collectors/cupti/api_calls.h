@@ -36,7 +36,7 @@ struct Call {
   bool is_allocation = false;
 };
 
-// The recorded calls of one domain, runtime or driver.
+// Holds the recorded calls of one domain, runtime or driver.
 //
 // Thread rule: one thread at a time may call `seen`; the other functions must not run concurrently
 // with each other.
@@ -59,7 +59,7 @@ class Calls {
   std::vector<Call> calls_;  // by id
 };
 
-// One recorded call.
+// Describes one recorded call.
 struct CallRecord {
   uint32_t site = 0;
   bool is_executed = false;

@@ -19,7 +19,7 @@
 
 namespace xsp::cupti {
 
-// The counters of one launch, in the order of the counters' names.
+// Holds the counters of one launch, in the order of the counters' names.
 struct Counted {
   const std::vector<double>* values = nullptr;  // null: not counted
   double duration_ns = 0;

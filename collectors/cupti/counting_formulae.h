@@ -33,7 +33,7 @@ inline constexpr const char* kFlops = "flops";
 // rows of one counter are adjacent, with the preferred one first.
 const std::vector<Formula>& roofline_formulae();
 
-// The metrics to count, and the formulae of the counters from them.
+// Holds the metrics to count, and the formulae of the counters from them.
 struct CounterPlan {
   struct Weighted {
     size_t metric;  // index into metrics

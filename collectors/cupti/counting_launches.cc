@@ -34,7 +34,7 @@ constexpr CUpti_CallbackId kRuntimeCalls[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000,
 };
 
-// The call of this thread that contains a launch of the driver.
+// Describes the call of this thread that contains a launch of the driver.
 struct Open {
   const char* runtime_call = nullptr;
   const char* call = "";
@@ -48,7 +48,7 @@ uint32_t thread_id() {
   return id;
 }
 
-// The kernels that a call of the driver launches.
+// Lists the kernels that a call of the driver launches.
 struct Asked {
   KernelKey key;
   CUfunction function = nullptr;

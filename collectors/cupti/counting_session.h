@@ -50,12 +50,12 @@ class CountingSession {
   void finish();
 
  private:
-  // The counts of one kernel.
+  // Holds the counts of one kernel.
   struct Known {
     std::vector<double> values;
     double duration_ns = 0;
   };
-  // The counting of one context.
+  // Holds the state of counting on one context.
   struct Device {
     std::unique_ptr<Ranges> ranges;
     size_t capacity = 0;

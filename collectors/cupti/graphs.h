@@ -22,7 +22,7 @@
 
 namespace xsp::cupti {
 
-// The notes of all nodes. Any thread.
+// Holds the notes of all nodes. Any thread.
 class GraphNotes {
  public:
   // Records of a node may arrive after it was destroyed, so this many destroyed nodes are
@@ -51,7 +51,7 @@ class GraphNotes {
   std::deque<uint64_t> destroyed_;
 };
 
-// The work of one layer on one stream in one replay.
+// Describes the work of one layer on one stream in one replay.
 struct ReplayedLayer {
   xsp_layer_mark mark{};
   uint32_t device = 0;

@@ -14,7 +14,8 @@
 
 namespace xsp::cupti {
 
-// The defects of CUPTI that matter here. A table in library.cc lists the versions that have them.
+// Lists the defects of CUPTI that matter here. A table in library.cc lists the versions that have
+// them.
 enum class Defect {
   kNvtxBeforeCupti,   // a crash, if NVTX is called before CUPTI
   kGraphCorrelation,  // launches of graphs have wrong correlation ids from the second session on
@@ -22,7 +23,7 @@ enum class Defect {
   kLegacyRecords,     // records lack the graph's nodes
 };
 
-// The functions of CUPTI that are called, by their own names.
+// Holds the functions of CUPTI that are called, by their own names.
 struct Functions {
 #define XSP_CUPTI_REQUIRED(X)          \
   X(cuptiActivityDisable)              \

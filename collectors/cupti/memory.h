@@ -15,7 +15,7 @@
 
 namespace xsp::cupti {
 
-// An event of memory that is complete except for its thread.
+// Describes an event of memory that is complete except for its thread.
 struct MemoryEvent {
   bool is_allocation = false;
   // The pool: "device of cuda:0", "managed of cuda:0", "pinned"; "pool 0x7f... of cuda:0" if

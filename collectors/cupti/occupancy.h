@@ -11,7 +11,7 @@
 
 namespace xsp::cupti {
 
-// Limits of one multiprocessor; 0 means not known.
+// Holds limits of one multiprocessor; 0 means not known.
 struct DeviceLimits {
   uint32_t multiprocessors = 0;
   uint32_t threads = 0;

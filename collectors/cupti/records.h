@@ -39,7 +39,7 @@ class Records {
   bool sample_clocks() { return clocks_.sample(library_.call()); }
 
  private:
-  // The fields that all executions have.
+  // Holds the fields that all executions have.
   struct Execution {
     uint32_t site = 0;
     uint32_t device = 0;

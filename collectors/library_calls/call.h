@@ -21,7 +21,7 @@
 
 namespace xsp::library_calls {
 
-// A value of an enumeration, and its name.
+// Holds a value of an enumeration, and its name.
 struct Name {
   int64_t value;
   const char* text;
@@ -35,7 +35,7 @@ enum class FieldKind : uint8_t {
   kText   // the value is a pointer to text that lasts as long as the process
 };
 
-// One fact of a problem: an attribute of its site.
+// Describes one fact of a problem: an attribute of its site.
 struct Field {
   const char* key;
   FieldKind kind;
@@ -51,7 +51,7 @@ struct Function {
   std::atomic<uint32_t> site;  // site of calls whose problem has no site of its own
 };
 
-// The facts of the problem that a call solves. It lives on the stack.
+// Holds the facts of the problem that a call solves. It lives on the stack.
 class Problem {
  public:
   struct Value {
@@ -91,7 +91,7 @@ Real* real_of(Function* function, const void* caller) {
   return reinterpret_cast<Real*>(real);
 }
 
-// Another function of the library that contains `function`, looked up once.
+// Represents another function of the library that contains `function`, looked up once.
 template <typename Real>
 struct Sibling {
   const char* name;

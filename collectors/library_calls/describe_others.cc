@@ -54,7 +54,7 @@ Sibling<QueryMemory> query_memory{"dnnl_primitive_desc_query_md"};
 Sibling<MemoryQuery> memory_query{"dnnl_memory_desc_query"};
 Sibling<NameOf> name_of_kind{"dnnl_prim_kind2str"};
 
-// oneDNN 2: the beginning of dnnl_memory_desc_t.
+// Declares the fields with which dnnl_memory_desc_t of oneDNN 2 begins.
 struct MemoryV2 {
   int32_t count;
   int64_t dimensions[12];

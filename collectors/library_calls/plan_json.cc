@@ -15,7 +15,7 @@ constexpr size_t kOperationBytes = 256;
 constexpr int kDimensionsMax = 12;
 constexpr int kTensorsMax = 6;  // tensors of a node whose shapes are added
 
-// A part of the text.
+// Represents a part of the text.
 struct Part {
   const char* begin = nullptr;
   const char* end = nullptr;

@@ -21,7 +21,7 @@ struct ViolationTime {
   unsigned long long reference, violation;
 };
 
-// The library's functions. Those that an older library may lack are NULL in that case.
+// Holds the library's functions. Those that an older library may lack are NULL in that case.
 struct Library {
   int (*init)();
   const char* (*error_string)(int);
@@ -41,7 +41,7 @@ struct Library {
   int (*violation)(Handle, int, ViolationTime*);
 };
 
-// Bits of nvmlClocksThrottleReasons that mean that something holds the GPU's clock down.
+// Names bits of nvmlClocksThrottleReasons that mean that something holds the GPU's clock down.
 struct Reason {
   unsigned long long bit;
   const char* name;

@@ -15,7 +15,7 @@
 
 namespace xsp::nvml {
 
-// One GPU.
+// Represents one GPU.
 class Gpu {
  public:
   // Finds the GPU by its name in CUDA, "cuda:1". CUDA may number the GPUs in another order, or see
@@ -44,8 +44,8 @@ class Gpu {
   // Returns the reasons why the clock is held down at this moment, {"power cap"}; idleness and
   // settings are not among them.
   std::optional<std::vector<std::string>> throttle_reasons() const;
-  // The time for which the clock was held down since the driver was loaded, by lack of power and by
-  // heat.
+  // Holds the time for which the clock was held down since the driver was loaded, by lack of power
+  // and by heat.
   struct Violations {
     uint64_t power_ns, thermal_ns;
   };

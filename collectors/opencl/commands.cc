@@ -18,7 +18,7 @@ constexpr size_t kDevicesMax = 64;
 constexpr size_t kTextBytesMax = 64;
 constexpr int kWaitMs = 1000;
 
-// A command that is not complete.
+// Describes a command that is not complete.
 struct Pending {
   cl_event event;
   uint32_t site;
@@ -33,7 +33,7 @@ struct Pending {
   char local_size[kTextBytesMax];
 };
 
-// Bounds of the difference between the host's clock and a device's.
+// Holds bounds of the difference between the host's clock and a device's.
 struct Offset {
   int64_t low = INT64_MIN;
   int64_t high = INT64_MAX;
@@ -132,7 +132,7 @@ void give_back(Pending* one) {
   --state.pending_count;
 }
 
-// "[1024,1,1]"
+// Writes sizes as text, "[1024,1,1]".
 void write_sizes(char* text, cl_uint dimensions, const size_t* sizes) {
   text[0] = '\0';
   if (sizes == nullptr || dimensions == 0) return;

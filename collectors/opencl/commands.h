@@ -31,7 +31,7 @@ bool is_recorded();
 void set_target(const cl_icd_dispatch* target);
 const cl_icd_dispatch* target();
 
-// A call that put a command into a queue, or none if `queue` is null.
+// Describes a call that put a command into a queue, or none if `queue` is null.
 struct Call {
   const char* name;  // "clEnqueueNDRangeKernel"
   int64_t start_ns;

@@ -44,8 +44,8 @@ struct Plain<Name, Member, Result(CL_API_CALL*)(Args...)> {
 
 // ---- Calls that enqueue -------------------------------------------------------------------------
 
-// The work of a command. `kBytes` is the index of the argument with the number of bytes; -1 means
-// none.
+// Describes the work of a command. `kBytes` is the index of the argument with the number of bytes;
+// -1 means none.
 template <typename Name, int kBytesAt>
 struct Work : Name {
   static constexpr int kBytes = kBytesAt;

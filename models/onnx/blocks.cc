@@ -47,7 +47,7 @@ Shapes weight_shapes(const Graph& graph) {
   return shapes;
 }
 
-// The numbers of input and output channels of a layer of the model, by its weights.
+// Holds the numbers of input and output channels of a layer of the model, by its weights.
 struct Own {
   int64_t in = Blocks::kNotKnown;
   int64_t out = Blocks::kNotKnown;

@@ -11,7 +11,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Dims = std::vector<int64_t>;
 
-// A graph as a runtime makes it, written down node by node.
+// Builds a graph as a runtime makes it, written down node by node.
 class Optimised {
  public:
   Optimised& node(const std::string& name, const std::string& op_type, const Names& inputs,

@@ -9,7 +9,7 @@
 
 namespace xsp::models {
 
-// Element types, numbered as in ONNX's TensorProto.DataType; a file may hold others.
+// Lists element types, numbered as in ONNX's TensorProto.DataType; a file may hold others.
 enum Dtype : int32_t {
   kFloat32 = 1,
   kUint8 = 2,
@@ -27,13 +27,13 @@ std::string dtype_name(int32_t dtype);
 // Returns the size of an element in bits; 0 if it has no fixed size (strings, unknown types).
 uint32_t dtype_bits(int32_t dtype);
 
-// A dimension: a number, or -1 if it is unknown until run time; it may then have a name.
+// Represents a dimension: a number, or -1 if it is unknown until run time; it may then have a name.
 struct Dimension {
   int64_t value = -1;
   std::string symbol;
 };
 
-// An input, an output, or an inner value whose type the file states.
+// Describes an input, an output, or an inner value whose type the file states.
 struct ValueInfo {
   std::string name;
   int32_t dtype = 0;
@@ -43,7 +43,7 @@ struct ValueInfo {
   std::vector<Dimension> dimensions;
 };
 
-// A tensor in the file. The values themselves are kept only if there are few of them.
+// Describes a tensor in the file. The values themselves are kept only if there are few of them.
 struct Tensor {
   std::string name;
   int32_t dtype = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// A runtime's graph of a model, written down node by node.
+// Builds a runtime's graph of a model, written down node by node.
 class Optimised {
  public:
   Optimised& node(const std::string& name, const std::string& op_type, const Names& inputs,

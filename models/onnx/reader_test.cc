@@ -110,7 +110,7 @@ std::string error_of(const std::string& text) {
   return graph.error().text;
 }
 
-// A file in the temporary folder, which the destructor removes.
+// Creates a file in the temporary folder, which the destructor removes.
 class ReaderFile : public testing::Test {
  protected:
   void SetUp() override {

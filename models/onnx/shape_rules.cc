@@ -97,7 +97,7 @@ void where(RuleContext& c) {
   c.set_shape(0, c.input(1)->dtype, shape);
 }
 
-// The output size of a sliding window along one axis.
+// Computes the output size of a sliding window along one axis.
 struct Slide {
   int64_t kernel = 1;
   int64_t stride = 1;

@@ -14,7 +14,7 @@ namespace xsp::models {
 int64_t saturating_product(int64_t a, int64_t b);
 int64_t saturating_sum(int64_t a, int64_t b);
 
-// One node, and the facts known so far.
+// Holds one node, and the facts known so far.
 class RuleContext {
  public:
   RuleContext(const Node& rule_node, KnownValues* values) : node(rule_node), values_(values) {}

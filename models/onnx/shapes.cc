@@ -96,7 +96,8 @@ Work node_work(const Node& node, const KnownValues& values) {
   }
   if (op == "MatMul" && !x->shape.empty()) return of_macs(x->shape.back());
 
-  // Arithmetic per element; comparisons (Relu, Clip, MaxPool) and special functions do not count.
+  // Holds the arithmetic per element; comparisons (Relu, Clip, MaxPool) and special functions do
+  // not count.
   struct Cost {
     const char* op_type;
     int64_t per_output;

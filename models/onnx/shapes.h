@@ -16,7 +16,7 @@ namespace xsp::models {
 
 using Shape = std::vector<int64_t>;
 
-// The facts of a value before it is computed. A size of -1 depends on the data.
+// Holds the facts of a value before it is computed. A size of -1 depends on the data.
 struct KnownValue {
   int32_t dtype = 0;
   Shape shape;
@@ -47,7 +47,8 @@ struct Work {
 // analyses/prelude_2_layers.sql); zeros if its shapes are not known.
 Work node_work(const Node& node, const KnownValues& values);
 
-// The number of learned elements: floats in initializers, without batch normalisations' statistics.
+// Holds the number of learned elements: floats in initializers, without batch normalisations'
+// statistics.
 struct ParameterCount {
   int64_t learned = 0;
   int64_t statistics = 0;

@@ -14,7 +14,7 @@
 
 namespace xsp::models::stablehlo {
 
-// A value of the program: "%12", with its type.
+// Represents a value of the program: "%12", with its type.
 struct Operand {
   std::string name;
   int32_t dtype = kFloat32;

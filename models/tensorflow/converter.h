@@ -15,7 +15,7 @@
 
 namespace xsp::models::tf {
 
-// The place of a value of the ONNX graph in the new one.
+// Holds the place of a value of the ONNX graph in the new one.
 struct Place {
   std::string tensor;
   bool is_channels_last = false;  // an image whose axes are in TensorFlow's order

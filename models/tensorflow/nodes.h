@@ -17,7 +17,7 @@ namespace xsp::models::tf {
 
 enum Type : int { kFloat = 1, kInt32 = 3, kInt64 = 9 };
 
-// A NodeDef under construction.
+// Represents a NodeDef under construction.
 class NodeText {
  public:
   NodeText(std::string_view name, std::string_view op, const std::vector<std::string>& inputs);

@@ -29,7 +29,7 @@ struct Answer {
   std::string tag;   // identifies this body; empty: the answer was not kept
 };
 
-// Recent answers, which are kept until their evaluations change. Any number of threads.
+// Keeps recent answers until their evaluations change. Any number of threads.
 class AnswerCache {
  public:
   static constexpr size_t kBytes = 64 << 20;

@@ -44,7 +44,7 @@ struct Limits {
 
 struct Connection;
 
-// One request, for the thread that answers it.
+// Represents one request, for the thread that answers it.
 class Exchange {
  public:
   Exchange(Connection& connection, const Limits& limits);

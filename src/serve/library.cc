@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr size_t kFacts = 10'000;
 constexpr size_t kBatches = 1'000;
 
-// The properties of a file: while they are unchanged, the data read from it is valid.
+// Holds the properties of a file: while they are unchanged, the data read from it is valid.
 struct Stamp {
   uintmax_t size = 0;
   int64_t modified_ns = 0;
@@ -62,7 +62,7 @@ Status read_facts(store::Database& database, Entry& entry) {
 
 }  // namespace
 
-// The right to have one database open.
+// Represents the right to have one database open.
 class Library::Slot {
  public:
   explicit Slot(std::atomic<size_t>& count) : count_(count) {}

@@ -29,7 +29,7 @@
 
 namespace xsp::serve {
 
-// The facts of an evaluation that the list shows.
+// Holds the facts of an evaluation that the list shows.
 struct Entry {
   std::string id;
   uintmax_t size_bytes = 0;
@@ -39,7 +39,7 @@ struct Entry {
   std::vector<int> batches;                  // measured batch sizes, ascending
 };
 
-// The evaluations of a folder, newest first.
+// Lists the evaluations of a folder, newest first.
 struct Listing {
   std::vector<Entry> entries;
   // The number of .xsp files that are left out of the list. No value means that the folder is too
@@ -90,7 +90,7 @@ class Library {
   // or at once if too many threads wait already, and Code::kNotAvailable if the id is unknown.
   Result<Held> hold(const std::string& id);
 
-  // The permission to wait for other threads, during its lifetime.
+  // Represents the permission to wait for other threads, during its lifetime.
   class Wait {
    public:
     explicit Wait(Library& library);
@@ -138,7 +138,7 @@ class Library {
   std::thread watch_;
 };
 
-// An open evaluation that only its holder uses.
+// Represents an open evaluation that only its holder uses.
 class Held {
  public:
   Held(Held&&) noexcept = default;

@@ -125,7 +125,7 @@ std::string why_not(const std::string& host, int port) {
   }
 }
 
-// A request as the HTTP library reads it; it also receives the answer.
+// Represents a request as the HTTP library reads it; it also receives the answer.
 class RequestStream final : public httplib::Stream {
  public:
   explicit RequestStream(Exchange& exchange) : exchange_(exchange) {}

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// The recently used runs. Thread rule: any number of threads.
+// Keeps the recently used runs. Thread rule: any number of threads.
 class Runs {
  public:
   Result<std::shared_ptr<const TimelineRun>> get(Held& held, int64_t run) {

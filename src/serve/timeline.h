@@ -30,7 +30,7 @@ inline constexpr size_t kTimelineBytes = size_t{256} << 20;
 // compression.
 inline constexpr size_t kRecordedTimelineBytes = size_t{8} << 20;
 
-// A request of a report, and its answer, which is empty unless it is known already.
+// Holds a request of a report, and its answer, which is empty unless it is known already.
 struct Recorded {
   std::string request;
   std::string answer;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kBefore = -1;  // the cell of items that start before the window
 
-// The items of one row, in the order of their starts.
+// Collects the items of one row, in the order of their starts.
 class Row {
  public:
   Row(const TimelineWindow& window, std::vector<TimelineItem>* out) : window_(window), out_(out) {}

@@ -21,7 +21,7 @@
 
 namespace xsp::serve {
 
-// Texts by number; each is kept once. Number 0 is the empty text.
+// Holds texts by number; each is kept once. Number 0 is the empty text.
 class TextTable {
  public:
   TextTable() { number(""); }
@@ -56,7 +56,7 @@ struct TimelineItems {
   TextTable texts;
 };
 
-// A part of the time axis: [start_ns, start_ns + cell_ns * cells).
+// Describes a part of the time axis: [start_ns, start_ns + cell_ns * cells).
 struct TimelineWindow {
   int64_t start_ns = 0;
   int64_t cell_ns = 1;

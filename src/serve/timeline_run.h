@@ -48,7 +48,7 @@ struct TimelineLane {
   std::string unit;
 };
 
-// A series' value from time_ns on. If a cell has several points, `value` is the last.
+// Holds a series' value from time_ns on. If a cell has several points, `value` is the last.
 struct TimelinePoint {
   int64_t time_ns = 0;
   double value = 0;  // not finite: not measured from here on

@@ -40,7 +40,7 @@ TYPES = ["VARCHAR", "HUGEINT", "DOUBLE", "INTEGER[]", "BLOB", "BIGINT"]
 
 
 class Database:
-    """An .xsp file, changed by any SQL."""
+    """Opens an .xsp file, which any SQL may change."""
 
     def __init__(self, library, path):
         self.lib, self.db, self.con = library, ctypes.c_void_p(), ctypes.c_void_p()

@@ -73,7 +73,7 @@ NUMBERS = """SELECT count(*), coalesce(sum(missing), 0), (SELECT coalesce(sum(co
 
 
 class Bad(Exception):
-    """An outcome that must not happen."""
+    """Reports an outcome that must not happen."""
 
 
 def with_default_signals():

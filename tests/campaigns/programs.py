@@ -72,7 +72,7 @@ UNWATCHED = {"sanitizer": "programs with a sanitizer run unwatched", "musl": "pr
 
 
 class Program:
-    """A line of a shell, and its requirements."""
+    """Describes a line of a shell, and its requirements."""
 
     def __init__(self, name, line):
         self.name, self.line = name, line
@@ -104,7 +104,7 @@ def programs():
 
 
 class Place:
-    """The folder where programs are compiled, run and examined."""
+    """Manages the folder where programs are compiled, run and examined."""
 
     def __init__(self, folder, xsp):
         self.folder, self.xsp = folder, xsp

@@ -12,7 +12,7 @@
 
 namespace xsp::contract {
 
-// A tensor with its own memory.
+// Holds a tensor with its own memory.
 struct OwnTensor {
   std::string name;
   uint32_t dtype = 0;
@@ -46,7 +46,7 @@ class Adapter {
 // "cpu".
 std::string device_of(const Adapter& adapter);
 
-// An open model, which is closed at the end of its scope.
+// Represents an open model, which is closed at the end of its scope.
 class Model {
  public:
   Model(const Adapter& adapter, const std::string& path, uint32_t levels, uint32_t model_site = 0);

@@ -36,7 +36,7 @@ Manifest read_manifest(const std::filesystem::path& adapter);
 // Returns every adapter that was built.
 std::vector<std::filesystem::path> built_adapters();
 
-// A folder that is removed at the end with all its files.
+// Creates a folder that is removed at the end with all its files.
 class Scratch {
  public:
   Scratch();

@@ -28,7 +28,7 @@ using xsp::trace::SessionBlock;
 using xsp::trace::SpanBatch;
 using xsp::trace::SpanValue;
 
-// An input, which is consumed from its front.
+// Represents an input, which is consumed from its front.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}

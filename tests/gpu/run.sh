@@ -128,7 +128,7 @@ invariants() {
   if [ -n "$offenders" ]; then tr '\n' ';' <<<"$offenders"; return 1; fi
   echo "all hold"
 }
-# profile NAME OUTPUT OPTIONS...
+# profile NAME OUTPUT OPTIONS...: profiles a model, and checks the result.
 profile() {
   local model=$1 name=$2; shift 2
   local file="$out/$name.xsp" log="$out/log/$name.txt"

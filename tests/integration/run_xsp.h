@@ -29,7 +29,7 @@ struct RunOptions {
   std::function<bool(const std::string& err, int pid)> watch;
 };
 
-// A test in a temporary folder, where xsp is run.
+// Represents a test in a temporary folder, where xsp is run.
 class XspTest : public testing::Test {
  protected:
   void SetUp() override;

@@ -39,7 +39,7 @@ LEAST_RATIO = 1.2  # a mended twin must be faster by this factor
 
 
 class NotRun(Exception):
-    """A program that cannot run here, and the reason."""
+    """Reports a program that cannot run here, and the reason."""
 
 
 @dataclasses.dataclass

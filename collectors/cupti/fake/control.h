@@ -14,7 +14,7 @@
 
 namespace xsp::cupti::fake {
 
-// Ids of the fake's calls, in the domains of the runtime and of the driver.
+// Lists ids of the fake's calls, in the domains of the runtime and of the driver.
 enum RuntimeId : uint32_t {
   kGetDevice = 1,
   kLaunchKernel,
@@ -72,7 +72,7 @@ struct Control {
 
 }  // namespace xsp::cupti::fake
 
-// Declares the symbol Control* fake_cupti_control().
+// Declares the symbol of the fake library: Control* fake_cupti_control().
 extern "C" xsp::cupti::fake::Control* fake_cupti_control();
 
 #endif  // XSP_COLLECTORS_CUPTI_FAKE_CONTROL_H_

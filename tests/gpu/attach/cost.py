@@ -36,7 +36,7 @@ BUDGETS = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25, "sampled": 
 
 
 class Program:
-    """One process of a configuration, and the median ms of a call in each of its turns."""
+    """Represents one process of a configuration, and the median ms of a call in each of its turns."""
 
     def __init__(self, name, command, xsp, folder, number):
         path = f"{folder}/{name}-{number}"

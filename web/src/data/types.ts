@@ -35,7 +35,7 @@ export interface Catalogue {
   levels: string[]; // level n has the name levels[n - 1]
 }
 
-// One .xsp file of the folder. `id` is its path in the folder.
+// Describes one .xsp file of the folder. `id` is its path in the folder.
 export interface EvaluationEntry {
   id: string;
   size_bytes: number;
@@ -82,7 +82,7 @@ export interface Evaluation extends EvaluationEntry {
 
 export type Cell = string | number | boolean | null;
 
-// Rows of an analysis. `not_measured` has the reason if there are none.
+// Holds rows of an analysis. `not_measured` has the reason if there are none.
 export interface Rows {
   analysis: string;
   parameters: Record<string, Cell>; // all parameters, with defaults filled in

@@ -22,7 +22,7 @@ import { firstFrom, tileLength, tileRange, zoomFor } from './tiles';
 import type { Lane, SpanDetails, Timeline } from './types';
 import { around, clamp, durationText, iterationAt, pan, reveal, zoomAt, type View } from './view';
 
-// The item under a point: a span, or a block of several.
+// Describes the item under a point: a span, or a block of several.
 export interface Item {
   lane: Lane;
   row: number;

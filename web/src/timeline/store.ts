@@ -6,7 +6,7 @@ import type { Tile, Timeline } from './types';
 
 export type Fetch = (zoom: number, tile: number, signal: AbortSignal) => Promise<Tile>;
 
-// A tile that is drawn for a stretch of the view.
+// Describes a tile that is drawn for a stretch of the view.
 export interface Piece {
   key: number;
   loaded: Loaded;

@@ -27,7 +27,7 @@ export function tileRange(axis: Axis, zoom: number, from: number, to: number): [
   ];
 }
 
-// Texts that tiles share, by number. Values for drawing a name are computed once.
+// Holds texts that tiles share, by number. Values for drawing a name are computed once.
 export class Texts {
   readonly all: string[] = [''];
   readonly short: string[] = [''];
@@ -61,7 +61,7 @@ export function shortName(name: string): string {
   return last || name;
 }
 
-// The columns of one lane in one tile, as numbers in arrays that are fast to traverse.
+// Holds the columns of one lane in one tile, as numbers in arrays that are fast to traverse.
 export interface LaneItems {
   start: Float64Array;
   duration: Float64Array;

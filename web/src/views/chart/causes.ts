@@ -25,7 +25,7 @@ export interface Step {
   causes: Cause[]; // the largest first
 }
 
-// A part of the bar: a cause, or several that are too small for their own parts.
+// Represents a part of the bar: a cause, or several that are too small for their own parts.
 export interface Part {
   name: string;
   ns: number;

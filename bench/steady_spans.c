@@ -15,7 +15,7 @@
 
 #include "xsp/xsp.h"
 
-static long model_count; /* of each thread */
+static long model_count; /* model spans of each thread */
 static int layer_count;
 static long pause_ns;
 

@@ -64,7 +64,7 @@ std::string text_of(cudaGraphNode_t node) {
 // Lists layers that are repeated together.
 struct Group {
   std::vector<std::string> names;
-  std::vector<cudaGraphNode_t> nodes;  // of the first layer
+  std::vector<cudaGraphNode_t> nodes;  // nodes of the first layer
   double launch_s = 0;                 // time of one layer's launch
   double weight() const { return launch_s * static_cast<double>(names.size()); }
 };

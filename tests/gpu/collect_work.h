@@ -29,7 +29,7 @@ const char* work_names(void);
 int work_inference(int kernels, int as_graph);
 
 #define WORK_GRAPH_LAYERS 3
-#define WORK_GRAPH_KERNELS 10 /* of each layer */
+#define WORK_GRAPH_KERNELS 10 /* kernels of each layer */
 #define WORK_GRAPH_REPLAYS 100
 
 #ifdef __cplusplus

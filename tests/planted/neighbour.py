@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-SECONDS_MAX = 120  # of a processor's time, even if this program is killed
+SECONDS_MAX = 120  # processor time, even if this program is killed
 
 # It ends with the pipe that it reads, which ends with this program.
 PREAMBLE = f"""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds xsp and profiles a real ResNet-50 with ONNX Runtime on this machine's CPU, at the levels model
-# and layer. Leaves build/release/bin/xsp, resnet50.xsp and its page, resnet50.html.
+# and layer. Creates build/release/bin/xsp, resnet50.xsp and its page, resnet50.html.
 set -euo pipefail
 cd "$(dirname "$0")"
 xsp=build/release/bin/xsp

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Every test of xsp. Installs what it needs (tools/deps.sh), builds, tests; says what failed, last.
+# Runs every test of xsp. Installs the tools that it needs (tools/deps.sh), builds, tests; prints the failures last.
 #
 #   ./test.sh            all of it: style, unit, contract and integration tests with sanitizers, the
 #                        threaded parts under ThreadSanitizer, the fuzzers' corpora, the installed tree,
-#                        and what lives in the profiled process on ARM and POWER (emulated)
+#                        and the parts in the profiled process on ARM and POWER (emulated)
 #   ./test.sh --quick    style, and the unit tests with sanitizers
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -35,8 +35,9 @@ format() {
 page() { (cd web && npm run --silent format && npm run --silent check && npm run --silent test); }
 browser() { (cd tests/browser && node node_modules/@playwright/test/cli.js test); }
 # Reports, comparisons and gates of whole evaluations, and every analysis on them, take minutes with sanitizers, most of
-# it in DuckDB, which is not built with them: the release's step runs them. So does it all cases of tests with random
-# ones, of which the sanitizers' step has a quarter; and workers on emulated processors, where no sanitizer runs.
+# it in DuckDB, which is not built with them: only the release's step runs them. The release's step also runs all cases
+# of tests with random ones, of which the sanitizers' step has a quarter; and workers on emulated processors, where no
+# sanitizer runs.
 gates='^(DiffTest|ServeTest)\.'
 whole='^(Analyses/Golden|H200/Recorded|Compare|CompareRecorded|CompareRoute|RecordedSums|[A-Za-z]*/?[A-Za-z]*Numbers)\.'
 random='^(Oracle|Encode|DatabaseTest)\.' processors='ProcessorTest\.'
@@ -49,7 +50,7 @@ threads() {
   build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
 
-# What lives in the profiled process, on ARM and POWER, under an emulator.
+# Tests the parts in the profiled process on ARM and POWER, under an emulator.
 other_processors() { build_and_test aarch64 && build_and_test ppc64le; }
 
 step dependencies tools/deps.sh

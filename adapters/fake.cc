@@ -1,24 +1,24 @@
 // The adapter `fake`: a model whose every answer is known, and the template for new adapters.
 //
-// To write an adapter, copy this file, and replace what is marked with (1) to (5). The build finds
-// it by its name, and tests/contract runs its conformance suite on it. An adapter that is too large
-// for one file has further sources in the folder of its name.
+// To write an adapter, copy this file, and replace the parts marked (1) to (5). The build finds it
+// by its name, and tests/contract runs its conformance suite on it. If an adapter is too large for
+// one file, its other sources are in the folder of its name.
 //
-// The model is described by its path, or by the text of the file that the path names if it does not
-// begin with "fake:". Settings are separated by commas, spaces or line ends:
+// The model's path describes it; if the path does not begin with "fake:", the text of the file at
+// that path does. Settings are separated by commas, spaces or line ends:
 //
 //   fake:layers=4,us=200,wait=sleep,threads=2,nested,fault=crash@3
 //
 // clang-format off
-//   layers=N      so many layers, layer_0 ... layer_<N-1>, of the types Conv, Relu, MatMul in turn
+//   layers=N      N layers, layer_0 ... layer_<N-1>, of the types Conv, Relu, MatMul in turn
 //   us=N          microseconds that each layer takes (default 100)
-//   wait=spin     busy, as a computation is (the default); wait=sleep: idle
+//   wait=spin     busy, like a computation (the default); wait=sleep: idle
 //   width=N       the second dimension of x and y (default 8)
 //   threads=N     layer i runs on thread i modulo N (default 1: the caller's)
 //   nested        each layer holds a layer layer_<i>/inner, of half its time
-//   late          layers are emitted by flush, as of a framework that keeps its own profile
+//   late          flush emits the layers, as for a framework that keeps its own profile
 //   tokens        a second input, tokens int64[batch, sequence]
-//   cuda          may be asked to run on cuda, where it does what it does on the CPU
+//   cuda          may be asked to run on cuda, where it does the same as on the CPU
 //   fault=KIND@N  in run N, counted from 0; or @open, in open:
 //                 crash   SIGSEGV                 kill    SIGKILL, as when memory is out
 //                 hang    never returns           memory  asks for more than there is
@@ -53,18 +53,17 @@ namespace {
 using xsp::fake::Description;
 using xsp::fake::Helper;
 
-// ---- (1) An open model
-// ---------------------------------------------------------------------------
+// ---- (1) An open model --------------------------------------------------------------------------
 
 struct Layer {
   std::string name;
   std::string inner_name;
   const char* type;
-  xsp_site site;  // ids made at open: no lock is taken while the model runs
+  xsp_site site;  // created by open, so that a run takes no lock
   xsp_site inner_site;
 };
 
-// A layer that has run and is not emitted yet (late).
+// Describes a layer that has run and is not emitted yet (late).
 struct Ran {
   uint32_t site_id;
   uint32_t thread;
@@ -82,7 +81,7 @@ std::string shape_json(const std::vector<int64_t>& dimensions) {
 
 }  // namespace
 
-// The C interface's own name for it. A value of this type belongs to the worker from open to close.
+// The type has the C interface's own name. A value belongs to the worker from open to close.
 struct xsp_model {
   const xsp_host* host;
   Description description;
@@ -97,7 +96,7 @@ struct xsp_model {
   std::vector<float> x;
   std::vector<int64_t> tokens;
   std::vector<float> y;
-  // What inputs(), outputs() and results() point to.
+  // The arrays to which inputs(), outputs() and results() point.
   int64_t x_dimensions[2];
   xsp_tensor_info input_infos[2];
   xsp_tensor_info output_info;
@@ -120,7 +119,8 @@ void wait(const Description& description, int64_t us) {
   }
 }
 
-// Do the conditions of the fault hold? At open no batch is known, and 0 stands for it.
+// Returns whether the conditions of the fault hold. During open the batch is unknown, and 0 stands
+// for it.
 bool has_fault(const xsp_model& model) {
   const bool records = (model.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
   if (model.description.fault_with_layers && !records) return false;
@@ -133,8 +133,8 @@ xsp_status take_fault(xsp_model* model, const std::string& kind) {
   if (kind == "exit") _exit(3);
   while (kind == "hang") pause();
   if (kind == "memory") {
-    // The kernel refuses a mapping larger than the address space, as it refuses any that is too
-    // much.
+    // The kernel refuses a mapping larger than the address space in the same way as any other that
+    // is too large.
     constexpr size_t kTooMuch = size_t{1} << 62;
     void* memory = mmap(nullptr, kTooMuch, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -144,17 +144,16 @@ xsp_status take_fault(xsp_model* model, const std::string& kind) {
                   ": failed as its description asks: choose another fault");
 }
 
-// ---- (2) Probe and open
-// --------------------------------------------------------------------------
+// ---- (2) Probe and open -------------------------------------------------------------------------
 
 xsp_status probe(const xsp_host*, xsp_probe* probe) {
-  // A framework that may be absent returns XSP_NOT_AVAILABLE here, and says where it looked.
+  // For a framework that may be absent, probe returns XSP_NOT_AVAILABLE, and says where it looked.
   xsp::fill(probe, xsp_probe{0, "1", "built in", "cpu", ".fake"});
   return XSP_OK;
 }
 
-// The facts about a layer that hold for each time that it runs. Shapes are known once inputs are
-// set.
+// Sets the facts about a layer that hold for each of its executions. Shapes are known once inputs
+// are set.
 void set_facts(const xsp_model& model, const Layer& layer) {
   const std::string shape = shape_json({model.batch, model.description.width});
   const double bytes = static_cast<double>(model.batch * model.description.width) * sizeof(float);
@@ -256,8 +255,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
   });
 }
 
-// ---- (3) Inputs and outputs
-// ----------------------------------------------------------------------
+// ---- (3) Inputs and outputs ---------------------------------------------------------------------
 
 xsp_status inputs(xsp_model* model, const xsp_tensor_info** infos, size_t* count) {
   *infos = model->input_infos;
@@ -320,15 +318,14 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
   });
 }
 
-// ---- (4) One inference, and its layers
-// -----------------------------------------------------------
+// ---- (4) One inference, and its layers ----------------------------------------------------------
 
 void compute(xsp_model* model, size_t index, int64_t us) {
   wait(model->description, us);
   for (float& v : model->y) v = v / 2 + static_cast<float>(index);
 }
 
-// A layer emitted as it runs. Spans of one thread nest; a level that is not recorded costs a
+// Runs a layer and emits it at once. Spans of one thread nest; a level that is not recorded costs a
 // branch.
 void run_layer(xsp_model* model, size_t index) {
   Layer& layer = model->layers[index];
@@ -345,7 +342,7 @@ void run_layer(xsp_model* model, size_t index) {
   xsp_end(&span);
 }
 
-// A layer whose times are kept, to be emitted by flush.
+// Runs a layer and keeps its times, which flush emits.
 void run_layer_late(xsp_model* model, size_t index) {
   const Layer& layer = model->layers[index];
   const int64_t begin = xsp_now_ns();
@@ -402,7 +399,8 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
 }
 
 xsp_status flush(xsp_model* model) {
-  // Emitting faster than the drainer writes would lose spans: let it catch up now and then.
+  // If spans are emitted faster than the drainer writes, some are lost: so it may catch up from
+  // time to time.
   constexpr size_t kSpansPerDrain = 10'000;
   size_t emitted = 0;
   for (const Ran& ran : model->ran) {
@@ -423,8 +421,7 @@ void close(xsp_model* model) { delete model; }
 
 }  // namespace
 
-// ---- (5) What the worker sees
-// --------------------------------------------------------------------
+// ---- (5) The interface that the worker uses -----------------------------------------------------
 
 extern "C" {
 XSP_API extern const xsp_adapter xsp_adapter_entry;
@@ -442,7 +439,7 @@ const xsp_adapter xsp_adapter_entry = {
     .results = results,
     .flush = flush,
     .close = close,
-    .runs_max = nullptr,  // spans are emitted as they happen, and written as they come
+    .runs_max = nullptr,  // spans are emitted during the run, and written continuously
     .record_details = nullptr,
 };
 }

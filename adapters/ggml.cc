@@ -1,16 +1,17 @@
 // The adapter `ggml`: language models in GGUF files, by llama.cpp on the CPU. llama.cpp has no
-// interface that stays, so `xsp doctor --install ggml` builds it, and beside it a shim
-// (ggml/shim/shim.h) which is loaded here at run time: $XSP_GGML names it or its folder, else it is
-// in ~/.cache/xsp/frameworks/ggml/lib.
+// stable interface, so `xsp doctor --install ggml` builds it together with a shim
+// (ggml/shim/shim.h), which the adapter loads at run time. $XSP_GGML names the shim or its folder;
+// by default it is in ~/.cache/xsp/frameworks/ggml/lib.
 //
 // A run is one call of llama_decode. By default it is a prefill: it takes `sequence` tokens at
-// once, into an empty cache. With --option context=N each sequence has N tokens behind it, which
-// are forgotten down to again before the next run: with --input tokens=1x1 that is one step of
+// once, into an empty cache. With --option context=N each sequence has N tokens before the run's
+// own; after a run, the cache is cut back to these. So --input tokens=1x1 makes a run one step of
 // decoding.
 //
-// Layers are the nodes of ggml's graph. With that level the scheduler's callback sees each of them,
-// for which llama.cpp computes and waits for them one by one: fusions of neighbours and the overlap
-// between them are lost, which the level's overhead shows. Views compute nothing and are no layers.
+// Layers are the nodes of ggml's graph. If they are recorded, the scheduler's callback sees each of
+// them. llama.cpp then computes them one by one, and waits for each: fusions of neighbours and the
+// overlap between them are lost, which the level's overhead shows. Views compute nothing and are no
+// layers.
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,16 +82,16 @@ struct xsp_model : xsp::AdapterModel {
   int64_t vocabulary = 0;
   int64_t batch = 0;  // 0: inputs are not set
   bool has_run = false;
-  // Nodes, in the order of their execution: of one run, and when they ran in all.
+  // Nodes of one run, in the order of their execution, and the intervals of all runs.
   std::vector<uint32_t> sites;
   std::vector<Interval> intervals;
   size_t nodes_in_run = 0;
-  bool studies = false;  // the run in progress makes the sites
+  bool studies = false;  // the run in progress creates the sites
   uint32_t thread = 0;
   std::map<std::string, uint32_t> known;  // sites by name and shapes
   std::map<std::string, int> names;       // nodes of a run by name
   std::map<std::string, int> variants;    // sites by name
-  // What results() points to.
+  // The memory to which results() points.
   std::vector<float> values;
   int64_t result_dimensions[2] = {0, 0};
   xsp_tensor result{};
@@ -116,10 +117,10 @@ std::string dtype_of(const xsp_ggml_tensor& tensor) {
   for (const auto& [theirs, ours] : kNames) {
     if (std::strcmp(tensor.type, theirs) == 0) return ours;
   }
-  return tensor.type;  // a quantised one: "q4_0"
+  return tensor.type;  // a quantised type: "q4_0"
 }
 
-// The site of a node. ggml gives several nodes of a graph the same name.
+// Returns the site of a node. ggml gives several nodes of a graph the same name.
 uint32_t site_of(xsp_model* model, const xsp_ggml_node& node) {
   std::vector<std::vector<int64_t>> shapes;
   std::vector<std::string> dtypes;
@@ -152,7 +153,7 @@ uint32_t site_of(xsp_model* model, const xsp_ggml_node& node) {
   return site;
 }
 
-// Called by llama.cpp, through which nothing may be thrown.
+// llama.cpp calls this; no exception may pass through it.
 void watch(void* user, int is_end, const void* node) {
   auto* model = static_cast<xsp_model*>(user);
   if (is_end != 0) {
@@ -181,7 +182,7 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   });
 }
 
-// What is wrong with the options; empty: nothing.
+// Returns the error in the options; empty if there is none.
 std::string parse_options(const xsp_open_options& given, int* context) {
   for (size_t i = 0; i < given.option_count; ++i) {
     const std::string key = given.options[i].key;
@@ -248,7 +249,8 @@ void emit_layers(xsp_model* model) {
     span.start_ns = model->intervals[i].start_ns;
     span.duration_ns = std::max<int64_t>(model->intervals[i].end_ns - span.start_ns, 0);
     xsp_emit(&span);
-    // Emitting faster than the drainer writes would lose spans: let it catch up now and then.
+    // If spans are emitted faster than the drainer writes, some are lost: so it may catch up from
+    // time to time.
     if (++emitted % kSpansPerDrain == 0) xsp_flush();
   }
   model->intervals.clear();
@@ -278,7 +280,7 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
     if (failed != 0) {
       return bad_input(*model, kTokens, "llama.cpp cannot make room for so many sequences of them");
     }
-    // The nodes of the tokens behind are no layers of a run.
+    // The nodes that computed the context's tokens are no layers of a run.
     model->intervals.clear();
     model->batch = batch;
     return XSP_OK;
@@ -301,7 +303,7 @@ xsp_status run(xsp_model* model) {
   if (!model->records) return XSP_OK;
   model->thread = static_cast<uint32_t>(gettid());
   if (model->nodes_in_run != model->sites.size()) {
-    // Another graph than the one that was studied: nobody can say which node was which.
+    // The graph differs from the one that was studied, so its nodes cannot be identified.
     xsp_count_loss("ggml", "node of a graph that differs from the first", model->nodes_in_run);
     model->intervals.resize(before);
   }

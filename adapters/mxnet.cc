@@ -1,14 +1,14 @@
-// The adapter `mxnet`: symbols and parameters of MXNet 1, on the CPU library out of its PyPI wheel,
-// which is loaded at run time. Files in mxnet/: library, symbol (the graph as JSON), network (a
-// model, opened), executor (bound to memory; its layers), profile (MXNet's own).
+// The adapter `mxnet`: symbols and parameters of MXNet 1, on the CPU library of its PyPI wheel,
+// which is loaded at run time. Files in mxnet/: library, symbol (the graph as JSON), network (an
+// open model), executor (bound to memory; its layers), profile (MXNet's own).
 //
-// At the level model, all is as MXNet has it by default: an executor whose engine takes the layers
-// in bulk, on threads of its own. In bulk its profile knows them together only. So with the level
-// layer each is an operation of its own, and the engine is the one that executes them on the
-// calling thread in the order of the graph (NaiveEngine), which is chosen once in a process: the
-// profile names operators, not layers, and the order tells them apart. What that costs shows as the
-// level's overhead. The profiler is on during runs alone; flush() reads the file that it writes.
-// Times are in whole microseconds.
+// At the level model, all settings are MXNet's defaults: the engine executes the layers in bulk, on
+// threads of its own. The profile shows layers of a bulk only together. So with the level layer
+// each layer is an operation of its own, and the engine is the one that executes them on the
+// calling thread in the order of the graph (NaiveEngine); a process chooses its engine once. The
+// profile names operators, not layers, and the order identifies the layers. The cost of this is
+// part of the level's overhead. The profiler is on only during runs; flush() reads the file that it
+// writes. Times are in whole microseconds.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace adapter = xsp::mxnet;
 
 namespace {
 
-constexpr uint64_t kEventsMax = 250'000;  // of a profile: some 700 bytes each
+constexpr uint64_t kEventsMax = 250'000;  // events of a profile: some 700 bytes each
 constexpr size_t kSpansPerDrain = 10'000;
 
 struct Window {
@@ -48,12 +48,12 @@ struct xsp_model : xsp::AdapterModel {
   adapter::Network network;
   std::unique_ptr<adapter::Executor> executor;  // null: inputs are not set
   adapter::Layers layers;
-  std::vector<adapter::Layer> sequence;  // the executor's
-  std::string profile;                   // the file
-  std::vector<Window> windows;           // of the runs that are recorded
+  std::vector<adapter::Layer> sequence;  // layers of the executor
+  std::string profile;                   // path of MXNet's profile
+  std::vector<Window> windows;           // times of the recorded runs
   int64_t thread = 0;
   bool has_run = false;
-  // What results() points to.
+  // The memory to which results() points.
   std::vector<std::vector<std::byte>> result_values;
   std::vector<std::vector<int64_t>> result_dimensions;
   std::vector<xsp_tensor> results;
@@ -61,7 +61,7 @@ struct xsp_model : xsp::AdapterModel {
   ~xsp_model() {
     adapter::leave_at_exit();
     if (profile.empty()) return;
-    // What was recorded and not asked for would be written when the process ends.
+    // Otherwise MXNet would write recorded events that were not flushed when the process ends.
     if (!windows.empty()) (void)library().DumpProcessProfile(1, 0, nullptr);
     std::error_code error;
     std::filesystem::remove(profile, error);
@@ -70,7 +70,7 @@ struct xsp_model : xsp::AdapterModel {
 
 namespace {
 
-// Calls `call`, which may throw what MXNet says.
+// Calls `call`, which may throw an error of MXNet.
 template <typename Call>
 xsp_status in_mxnet(xsp_model* model, const char* what, xsp_status status, Call&& call) {
   return guarded(model->host, [&] {
@@ -125,7 +125,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     model->host = host;
     model->records = (options.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
     adapter::leave_at_exit();
-    // Read when the first array is made.
+    // MXNet reads this when it creates the first array.
     if (model->records) setenv("MXNET_ENGINE_TYPE", "NaiveEngine", 0);
     if (options.threads > 0) check(library().SetNumOMPThreads(static_cast<int>(options.threads)));
     const xsp_status status = open_network(host, options, &model->network);
@@ -232,7 +232,7 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
   });
 }
 
-// One layer of a run, clipped to it.
+// Emits one layer of a run, clipped to the run.
 void emit(const xsp_model& model, uint32_t site, const Window& run,
           const adapter::OperatorEvent& event) {
   if (site == 0) return;
@@ -254,7 +254,7 @@ void emit_layers(xsp_model* model) {
   const std::vector<adapter::Layer>& sequence = model->sequence;
   adapter::OperatorEvent event;
   while (run < model->windows.size() && next_operator(file, &event)) {
-    // Operators that are no layers, such as copies, are passed over.
+    // Operators that are no layers, such as copies, are skipped.
     const auto layer =
         std::find_if(sequence.begin() + static_cast<ptrdiff_t>(next), sequence.end(),
                      [&](const adapter::Layer& one) { return one.op == event.name; });
@@ -265,7 +265,8 @@ void emit_layers(xsp_model* model) {
       ++run;
       next = 0;
     }
-    // Emitting faster than the drainer writes would lose spans: let it catch up now and then.
+    // If spans are emitted faster than the drainer writes, some are lost: so it may catch up from
+    // time to time.
     if (++emitted % kSpansPerDrain == 0) xsp_flush();
   }
   const size_t expected = model->windows.size() * sequence.size();

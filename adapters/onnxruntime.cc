@@ -1,11 +1,11 @@
-// The adapter `onnxruntime`: ONNX files, on what ONNX Runtime runs them on.
+// The adapter `onnxruntime`: ONNX files, on the devices of ONNX Runtime.
 //
 // At the level model, all of the runtime's profiling is off, and run() is one call of OrtApi::Run.
-// With the level layer, the session's own profiler is on; it keeps its events in memory (some 2 kB
-// each, at most 1,000,000) and flush() reads them from the file that it writes, converts them to
-// spans, and ends the recording. Times are in whole microseconds, rounded down by the runtime, so
-// that a span may be told up to 1 us early at its beginning and 2 us at its end; it is clipped to
-// its run.
+// With the level layer, the session's own profiler is on. It keeps its events in memory (some 2 kB
+// each, at most 1,000,000). flush() reads them from the file that the profiler writes, converts
+// them to spans, and ends the recording. Times are in whole microseconds, rounded down by the
+// runtime, so that a span may be up to 1 us early at its beginning and 2 us at its end; it is
+// clipped to its run.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,24 +34,24 @@ using xsp::ort::Problem;
 using xsp::ort::Signature;
 using xsp::ort::take;
 
-// Of the runtime's profile: 250,000 events take some 500 MB of its memory, and it stops at
+// Limits of the runtime's profile: 250,000 events take some 500 MB of its memory, and it stops at
 // 1,000,000.
 constexpr uint64_t kEventsMax = 250'000;
 constexpr uint64_t kEventsPerRun = 2;  // besides those of nodes
 constexpr size_t kSpansPerDrain = 10'000;
-constexpr size_t kAlignment = 64;  // of inputs, as the runtime's own allocations have it
+constexpr size_t kAlignment = 64;  // alignment of inputs, as in the runtime's own allocations
 
 struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// A value of an input: its memory is ours.
+// Holds an input's value; the adapter owns its memory.
 struct Input {
   std::unique_ptr<void, Freed> memory;
   Handle<OrtValue> value{nullptr, nullptr};
 };
 
-// When a run took place: its layers are clipped to it.
+// Holds the time of a run, to which its layers are clipped.
 struct Window {
   int64_t start_ns;
   int64_t end_ns;
@@ -72,19 +72,19 @@ struct xsp_model {
   const xsp_host* host = nullptr;
   xsp::ort::Session session;
   xsp::ort::Layers layers;
-  std::string prefix;  // of all files that this model makes in the scratch folder
+  std::string prefix;  // prefix of all files that this model creates in the scratch folder
   std::vector<Signature> inputs;
   std::vector<Signature> outputs;
   std::vector<xsp_tensor_info> input_infos;
-  std::vector<xsp_tensor_info> output_infos;  // of those that are tensors of numbers
+  std::vector<xsp_tensor_info> output_infos;  // those that are tensors of numbers
   std::vector<const char*> input_names;
   std::vector<const char*> output_names;
   std::vector<Input> values;
   std::vector<const OrtValue*> input_values;
-  std::vector<OrtValue*> output_values;  // of the last run
+  std::vector<OrtValue*> output_values;  // results of the last run
   bool has_inputs = false;
-  std::vector<Window> windows;  // of the runs that are recorded
-  // What results() points to.
+  std::vector<Window> windows;  // times of the recorded runs
+  // The memory to which results() points.
   std::vector<std::vector<int64_t>> result_dimensions;
   std::vector<xsp_tensor> results;
 
@@ -94,7 +94,7 @@ struct xsp_model {
       value = nullptr;
     }
   }
-  // Ends the profiler, if it is on, and tells the file that it wrote; empty: none.
+  // Ends the profiler, if it is on, and returns the file that it wrote; empty if there is none.
   std::string end_profiling() {
     if (!session.records || session.session == nullptr) return "";
     session.records = false;
@@ -110,7 +110,7 @@ struct xsp_model {
   ~xsp_model() {
     release_outputs();
     (void)end_profiling();
-    session.session.reset();  // a session that could not be opened leaves a profile, too
+    session.session.reset();  // a session that failed to open leaves a profile, too
     const std::filesystem::path mine(prefix);
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(mine.parent_path(), error)) {
@@ -310,21 +310,22 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
   });
 }
 
-// The spans of one run, clipped to it.
+// Emits the spans of one run, clipped to it.
 void emit_run(const std::vector<xsp_complete_span>& spans, const Window& window, size_t* emitted) {
   for (xsp_complete_span span : spans) {
     const int64_t end = std::min(span.start_ns + span.duration_ns, window.end_ns);
     span.start_ns = std::min(std::max(span.start_ns, window.start_ns), window.end_ns);
     span.duration_ns = std::max<int64_t>(end - span.start_ns, 0);
     xsp_emit(&span);
-    // Emitting faster than the drainer writes would lose spans: let it catch up now and then.
+    // If spans are emitted faster than the drainer writes, some are lost: so it may catch up from
+    // time to time.
     if (++*emitted % kSpansPerDrain == 0) xsp_flush();
   }
 }
 
 void emit_profile(xsp_model* model, xsp::ort::ProfileReader* reader) {
   using Event = xsp::ort::ProfileReader::Event;
-  std::vector<xsp_complete_span> spans;  // of the run that is being read
+  std::vector<xsp_complete_span> spans;  // spans of the run that is being read
   size_t run = 0;
   size_t emitted = 0;
   uint64_t unreadable = 0;
@@ -346,7 +347,8 @@ void emit_profile(xsp_model* model, xsp::ort::ProfileReader* reader) {
     spans.clear();
   }
   if (unreadable > 0) xsp_count_loss("onnxruntime", "unreadable event of the profile", unreadable);
-  // Beyond its limit the runtime drops events. A run of which some are lost is left out as a whole.
+  // Beyond its limit the runtime drops events. A run that lacks some of them is left out as a
+  // whole.
   const size_t complete = std::min(run, model->windows.size());
   if (complete < model->windows.size()) {
     const size_t nodes_per_run = complete == 0 ? spans.size() : emitted / complete;

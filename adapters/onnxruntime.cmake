@@ -1,11 +1,11 @@
-# ONNX Runtime. Its headers are needed to build; its library is loaded at run time, from beside libxsp.so
-# if nothing else is asked for (adapters/onnxruntime/library.h).
+# ONNX Runtime. The build needs its headers; its library is loaded at run time, by default from beside libxsp.so
+# (adapters/onnxruntime/library.h).
 xsp_dep(ort-headers ort_headers)
 xsp_dep(ort-lib ort_lib)
 file(GLOB ort_libraries "${ort_lib}/onnxruntime/capi/libonnxruntime.so.*"
   "${ort_lib}/onnxruntime/capi/libonnxruntime_providers_shared.so")
 foreach(library ${ort_libraries})
-  # The library is known by its name without the minor version.
+  # The library is found by its name without the minor version.
   get_filename_component(file "${library}" NAME)
   string(REGEX REPLACE "(\\.so\\.[0-9]+).*" "\\1" file "${file}")
   file(CREATE_LINK "${library}" "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${file}" SYMBOLIC)

@@ -1,14 +1,14 @@
 // The adapter `opencv_dnn`: models of Caffe, Darknet, Torch 7, TensorFlow (frozen graphs) and ONNX,
-// by OpenCV's module dnn on the CPU or an OpenCL device. Files in opencv_dnn/: files (which belong
-// together), network (a model, opened), regions (when its layers ran), layers (what is known of
-// them).
+// by OpenCV's module dnn on the CPU or an OpenCL device. Files in opencv_dnn/: files (finds the
+// files that belong together), network (an open model), regions (when its layers ran), layers
+// (their facts).
 //
-// OpenCV times every layer in every run and cannot be told not to (two clock reads each): runs
-// without the level layer pay it, too, as every user of OpenCV does. With that level, run() also
-// notes when each layer began and ended; flush() emits the spans. A layer's span is the region
-// forwardLayer, which holds the layer's own time and some 0.1 us of bookkeeping around it. Without
-// the regions, or with the option layer_times=profile, layers are put one after the other from the
-// beginning of their run, with the durations that OpenCV keeps: then they carry the attribute
+// OpenCV times every layer in every run, which cannot be switched off (two clock reads each). So
+// runs without the level layer pay for it, too, like every use of OpenCV. With that level, run()
+// also notes when each layer began and ended; flush() emits the spans. A layer's span is the region
+// forwardLayer, which contains the layer's own time and some 0.1 us of bookkeeping. Without the
+// regions, or with the option layer_times=profile, layers are placed one after the other from the
+// beginning of their run, with the durations that OpenCV keeps; then they carry the attribute
 // `placed`.
 #include <unistd.h>
 
@@ -29,16 +29,16 @@ namespace adapter = xsp::opencv_dnn;
 
 struct xsp_model : xsp::AdapterModel {
   adapter::Network network;
-  adapter::Shapes shapes;                    // of the inputs that are set; empty: none are
-  std::vector<std::vector<cv::Mat>> values;  // of the last run
+  adapter::Shapes shapes;                    // shapes of the inputs that are set; empty if none are
+  std::vector<std::vector<cv::Mat>> values;  // results of the last run
   std::string provider;
   bool records = false;        // layers
   bool traces_layers = false;  // their times come from regions
   size_t layer_count = 0;      // without the input's
   adapter::Layers layers;
-  std::vector<Interval> intervals;  // of whole runs, layer_count each
-  uint32_t thread = 0;              // that ran them
-  // What results() points to.
+  std::vector<Interval> intervals;  // intervals of complete runs, layer_count each
+  uint32_t thread = 0;              // the thread that ran them
+  // The memory to which results() points.
   std::vector<std::vector<int64_t>> result_dimensions;
   std::vector<xsp_tensor> results;
 };
@@ -53,7 +53,7 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   return guarded(host, [&] {
     static const std::string version = cv::getVersionString();
     static const std::string path = adapter::library_path();
-    // Whether there is a device is asked when one is wanted: asking starts the OpenCL loader.
+    // The device is looked up only if one is wanted, because that starts the OpenCL loader.
     static const char* const devices = adapter::has_opencl() ? "cpu,opencl" : "cpu";
     xsp::fill(probe, xsp_probe{0, version.c_str(), path.c_str(), devices,
                                ".prototxt,.caffemodel,.cfg,.weights,.t7,.net,.onnx"});
@@ -61,7 +61,7 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   });
 }
 
-// What OpenCV threw while it ran.
+// Handles an exception that OpenCV threw during a run.
 xsp_status thrown(xsp_model* model, const char* what, xsp_status status,
                   const cv::Exception& error) {
   const std::string text = std::string(what) + ": " + adapter::condensed(error);
@@ -149,7 +149,8 @@ void emit_layers(xsp_model* model) {
     span.start_ns = model->intervals[i].start_ns;
     span.duration_ns = model->intervals[i].end_ns - model->intervals[i].start_ns;
     xsp_emit(&span);
-    // Emitting faster than the drainer writes would lose spans: let it catch up now and then.
+    // If spans are emitted faster than the drainer writes, some are lost: so it may catch up from
+    // time to time.
     if (++emitted % kSpansPerDrain == 0) xsp_flush();
   }
   model->intervals.clear();
@@ -166,8 +167,8 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
     for (const xsp_tensor& tensor : ordered) {
       shapes.emplace_back(tensor.dimensions, tensor.dimensions + tensor.rank);
     }
-    (void)adapter::layer_shapes(model->network.net, shapes);  // throws if they do not suit
-    // Of one input its place says enough, and its name may be made up.
+    (void)adapter::layer_shapes(model->network.net, shapes);  // throws if they do not match
+    // A single input is identified by its place, and its name may be invented.
     const bool is_only = ordered.size() == 1;
     for (size_t i = 0; i < ordered.size(); ++i) {
       const cv::Mat values(shapes[i], CV_32F, const_cast<void*>(ordered[i].data));
@@ -178,7 +179,7 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
   });
 }
 
-// Layers one after the other, as long as OpenCV says.
+// Places layers one after the other, with OpenCV's durations.
 void place_layers(xsp_model* model, const Interval& run) {
   const double ns_per_tick = 1e9 / cv::getTickFrequency();
   int64_t at = run.start_ns;

@@ -1,4 +1,5 @@
-# OpenCV's module dnn: Caffe, Darknet, Torch 7, TensorFlow's frozen graphs, ONNX. Linked, as its interface is C++.
+# OpenCV's module dnn: Caffe, Darknet, Torch 7, TensorFlow's frozen graphs, ONNX. It is linked, because its interface is
+# C++.
 find_path(opencv_include NAMES opencv2/dnn.hpp PATH_SUFFIXES opencv4 NO_CACHE)
 find_library(opencv_dnn_library NAMES opencv_dnn NO_CACHE)
 find_library(opencv_core_library NAMES opencv_core NO_CACHE)

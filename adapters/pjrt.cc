@@ -3,11 +3,11 @@
 // one.
 //
 // XLA compiles the model when it is opened; run() executes it once and waits for the device. Layers
-// are the instructions of the program that XLA made, most of them fused of several layers of the
-// model, which they name. The plugin for CUDA tells them in two ways: as the host launches them, by
-// ranges of NVTX, which hold the calls and so the kernels; and as the device executed them, by its
-// own profiler, which takes CUPTI for itself (--option layers=device). The plugin for the CPU has
-// neither: there, layers are not measured.
+// are the instructions of the compiled program. Most of them are fused from several layers of the
+// model, which they name. The plugin for CUDA reports them in two ways: as the host launches them,
+// by ranges of NVTX, which contain the calls and so the kernels; and as the device executed them,
+// by its own profiler, which takes CUPTI for itself (--option layers=device). The plugin for the
+// CPU has neither: there, layers are not measured.
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,27 +36,27 @@ using xsp::pjrt::plugin;
 using xsp::pjrt::Problem;
 using xsp::pjrt::Session;
 
-// Of the profiler, which keeps its events in memory: some 200 bytes each.
+// Limit of the profiler, which keeps its events in memory: some 200 bytes each.
 constexpr uint64_t kEventsMax = 2'000'000;
 
 }  // namespace
 
 struct xsp_model : xsp::AdapterModel {
   Session session;
-  std::optional<xsp::pjrt::Layers> layers;        // there if they are recorded
-  bool from_ranges = false;                       // they are, as the host launches them
+  std::optional<xsp::pjrt::Layers> layers;        // set if layers are recorded
+  bool from_ranges = false;                       // layers are recorded as the host launches them
   std::unique_ptr<xsp::pjrt::Profiler> profiler;  // on from the first run to flush()
   int64_t profile_start_ns = 0;
   std::vector<xsp::pjrt::Run> recorded;
   bool has_inputs = false;
-  // What results() points to.
+  // The memory to which results() points.
   std::vector<std::vector<std::byte>> values;
   std::vector<xsp_tensor> results;
 };
 
 namespace {
 
-// What is here: the plugins that load.
+// Lists the plugins that can be loaded here.
 struct Present {
   std::string version, library, devices;
 };
@@ -102,7 +102,7 @@ xsp_status choose_plugin(const xsp_host* host, const xsp_open_options& options,
   return fail(host, XSP_NOT_AVAILABLE, (*chosen)->absent);
 }
 
-// The model's text; fails for what cannot be one.
+// Reads the model's text. Fails if the file cannot be one.
 xsp_status read_file(const xsp_host* host, const std::string& path, std::string* code) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
@@ -134,7 +134,7 @@ void record_layers(xsp_model* model, const xsp_open_options& options) {
   const std::string not_measured = "layers: not measured";
   const std::string whose = ": XLA's plugin for " + chosen.kind + " (" + chosen.version + ") ";
   constexpr uint32_t kDevice = XSP_LEVEL_BIT(XSP_LEVEL_API) | XSP_LEVEL_BIT(XSP_LEVEL_KERNEL);
-  // XLA has opened ranges by now, as it compiled the model.
+  // XLA has opened ranges by now, while it compiled the model.
   if (xsp::pjrt::has_ranges() && !wants_device_times(options)) {
     model->from_ranges = true;
   } else if (chosen.profiler == nullptr) {

@@ -1,7 +1,8 @@
-# XLA by PJRT's C interface: a header is needed to build; the plugin is loaded at run time (adapters/pjrt/plugin.h).
+# XLA by PJRT's C interface: the build needs a header; the plugin is loaded at run time (adapters/pjrt/plugin.h).
 xsp_dep(pjrt-header pjrt_header)
 target_include_directories(${target} SYSTEM PRIVATE "${pjrt_header}/xla_plugins/xla_cpu_pjrt/include")
-# The header is C: in C++, a member named as its type is wrong. This makes it a warning, and -Werror keeps ours out.
+# The header is C: in C++, a member may not have the name of its type. This option makes it a warning, and -Werror still
+# rejects it in our code.
 set(pjrt_options -fpermissive)
 target_compile_options(${target} PRIVATE ${pjrt_options})
 target_link_libraries(${target} PRIVATE xsp_models ${CMAKE_DL_LIBS})

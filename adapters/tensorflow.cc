@@ -1,10 +1,10 @@
-// The adapter `tensorflow`: SavedModels and frozen graphs, on the TensorFlow 2 library out of its
-// PyPI wheel, which is loaded at run time.
+// The adapter `tensorflow`: SavedModels and frozen graphs, on the TensorFlow 2 library of its PyPI
+// wheel, which is loaded at run time.
 //
 // At the level model, run() is one call of TF_SessionRun without options. With the level layer it
-// is given RunOptions that ask for step statistics; the serialized record of each run is kept, some
-// 300 bytes a node, and flush() makes the spans. By default the executor alone records
-// (SOFTWARE_TRACE): a full trace has no more of the nodes on the CPU, and costs more.
+// passes RunOptions that request step statistics. The serialized record of each run is kept, some
+// 300 bytes per node, and flush() converts the records to spans. By default only the executor
+// records (SOFTWARE_TRACE): a full trace has no more of the nodes on the CPU, and costs more.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using xsp::tf::OwnBuffer;
 using xsp::tf::OwnTensor;
 using xsp::tf::Tensor;
 
-// Of the records of runs that are kept until flush().
+// Limit of the records of runs that are kept until flush().
 constexpr uint64_t kRecordsBytesMax = uint64_t{1} << 30;
 constexpr uint64_t kBytesPerNode = 512;
 constexpr size_t kSpansPerDrain = 10'000;
@@ -49,15 +49,15 @@ struct xsp_model : xsp::AdapterModel {
   bool records = false;
   xsp::tf::OpenSession session;
   std::optional<xsp::tf::Layers> layers;
-  std::string run_options;  // RunOptions, where layers are recorded
+  std::string run_options;  // RunOptions, if layers are recorded
   std::vector<Output> feeds;
   std::vector<Output> fetches;
   std::vector<OwnTensor> values;
   std::vector<Tensor*> input_tensors;
   bool has_inputs = false;
-  std::vector<OwnTensor> fetched;  // of the last run
+  std::vector<OwnTensor> fetched;  // results of the last run
   std::vector<Recorded> recorded;
-  // What results() points to.
+  // The memory to which results() points.
   std::vector<std::vector<int64_t>> result_dimensions;
   std::vector<xsp_tensor> results;
 };
@@ -201,7 +201,7 @@ xsp_status flush(xsp_model* model) {
     for (const Recorded& one : model->recorded) {
       const auto* data = static_cast<const uint8_t*>(one.metadata->data);
       emitted += model->layers->emit(one.run, {data, one.metadata->length});
-      // Emitting faster than the drainer writes would lose spans.
+      // If spans are emitted faster than the drainer writes, some are lost.
       if (emitted >= kSpansPerDrain) {
         xsp_flush();
         emitted = 0;

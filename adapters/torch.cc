@@ -1,8 +1,8 @@
 // The adapter `torch`: TorchScript files and AOTInductor packages, on CPU and CUDA. Files in
-// torch/: program (a file, opened), signature (its inputs), layers (its operators as they are
-// called), memory (what they allocate), device and device_graph (where it runs), settings (how it
-// computes). The signature
-// comes from the file, as tools/export_torch.py writes it, or from the option `signature`.
+// torch/: program (an open file), signature (its inputs), layers (its operators as they are
+// called), memory (their allocations), device and device_graph (where it runs), settings (how it
+// computes). The signature comes from the file, as tools/export_torch.py writes it, or from the
+// option `signature`.
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -39,11 +39,11 @@ struct xsp_model {
   adapter::Infos output_infos;
   std::vector<at::Tensor> inputs;
   std::shared_ptr<adapter::Memory> memory;
-  std::unique_ptr<adapter::Layers> layers;  // NULL: they are not recorded
+  std::unique_ptr<adapter::Layers> layers;  // NULL if they are not recorded
   std::unique_ptr<adapter::DeviceGraph> graph;
   int runs = 0;                 // since the inputs were set
   bool repeats_layers = false;  // when it is flushed
-  // What results() points to.
+  // The memory to which results() points.
   std::vector<Port> result_ports;
   std::vector<at::Tensor> result_values;
   std::vector<xsp_tensor> results;
@@ -51,7 +51,7 @@ struct xsp_model {
 
 namespace {
 
-constexpr int kRunsBeforeCapture = 3;      // torch's executor is through with optimising
+constexpr int kRunsBeforeCapture = 3;      // after these, torch's executor has finished optimising
 constexpr int kRunsBeforeCaptureMax = 20;  // with layers: until they are known
 
 xsp_status lacks_operator(xsp_model* model, const std::string& name) {
@@ -61,7 +61,7 @@ xsp_status lacks_operator(xsp_model* model, const std::string& name) {
                   "--option library=FILE");
 }
 
-// What torch threw, as the caller is told.
+// Reports an exception of torch to the caller.
 xsp_status thrown(xsp_model* model, const char* what, const std::exception& error) {
   const std::string why = adapter::one_line(error.what());
   const std::string missing = adapter::missing_operator(error.what());
@@ -80,7 +80,7 @@ xsp_status thrown(xsp_model* model, const char* what, const std::exception& erro
               std::string(what) + ": " + why + ": give inputs that suit the model with --input");
 }
 
-// Calls `call` where torch is to compute for this model.
+// Calls `call` with torch's settings for this model.
 template <typename Call>
 xsp_status in_torch(xsp_model* model, const char* what, Call&& call) {
   return guarded(model->host, [&] {
@@ -169,7 +169,7 @@ xsp_status load_libraries(xsp_model* model) {
   return XSP_OK;
 }
 
-// What torch says of a file that it cannot read.
+// Reports torch's error for a file that it cannot read.
 xsp_status load(xsp_model* model) {
   try {
     const xsp_status status = load_libraries(model);
@@ -295,7 +295,7 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
   });
 }
 
-// One inference, its layers observed, without waiting for the device.
+// Runs one inference, with its layers observed, without waiting for the device.
 void run_once(xsp_model* model) {
   if (model->layers == nullptr) return model->program->run(model->inputs);
   adapter::Activations memory;
@@ -378,8 +378,8 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
   });
 }
 
-// Layers alone, again and again: of a model that can be captured as a CUDA graph. That one cannot
-// is no failure of the run.
+// Repeats each layer alone, for a model that can be captured as a CUDA graph. If a model cannot be
+// captured, the run does not fail.
 void repeat(xsp_model* model) {
   const xsp_host* host = model->host;
   const auto note = [host](const std::string& text) { xsp::note(host, text); };

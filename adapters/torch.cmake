@@ -1,7 +1,7 @@
-# PyTorch's C++ libraries, of whatever version is here: -DXSP_TORCH=FOLDER, $XSP_TORCH, python3's package, or Debian's.
-# FOLDER holds include/ and lib/, as the Python package torch does. XSP_TORCH=OFF leaves the adapter out.
+# PyTorch's C++ libraries, of any version: -DXSP_TORCH=FOLDER, $XSP_TORCH, python3's package, or Debian's. FOLDER holds
+# include/ and lib/, as the Python package torch does. XSP_TORCH=OFF leaves the adapter out.
 if(COMMAND xsp_plugins)
-  # The installed tree holds what builds this adapter against another PyTorch.
+  # The installed tree has the sources to build this adapter against another PyTorch.
   install(FILES adapters/torch.cc adapters/torch.cmake DESTINATION lib/xsp/adapters/src/adapters)
   install(DIRECTORY adapters/torch DESTINATION lib/xsp/adapters/src/adapters PATTERN "*_test.cc" EXCLUDE)
   install(PROGRAMS tools/build_torch_adapter.sh DESTINATION lib/xsp/adapters/src)
@@ -16,7 +16,7 @@ endif()
 set(XSP_TORCH "$ENV{XSP_TORCH}" CACHE STRING "PyTorch's folder, with include/ and lib/; OFF: no adapter for it")
 set(torch_folder "${XSP_TORCH}")
 if("${XSP_TORCH}" STREQUAL "")
-  # Finding the package does not run it: importing torch takes seconds.
+  # The package is found without running it, because importing torch takes seconds.
   execute_process(OUTPUT_VARIABLE torch_folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET COMMAND python3 -c
     "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')")
 endif()
@@ -39,9 +39,9 @@ target_include_directories(${target} SYSTEM PRIVATE
 find_library(torch_c10_library NAMES c10 PATHS "${torch_libraries}" NO_DEFAULT_PATH NO_CACHE)
 target_link_libraries(${target} PRIVATE "${torch_cpu_library}" "${torch_c10_library}" ${CMAKE_DL_LIBS})
 
-# torch's classes have more members without NDEBUG, and its libraries are built with it.
+# Without NDEBUG torch's classes have more members; its libraries are built with it.
 target_compile_definitions(${target} PRIVATE NDEBUG)
-# Older wheels use the C++ library's old ABI: their text then is not std::__cxx11::basic_string.
+# Older wheels use the C++ library's old ABI: their strings are not std::__cxx11::basic_string.
 file(STRINGS "${torch_c10_library}" torch_new_abi REGEX "__cxx11" LIMIT_COUNT 1)
 if(NOT torch_new_abi)
   target_compile_definitions(${target} PRIVATE _GLIBCXX_USE_CXX11_ABI=0)
@@ -54,7 +54,7 @@ find_library(torch_c10_cuda_library NAMES c10_cuda PATHS "${torch_libraries}" NO
 file(GLOB torch_wheels "${torch_folder}/../nvidia/cu*/include" "${torch_folder}/../nvidia/cuda_runtime/include")
 find_path(torch_cuda_include NAMES cuda_runtime_api.h NO_CACHE
   PATHS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include ${torch_wheels})
-# A part of them comes with the compiler alone: pip install nvidia-cuda-crt.
+# Some of them come only with the compiler: pip install nvidia-cuda-crt.
 if(torch_cuda_include AND NOT EXISTS "${torch_cuda_include}/crt/host_config.h")
   message(STATUS "adapters/torch: ${torch_cuda_include} lacks crt/: pip install nvidia-cuda-crt for CUDA graphs")
   set(torch_cuda_include torch_cuda_include-NOTFOUND)
@@ -67,13 +67,13 @@ endif()
 target_compile_definitions(${target} PRIVATE XSP_TORCH_HAS_CUDA=${torch_has_cuda})
 # The wheels' libraries find NVIDIA's by their own paths, which the linker need not follow.
 target_link_options(${target} PRIVATE -Wl,--allow-shlib-undefined)
-# Found where it was built against; LD_LIBRARY_PATH comes first, for a torch that moved.
+# By default torch is found where the adapter was built against it; LD_LIBRARY_PATH comes first, for a torch that moved.
 set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "${torch_libraries}")
 set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${torch_libraries}")
 message(STATUS "adapters/torch: ${torch_cpu_library}, CUDA graphs: ${torch_has_cuda}")
 
 if(COMMAND xsp_plugins AND XSP_TESTS)
-  # A library of operators for tests/contract: what a user's own would be.
+  # A library of operators for tests/contract: an example of a user's own library.
   add_library(torch_test_operators MODULE "${CMAKE_SOURCE_DIR}/tests/data/torch/twice.cc")
   target_link_libraries(torch_test_operators PRIVATE xsp_flags "${torch_cpu_library}" "${torch_c10_library}")
   target_include_directories(torch_test_operators SYSTEM PRIVATE

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""The same model in each framework that is here, in turn: latency and layers, one thread, batch 1.
+"""Measures the same model in each framework that is installed, in turn: latency and layers, one thread, batch
+1.
 
-  bench/across_frameworks.py [--xsp build/release/bin/xsp] [--rounds 5] [--time 3] [--prefix "taskset -c 1"]
+  bench/across_frameworks.py [--xsp build/release/bin/xsp] [--rounds 5] [--time 3] [--prefix "taskset -c
+  1"]
                              [--torch MODEL.pt] [--other NAME=XSP,FRAMEWORK,FILE[,KEY=VALUE...] ...]
 
-ResNet-50 as `xsp models build` writes it for each framework; PyTorch takes a TorchScript file of the same
-network (tools/export_torch.py resnet50). --other adds a row, of another xsp with another version of a
-framework, say. Each round profiles each of them for a few seconds at the levels model and layer. The numbers
-are over all rounds: of latencies the least and the median of the rounds' medians, from the runs at the level
-model; of layers the sums of each one's least time. Where others share the machine, the least is what it can
-do, and the medians tell how much they took.
+The model is ResNet-50 as `xsp models build` writes it for each framework; PyTorch takes a TorchScript file
+of the same network (tools/export_torch.py resnet50). --other adds a row, for example of another xsp with
+another version of a framework. Each round profiles each of them for a few seconds at the levels model and
+layer. The numbers are over all rounds: for latencies the least and the median of the rounds' medians, from
+the runs at the level model; for layers the sums of each one's least time. If other programs share the
+machine, the least shows the framework's own speed, and the medians show how much the others took.
 """
 import argparse
 import collections
@@ -59,7 +61,7 @@ class Row:
         self.least_ns.append(min(times))
         for fact in rows(self.xsp, out, "SELECT value FROM evaluation WHERE key = 'framework_version'"):
             self.version = fact["value"]
-        # A layer that runs twice in an inference is two.
+        # A layer that runs twice in an inference counts as two.
         for row in rows(self.xsp, out, f"SELECT name, nth, min(ns) AS ns, bool_or({CONVOLUTION}) AS is_conv "
                         "FROM (SELECT name, type, duration_ns AS ns, row_number() OVER (PARTITION BY run_id, "
                         "iteration, name ORDER BY start_ns) AS nth, type FROM span WHERE level = 3 AND "

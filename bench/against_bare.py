@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Model latency under xsp against a bare program that only calls the framework, interleaved in one run.
+"""Compares model latency under xsp with that of a bare program that only calls the framework, interleaved in
+one run.
 
   bench/against_bare.py [--build build/release] [--rounds 12] [--seconds 8] [--threads N] MODEL.onnx...
-  bench/against_bare.py --bare "bare_torch {model} cuda 1,3,224,224" --framework torch --device cuda MODEL.pt
+  bench/against_bare.py --bare "bare_torch {model} cuda 1,3,224,224" --framework torch --device cuda
+  MODEL.pt
 
 Each round starts fresh processes: the bare program, and an xsp-worker for each set of --levels. Their
-blocks of inferences are interleaved in a changing order; a round's figure is the ratio of the medians.
-Fresh processes each round, because memory placement alone moves a process's median by more than what is
-looked for. Prints the median over rounds and its 95 % interval, beside the budget; of fewer than six rounds,
-which have no such interval, their range.
+blocks of inferences are interleaved in a changing order; a round's figure is the ratio of the medians. The
+processes are new in each round, because memory placement alone moves a process's median by more than the
+overhead in question. Prints the median over rounds and its 95 % interval, beside the budget; with fewer
+than six rounds, which have no such interval, their range.
 """
 
 import argparse
@@ -43,7 +45,7 @@ class Bare:
 
 
 class Worker:
-    """The worker as `xsp profile` starts it; its replies come on file descriptor 3."""
+    """Represents the worker as `xsp profile` starts it; its replies come on file descriptor 3."""
 
     def __init__(self, arguments, model, levels, folder):
         read_end, write_end = os.pipe()
@@ -100,7 +102,7 @@ def measure_round(arguments, model, folder):
 
 
 def interval_of_median(values):
-    """The order statistics that hold the median with at least 95 % (binomial), and it."""
+    """Returns the order statistics that contain the median with at least 95 % (binomial), and the median."""
     values, n = sorted(values), len(values)
     rank, tail, term = 0, 0.0, 0.5 ** n
     while rank < n // 2 and tail + term <= 0.025:

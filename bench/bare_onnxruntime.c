@@ -1,12 +1,12 @@
-/* bare_onnxruntime: a program that calls ONNX Runtime and nothing else; what xsp's model latency is
- * compared with.
+/* bare_onnxruntime: a program that only calls ONNX Runtime; xsp's model latency is compared with
+ * its latency.
  *
  *   bare_onnxruntime MODEL [BATCH [THREADS [SEED]]]
  *
  * Opens the model as any C program would. For each line of standard input, a number N, it runs N
  * inferences and prints their durations in nanoseconds on one line, so that its blocks can be
- * interleaved with those of xsp-worker. Dynamic dimensions are the batch where they come first,
- * else 1. The values are those that xsp-worker makes with the same seed
+ * interleaved with those of xsp-worker. The first dimension, if dynamic, is the batch; other
+ * dynamic ones are 1. The values are those that xsp-worker makes with the same seed
  * (src/capture/worker_values.h).
  */
 #define _POSIX_C_SOURCE 200809L

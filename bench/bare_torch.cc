@@ -1,5 +1,4 @@
-// bare_torch: a program that calls torch and nothing else; what xsp's model latency is compared
-// with.
+// bare_torch: a program that only calls torch; xsp's model latency is compared with its latency.
 //
 //   bare_torch MODEL.pt cpu|cuda SHAPE[:DTYPE]...        bare_torch resnet50.pt cuda 1,3,224,224
 //

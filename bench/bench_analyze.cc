@@ -1,11 +1,10 @@
-// How long every analysis takes on ten million spans, beside the budget of two seconds.
+// Measures the time of every analysis on ten million spans, beside the budget of two seconds.
 //
 //   bench_analyze [FILE.xsp] [Google Benchmark's options]
 //
-// Each time is that of opening the file and running one analysis, as `xsp analyze` does. Without a
-// file, two are made for the time of the benchmark, the worst of their kind: one batch size, 58
-// layers, and nothing but their executions; and a GPU's, with their launches and kernels, whose
-// analyses are called gpu/...
+// Each time includes opening the file and running one analysis, as `xsp analyze` does. Without a
+// file, two worst cases are made for the time of the benchmark: one batch size, 58 layers, and only
+// their executions; and a GPU's, with their launches and kernels, whose analyses are called gpu/...
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -35,7 +34,7 @@ void check(const xsp::Status& status) {
   if (!status.ok()) stop_with(status.error());
 }
 
-// 169,000 inferences of the model alone, and as many of the model and its 58 layers.
+// The file has 169,000 inferences of the model alone, and as many of the model and its 58 layers.
 const char* const kTenMillionSpans = R"sql(
 INSERT INTO evaluation VALUES ('model', 'bench'), ('device', 'cpu');
 INSERT INTO run BY NAME
@@ -76,8 +75,7 @@ INSERT INTO peak VALUES ('cpu', 'fp32_flops_per_s', 1e11, 'measured'),
 )sql";
 
 // 38,000 inferences of 58 layers, 100 launches and as many kernels on two streams, of 40 names;
-// 2,000 of the model alone and of the layers, 20 that counted, and a stretch whose energy was
-// counted.
+// 2,000 of the model alone and of the layers, 20 with counters, and a stretch with energy samples.
 const char* const kTenMillionSpansOfAGpu = R"sql(
 INSERT INTO evaluation VALUES ('model', 'bench'), ('device', 'cuda:0'), ('gpu.price_per_hour', '3');
 CREATE TEMP TABLE plan AS SELECT * FROM (VALUES

@@ -1,4 +1,4 @@
-// How fast a trace becomes an .xsp file, beside the budgets.
+// Measures how fast a trace becomes an .xsp file, beside the budgets.
 //
 //   decode    the trace's chunks to columns, nothing else
 //   parents   decode, and every span's parent, ancestors, nesting and exclusive time
@@ -8,10 +8,9 @@
 // model of 60 layers, each with two calls inside.
 //
 //   bench_ingest [--spans N] [--keep FILE.xsp] [Google Benchmark's options]
-//
-// --keep writes an .xsp file instead, of about N spans as a profile would leave it: for each of
+// . --keep writes an .xsp file instead, of about N spans as a profile would leave it: for each of
 // three batch sizes a run of the model alone, and one of the model and its 124 layers, thousands of
-// iterations each. It is what the time of analyses is measured on.
+// iterations each. The time of analyses is measured on this file.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,7 +43,7 @@ constexpr uint64_t kFlushSpans = 1 << 16;  // a quarter of a ring: nothing is lo
   std::exit(1);
 }
 
-// A folder of this process, removed at the end.
+// Represents a folder of this process, removed at the end.
 class Folder {
  public:
   Folder() {
@@ -77,7 +76,7 @@ void stop_recording() {
   if (counts.dropped_ring + counts.dropped_file > 0) stop_with("spans were lost while recording");
 }
 
-// As it happens: what a program annotated at four levels emits.
+// Records the spans of a program that is annotated at four levels, while they happen.
 void record_live(const fs::path& path, uint64_t spans) {
   start_recording(path);
   static xsp_site frame_site = XSP_SITE(XSP_LEVEL_APPLICATION, "main");
@@ -182,8 +181,7 @@ void ingest(const fs::path& path, const fs::path& output) {
   if (!status.ok()) stop_with(status.error().text);
 }
 
-// ---- A file as a profile leaves it
-// ----------------------------------------------------------------
+// ---- A file as a profile leaves it --------------------------------------------------------------
 
 constexpr int kResnetLayers = 124;
 
@@ -220,8 +218,8 @@ std::vector<LayerSite> make_layer_sites(int batch) {
   return sites;
 }
 
-// With given times, as an adapter emits what the framework's own profiler measured. Returns the
-// blocks.
+// Records spans with given times, as an adapter emits the measurements of a framework's own
+// profiler. Returns the blocks.
 std::vector<xsp::store::BlockInfo> record_run_of(const fs::path& path, bool with_layers, int batch,
                                                  int iterations) {
   start_recording(path);
@@ -300,10 +298,10 @@ void keep(const fs::path& output, uint64_t spans) {
   std::printf("%s: %llu spans\n", output.c_str(), static_cast<unsigned long long>(written));
 }
 
-// ---- Figures
-// ----------------------------------------------------------------------------------------
+// ---- Figures ------------------------------------------------------------------------------------
 
-// The most memory that the process held since reset_peak(), in MiB; 0: not measured.
+// Returns the most memory that the process held since reset_peak(), in MiB; 0 if it was not
+// measured.
 double peak_mib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -352,7 +350,7 @@ class Table : public benchmark::ConsoleReporter {
   double peak_ = 0;
 };
 
-// Takes `--name value` out of the arguments; empty: it is not there.
+// Removes `--name value` from the arguments, and returns the value; empty if it is not there.
 std::string take_option(std::vector<char*>* arguments, const char* name) {
   for (size_t i = 1; i + 1 < arguments->size(); ++i) {
     if (std::strcmp((*arguments)[i], name) != 0) continue;
@@ -372,7 +370,7 @@ void add_benchmark(const char* name, uint64_t spans, Work work) {
     state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(spans));
     state.counters["peak_MiB"] = peak_mib();
   });
-  // Of all the process's threads: DuckDB compresses on its own.
+  // The time is that of all the process's threads: DuckDB compresses on its own.
   added->Iterations(1)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 }
 

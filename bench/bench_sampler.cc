@@ -2,14 +2,15 @@
 //
 //   unwind_new    the callers of one place, 16 functions deep, for the first time in that stack
 //   unwind_known  again, with another innermost function: the callers are known
-//   look_running  all of a look, at so many threads that compute 16 functions deep
+//   look_running  a whole look, at several threads that compute 16 functions deep
 //   look_waiting  likewise, at threads that sleep and wake between two looks
 //
-// Instructions: valgrind --tool=callgrind --toggle-collect='*Unwinder::unwind(*'
-//   build/release/bin/bench_sampler --benchmark_filter=unwind_new
-// gives those of 1,000 times. Takes Google Benchmark's options. The table at the end says what
-// share of the program's own processor time it would be at 200 looks a second, if nothing held it
-// back.
+// To count instructions:
+//   valgrind --tool=callgrind --toggle-collect='*Unwinder::unwind(*'
+//     build/release/bin/bench_sampler --benchmark_filter=unwind_new
+// counts those of 1,000 times. Takes Google Benchmark's options. The table at the end shows which
+// share of the program's own processor time this would be at 200 looks a second, without the
+// sampler's own limit.
 #include <benchmark/benchmark.h>
 #include <pthread.h>
 #include <string.h>
@@ -59,7 +60,7 @@ __attribute__((noinline)) double below(const Work& work) {
   }
 }
 
-// Registers of this place, and the end of the stack.
+// Holds registers of this place, and the end of the stack.
 struct Place {
   NativeStart start = {};
   std::vector<uint8_t> bytes;
@@ -174,7 +175,7 @@ void look_waiting(benchmark::State& state) { look(state, true); }
 BENCHMARK(look_running)->Arg(1)->Arg(8)->Arg(64)->Iterations(kLooks)->UseManualTime();
 BENCHMARK(look_waiting)->Arg(1)->Arg(8)->Arg(64)->Iterations(kLooks)->UseManualTime();
 
-// Shows the share of the looks beside what is shown in any case.
+// Shows the share of the looks beside the usual columns.
 class Shares : public benchmark::ConsoleReporter {
  public:
   void ReportRuns(const std::vector<Run>& runs) override {

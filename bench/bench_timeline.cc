@@ -1,12 +1,11 @@
-// How long the timeline's tiles take, from the first look at a run to the finest zoom.
+// Measures the time of the timeline's tiles, from the first look at a run to the finest zoom.
 //
 //   bench_timeline [FILE.xsp] [Google Benchmark's options]
 //   bench_timeline --spans N --keep FILE.xsp
-//
-// --keep writes an evaluation of about N spans instead: that of a GPU, with 58 layers, 100 launches
-// and as many kernels on two streams in each inference, allocations, and samples of the device's
-// power; and runs of the model alone and of its layers. Without a file, one of a million spans is
-// made for the time of the benchmark.
+// . --keep writes an evaluation of about N spans instead: that of a GPU, with 58 layers, 100
+// launches and as many kernels on two streams in each inference, allocations, and samples of the
+// device's power; and runs of the model alone and of its layers. Without a file, one of a million
+// spans is made for the time of the benchmark.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -41,8 +40,8 @@ T taken(xsp::Result<T> result) {
   return std::move(result).value();
 }
 
-// In each inference: layers 0..57, launches 58..157, kernels 158..257, the model 258, allocations
-// 259..270. A day of November 2023 is when it was.
+// Each inference has layers 0..57, launches 58..157, kernels 158..257, the model 258, and
+// allocations 259..270. The run took place on a day of November 2023.
 const char* const kEvaluation = R"sql(
 INSERT INTO evaluation VALUES ('model', 'synthetic'), ('framework', 'bench'),
   ('device', 'cuda:0');
@@ -126,7 +125,7 @@ INSERT INTO audit_fact SELECT run_id, 'spans', count(*) FROM span GROUP BY run_i
 void make(const fs::path& path, int64_t spans) {
   Database database = taken(Database::create(path));
   std::string sql = kEvaluation;
-  // As BIGINT: times are computed from it.
+  // The number is a BIGINT, because times are computed from it.
   const std::string count = std::to_string(spans / kSpansOfInference) + "::BIGINT";
   for (size_t at = 0; (at = sql.find("$n", at)) != std::string::npos;) sql.replace(at, 2, count);
   taken(database.execute(sql));
@@ -140,7 +139,7 @@ void load(benchmark::State& state, const fs::path& path) {
   }
 }
 
-// Tiles all over the run, at the zoom that is state.range(0).
+// Requests tiles all over the run, at the zoom that is state.range(0).
 void tile(benchmark::State& state, const fs::path& path) {
   Database database = taken(Database::open(path));
   const TimelineRun run = taken(TimelineRun::load(database, kDeepRun));
@@ -158,7 +157,7 @@ void tile(benchmark::State& state, const fs::path& path) {
   state.counters["MiB"] = static_cast<double>(run.bytes()) / (1 << 20);
 }
 
-// Takes `--name value` out of the arguments; empty: it is not there.
+// Removes `--name value` from the arguments, and returns the value; empty if it is not there.
 std::string take_option(std::vector<char*>* arguments, const char* name) {
   for (size_t i = 1; i + 1 < arguments->size(); ++i) {
     if (std::strcmp((*arguments)[i], name) != 0) continue;

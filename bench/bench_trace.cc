@@ -1,15 +1,16 @@
-// What a span costs, beside the machine's own floor: two readings of its time-stamp counter.
+// Measures the cost of a span, beside the machine's own floor: two readings of its time-stamp
+// counter.
 //
 //   floor         two clock readings, nothing else
 //   span_hot      begin and end, in bursts that the ring holds, the drainer mostly asleep
-//   span_drained  begin and end while the file is written beside it without a pause
+//   span_drained  begin and end while the file is written at the same time without a pause
 //   span_off      begin and end while nothing is recorded
 //
-// A span that is lost costs something else than one that is recorded, so none may be: before a ring
-// can be full its thread waits until what it emitted is in the file. The wait is not counted.
+// A lost span costs a different amount than a recorded one, so none may be lost: before a ring can
+// be full, its thread waits until its spans are in the file. The wait is not counted.
 //
-// Repetitions are interleaved, since machines drift; the table at the end holds their medians.
-// Takes Google Benchmark's options. With --benchmark_format=json the table goes to standard error.
+// Repetitions are interleaved, since machines drift; the table at the end has their medians. Takes
+// Google Benchmark's options. With --benchmark_format=json the table goes to standard error.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ namespace fs = std::filesystem;
 
 // Half of a ring: 8 MiB of 32-byte records.
 constexpr int kBurst = 1 << 17;
-// Beyond two rdtsc; of span_off, which reads no clock, in all.
+// Beyond two rdtsc; for span_off, which reads no clock, in total.
 const std::map<std::string, double> kBudgetNs = {
     {"span_hot", 5}, {"span_drained", 30}, {"span_off", 1}};
 
@@ -108,7 +109,7 @@ class BusyDrainer {
     quits_ = true;
     thread_.join();
   }
-  // Until all that the calling thread has emitted is in the file.
+  // Waits until all spans of the calling thread are in the file.
   void wait() const {
     const uint64_t pass = begun_ + 1;
     while (ended_ < pass) std::this_thread::yield();
@@ -145,7 +146,8 @@ void span_drained(benchmark::State& state) {
   drained_total.spans += recorded.spans;
   drained_total.bytes += recorded.bytes;
   drained_total.dropped += recorded.dropped;
-  // Not what was lost: the deviation of zeros is no number, and no JSON.
+  // The counter is the recorded share, not the lost one: the deviation of zeros is not a number,
+  // which JSON cannot represent.
   state.counters["recorded_pct"] = 100 * recorded.spans / (recorded.spans + recorded.dropped);
 }
 
@@ -153,7 +155,7 @@ void span_off(benchmark::State& state) {
   for (auto _ : state) one_span(&hot_site);
 }
 
-// The repetitions of every benchmark, in nanoseconds per span and thread.
+// Collects the repetitions of every benchmark, in nanoseconds per span and thread.
 class Table {
  public:
   void add(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
@@ -161,7 +163,7 @@ class Table {
       using Run = benchmark::BenchmarkReporter::Run;
       if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
       const Key key = {run.run_name.function_name, static_cast<int>(run.threads)};
-      // Iterations are those of all threads, and so is processor time; wall-clock time is a mean.
+      // Iterations and processor time are sums over all threads; wall-clock time is a mean.
       const double spans = static_cast<double>(run.iterations);
       cpu_ns_[key].push_back(run.cpu_accumulated_time * 1e9 / spans);
       wall_ns_[key].push_back(run.real_accumulated_time * 1e9 / spans *
@@ -237,7 +239,7 @@ void run(std::FILE* table_file) {
   table.print(table_file);
 }
 
-// Google Benchmark keeps what it read of this option to itself.
+// Google Benchmark does not expose the value of this option.
 std::string format_of(int argc, char** argv) {
   const std::string option = "--benchmark_format=";
   const char* variable = std::getenv("BENCHMARK_FORMAT");

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What `xsp run` takes of memory, time and disk, beside its budgets.
+"""Measures the memory, time and disk space that `xsp run` takes, beside its budgets.
 
   bench/bounds.py [--build build/release] [--spans 5000000] [--threads 2] [--pause 100000]
 
 A program of steps emits spans, alone and watched: see bench/steady_spans.c. Its memory is compared at its
-largest, and between the middle and the end of its life, since a program may live for long; the time to stop
-is from the end of its work to the end of its process, and to the end of `xsp run`, which has by then written
-the .xsp file. The last line is a run whose traces may take a tenth of what they would.
+largest, and between the middle and the end of its life, since a program may live for long. The time to
+stop is from the end of its work to the end of its process, and to the end of `xsp run`, which has by then
+written the .xsp file. The last line is a run whose traces may take a tenth of their size without a limit.
 """
 
 import argparse
@@ -26,7 +26,7 @@ LAYERS = 58
 
 
 class Traces(threading.Thread):
-    """Watches how large the files below a folder become together."""
+    """Watches the total size of the files below a folder."""
 
     def __init__(self, folder):
         super().__init__(daemon=True)
@@ -45,7 +45,7 @@ class Traces(threading.Thread):
 
 
 def run(arguments, watched, options=()):
-    """Runs the program; what it printed, and what became of it."""
+    """Runs the program. Returns its output, and how it ended."""
     program = [f"{arguments.build}/bin/steady_spans",
                *map(str, (arguments.threads, arguments.spans, LAYERS, arguments.pause))]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Profiles models again and again beside load, and looks for contradictions in all that xsp says of them.
+"""Profiles models again and again under load, and looks for contradictions between all of xsp's answers about
+them.
 
   bench/contradictions.py [--xsp build/release/bin/xsp] [--models mobilenet_v2,bert_base] [--profiles 20]
                           [--load 2,4,8] [--max-time 6] [--options "--batch 1,2"] [--keep DIR] [FILE.xsp ...]
 
-Each model is profiled so many times, beside so many busy processes in turn. Then every analysis is asked for
-at each batch size, on the command line and over HTTP, with the timelines, the evaluation's entry, comparisons
-with itself and with the next, and the JSON that the profile printed, and each number is held against the same
-one elsewhere. With files, only these are checked; the JSON of a profile is FILE.xsp.json, if that is there. A
-line for each contradiction, a table of the checks at the end; exits with 1 if there was any contradiction.
+Each model is profiled --profiles times, with each number of busy processes in turn. Then every analysis is
+requested at each batch size, on the command line and over HTTP, with the timelines, the evaluation's
+entry, comparisons with itself and with the next, and the JSON that the profile printed. Each number is
+compared with the same one elsewhere. With files, only these are checked; the JSON of a profile is
+FILE.xsp.json, if it exists. Prints a line for each contradiction, and a table of the checks at the end;
+exits with 1 if there was any contradiction.
 """
 import argparse
 import os
@@ -21,12 +23,12 @@ import time
 
 from consistency import answers, comparisons, ledger, numbers, words
 
-# Ends with the one who started it, whatever ended that.
+# The process ends with the one that started it, however that ended.
 BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(10000))"
 
 
 class Load:
-    """So many busy processes, for as long as it is entered."""
+    """Runs busy processes while the context is entered."""
 
     def __init__(self, count):
         self.count, self.processes = count, []
@@ -45,7 +47,7 @@ class Load:
 
 
 def model_of(xsp, name, folder):
-    """A file of the model, built where the zoo knows it; what is no such name is taken as it is."""
+    """Returns a file of the model, built if the zoo has the name; another name is taken as a path."""
     file = folder / f"{name}.onnx"
     if name.startswith("fake:") or pathlib.Path(name).exists():
         return name
@@ -81,7 +83,7 @@ def profile_all(options, folder, models):
 
 
 def linked(files, folder):
-    """The files in one folder, under names of their own, as a server takes them."""
+    """Links the files into one folder, under names of their own, for a server."""
     found = []
     for number, file in enumerate(files):
         place = folder / f"{number:03}_{pathlib.Path(file).name}"

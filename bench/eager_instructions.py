@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Instructions that `xsp run` adds to a call of a module, and to an operator, in an eager PyTorch program.
+"""Counts the instructions that `xsp run` adds to a call of a module, and to an operator, in an eager PyTorch
+program.
 
     eager_instructions.py XSP [--python PYTHON] [--levels "SET SET..."] [--calls N] [--keep FOLDER]
 
-valgrind's callgrind counts them, so that other load does not matter: modules that do nothing, a module of
-many operators, the same while the graph of a backward pass is made, and that pass. The counts are of all
-that the process does, bare and watched, in the mean of N calls of a model (64: one in 32 is looked at), by
-one thread on a CPU, without looks at stacks. --keep leaves callgrind's files, for callgrind_annotate.
-The PYTHON (/usr/bin/python3) needs torch. Each set of levels takes about a minute and a half.
+valgrind's callgrind counts them, so that other load does not matter. The parts are modules that do
+nothing, a module of many operators, the same while the graph of a backward pass is made, and that pass.
+The counts include all work of the process, bare and watched, as the mean of N calls of a model (64: one in
+32 is examined), by one thread on a CPU, without looks at stacks. --keep leaves callgrind's files, for
+callgrind_annotate. The PYTHON (/usr/bin/python3) needs torch. Each set of levels takes about a minute and
+a half.
 """
 import argparse
 import ctypes
@@ -19,14 +21,15 @@ import sys
 import tempfile
 
 MODULES, OPERATORS = 100, 200
-# The bench counts what this function of libffi calls. ctypes calls by it; so does torch when it is imported.
+# The bench counts the instructions within calls of this function of libffi. ctypes calls through it; so does
+# torch when it is imported.
 COUNTED = "ffi_call"
 WARM = 8
 PARTS = ("call of a module", "operator", "operator with a graph", "operator of a backward pass")
 
 
 def counted(function):
-    """Calls it within COUNTED."""
+    """Calls the function within COUNTED."""
     compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: function() or 0)
     one = ctypes.c_size_t(1)
     given = ctypes.byref(one)
@@ -82,7 +85,8 @@ def compute(calls):
 
 
 def totals(folder, xsp, levels, options):
-    """Instructions of each part, as PARTS has them; None: bare."""
+    """Returns the instructions of each part, in the order of PARTS; without levels (None) those of the bare
+    program."""
     file = os.path.join(folder, levels or "bare")
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={file}", f"--toggle-collect={COUNTED}",
                f"--dump-after={COUNTED}", options.python, os.path.abspath(__file__), "--compute",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often the gate of xsp diff errs, on a machine that other programs disturb.
+"""Measures how often the gate of xsp diff errs, on a machine that other programs disturb.
 
     bench/gate.py                       a real model beside two busy processes: about half an hour
     bench/gate.py --quick               the made-up model of the adapter fake: two minutes
@@ -8,16 +8,16 @@
 It measures, beside --load busy processes:
   files   the model is profiled --profiles times; every ordered pair of the files is gated. All are of one
           model, so each pair that trips is a false alarm. The spread between the processes is printed, too:
-          it is what xsp diff allows for where two files have one process each (process_spread of
+          it is the allowance of xsp diff for files that have one process each (process_spread of
           src/analyze/compare.h).
   same    xsp diff --run of the model against itself, --runs times: each that trips is a false alarm.
   slower  xsp diff --run of the model against one that is made --slowdown percent slower: each that trips is
-          found. An ONNX model is slowed down by one more convolution of its input, as wide as it takes: that
-          is calibrated beforehand, by the fastest twentieth of the inferences, which no load disturbs.
+          found. An ONNX model is slowed down by one more convolution of its input, whose width is
+          calibrated beforehand, by the fastest twentieth of the inferences, which no load disturbs.
   found   every file of `files` is gated against --profiles files of the slower model.
 
-Of every share, the 95 % interval is printed (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). Pairs of
-files share files, so they are not independent, and the interval of `files` and `found` is too narrow.
+The 95 % interval of every share is printed (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). Pairs
+of files share files, so they are not independent, and the interval of `files` and `found` is too narrow.
 """
 
 import argparse
@@ -36,7 +36,7 @@ import time
 
 
 def upper_tail(k, n, p):
-    """P(X >= k) of a binomial distribution."""
+    """Returns P(X >= k) of a binomial distribution."""
     return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
 
 
@@ -61,7 +61,7 @@ def told(what, k, n):
 
 
 class Load:
-    """Processes that do nothing but keep a processor busy."""
+    """Runs processes that only keep a processor busy."""
 
     def __init__(self, count):
         self.count = count
@@ -97,7 +97,8 @@ def field(number, value):
 
 
 def with_convolution(model, input_name, channels):
-    """The ONNX model with one more convolution of its input, of 3 to so many channels, and its output."""
+    """Returns the ONNX model with one more convolution of its input, from 3 to `channels` channels, and its
+    output."""
     weights = struct.pack("<f", 0.01) * (channels * 3 * 3 * 3)
     shape = b"".join(field(1, d) for d in (channels, 3, 3, 3))
     tensor = shape + field(2, 1) + field(8, "slower_weights") + field(9, weights)
@@ -129,7 +130,7 @@ class Bench:
         return json.loads(done.stdout)["model"][0]
 
     def gated(self, *words):
-        """Has it tripped, and the row of the comparison."""
+        """Returns whether the gate has tripped, and the row of the comparison."""
         done = self.xsp("diff", *words, "--format", "json", "--fail-on-regression", self.arguments.limit,
                         accept=(0, 3))
         return done.returncode == 3, self.row(done)
@@ -145,13 +146,13 @@ class Bench:
         return ["--threads", self.arguments.threads] if self.arguments.threads else []
 
     def fastest_ns(self, file):
-        """What an inference takes that nothing disturbs: nearly the least of all."""
+        """Returns the time of an undisturbed inference: nearly the least of all."""
         done = self.xsp("query", file, "SELECT quantile_cont(duration_ns, 0.05) FROM span WHERE level = 2"
                         " AND iteration >= 0", "--format", "csv")
         return float(done.stdout.split("\n")[1])
 
     def slower_model(self, model):
-        """Its path, and the ratio of the undisturbed latencies."""
+        """Returns the slower model's path, and the ratio of the undisturbed latencies."""
         percent = self.arguments.slowdown
         if model.startswith("fake:"):
             us = int(model.split("us=")[1].split(",")[0])
@@ -248,7 +249,7 @@ def main():
     parser.add_argument("--slower", help="the slower model, kept from before: it is not calibrated anew")
     parser.add_argument("--keep", help="where the slower model is kept")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # which ends the load, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that the load ends, too
     quick = arguments.quick
     model = arguments.model or ("fake:layers=3,us=300" if quick else "mobilenet_v2")
     arguments.profiles = arguments.profiles or (4 if quick else 8)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Load on xsp serve: requests per second, p99, what went wrong, and whether its memory stays as it is.
+"""Puts load on xsp serve: requests per second, p99, failures, and whether its memory stays constant.
 
 usage: load_serve.py XSP DIR [--seconds 3] [--connections 16] [--rounds 5]
 
 Asks for the page, the catalogue, the list, an evaluation and an analysis of the newest evaluation in DIR
-that can be read, by `wrk` (Debian: package wrk), in rounds. Each is asked for once before: that first
-answer's time is its own column, since wrk's p99 would take it for many (it counts what was not sent while one
-waited). Exits with 1 if an answer was an error or did not come, or if the memory grew by more than a fiftieth
-after the first round.
+that can be read, by `wrk` (Debian: package wrk), in rounds. Each is requested once before: the time of
+this first answer has its own column, since wrk's p99 would count it many times (wrk counts requests that
+it did not send while one waited). Exits with 1 if an answer was an error or did not come, or if the memory
+grew by more than a fiftieth after the first round.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ import time
 import urllib.parse
 import urllib.request
 
-# As wrk tells them apart: no connection; it ended too early; nothing was taken; no answer for two seconds.
+# wrk's kinds of errors: no connection; it ended too early; nothing was taken; no answer for two seconds.
 SOCKET_ERRORS = ("connect", "read", "write", "timeout")
 GROWTH = 1.02
 
@@ -30,7 +30,7 @@ def memory_mib(pid):
 
 
 def load(url, seconds, connections):
-    """(requests per second, p99 as wrk says it, failures by kind) of one address."""
+    """Returns (requests per second, p99 as wrk reports it, failures by kind) of one address."""
     said = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", url],
                           capture_output=True, text=True, check=True).stdout
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
@@ -50,7 +50,7 @@ def first_answer_ms(url):
 
 
 def measure(base, pid, options):
-    """Loads each address in each round; (failures, memory after each round)."""
+    """Loads each address in each round. Returns (failures, memory after each round)."""
     with urllib.request.urlopen(base + "/api/v1/evaluations") as answer:
         known = [one for one in json.load(answer)["evaluations"] if one["status"] == "ok"]
     one = "/api/v1/evaluations/" + urllib.parse.quote(known[0]["id"], safe="")

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Layer times of xsp's adapters against what the frameworks' own profilers say of the same model.
+"""Compares layer times of xsp's adapters with those of the frameworks' own profilers for the same model.
 
   bench/own_profilers.py [--xsp build/release/bin/xsp] [--rounds 3] [--runs 10] [FRAMEWORK...]
 
 For each framework a plain program of its own, without xsp, runs ResNet-50 (batch 1, one thread) with the
-framework's profiler on: ONNX Runtime's JSON, MXNet's aggregate statistics, OpenCV's getPerfProfile. It takes
-turns with `xsp profile` of the same file. Printed, over all rounds: layers, the sum of their times by
-either, and the median and range of the ratios xsp / own, layer by layer (MXNet: operator by operator, as
-its table has no layers); once of medians, once of minima (MXNet's table has averages alone, which are
-compared with averages). Where other programs share the machine, a layer that lost its processor a few
-times has another median in the other program; its minimum is that of an execution that kept it. OpenCV
-also tells the flops that it computes (getFLOPS), which xsp's follow from shapes.
+framework's profiler on: ONNX Runtime's JSON, MXNet's aggregate statistics, OpenCV's getPerfProfile. It
+takes turns with `xsp profile` of the same file. Prints, over all rounds: layers, the sum of their times by
+either, and the median and range of the ratios xsp / own, layer by layer (MXNet: operator by operator,
+because its table has no layers); once for medians, once for minima (MXNet's table has only averages, which
+are compared with averages). If other programs share the machine, a layer that lost its processor a few
+times has another median in the other program; its minimum is that of an undisturbed execution. OpenCV also
+reports its own count of flops (getFLOPS), which is compared with xsp's from shapes.
 
-onnxruntime wants a Python that imports onnxruntime and numpy (--python), opencv_dnn its headers.
+onnxruntime needs a Python that imports onnxruntime and numpy (--python), opencv_dnn its headers.
 """
 import argparse
 import collections
@@ -33,7 +33,7 @@ FORMATS = {"onnxruntime": ("onnx", "resnet50.onnx"), "mxnet": ("mxnet", "resnet5
            "opencv_dnn": ("caffe", "resnet50.prototxt")}
 
 def by_name(pairs):
-    """All ns of each name."""
+    """Returns all ns of each name."""
     times = collections.defaultdict(list)
     for name, duration in pairs:
         times[name].append(duration)
@@ -100,7 +100,7 @@ def own_mxnet(model, runs):
     call("MXSetProcessProfilerConfig", len(keys), strings(list(keys)), strings(list(keys.values())), None)
     outputs, output_count = ctypes.POINTER(handle)(), ctypes.c_uint32()
     for run in range(runs + 1):
-        if run == 1:  # what is prepared with the first run is left out
+        if run == 1:  # values from the preparation in the first run are dropped
             call("MXSetProcessProfilerState", 1, 0, None)
         call("MXExecutorForward", executor, 0)
         call("MXExecutorOutputs", executor, ctypes.byref(output_count), ctypes.byref(outputs))
@@ -172,7 +172,7 @@ def compare(options, framework, folder):
 
 
 def ratios(own, ours, of):
-    """The sums and the ratios of what `of` makes of each layer's times."""
+    """Returns the sums and the ratios of each layer's `of` (such as the median) of its times."""
     pairs = [(of(own[name]), of(ours[name])) for name in own if name in ours]
     pairs = [pair for pair in pairs if pair[0] > 0]
     by_layer = sorted(ours / own for own, ours in pairs)

@@ -1,10 +1,10 @@
-/* A program of steps, for bench/bounds.py: threads that emit spans, each at its pace.
+/* A program of steps, for bench/bounds.py: its threads emit spans, each at its own pace.
  *
  *   steady_spans THREADS SPANS LAYERS PAUSE_NS
  *
- * A child does the work: SPANS spans in all, LAYERS of them to a model span, after each of which it
- * sleeps for PAUSE_NS. Prints `rss BYTES` ten times, evenly, and `end NS` when it is done; then its
- * parent prints `exit NS` when it has ended. Times are of CLOCK_MONOTONIC. */
+ * A child does the work: SPANS spans in all, with LAYERS of them per model span; after each model
+ * span it sleeps for PAUSE_NS. It prints `rss BYTES` ten times, evenly, and `end NS` when it is
+ * done; then its parent prints `exit NS` when the child has ended. Times are of CLOCK_MONOTONIC. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #include "xsp/xsp.h"
 
-static long model_count; /* of each thread */
+static long model_count; /* model spans of each thread */
 static int layer_count;
 static long pause_ns;
 

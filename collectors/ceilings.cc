@@ -1,5 +1,6 @@
-// ceilings: what a CUDA device can do at most: from its attributes (clock, multiprocessors, width
-// of its memory), and measured by short kernels on the device itself. It takes part in no run.
+// ceilings: finds the highest rates that a CUDA device can reach, both from its attributes (clock,
+// multiprocessors, width of its memory) and by short kernels that it times on the device. It takes
+// part in no run.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -16,14 +17,15 @@ namespace {
 
 constexpr const char* kAttribute = "attribute";
 constexpr const char* kMeasured = "measured";
-// A measured value may exceed what the attributes say by the grain of the device's clock, not more.
+// A measured rate may exceed the rate by attributes by the resolution of the device's clock, and by
+// no more.
 constexpr double kExcess = 1.01;
 
 int capability_of(const Device& device) {
   return 10 * device.attribute(Attribute::kMajor) + device.attribute(Attribute::kMinor);
 }
 
-// Ceilings by attributes, by name.
+// Returns the ceilings by attributes, by name.
 std::map<std::string, double> attribute_peaks(const Device& device) {
   std::map<std::string, double> peaks;
   const double clock_hz = 1e3 * device.attribute(Attribute::kClockKhz);
@@ -33,14 +35,14 @@ std::map<std::string, double> attribute_peaks(const Device& device) {
       peaks[name] = clock_hz * count * operations;
     }
   }
-  // Two transfers in a clock of the memory, and eight bits in a byte.
+  // The memory makes two transfers per clock, and a byte has eight bits.
   const double memory_hz = 1e3 * device.attribute(Attribute::kMemoryClockKhz);
   const double bandwidth = memory_hz * 2 * device.attribute(Attribute::kMemoryBusBits) / 8;
   if (bandwidth > 0) peaks["memory_bytes_per_s"] = bandwidth;
   return peaks;
 }
 
-// What was measured, held against the attributes.
+// Holds the measured rates, and compares them with those by attributes.
 class Findings {
  public:
   Findings(const Device& device, const xsp_host* host, const xsp_device_report* report)
@@ -107,7 +109,7 @@ xsp_status measure(const xsp_host* host, const char* name, const xsp_device_repo
     const Device device(name);
     const Context context(device);
     Findings findings(device, host, report);
-    // One ceiling that cannot be had costs no other: its failure is told as a note.
+    // A ceiling that cannot be measured does not stop the others: its failure becomes a note.
     xsp_host notes = *host;
     notes.fail = host->note;
     const auto run = [&](const std::vector<Kernel>& kernels) {
@@ -120,8 +122,8 @@ xsp_status measure(const xsp_host* host, const char* name, const xsp_device_repo
         });
       }
     };
-    // Memory when the clock has risen, and the tensor cores last: they are what meets the limit of
-    // power, after which everything is slower for a while.
+    // The memory is measured after the clock has risen. The tensor cores come last, because they
+    // reach the power limit, and everything is slower for a while afterwards.
     const int capability = capability_of(device);
     run(vector_kernels(capability));
     (void)guarded(&notes, [&] {

@@ -1,12 +1,12 @@
-// cpu: what the operating system and the processor's own counters say of each inference, summed
-// over every thread of the process.
+// cpu: reads the counters of the operating system and of the processor for each inference, summed
+// over all threads of the process.
 //
-// Hardware counters come from perf_event_open(2), user space alone, which an unprivileged process
-// may use while /proc/sys/kernel/perf_event_paranoid is at most 2; many virtual machines have none.
-// The software counters come from getrusage(2) and the process's CPU clock, which need no
-// privilege. If the processor has fewer counters than asked for, the kernel takes turns; counts are
-// then scaled by the share of the time that each was counting (perf_event_open(2),
-// PERF_FORMAT_TOTAL_TIME_RUNNING).
+// Hardware counters come from perf_event_open(2) and count user space only. An unprivileged process
+// may use them while /proc/sys/kernel/perf_event_paranoid is at most 2. Many virtual machines have
+// none. The software counters come from getrusage(2) and the process's CPU clock, which need no
+// privilege. If the processor has fewer counters than the collector asks for, the kernel
+// multiplexes them; the counts are then scaled by the share of the time that each counter was
+// active (perf_event_open(2), PERF_FORMAT_TOTAL_TIME_RUNNING).
 
 #include <linux/perf_event.h>
 #include <sys/resource.h>
@@ -31,7 +31,7 @@ enum class Source { kUsage, kHardware };
 struct Known {
   const char* name;
   Source source;
-  uint64_t config;  // of perf_event_open, for hardware
+  uint64_t config;  // event of perf_event_open, for hardware counters
 };
 
 constexpr std::array kKnown = {
@@ -48,7 +48,7 @@ constexpr std::array kKnown = {
 
 struct Active {
   Known known{};
-  int fd = -1;  // hardware alone
+  int fd = -1;  // file descriptor of a hardware counter
   uint32_t key = 0;
   double before = 0;
 };
@@ -65,7 +65,8 @@ State& state() {
   return the_state;
 }
 
-// A counter of this process's threads to come, from now on; -1 and errno if it cannot be had.
+// Opens a counter that counts from now on and includes threads which this process starts later.
+// Returns -1 and sets errno on failure.
 int open_hardware(uint64_t config) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
@@ -79,7 +80,7 @@ int open_hardware(uint64_t config) {
       syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-// NaN if it never counted: other users may hold the processor's counters.
+// Returns NaN if it never counted: other users may hold the processor's counters.
 double read_hardware(int fd) {
   struct {
     uint64_t value, enabled, running;
@@ -172,7 +173,7 @@ void begin() {
 
 void end(xsp_span* span) {
   State& s = state();
-  // All are read before any is recorded: recording must not count itself.
+  // All counters are read before any is recorded, because recording must not be counted.
   std::array<double, kKnown.size()> delta{};
   for (size_t i = 0; i < s.count; ++i) delta[i] = read_counter(s.active[i]) - s.active[i].before;
   for (size_t i = 0; i < s.count; ++i) {

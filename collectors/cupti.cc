@@ -1,12 +1,13 @@
-// cupti: what CUDA is asked to do and what NVIDIA's GPUs execute, by CUPTI; parts in cupti/.
+// cupti: records the calls of CUDA and the work that NVIDIA's GPUs execute, by CUPTI. Its parts are
+// in cupti/.
 //
 //   library    finds and loads libcupti, and knows the defects of its versions     search
-//   tracing    a run: what is switched on, and off again                           buffers, driver
-//   records    CUPTI's records become spans                  clocks, names, api_calls, memory,
-//   graphs counting   a run with counters, which is not traced but counted
+//   tracing    a run: switches the recording on, and off again                     buffers, driver
+//   records    turns CUPTI's records into spans              clocks, names, api_calls, memory,
+//   graphs counting   a run with counters, which counts instead of tracing
 //
-// A run either traces or counts. While tracing, the threads of the program do nothing but what
-// CUPTI itself does for each launch; records become spans on a thread of this collector's own.
+// A run either traces or counts. While it traces, the program's threads do only the work that CUPTI
+// itself does for each launch; a thread of this collector turns records into spans.
 
 #include <memory>
 #include <string>
@@ -31,7 +32,7 @@ struct State {
   std::string names;
 };
 
-// Never destroyed: CUPTI may still hand back buffers while the process ends.
+// The state is never destroyed: CUPTI may still return buffers while the process ends.
 State& state() {
   static State* the_state = new State;
   return *the_state;
@@ -43,7 +44,7 @@ std::string joined(const std::vector<std::string>& names) {
   return list;
 }
 
-// The driver and CUPTI, loaded once.
+// Loads the driver and CUPTI, once.
 xsp_status load(const xsp_host* host) {
   State& s = state();
   std::string why;
@@ -79,7 +80,7 @@ xsp_status probe(const xsp_host* host, xsp_collector_probe* out) {
 xsp_status start(const xsp_host* host, const xsp_collect_options* given) {
   return guarded(host, [&] {
     State& s = state();
-    // No call of the driver: it may be this very moment that the program initialises it.
+    // This makes no call of the driver: the program may be initialising it at this very moment.
     const xsp_status loaded = load(host);
     if (loaded != XSP_OK) return loaded;
     const xsp_collect_options options = whole(given);

@@ -1,5 +1,5 @@
-# CUPTI, for NVIDIA's GPUs. Its headers are needed to build; nothing of CUDA is linked: the library is
-# loaded at run time, if it is there.
+# CUPTI, for NVIDIA's GPUs. The build needs its headers but links nothing of CUDA: the collector loads the library at
+# run time, if it exists.
 xsp_dep(cuda-cupti cuda_cupti)
 xsp_dep(cuda-runtime cuda_runtime)
 xsp_dep(cuda-crt cuda_crt)
@@ -8,8 +8,8 @@ set(cuda_headers "${cuda_cupti}/nvidia/cu13/include" "${cuda_runtime}/nvidia/cu1
 target_include_directories(${target} SYSTEM PRIVATE ${cuda_headers})
 target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 
-# A CUPTI and a driver that play what a test tells them to, so that the collector is tested where no GPU
-# is. Named as the real ones, in folders of their own.
+# A fake CUPTI and a fake driver that do what a test tells them, so that the collector can be tested on machines without
+# a GPU. They have the names of the real ones, in folders of their own.
 function(xsp_fake_cuda name source folder soname)
   add_library(${name} SHARED "${CMAKE_SOURCE_DIR}/collectors/cupti/fake/${source}")
   target_include_directories(${name} SYSTEM PRIVATE ${cuda_headers})
@@ -25,7 +25,7 @@ if(XSP_TESTS)
   xsp_fake_cuda(fake_driver driver.cc fake_cuda libcuda.so.1)
   xsp_fake_cuda(fake_cupti_old cupti.cc fake_cuda_old libcupti.so.11)
   target_compile_definitions(fake_cupti_old PRIVATE FAKE_OLD)
-  # A program that uses them, for the tests of `xsp run`.
+  # A program that uses the fakes, for the tests of `xsp run`.
   add_executable(fake_cuda_program "${CMAKE_SOURCE_DIR}/collectors/cupti/fake/program.cc")
   target_include_directories(fake_cuda_program SYSTEM PRIVATE ${cuda_headers})
   target_include_directories(fake_cuda_program PRIVATE "${CMAKE_SOURCE_DIR}")
@@ -49,7 +49,7 @@ if(XSP_TESTS)
   add_dependencies(collectors_cupti_test ${target} fake_cupti fake_cupti_old fake_driver xsp-worker)
 endif()
 
-# Counting, against the chips as CUPTI knows them without a GPU, and against a fake of its profiler.
+# Tests of counting: against the chips that CUPTI knows without a GPU, and against a fake of its profiler.
 file(GLOB counting_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/counting_*.cc")
 xsp_test(collectors_counting_test SOURCES ${counting_sources} "collectors/cupti/names.cc"
   "collectors/cupti/occupancy.cc" "collectors/cupti/api_calls.cc" "tests/gpu/recorded.cc"

@@ -1,5 +1,6 @@
-// A collector whose library is in the process from its beginning and records by itself whenever its
-// level is recorded: all that starting it does is to make sure that it is in place.
+// In-place collectors: the library of such a collector is loaded when the process starts, and
+// records by itself while its level is recorded. Starting the collector only checks that the
+// library is in place.
 #ifndef XSP_COLLECTORS_IN_PLACE_H_
 #define XSP_COLLECTORS_IN_PLACE_H_
 
@@ -7,7 +8,7 @@
 
 namespace xsp {
 
-// The collector's entry. `kCheck` says to the host why it is not in place.
+// Defines the collector's entry. `kCheck` reports to the host why the library is not in place.
 template <xsp_status (*kCheck)(const xsp_host* host)>
 constexpr xsp_collector collector_in_place(const char* name, const char* help, uint32_t levels) {
   xsp_collector entry{};

@@ -1,11 +1,12 @@
-// The collector library_calls: calls of cuBLAS, cuDNN, cuFFT, NCCL, oneDNN and BLAS as spans, with
-// what each was asked for. It is no plugin alone, but preloaded: it defines the libraries' own
-// functions (generated from their headers, see tools/library_calls), which the loader then finds
-// first, and which call the real ones. Nothing of those libraries is linked or needed.
+// The collector library_calls: records calls of cuBLAS, cuDNN, cuFFT, NCCL, oneDNN and BLAS as
+// spans, with the problem that each call solves. It is a plugin and a preloaded library at once: it
+// defines the libraries' own functions (generated from their headers, see tools/library_calls). The
+// loader finds these definitions first; they call the real functions. The collector neither links
+// nor needs any of those libraries.
 //
-// Preloaded, it records whenever the level library is recorded. What is not seen: calls inside a
-// library, of functions that it does not export, or that a program looks up itself (dlsym on a
-// handle of the library).
+// When it is preloaded, it records while the level library is recorded. It does not see calls
+// inside a library, calls of functions that the library does not export, and functions that a
+// program looks up itself (dlsym on a handle of the library).
 #include <dlfcn.h>
 
 #include "collectors/in_place.h"
@@ -13,7 +14,7 @@
 
 namespace {
 
-// Is it among the libraries in which the whole program's symbols are looked for?
+// Returns true if this library is among those in which symbols of the whole program are looked up.
 bool is_preloaded() {
   void* program = dlopen(nullptr, RTLD_LAZY);
   const bool is_there = program != nullptr && dlsym(program, "xsp_library_calls") != nullptr;

@@ -1,5 +1,5 @@
-# Wrappers of the libraries' functions, written from their headers. Of the libraries nothing is linked, nor
-# needed when xsp runs.
+# Wrappers of the libraries' functions, generated from their headers. Neither the build links these libraries, nor does
+# xsp need them at run time.
 xsp_dep(libclang libclang)
 file(GLOB clang "${libclang}/*/platlib")
 set(library_headers "")
@@ -22,7 +22,7 @@ add_custom_command(OUTPUT ${wrappers} "${generated}/headers.h"
 target_sources(${target} PRIVATE ${wrappers} "${generated}/headers.h")
 target_include_directories(${target} PRIVATE "${CMAKE_BINARY_DIR}/generated")
 
-# It enters programs that know nothing of it: the C library is all that it needs.
+# The library is loaded into programs that know nothing of it: it may need the C library only.
 target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)

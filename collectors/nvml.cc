@@ -1,11 +1,11 @@
-// nvml: what a GPU says of itself, its state, and the energy that it takes.
+// nvml: reads a GPU's state, and the energy that it uses.
 //
 // The counter `energy` has a run of its own: while the model runs without a pause, a thread of this
-// collector watches the GPU's energy counter, which moves every 20 to 100 ms, and emits a span
-// `sample` from one of its moves to the next. So the energy of a sample is exact, its ends are
-// known to kPollNs, and the inferences that it covers are those that ran between them. Whatever
-// else runs on the GPU is counted as well. With `layer_energy` the run goes on: the adapter repeats
-// each layer alone (plugin.h), while the samples go on.
+// collector watches the GPU's energy counter, which changes every 20 to 100 ms, and emits a span
+// `sample` from one change to the next. So the energy of a sample is exact, its ends are known to
+// kPollNs, and it covers the inferences that ran between them. Other work on the GPU is counted as
+// well. With `layer_energy` the run continues: the adapter repeats each layer alone (plugin.h),
+// while the samples continue.
 #include <pthread.h>
 #include <time.h>
 
@@ -23,7 +23,7 @@ namespace xsp::nvml {
 namespace {
 
 constexpr long kPollNs = 2'000'000;
-// Held down for less than this between two readings of the state is not worth a word.
+// A shorter time at a reduced clock between two readings of the state is not reported.
 constexpr uint64_t kViolationNs = 1'000'000;
 
 std::string joined(const std::vector<std::string>& words) {
@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// A thread that emits one span for each move of the energy counter.
+// Represents a thread that emits one span for each change of the energy counter.
 class Sampler {
  public:
   explicit Sampler(const std::string& device) : gpu_(device) {
@@ -62,7 +62,7 @@ class Sampler {
       const auto energy = gpu_.energy_j();
       if (!energy || !before || *energy == *before) continue;
       const int64_t now_ns = xsp_now_ns();
-      // Before its first move nobody knows since when it has stood there.
+      // Before the first change, the time since which the counter has had its value is unknown.
       if (has_moved) emit(start_ns, now_ns, *energy - *before);
       has_moved = true;
       start_ns = now_ns;
@@ -169,7 +169,7 @@ xsp_status state(const xsp_host* host, const char* device, xsp_device_state* sta
     };
     auto reasons = gpu.throttle_reasons();
     const auto now = gpu.violations();
-    // What happened since the last call, beside what is so at this moment.
+    // This adds the events since the last call to the state of this moment.
     if (now && before) {
       if (!reasons) reasons.emplace();
       const auto add = [&reasons](const char* reason, uint64_t ns) {

@@ -1,15 +1,16 @@
-// The collector onednn: primitives of oneDNN that is linked into a framework's own library, as in
-// the wheels of PyTorch, TensorFlow and MXNet, where no call of it can be wrapped. oneDNN tells its
-// primitives to Intel's instrumentation interface (ITT): the first such call in each library that
-// has a copy of the interface loads what $INTEL_LIBITTNOTIFY64 names, and hands it a table of
-// functions to fill in. Starting the collector names its own file there, unless another tool's is.
+// The collector onednn: records primitives of a oneDNN that is linked into a framework's own
+// library, as in the wheels of PyTorch, TensorFlow and MXNet, where its calls cannot be wrapped.
+// oneDNN reports its primitives to Intel's instrumentation interface (ITT). Each library that has a
+// copy of the interface loads, at its first such call, the library that $INTEL_LIBITTNOTIFY64
+// names, and passes it a table of functions to fill in. Starting the collector sets this variable
+// to its own file, unless it names another tool's.
 //
-// Each execution of a primitive is a span of the level library, named by its kind ("convolution");
-// the interface tells no more: sizes are those of the layer above. A shared libdnnl.so is left to
-// the collector library_calls, which wraps its functions and knows what they were asked for.
+// Each execution of a primitive is a span of the level library, named by its kind ("convolution").
+// The interface reports nothing else; sizes come from the layer above. A shared libdnnl.so is left
+// to the collector library_calls, which wraps its functions and sees their parameters.
 //
-// The structs are those of ITT's interface for tools, which have kept their form since 2010; what
-// is declared here is what is read.
+// The structs are those of ITT's interface for tools, which have kept their form since 2010; only
+// the fields that are read are declared here.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr const char* kVariable = "INTEL_LIBITTNOTIFY64";
 constexpr const char* kDomain = "dnnl::primitive::execute";
-constexpr size_t kDepthMax = 16;  // of primitives within primitives, on a thread
+constexpr size_t kDepthMax = 16;  // nesting depth of primitives on a thread
 
 // ---- ITT ----------------------------------------------------------------------------------------
 
@@ -87,7 +88,7 @@ void task_end(const Domain* domain) {
   if (at < kDepthMax) xsp_end(&here.spans[at]);
 }
 
-// Is the copy of ITT in a shared oneDNN, whose calls are wrapped?
+// Returns true if this copy of ITT is in a shared oneDNN, whose calls library_calls wraps.
 bool is_shared_library(const Global* global) {
   Dl_info info = {};
   if (dladdr(global, &info) == 0 || info.dli_fname == nullptr) return false;
@@ -131,7 +132,7 @@ extern "C" {
 XSP_API extern const xsp_collector xsp_collector_entry;
 const xsp_collector xsp_collector_entry = xsp::collector_in_place<check>(
     "onednn", "unset INTEL_LIBITTNOTIFY64", XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY));
-// What the copy of ITT in a library looks for.
+// The function that the copy of ITT in a library looks up.
 XSP_API void __itt_api_init(Global* global, int groups);
 void __itt_api_init(Global* global, int) {
   if (global != nullptr) fill(global);

@@ -1,13 +1,14 @@
-// The collector opencl: what a program asks of OpenCL devices and what they execute, as spans of
+// The collector opencl: records calls of OpenCL and the commands that devices execute, as spans of
 // the levels api and kernel. It is a layer of the OpenCL loader (ocl-icd from 2.3 on, Khronos' from
-// 3.0.2), which loads what $OPENCL_LAYERS names into any program that uses OpenCL, and hands it the
-// functions of the level below (CL/cl_layer.h). `xsp run` names it there; when it is loaded it has
-// the recording start it. A program that never uses OpenCL loads nothing.
+// 3.0.2). The loader loads the layers that $OPENCL_LAYERS names into any program that uses OpenCL,
+// and passes them the functions of the level below (CL/cl_layer.h). `xsp run` adds the collector to
+// this variable; when the loader loads it, it asks the recording to start it. A program that never
+// uses OpenCL loads nothing.
 //
 //   layer      the functions that are watched                                          wrap.h
-//   commands   what was put into queues, until its event says that it is complete      commands.h
+//   commands   the commands in queues, until their events report completion            commands.h
 //
-// Queues are made with CL_QUEUE_PROFILING_ENABLE: it is what makes devices note their times.
+// Queues are created with CL_QUEUE_PROFILING_ENABLE, because only then devices record times.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ constexpr const char* kVariable = "OPENCL_LAYERS";
 constexpr size_t kPathsBytesMax = 8192;
 constexpr const char* kLoader = "libOpenCL.so.1";
 
-// Is `path` among those of a list that is separated by ':'?
+// Returns true if `path` is an element of a list that ':' separates.
 bool contains(const char* list, const char* path) {
   const size_t size = strlen(path);
   for (const char* at = list; at != nullptr; at = strchr(at, ':')) {
@@ -33,7 +34,8 @@ bool contains(const char* list, const char* path) {
   return false;
 }
 
-// Names this file to the loader, in front of other layers: those see what the program asked for.
+// Adds this file to the loader's layers, in front of the others, so that they see the program's own
+// arguments.
 bool enter_environment() {
   Dl_info info = {};
   if (dladdr(reinterpret_cast<const void*>(&enter_environment), &info) == 0) return false;

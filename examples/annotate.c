@@ -1,12 +1,12 @@
-/* annotate.c: a model of one's own, in C, with its layers.
+/* annotate.c: annotates a model of one's own, in C, with its layers.
  *
  *   xsp run -o a.xsp -- ./annotate 300         records it, each level undisturbed by deeper ones
  *   XSP_TRACE=a.xtrace ./annotate 300          records itself, and then:
  *   xsp import a.xtrace -o a.xsp
  *
- * A site is a place that emits spans; it is static, and costs its name once. Values hang on spans.
- * Every outermost span at level model is an inference, and the spans at level layer in it are its
- * layers.
+ * A site is a place that emits spans. It is static, and its name is stored once. Spans carry
+ * values. Every outermost span at level model is an inference, and the spans at level layer in it
+ * are its layers.
  */
 #include <stdio.h>
 #include <stdlib.h>

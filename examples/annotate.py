@@ -1,7 +1,7 @@
-"""annotate.py: a model of one's own, in Python, with its layers.
+"""annotate.py: annotates a model of one's own, in Python, with its layers.
 
     xsp run -o a.xsp -- python annotate.py 300     records it, each level undisturbed by deeper ones
-    python annotate.py 300 a.xsp                   records itself, where the package xsp is installed
+    python annotate.py 300 a.xsp                   records itself, if the package xsp is installed
 
 An outermost span at level model is an inference, and the spans at level layer in it are its layers.
 """

@@ -1,9 +1,9 @@
-// annotate_scopes.cc: a model of one's own, in C++, on several threads.
+// annotate_scopes.cc: annotates a model of one's own, in C++, on several threads.
 //
 //   xsp run -o a.xsp -- ./annotate_scopes 300
 //   XSP_TRACE=a.xtrace ./annotate_scopes 300 && xsp import a.xtrace -o a.xsp
 //
-// A span ends with its scope. Each thread's spans nest by themselves; none waits for another.
+// A span ends with its scope. Each thread's spans nest separately; no thread waits for another.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +26,7 @@ double run_layer(int index) {
 void run_worker(int worker, int inferences) {
   XSP_SPAN(XSP_LEVEL_APPLICATION, "worker");
   static const xsp::Key index("index");
-  // Names found at run time: each is made once, and then costs no more than a static one.
+  // Names found at run time: each is created once, and then costs no more than a static one.
   std::vector<xsp::Site> layers;
   for (int i = 0; i < 3; ++i) {
     layers.emplace_back(XSP_LEVEL_LAYER, ("layer" + std::to_string(i)).c_str(), "Conv");

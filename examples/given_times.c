@@ -1,10 +1,10 @@
-/* given_times.c: spans that another profiler measured, brought into the same trace.
+/* given_times.c: adds spans that another profiler measured to the same trace.
  *
  *   XSP_TRACE=a.xtrace ./given_times
  *
- * A collector gets its events late, in any order, and from any thread; it says where and when each
- * ran, what launched it, and how many it lost. The process ends without xsp_stop: the file is
- * complete all the same.
+ * A collector gets its events late, in any order, and from any thread; it reports where and when
+ * each ran, which call launched it, and how many events it lost. The process ends without xsp_stop;
+ * the file is complete nevertheless.
  */
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 namespace xsp::models {
 namespace {
 
-// What the newest exporters of today write: operator set 17 brought LayerNormalization.
+// The newest exporters write this operator set; number 17 added LayerNormalization.
 constexpr int64_t kOpset = 17;
 constexpr int64_t kIrVersion = 8;
 
@@ -91,7 +91,7 @@ Value Builder::input(const std::string& name, int32_t dtype,
   return {name, dimensions.size() > 1 ? dimensions[1].value : 0};
 }
 
-// The node which makes `value` gives it the output's name, as exporters do.
+// The node that makes `value` gives it the output's name, as exporters do.
 void Builder::output(const Value& value, const std::string& name, int32_t dtype,
                      const std::vector<Dimension>& dimensions) {
   graph_.outputs.push_back({name, dtype, true, true, dimensions});

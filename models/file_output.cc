@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
 
-// The file while it is written. It has no name yet where the file system allows that, so that not
-// even a killed process leaves anything; elsewhere it has a temporary one.
+// Represents the file while it is written. Where the file system allows it, the file has no name
+// yet, so that even a killed process leaves nothing behind; elsewhere it has a temporary name.
 class Output {
  public:
   Output(const std::string& path, const WriteOptions& options) : path_(path), options_(options) {}
@@ -39,7 +39,7 @@ class Output {
 
   std::string path_;
   const WriteOptions& options_;
-  std::string temporary_;  // a name to be removed; empty: none
+  std::string temporary_;  // a name to remove; empty if there is none
   bool is_nameless_ = false;
   int file_ = -1;
   uint64_t done_ = 0;
@@ -57,7 +57,7 @@ Error Output::error(int number) const {
   return failed(path_ + ": cannot be written: " + why + ": " + what_to_do);
 }
 
-// -1 if the file system has no such files, or there is no /proc to name them by.
+// Returns -1 if the file system has no such files, or if there is no /proc to name them by.
 int Output::open_nameless() const {
   if (::access("/proc/self/fd", X_OK) != 0) return -1;
   const size_t slash = path_.rfind('/');
@@ -73,14 +73,16 @@ std::string Output::temporary_name() const {
   return path_ + "." + std::to_string(number) + ".tmp";
 }
 
-// Gives the file a name beside, or without, its temporary one; an existing file is an error.
+// Gives the file a name in addition to its temporary one, or its first name; an existing file is an
+// error.
 Status Output::name_file(const std::string& name) {
   const std::string descriptor = "/proc/self/fd/" + std::to_string(file_);
   const int linked = is_nameless_ ? ::linkat(AT_FDCWD, descriptor.c_str(), AT_FDCWD, name.c_str(),
                                              AT_SYMLINK_FOLLOW)
                                   : ::link(temporary_.c_str(), name.c_str());
   if (linked == 0) return Ok{};
-  // Without links, as on a memory card: the file was not there when the writing began.
+  // This file system has no links, as on a memory card. The file did not exist when the writing
+  // began.
   if (is_nameless_ || (errno != EPERM && errno != EOPNOTSUPP)) return error(errno);
   return rename_to(name);
 }
@@ -106,7 +108,8 @@ Status Output::open(uint64_t bytes) {
     if (file_ < 0) return error(errno);
     temporary_ = name;
   }
-  // Makes room at once: a full disk is known before minutes were spent. Not all disks can.
+  // Reserves the space at once, so that a full disk is noticed before minutes are spent. Not all
+  // file systems can do this.
   if (::fallocate(file_, 0, 0, static_cast<off_t>(bytes)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     return error(errno);
@@ -131,7 +134,7 @@ Status Output::append(const void* data, size_t size) {
 }
 
 Status Output::finish() {
-  // Errors of a delayed write show when a descriptor is closed; this one is still needed.
+  // Errors of a delayed write are reported when a descriptor is closed; this one is still needed.
   const int second = ::dup(file_);
   if (second < 0 || ::close(second) != 0) return error(errno);
   if (!options_.replace) return name_file(path_);

@@ -1,4 +1,4 @@
-// Writes a model's file, whatever its format: texts, and between them weights, which are made while
+// Writes a model's file in any format: texts, and between them weights, which are generated while
 // they are written.
 #ifndef XSP_MODELS_FILE_OUTPUT_H_
 #define XSP_MODELS_FILE_OUTPUT_H_
@@ -13,24 +13,24 @@
 
 namespace xsp::models {
 
-// Fills `out` with the values of weight `index` of the model, from its byte `offset` on.
-// `offset` and the size are multiples of 16.
+// Fills `out` with the values of weight `index` of the model, from its byte `offset` on. `offset`
+// and the size are multiples of 16.
 using WeightSource = std::function<void(size_t index, uint64_t offset, std::span<uint8_t> out)>;
 
 struct WriteOptions {
-  bool replace = false;  // an existing file at `path`; otherwise that is an error
-  // Told how far the writing is; false stops it (kInterrupted).
+  bool replace = false;  // replace an existing file at `path`; otherwise it is an error
+  // Receives the progress of the writing; returning false stops it (kInterrupted).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> progress;
 };
 
 struct Piece {
   std::string text;
-  int64_t weight = -1;  // whose values follow the text; -1: none
+  int64_t weight = -1;  // its values follow the text; -1: none
   uint64_t weight_bytes = 0;
 };
 
-// Writes to a temporary file beside `path`, and renames it at the end: whoever looks sees no file,
-// or all of it, and a failure leaves nothing.
+// Writes to a temporary file beside `path`, and renames it at the end. So other processes see no
+// file, or a complete one, and a failure leaves nothing behind.
 Status write_pieces(const std::vector<Piece>& pieces, const WeightSource& weights,
                     const std::string& path, const WriteOptions& options);
 

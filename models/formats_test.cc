@@ -1,4 +1,4 @@
-// The formats besides ONNX: what they can say of the zoo, and what not.
+// Tests the formats besides ONNX: which models of the zoo they can express, and which not.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ Builder built(const std::string& name) {
   return Builder(name);
 }
 
-// The text of all pieces, zeros where weights go.
+// Returns the text of all pieces, with zeros in place of weights.
 std::string whole(const std::vector<Piece>& pieces) {
   std::string text;
   for (const Piece& piece : pieces) {
@@ -71,7 +71,7 @@ TEST(TensorFlowFormat, NodesAreUniqueAndReadWhatIsThere) {
       if (node.op_type == "Constant") continue;
       EXPECT_EQ(names.count(node.name), 1u) << node.name;
       if (node.op_type != "Gemm") continue;
-      // As TensorFlow's own models have it: in x out.
+      // The order is that of TensorFlow's own models: in x out.
       const auto weight = std::find_if(weights.begin(), weights.end(), [&](const Tensor& tensor) {
         return tensor.name == node.inputs[1];
       });

@@ -13,7 +13,7 @@ std::string read_window(const Node& node, ImageWindow* window) {
     window->kernel[d] = kernel[d];
     if (!strides.empty()) window->stride[d] = strides[d];
     if (pads.empty()) continue;
-    // [top, left, bottom, right]
+    // The order is [top, left, bottom, right].
     if (pads[d] != pads[d + 2]) return "its pads differ between two sides";
     window->pad[d] = pads[d];
   }

@@ -1,4 +1,4 @@
-// What writers of formats for convolutional networks ask of a node.
+// Questions about a node that writers of formats for convolutional networks ask.
 #ifndef XSP_MODELS_IMAGE_NODES_H_
 #define XSP_MODELS_IMAGE_NODES_H_
 
@@ -11,7 +11,7 @@
 
 namespace xsp::models {
 
-// Of a convolution or a pooling: high, wide.
+// Describes the window of a convolution or a pooling: height, width.
 struct ImageWindow {
   std::array<int64_t, 2> kernel{};
   std::array<int64_t, 2> stride{1, 1};
@@ -20,13 +20,14 @@ struct ImageWindow {
   bool is_padded() const { return pad[0] > 0 || pad[1] > 0; }
 };
 
-// Why the node's window is none of two dimensions with equal pads on both sides; empty: it is one.
+// Reads the node's window. Returns an error if it does not have two dimensions with equal pads on
+// both sides; empty if it does.
 std::string read_window(const Node& node, ImageWindow* window);
 
-// The graph's constants of one number, by the name of the value.
+// Returns the graph's constants of one number, by the name of the value.
 std::map<std::string, float> scalar_constants(const Graph& graph);
 
-// Does a Clip keep what lies between 0 and 6?
+// Returns whether a Clip limits values to the range from 0 to 6.
 bool is_relu6(const Node& node, const std::map<std::string, float>& constants);
 
 }  // namespace xsp::models

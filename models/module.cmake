@@ -29,6 +29,6 @@ std::vector<Recipe> all_recipes() {
 }  // namespace xsp::models
 ")
 target_sources(xsp_models PRIVATE "${CMAKE_BINARY_DIR}/generated/all_recipes.cc")
-# A fused multiply-add rounds once where two instructions round twice: the weights' bits would depend
-# on the machine that made them.
+# A fused multiply-add rounds once where two instructions round twice, so the weights' bits would depend on the machine
+# that made them.
 target_compile_options(xsp_models PRIVATE -ffp-contract=off)

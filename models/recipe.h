@@ -1,4 +1,4 @@
-// How a model of the zoo is made. Each models/zoo/FAMILY.cc defines FAMILY_recipes(); the build
+// The recipe of a model of the zoo. Each models/zoo/FAMILY.cc defines FAMILY_recipes(); the build
 // collects them, so a new family is a new file.
 #ifndef XSP_MODELS_RECIPE_H_
 #define XSP_MODELS_RECIPE_H_
@@ -12,18 +12,18 @@
 namespace xsp::models {
 
 struct Recipe {
-  std::string name;   // as `xsp profile` takes it
-  std::string title;  // as people call it
+  std::string name;   // the name for `xsp profile`
+  std::string title;  // the usual name
   std::string task;
-  std::string topology;  // whose definition is followed, and what is left out
-  // What the literature says, and where; the tests compare.
+  std::string topology;  // the source of the definition, and the parts that are left out
+  // Figures of the literature, with their sources; the tests compare them.
   int64_t literature_parameters = 0;
-  double literature_gmacs = 0;  // 0: no figure for this very step is known
+  double literature_gmacs = 0;  // 0: no figure is known for this exact step
   std::string literature;
   void (*build)(Builder& builder) = nullptr;
 };
 
-// All of them, ordered by name. The build generates this function.
+// Returns all recipes, ordered by name. The build generates this function.
 std::vector<Recipe> all_recipes();
 
 }  // namespace xsp::models

@@ -15,7 +15,7 @@ inline uint64_t mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// 24 random bits as an odd number of (-2^24, 2^24), moved by an even one: never zero.
+// Returns 24 random bits as an odd number of (-2^24, 2^24), plus an even one: never zero.
 inline float value(uint32_t bits, int32_t middle, float step) {
   const int32_t odd = static_cast<int32_t>(bits >> 8) * 2 + 1 - (1 << 24);
   return static_cast<float>(odd + middle) * step;

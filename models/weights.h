@@ -1,6 +1,6 @@
 // Seeded random weights: the same bits on every machine.
 //
-// A value is a function of the tensor's seed and the element's index alone, made from integer
+// A value depends only on the tensor's seed and the element's index. It is made from integer
 // arithmetic, one conversion and one multiplication, so neither the order of writing nor the
 // compiler's choice of instructions can change it. No value is zero or denormal.
 #ifndef XSP_MODELS_WEIGHTS_H_
@@ -11,17 +11,17 @@
 
 namespace xsp::models {
 
-// Uniform over (middle - half_width, middle + half_width); half_width > 0, and middle at most a few
-// half widths.
+// Describes a uniform distribution over (middle - half_width, middle + half_width); half_width > 0,
+// and middle is at most a few half widths.
 struct Distribution {
   double middle = 0;
   double half_width = 1;
 };
 
-// Uniform of a given variance around 0.
+// Returns a uniform distribution of the given variance around 0.
 Distribution with_variance(double variance);
 
-// The seed of a tensor, from the model's and its name.
+// Returns the seed of a tensor, from the model's seed and the tensor's name.
 uint64_t tensor_seed(uint64_t model_seed, std::string_view tensor_name);
 
 // Writes elements [first, first + count) of a tensor to `out`; `first` is even.

@@ -52,7 +52,8 @@ TEST(Weights, DifferByTensorAndSeed) {
   EXPECT_NE(draw({0, 1}, 1, 100), draw({0, 1}, 2, 100));
 }
 
-// The same bits on every machine and with every compiler: a change here is a change of every model.
+// The bits are the same on every machine and with every compiler: a change here changes every
+// model.
 TEST(Weights, AreTheSameEverywhere) {
   const std::vector<float> values = draw({0, 1}, tensor_seed(1, "conv1/weight"), 4);
   EXPECT_EQ(values,

@@ -19,7 +19,7 @@ enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 
 }  // namespace
 
 Result<Source> Source::open(const std::string& path) {
-  // O_NONBLOCK: a FIFO without a writer must not hold us up.
+  // With O_NONBLOCK, a FIFO without a writer does not block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     return failed(path + ": cannot be opened: " + std::strerror(errno) + ": give a readable file");

@@ -1,13 +1,13 @@
 // Protocol buffers' wire format, as far as the formats of models and profiles need it. A message is
-// a row of fields:
+// a sequence of fields:
 //
 //   field   = key value    key = varint(number << 3 | type)
 //   type 0  : varint       7 bits per byte, lowest first, high bit: more follow; <= 10 bytes
 //   type 1  : 8 bytes, type 5: 4 bytes, little-endian
 //   type 2  : varint length, then that many bytes: text, a message, or packed numbers
 //
-// Reading never copies what is not asked for: a field's body is a range of the source, and a
-// weight of 400 MB is skipped by a seek.
+// Reading copies only the requested data: a field's body is a range of the source, and a weight of
+// 400 MB is skipped by a seek.
 #ifndef XSP_MODELS_WIRE_H_
 #define XSP_MODELS_WIRE_H_
 
@@ -24,7 +24,7 @@ namespace xsp::models::wire {
 
 inline constexpr size_t kWindowBytes = 64 * 1024;  // the most that one view of a source may hold
 
-// Bytes in a file or in memory. Not for use by two threads at once.
+// Represents bytes in a file or in memory. Two threads must not use it at the same time.
 class Source {
  public:
   static Result<Source> open(const std::string& path);
@@ -34,8 +34,8 @@ class Source {
   ~Source();
 
   uint64_t size() const { return size_; }
-  // `count` <= kWindowBytes bytes at `offset`, valid until the next call; nullptr if the file
-  // cannot be read there (it shrank, or its disk failed).
+  // Returns `count` <= kWindowBytes bytes at `offset`, valid until the next call; nullptr if the
+  // file cannot be read there (it shrank, or its disk failed).
   const uint8_t* view(uint64_t offset, size_t count);
 
  private:
@@ -52,15 +52,15 @@ class Source {
 struct Field {
   uint32_t number = 0;
   uint32_t type = 0;
-  uint64_t value = 0;  // of types 0, 1 and 5
-  uint64_t begin = 0;  // of type 2: where its body is in the source
+  uint64_t value = 0;  // value of types 0, 1 and 5
+  uint64_t begin = 0;  // type 2: offset of its body in the source
   uint64_t end = 0;
 
   uint64_t size() const { return end - begin; }
 };
 
-// Walks over a range of a source. The first thing that is wrong is kept in `problem`, which all
-// cursors over the source share; from then on nothing more is read.
+// Iterates over a range of a source. The first problem is kept in `problem`, which all cursors over
+// the source share; from then on nothing more is read.
 class Cursor {
  public:
   Cursor(Source* source, std::string* problem, uint64_t begin, uint64_t end)
@@ -81,12 +81,12 @@ class Cursor {
   uint64_t end_;
 };
 
-// Appends fields to a text.
+// These append fields to a text.
 void put_varint(std::string* out, uint64_t value);
 void put_integer(std::string* out, uint32_t number, int64_t value);
 void put_float(std::string* out, uint32_t number, float value);
 void put_bytes(std::string* out, uint32_t number, std::string_view bytes);
-// The key and the length of a field whose body the caller writes after it.
+// Appends the key and the length of a field whose body the caller writes after it.
 void put_header(std::string* out, uint32_t number, uint64_t length);
 
 }  // namespace xsp::models::wire

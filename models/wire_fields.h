@@ -1,5 +1,5 @@
-// A message of protocol buffers that is in memory, field by field: a small face of wire.h for
-// readers that trust no more than the wire format. A message that breaks off ends where it does.
+// Reads a message of protocol buffers in memory, field by field: a small interface to wire.h for
+// readers that rely only on the wire format. A truncated message ends where its bytes end.
 #ifndef XSP_MODELS_WIRE_FIELDS_H_
 #define XSP_MODELS_WIRE_FIELDS_H_
 
@@ -14,7 +14,7 @@ namespace xsp::models::wire {
 
 class Fields {
  public:
-  // `bytes` must outlive this and what it gives.
+  // `bytes` must outlive this object and the ranges that it returns.
   explicit Fields(std::span<const uint8_t> bytes)
       : bytes_(bytes), source_(bytes), cursor_(&source_, &problem_, 0, bytes.size()) {}
   Fields(const Fields&) = delete;
@@ -23,7 +23,7 @@ class Fields {
   bool next() { return cursor_.next(&field_); }
   uint32_t number() const { return field_.number; }
   bool is(uint32_t number) const { return field_.number == number; }
-  // Of a field that holds bytes; empty: it holds a number.
+  // Returns the body of a field of bytes; empty if it holds a number.
   std::span<const uint8_t> body() const {
     constexpr uint32_t kLength = 2;
     return field_.type == kLength ? bytes_.subspan(field_.begin, field_.size())
@@ -34,7 +34,8 @@ class Fields {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
   int64_t integer() const { return static_cast<int64_t>(field_.value); }
-  // Repeated integers come packed into one field, or as a field each; take(value) gets each.
+  // Reads repeated integers, which are packed into one field, or have a field each; take(value)
+  // gets each.
   template <typename Take>
   void integers(Take take) {
     constexpr uint32_t kLength = 2;

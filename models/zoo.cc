@@ -36,7 +36,7 @@ ModelDescription describe(const Recipe& recipe) {
   description.stored_floats = count.learned + count.statistics;
   description.file_bytes = written_bytes(graph);
   const Result<KnownValues> shapes = infer_shapes(graph, {{"batch", 1}});
-  if (!shapes.ok()) return description;  // a test has every model's shapes inferred
+  if (!shapes.ok()) return description;  // a test infers every model's shapes
   for (const Node& node : graph.nodes) {
     const Work work = node_work(node, *shapes);
     description.macs += work.macs;

@@ -49,7 +49,8 @@ TEST(ZooList, HasTheNineModels) {
                                              "resnet50", "ssd_mobilenet", "vgg16"}));
 }
 
-// Half a unit of the last digit that the literature prints; see models/README.md for each source.
+// The tolerance is half a unit of the last digit that the literature prints; models/README.md has
+// each source.
 TEST(ZooList, ParametersAndArithmeticAgreeWithTheLiterature) {
   for (const ModelDescription& model : all_models()) {
     const double parameters = static_cast<double>(model.literature_parameters);
@@ -69,7 +70,7 @@ std::string difference(double ours, double theirs) {
   return ours == theirs ? "none" : text;
 }
 
-// The rows of the table in models/README.md.
+// Returns the rows of the table in models/README.md.
 std::string literature_table() {
   std::string table =
       "| model | parameters | literature | difference | GMACs | literature | difference | source "
@@ -173,7 +174,7 @@ uint64_t digest(const std::string& path) {
   return hash;
 }
 
-// Anybody's file is everybody's: raise kBuilderVersion with this number.
+// Everyone must get the same file: a change of this number must raise kBuilderVersion.
 TEST_F(Zoo, TheSameSeedGivesTheSameBytes) {
   const std::string path = (folder_ / "m.onnx").string();
   ASSERT_TRUE(build_model("mobilenet_v2", path, kDefaultSeed, {}).ok());
@@ -191,7 +192,7 @@ TEST_F(Zoo, RefusesUnknownNamesWithASuggestion) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
-// Several processes that want the same model at once all get it, whole.
+// Several processes that want the same model at once all get it, complete.
 TEST_F(Zoo, TheCacheStandsConcurrentBuilders) {
   ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder_.c_str(), 1), 0);
   std::vector<pid_t> children;

@@ -1,4 +1,4 @@
-// What describes a model of the adapter `fake`; adapters/fake.cc explains the settings.
+// The description of a model of the adapter `fake`; adapters/fake.cc explains the settings.
 #ifndef XSP_ADAPTERS_FAKE_DESCRIPTION_H_
 #define XSP_ADAPTERS_FAKE_DESCRIPTION_H_
 
@@ -74,7 +74,7 @@ inline bool parse_setting(std::string_view key, std::string_view value, Descript
   return false;
 }
 
-// An error's text, or nothing.
+// Returns an error's text, or nothing.
 inline std::optional<std::string> parse_description(std::string text, Description* description) {
   if (text.rfind("fake:", 0) != 0) return "does not begin with 'fake:'";
   for (char& c : text) {

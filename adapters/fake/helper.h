@@ -1,4 +1,4 @@
-// A thread of a model's own.
+// A thread that belongs to a model.
 #ifndef XSP_ADAPTERS_FAKE_HELPER_H_
 #define XSP_ADAPTERS_FAKE_HELPER_H_
 
@@ -9,7 +9,8 @@
 
 namespace xsp::fake {
 
-// A thread as frameworks have them in their pools. run() hands it a function and waits for its end.
+// Represents a thread like those in frameworks' pools. run() hands it a function and waits until it
+// returns.
 class Helper {
  public:
   Helper() : thread_([this] { loop(); }) {}

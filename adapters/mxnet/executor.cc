@@ -8,7 +8,7 @@
 namespace xsp::mxnet {
 namespace {
 
-constexpr int kCpu = 1;  // MXNet's number of the kind of device
+constexpr int kCpu = 1;  // MXNet's number for this kind of device
 
 // Sets a variable of the environment for its scope.
 class Variable {
@@ -58,7 +58,7 @@ struct Facts {
   }
 };
 
-// The graph that is executed, with the shapes and types of what its nodes make.
+// Holds the executed graph, with the shapes and types of its nodes' outputs.
 class Executed {
  public:
   Executed(const Network& network, const Executor& executor) : network_(network) {
@@ -77,7 +77,7 @@ class Executed {
     }
     for (const Port& input : network.inputs) dtypes_[input.name] = input.dtype;
     for (const Node& node : nodes) {
-      // An operator's results are of the type of what it reads first.
+      // An operator's outputs have the type of its first input.
       if (!node.is_variable() && !node.inputs.empty()) {
         dtypes_[node.name] = dtype(nodes[node.inputs[0].first]);
       }
@@ -93,7 +93,7 @@ class Executed {
     if (array != nullptr) (void)library().NDArrayGetDType(array->get(), &type);
     return dtype_of(type);
   }
-  // Null: not known.
+  // Returns null if the shape is not known.
   const Shape* shape(const Node& node, size_t output) const {
     for (const std::string& name :
          {output == 0 ? node.name : "", output == 0 ? node.name + "_output" : "",

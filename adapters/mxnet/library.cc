@@ -35,7 +35,7 @@ Library load() {
   XSP_MXNET_FUNCTIONS(XSP_MXNET_FIND)
 #undef XSP_MXNET_FIND
   library.path = file_of(library.ExecutorForward);
-  int version = 0;  // 10901
+  int version = 0;  // 10901 for "1.9.1"
   library.GetVersion(&version);
   library.version = std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
                     "." + std::to_string(version % 100);
@@ -50,7 +50,7 @@ constexpr std::pair<int, uint32_t> kTypes[] = {
 }  // namespace
 
 const Library& library() {
-  // Never destroyed: MXNet's own threads may outlive any order of destruction.
+  // The library is never destroyed: MXNet's own threads may outlive any order of destruction.
   static const Library& loaded = *new Library(load());
   return loaded;
 }
@@ -68,7 +68,7 @@ void leave_at_exit() {
 std::string last_error() {
   std::string text = library().GetLastError();
   text = text.substr(0, text.find("Stack trace:"));
-  // "MXNetError: why: [15:04:05] ../src/a.cc:12: more"
+  // A message looks like "MXNetError: why: [15:04:05] ../src/a.cc:12: more".
   constexpr std::string_view kKind = "MXNetError: ";
   if (text.rfind(kKind, 0) == 0) text.erase(0, kKind.size());
   for (size_t at = text.find(".cc:"); at != std::string::npos; at = text.find(".cc:")) {

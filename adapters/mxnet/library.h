@@ -1,9 +1,10 @@
 // MXNet's C interface, from a library that is loaded at run time.
 //
-// Looked for, first found wins: the file or the folder that $XSP_MXNET names; where `xsp doctor
-// --install mxnet` puts it; where the dynamic linker looks; in the Python environment that is
-// active. The functions used here are those of MXNet 1.5 and newer, and are declared here, so that
-// the adapter is built where no MXNet is. The names are those of mxnet/c_api.h without "MX".
+// The library is searched for in this order: the file or the folder that $XSP_MXNET names; the
+// place where `xsp doctor --install mxnet` puts it; the paths of the dynamic linker; the active
+// Python environment. The functions used here are those of MXNet 1.5 and newer. They are declared
+// here, so that the adapter can be built without MXNet. The names are those of mxnet/c_api.h
+// without "MX".
 #ifndef XSP_ADAPTERS_MXNET_LIBRARY_H_
 #define XSP_ADAPTERS_MXNET_LIBRARY_H_
 
@@ -14,7 +15,7 @@
 
 namespace xsp::mxnet {
 
-using Handle = void*;  // of an NDArray, a symbol, an executor
+using Handle = void*;  // an NDArray, a symbol, or an executor
 
 // clang-format off
 #define XSP_MXNET_FUNCTIONS(F)                                                                     \
@@ -52,8 +53,8 @@ using Handle = void*;  // of an NDArray, a symbol, an executor
 // clang-format on
 
 struct Library {
-  std::string absent;   // why there is none, as an error's text; empty: there is one
-  std::string path;     // of the file that was loaded
+  std::string absent;   // why there is none, as an error's text; empty if there is one
+  std::string path;     // path of the loaded file
   std::string version;  // "1.9.1"
 #define XSP_MXNET_MEMBER(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
   XSP_MXNET_FUNCTIONS(XSP_MXNET_MEMBER)
@@ -63,19 +64,19 @@ struct Library {
 // Loads the library at the first call; it stays loaded.
 const Library& library();
 
-// The process ends without those of MXNet's statics being destroyed that are there already: one of
-// its threads that still runs then would often end it by std::terminate (1.9.1, ten of sixteen
-// exits). MXNet makes some as it opens and runs a model: to be called before and after. For
-// processes that are the adapter's own.
+// Makes the process end without destroying those statics of MXNet that exist already. Otherwise one
+// of its threads that still runs would often end the process by std::terminate (1.9.1, ten of
+// sixteen exits). MXNet creates some of them when it opens and runs a model, so this must be called
+// before and after. For processes that belong to the adapter.
 void leave_at_exit();
 
-// Why the last call on this thread failed, on one line, without its trace of calls.
+// Returns why the last call on this thread failed, on one line, without its trace of calls.
 std::string last_error();
 
-// Throws what went wrong in a call, as std::runtime_error.
+// Throws the error of a call, as std::runtime_error.
 void check(int status);
 
-// An xsp_dtype for the number of MXNet's own and back; 0 and -1: there is none.
+// Converts MXNet's number of a type to an xsp_dtype and back; 0 and -1 mean that there is none.
 uint32_t dtype_of(int type);
 int type_of(uint32_t dtype);
 

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSymbolEnding = "-symbol.json";
 constexpr std::string_view kParamsEnding = ".params";
-// Two sizes of a batch: dimensions that differ between them depend on it.
+// Two sizes of a batch: a dimension that differs between them depends on the batch.
 constexpr int kOneBatch = 2;
 constexpr int kOtherBatch = 3;
 
@@ -53,7 +53,7 @@ bool ends_with(const std::string& text, std::string_view ending) {
          text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
 }
 
-// The last of STEM-NNNN.params; empty: there is none.
+// Returns the last of the files STEM-NNNN.params; empty if there is none.
 std::string params_of(const std::string& stem) {
   std::string found;
   std::error_code error;
@@ -72,7 +72,8 @@ std::string params_of(const std::string& stem) {
   return found;
 }
 
-// Both files, from either's name. What is missing; empty: nothing.
+// Finds both files from the name of either. Returns a text that names the missing one; empty if
+// both exist.
 std::string find_files(const std::string& path, Options* options) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
@@ -113,10 +114,10 @@ std::map<std::string, Owned> load_parameters(const std::string& path) {
   return parameters;
 }
 
-// A label is what a loss is trained on; without one it does nothing.
+// A label is the target of a loss in training; without training it has no effect.
 bool is_label(const std::string& name) { return ends_with(name, "_label") || name == "label"; }
 
-// What is wrong with the inputs; empty: nothing.
+// Returns the error in the inputs; empty if there is none.
 std::string find_inputs(const std::vector<Node>& nodes, const Options& options, Network* network) {
   for (const Node& node : nodes) {
     if (!node.is_variable() || is_label(node.name)) continue;
@@ -131,7 +132,7 @@ std::string find_inputs(const std::vector<Node>& nodes, const Options& options, 
       return "it does not say what its input '" + node.name +
              "' is: say it with --option 'inputs=" + node.name + ":1,3,224,224'";
     }
-    // The first dimension is the batch, whatever its size; others are as they are said.
+    // The first dimension is the batch, whatever its size; the others are as declared.
     port.dimensions[0] = -1;
     for (int64_t& dimension : port.dimensions) {
       if (dimension == 0) dimension = -1;
@@ -166,7 +167,7 @@ void find_outputs(Network* network) {
   }
 }
 
-// The first parameter that has another shape than the symbol gives it; empty: none.
+// Returns the first parameter whose shape differs from the symbol's; empty if there is none.
 std::string misshapen(const Network& network) {
   const SymbolShapes shapes =
       infer_shapes(network.symbol.get(), shapes_for(network.inputs, kOneBatch));
@@ -184,7 +185,7 @@ std::string misshapen(const Network& network) {
   return "";
 }
 
-// What is wrong with the files; empty: nothing.
+// Returns the error in the files; empty if there is none.
 std::string read(const Options& options, Network* network) {
   std::ifstream file(options.symbol, std::ios::binary);
   const std::string json{std::istreambuf_iterator<char>(file), {}};

@@ -13,7 +13,7 @@ struct Event {
   int64_t time_us = 0;
 };
 
-// `"key": "value",` or `"key": 12`; the value without its quotes.
+// Parses `"key": "value",` or `"key": 12`; the value is returned without its quotes.
 bool field_of(std::string_view line, std::string_view* key, std::string_view* value) {
   const size_t begin = line.find('"');
   const size_t end = begin == std::string_view::npos ? begin : line.find("\": ", begin + 1);
@@ -28,7 +28,7 @@ bool field_of(std::string_view line, std::string_view* key, std::string_view* va
   return true;
 }
 
-// The fields up to the next brace that closes.
+// Reads the fields up to the next closing brace.
 bool next_event(std::istream& file, Event* event) {
   *event = {};
   std::string line;

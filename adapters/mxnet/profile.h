@@ -1,6 +1,6 @@
-// MXNet's own profile: a file of trace events, one field on a line. Of interest are those of the
-// category "operator", which come in pairs, "B" and "E", in the order in which they began; times
-// are microseconds of the system's clock.
+// Reads MXNet's own profile: a file of trace events, with one field per line. The relevant events
+// have the category "operator". They come in pairs, "B" and "E", in the order in which they began;
+// times are microseconds of the system's clock.
 #ifndef XSP_ADAPTERS_MXNET_PROFILE_H_
 #define XSP_ADAPTERS_MXNET_PROFILE_H_
 
@@ -11,12 +11,12 @@
 namespace xsp::mxnet {
 
 struct OperatorEvent {
-  std::string name;  // of the operator, not of the node: "Convolution"
+  std::string name;  // name of the operator, not of the node: "Convolution"
   int64_t start_us = 0;
   int64_t end_us = 0;
 };
 
-// Reads the next operator's event; false at the end.
+// Reads the next operator's event. Returns false at the end.
 bool next_operator(std::istream& file, OperatorEvent* event);
 
 }  // namespace xsp::mxnet

@@ -14,7 +14,7 @@ std::string text_of(dom::object object, const char* key) {
   return object[key].get(text) == simdjson::SUCCESS ? std::string(text) : "";
 }
 
-// "(0, 3, 224, 224)"
+// Parses "(0, 3, 224, 224)".
 std::vector<int64_t> shape_of(const std::string& text) {
   std::vector<int64_t> shape;
   const char* at = text.c_str();
@@ -31,7 +31,7 @@ std::vector<int64_t> shape_of(const std::string& text) {
   return shape;
 }
 
-// The operators of the graphs that a fused node holds.
+// Adds the operators of the graphs that a fused node contains.
 void add_sources(dom::object node, std::vector<std::string>* sources) {
   dom::array graphs;
   if (node["subgraphs"].get(graphs) != simdjson::SUCCESS) return;

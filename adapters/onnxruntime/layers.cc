@@ -11,7 +11,7 @@
 namespace xsp::ort {
 namespace {
 
-// The runtime's names of element types that differ from xsp's.
+// Returns xsp's name for an element type whose name in the runtime differs.
 std::string dtype_of(std::string_view name) {
   if (name == "float") return "float32";
   if (name == "double") return "float64";
@@ -55,7 +55,7 @@ void set_tensors(uint32_t site, const Tensors& tensors) {
   set_number(site, "output_bytes", tensors.output_bytes);
 }
 
-// The layers of the model that nothing is executed for, and why.
+// Records the layers of the model that are not executed, and why.
 void set_fates(const models::Provenance& provenance, uint32_t model_site) {
   if (model_site == 0) return;
   std::vector<std::string> folded;
@@ -98,7 +98,7 @@ std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const Gra
       std::count_if(node.inputs.begin(), node.inputs.end(),
                     [](const GraphNode::Input& input) { return input.is_weight; }));
   const size_t computed = node.inputs.size() - weights;
-  // With all there, or with some missing that are not weights, there is nothing to add.
+  // Nothing is added if no input is missing, or if inputs that are no weights are missing.
   if (profiled.size() >= node.inputs.size() || profiled.size() < computed) return profiled;
   size_t weights_there = profiled.size() - computed;
   size_t next = 0;
@@ -168,7 +168,7 @@ const GraphNode* Layers::graph_node(const NodeEvent& event) {
   std::string key(event.name);
   auto found = graph_.find(key);
   if (found == graph_.end()) {
-    // The runtime calls a node without a name by its operator and index.
+    // The runtime names a node without a name by its operator and index.
     const std::string made = std::string(event.op_type) + "_" + std::string(event.node_index);
     if (key != made) return nullptr;
     key = event.op_type;
@@ -203,8 +203,8 @@ uint32_t Layers::site(const NodeEvent& event) {
   const Tensors tensors = tensors_of(event, node);
   set_tensors(site, tensors);
   set_text(site, "provider", std::string(event.provider));
-  // What the first execution took from the allocator; later ones reuse one planned block. Runtimes
-  // that do not tell are taken to allocate every output.
+  // The first execution takes this number of bytes from the allocator; later ones reuse one planned
+  // block. Runtimes that do not report it are assumed to allocate every output.
   set_number(site, "allocated_bytes",
              event.allocated_bytes >= 0 ? event.allocated_bytes : event.output_bytes);
   return site;

@@ -1,4 +1,4 @@
-// The layers of a session: a site for every node that it executes, with what is known of it.
+// The layers of a session: a site for every node that it executes, with its facts.
 #ifndef XSP_ADAPTERS_ONNXRUNTIME_LAYERS_H_
 #define XSP_ADAPTERS_ONNXRUNTIME_LAYERS_H_
 
@@ -15,62 +15,63 @@
 
 namespace xsp::ort {
 
-// A tensor's type and shape.
+// Describes a tensor's type and shape.
 struct Value {
   std::string dtype;  // "float32"
   std::vector<int64_t> shape;
   bool operator==(const Value&) const = default;
 };
 
-// The values that the runtime's JSON tells of; empty if it is malformed.
+// Returns the values in the runtime's JSON; empty if it is malformed.
 std::vector<Value> parse_values(std::string_view json);
 
-// A node of the graph that runs, as far as a profile lacks it: its weights, which the runtime
-// forgets where it has packed them in another form, and what the model says of tensors that the
-// runtime pads.
+// Holds the facts of an executed graph's node that a profile lacks: its weights, which the runtime
+// forgets if it has packed them in another form, and the model's shapes of tensors that the runtime
+// pads.
 struct GraphNode {
   struct Input {
     bool is_weight = false;
-    Value value;        // of a weight
-    int64_t bytes = 0;  // of a weight
-    // The model's shape of a weight, none: not known.
+    Value value;        // type and shape of a weight
+    int64_t bytes = 0;  // bytes of a weight
+    // The model's shape of a weight; none if it is not known.
     std::optional<std::vector<int64_t>> own_shape = std::nullopt;
-    std::optional<int64_t> channels = std::nullopt;  // as models::Blocks has them
+    std::optional<int64_t> channels = std::nullopt;  // as in models::Blocks
   };
   std::vector<Input> inputs;
   std::vector<std::optional<int64_t>> outputs = {};  // their channels, likewise
-  // The model's own layers that it stands for; none: the runtime added it. Not known of the nodes
-  // in bodies of branches and loops.
+  // The model's own layers that the node stands for; an empty list if the runtime added it. Not
+  // known for nodes in bodies of branches and loops.
   std::optional<std::vector<std::string>> sources;
 };
 
-// All inputs of a node: those of the profile, and the weights that it left out.
+// Returns all inputs of a node: those of the profile, and the weights that it left out.
 std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const GraphNode& node);
 
-// What a node reads and writes, in the shapes of the model, and in those of the runtime.
+// Holds the inputs and outputs of a node, in the shapes of the model, and in those of the runtime.
 struct Tensors {
   std::vector<Value> inputs;
   std::vector<Value> outputs;
   std::vector<Value> padded_inputs;
   std::vector<Value> padded_outputs;
   bool is_known = true;          // false: some shapes may be those of padded tensors
-  int64_t parameter_bytes = -1;  // -1: not said, here and below
+  int64_t parameter_bytes = -1;  // -1: not reported, here and below
   int64_t activation_bytes = -1;
   int64_t output_bytes = -1;
 };
-// `node` may be null: not known.
+// `node` may be null if it is not known.
 Tensors tensors_of(const NodeEvent& event, const GraphNode* node);
 
 class Layers {
  public:
-  // Reads the graph that runs, and the model's own to which it is tied. `optimized` may be empty.
+  // Reads the executed graph, and the model's own graph, and links them. `optimized` may be empty.
   // Facts about the model as a whole go to the site `model_site`.
   void read(const std::string& model, const std::string& optimized, uint32_t model_site);
 
-  // Nodes of the graph that runs, those of the bodies of loops and branches left out.
+  // Returns the number of nodes of the executed graph, without those in bodies of loops and
+  // branches.
   size_t node_count() const { return node_count_; }
 
-  // The site of a node's execution, made at its first mention.
+  // Returns the site of a node's execution, which is created at the first call.
   uint32_t site(const NodeEvent& event);
 
  private:
@@ -82,11 +83,12 @@ class Layers {
 
   size_t node_count_ = 0;
   std::unordered_map<std::string, uint32_t> sites_;  // by name, index and shapes
-  std::unordered_map<std::string, int> names_;       // how many sites have the name
-  // By name, or by operator where there is no name; those of equal key in order of execution.
+  std::unordered_map<std::string, int> names_;       // number of sites with the name
+  // By name, or by operator for nodes without a name; nodes of equal key are in the order of
+  // execution.
   std::unordered_map<std::string, std::vector<GraphNode>> graph_;
-  std::unordered_map<std::string, size_t> seen_;        // node's place among those of its key
-  std::unordered_map<std::string, size_t> seen_count_;  // of a key
+  std::unordered_map<std::string, size_t> seen_;        // index of the node among those of its key
+  std::unordered_map<std::string, size_t> seen_count_;  // number of nodes of a key
 };
 
 }  // namespace xsp::ort

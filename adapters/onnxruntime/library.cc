@@ -12,12 +12,12 @@
 namespace xsp::ort {
 namespace {
 
-constexpr uint32_t kOldestApi = 12;  // has every function that is called here
+constexpr uint32_t kOldestApi = 12;  // the first one with all functions that are called here
 
 std::mutex log_mutex;
 std::string logged_error;
 
-// Called by the runtime on any thread, for errors alone.
+// The runtime calls this on any thread, only for errors.
 void on_log(void*, OrtLoggingLevel, const char*, const char*, const char*, const char* message) {
   const std::lock_guard lock(log_mutex);
   logged_error = message;
@@ -49,13 +49,13 @@ void list_providers(Library* library) {
 
 Library load() {
   Library library;
-  // It reads this when it is loaded. A profiler reports to nobody, and threads that do would
-  // disturb what it measures.
+  // The library reads this when it is loaded. A profiler sends no reports, and the threads that do
+  // would disturb the measurement.
   setenv("ORT_DISABLE_TELEMETRY", "1", 1);
   const std::string file = "libonnxruntime.so*";
   const FoundLibrary found = find_library({.variable = "XSP_ONNXRUNTIME",
                                            .file = file,
-                                           // lib/xsp/adapters/onnxruntime.so -> lib/
+                                           // From lib/xsp/adapters/onnxruntime.so to lib/.
                                            .beside = own_folder() + "/../../" + file,
                                            .in_cache = "",
                                            .linked = {"libonnxruntime.so.1", "libonnxruntime.so"},
@@ -74,7 +74,8 @@ Library load() {
   }
   library.path = file_of(get_base);
   library.version = get_base()->GetVersionString();
-  // Each release adds one version of the interface, and the runtime complains when asked for more.
+  // Each release adds one version of the interface. The runtime complains if a newer one is
+  // requested.
   const uint32_t version = std::min<uint32_t>(ORT_API_VERSION, minor_version(library.version));
   library.api = version < kOldestApi ? nullptr : get_base()->GetApi(version);
   if (library.api == nullptr) {
@@ -103,7 +104,7 @@ std::string take_logged_error() {
 }
 
 const Library& library() {
-  // Never destroyed: the runtime's own threads may outlive any order of destruction.
+  // The library is never destroyed: the runtime's own threads may outlive any order of destruction.
   static const Library& loaded = *[] {
     auto* library = new Library(load());
     if (library->api == nullptr) return library;

@@ -1,7 +1,7 @@
 // libonnxruntime, loaded at run time, and its one environment.
 //
-// Looked for, first found wins: the file or the folder that $XSP_ONNXRUNTIME names; beside
-// libxsp.so; where the dynamic linker looks; in the Python environment that is active.
+// The library is searched for in this order: the file or the folder that $XSP_ONNXRUNTIME names;
+// the folder of libxsp.so; the paths of the dynamic linker; the active Python environment.
 #ifndef XSP_ADAPTERS_ONNXRUNTIME_LIBRARY_H_
 #define XSP_ADAPTERS_ONNXRUNTIME_LIBRARY_H_
 
@@ -13,28 +13,28 @@
 namespace xsp::ort {
 
 struct Library {
-  const OrtApi* api = nullptr;  // null: absent, and `absent` says why
+  const OrtApi* api = nullptr;  // null if absent; then `absent` has the reason
   OrtEnv* env = nullptr;
   std::string version;                 // "1.31.1"
-  std::string path;                    // of the file
-  std::vector<std::string> providers;  // that it was built with
+  std::string path;                    // path of the file
+  std::vector<std::string> providers;  // execution providers that it was built with
   std::string devices;                 // "cpu,cuda"
-  std::string absent;                  // `what: why: what to do`
+  std::string absent;                  // the error in the form `what: why: remedy`
 };
 
 // Loads the library at the first call; it stays loaded.
 const Library& library();
 
-// What a call that failed said, on one line.
+// Describes the error of a failed call, on one line.
 struct Problem {
   OrtErrorCode code = ORT_OK;
   std::string text;
   explicit operator bool() const { return code != ORT_OK; }
 };
-// Takes the status, which may be null: a success.
+// Takes the status; null means success.
 Problem take(const OrtApi* api, OrtStatus* status);
 Problem take(OrtStatus* status);
-// What the runtime logged last as an error, on one line; forgotten by this call.
+// Returns the last error that the runtime logged, on one line, and forgets it.
 std::string take_logged_error();
 
 }  // namespace xsp::ort

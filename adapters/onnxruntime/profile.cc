@@ -19,7 +19,7 @@ std::string_view text_of(simdjson::simdjson_result<std::string_view> result) {
   return std::move(result).get(text) == simdjson::SUCCESS ? text : std::string_view();
 }
 
-// A number that the runtime writes as a string.
+// Parses a number that the runtime writes as a string.
 int64_t number_of(json::value value) {
   const std::string_view text = text_of(value.get_string());
   int64_t number = -1;
@@ -49,7 +49,7 @@ void take_argument(std::string_view key, json::value value, NodeEvent* node) {
   }
 }
 
-// What kind of event an object is; kUnreadable if it is malformed.
+// Returns the kind of event of an object; kUnreadable if it is malformed.
 ProfileReader::Event read_event(json::object object, NodeEvent* node) {
   std::string_view category;
   for (auto field : object) {
@@ -126,7 +126,7 @@ ProfileReader::Event ProfileReader::next(NodeEvent* node) {
     if (!std::getline(file_, line_)) return Event::kEnd;
     while (!line_.empty() && (line_.back() == ',' || line_.back() == '\r')) line_.pop_back();
   } while (line_.empty() || line_ == "[" || line_ == "]");
-  // Names may hold any bytes, and JSON is UTF-8.
+  // Names may contain any bytes, but JSON is UTF-8.
   if (!parse() && (line_ = valid_utf8(line_), !parse())) return Event::kUnreadable;
   json::object object;
   if (parser_->document.get_object().get(object) != simdjson::SUCCESS) return Event::kUnreadable;

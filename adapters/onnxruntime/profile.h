@@ -1,9 +1,9 @@
-// ONNX Runtime's own profile of a session, read event by event.
+// Reads ONNX Runtime's own profile of a session, event by event.
 //
-// The file is JSON, one event on a line, in the order in which they ended; times are microseconds
-// since the profile's start, rounded down. It may be as large as 1 GB: it is never held in memory.
-// A run's nodes come before the event "model_run" of that run. After 1,000,000 events the runtime
-// drops the rest.
+// The file is JSON with one event per line, in the order in which they ended; times are
+// microseconds since the profile's start, rounded down. It may be as large as 1 GB, and is never
+// held in memory. A run's nodes come before the event "model_run" of that run. After 1,000,000
+// events the runtime drops the rest.
 #ifndef XSP_ADAPTERS_ONNXRUNTIME_PROFILE_H_
 #define XSP_ADAPTERS_ONNXRUNTIME_PROFILE_H_
 
@@ -15,7 +15,7 @@
 
 namespace xsp::ort {
 
-// A node's execution. Text is valid until the next event.
+// Describes a node's execution. Its texts are valid until the next event.
 struct NodeEvent {
   std::string_view name;
   std::string_view op_type;
@@ -23,7 +23,7 @@ struct NodeEvent {
   std::string_view node_index;
   std::string_view input_shapes;   // JSON: [{"float":[1,3,224,224]},...]
   std::string_view output_shapes;  // likewise
-  int64_t parameter_bytes = -1;    // -1: not said, here and below
+  int64_t parameter_bytes = -1;    // -1: not reported, here and below
   int64_t activation_bytes = -1;
   int64_t output_bytes = -1;
   int64_t allocated_bytes = -1;
@@ -44,7 +44,7 @@ class ProfileReader {
 
  private:
   struct Parser;
-  bool parse();  // line_ into the document
+  bool parse();  // parses line_ into the document
   std::ifstream file_;
   std::string line_;
   std::unique_ptr<Parser> parser_;

@@ -114,11 +114,11 @@ TEST(OnnxRuntimeLayers, WeightsThatTheProfileForgotComeBack) {
   EXPECT_EQ(complete_inputs({x, b}, gemm), all);
   EXPECT_EQ(complete_inputs({x, w}, gemm), all);
   EXPECT_EQ(complete_inputs({x}, gemm), all);
-  // What does not fit the graph is left as it is.
+  // A graph that does not match changes nothing.
   EXPECT_EQ(complete_inputs({}, gemm), std::vector<Value>{});
   EXPECT_EQ(complete_inputs({x, x}, gemm), (std::vector<Value>{x, x}));
   EXPECT_EQ(complete_inputs({x, w, b, b}, gemm), (std::vector<Value>{x, w, b, b}));
-  // A weight before the value that is computed, and of its shape.
+  // A weight comes before the computed value, and has the same shape.
   const GraphNode product = node_of({{true, x}, {false, {}}});
   EXPECT_EQ(complete_inputs({x}, product), (std::vector<Value>{x, x}));
 }

@@ -20,7 +20,7 @@ constexpr const char* kCuda = "CUDAExecutionProvider";
 constexpr const char* kTensorRt = "TensorrtExecutionProvider";
 constexpr std::string_view kSuffix = "ExecutionProvider";
 
-// The options of the command line, understood.
+// Holds the parsed options of the command line.
 struct Choices {
   std::string provider;  // full name
   int cuda_device = 0;
@@ -56,7 +56,8 @@ bool parse_optimization(std::string_view value, GraphOptimizationLevel* level) {
   return *level = ORT_ENABLE_ALL, value == "all";
 }
 
-// The full name of an execution provider that this library has; empty if it has none of that name.
+// Returns the full name of an execution provider that this library has; empty if it has none of
+// that name.
 std::string provider_of(std::string_view name) {
   for (const std::string& known : library().providers) {
     const std::string_view brief = std::string_view(known).substr(0, known.size() - kSuffix.size());
@@ -130,7 +131,7 @@ xsp_status choose(const xsp_host* host, const xsp_open_options& options, Choices
   return status;
 }
 
-// The first problem of several calls.
+// Keeps the first problem of several calls.
 class Calls {
  public:
   void operator()(OrtStatus* status) {
@@ -194,8 +195,8 @@ Handle<OrtSessionOptions> make_options(const xsp_open_options& given, const Choi
   if (records) (*calls)(api->EnableProfiling(made, (prefix + "profile").c_str()));
   if (!optimized_model.empty()) {
     (*calls)(api->SetOptimizedModelFilePath(made, optimized_model.c_str()));
-    // Weights in a file of their own: the graph stays small, and a model of any size can be
-    // written.
+    // The weights go to a file of their own: so the graph stays small, and a model of any size can
+    // be written.
     const std::string weights =
         std::filesystem::path(optimized_model).filename().string() + ".weights";
     (*calls)(api->AddSessionConfigEntry(
@@ -206,7 +207,7 @@ Handle<OrtSessionOptions> make_options(const xsp_open_options& given, const Choi
   return options;
 }
 
-// What is wrong with the file itself, before the runtime sees it; empty: nothing that shows.
+// Checks the file before the runtime reads it. Returns its error; empty if none is found.
 std::string file_problem(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -223,7 +224,7 @@ xsp_status bad_model(const xsp_host* host, const std::string& path, const Proble
   if (has("bad_alloc") || has("Failed to allocate memory")) {
     return fail(host, XSP_OUT_OF_MEMORY, path + ": out of memory: it needs more than there is");
   }
-  // "Load model from PATH failed:..." tells what is told already.
+  // The prefix "Load model from PATH failed:..." repeats known facts.
   std::string why = problem.text;
   for (const std::string& prefix :
        {"Load model from " + path + " failed:", "Load model from " + path}) {
@@ -233,7 +234,7 @@ xsp_status bad_model(const xsp_host* host, const std::string& path, const Proble
   std::string remedy =
       "export it again, or see whether ONNX Runtime " + library().version + " runs it";
   if (problem.code == ORT_INVALID_PROTOBUF) {
-    // Our own reader knows better what is wrong with the bytes.
+    // Our own reader gives a better explanation of the invalid bytes.
     const auto graph = models::read_graph(path);
     if (!graph.ok()) return fail(host, XSP_BAD_MODEL, graph.error().text);
     why = "not a sound ONNX file";
@@ -278,7 +279,7 @@ xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
     session->session = Handle<OrtSession>(opened, api->ReleaseSession);
     if (!why) break;
     if (session->optimized_model.empty()) return bad_model(host, path, why);
-    // It may be the writing that failed: try without.
+    // The writing may have failed, so this tries without it.
     first_problem = why;
     session->optimized_model.clear();
   }
@@ -317,7 +318,7 @@ void read_signature(const OrtApi* api, OrtSession* session, bool is_input, size_
   if (tensor == nullptr) return;
   ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   (*calls)(api->GetTensorElementType(tensor, &element));
-  // Both number their types as ONNX does.
+  // ONNX Runtime and xsp number their types as ONNX does.
   const auto dtype = static_cast<uint32_t>(element);
   signature->dtype = dtype_bytes(dtype) == 0 ? 0 : dtype;
   size_t rank = 0;

@@ -1,4 +1,4 @@
-// Opening a session of ONNX Runtime as the worker asks for it.
+// Opens a session of ONNX Runtime with the worker's options.
 #ifndef XSP_ADAPTERS_ONNXRUNTIME_SESSION_H_
 #define XSP_ADAPTERS_ONNXRUNTIME_SESSION_H_
 
@@ -12,29 +12,30 @@
 
 namespace xsp::ort {
 
-// Releases what it holds by the function of the C interface that is made for it.
+// Releases an object by the function of the C interface for its type.
 template <typename T>
 using Handle = std::unique_ptr<T, void (*)(T*)>;
 
 struct Session {
   Handle<OrtSession> session{nullptr, nullptr};
-  std::string provider;          // that was asked for, "CPUExecutionProvider"
-  bool records = false;          // its profiler is on, from session's creation
-  int64_t profile_start_ns = 0;  // UNIX time of its first moment
-  std::string optimized_model;   // where the graph that runs was written; empty: not written
+  std::string provider;          // the requested one, "CPUExecutionProvider"
+  bool records = false;          // its profiler is on, from the session's creation
+  int64_t profile_start_ns = 0;  // UNIX time of the profile's begin
+  std::string optimized_model;   // path of the executed graph; empty if it was not written
 };
 
-// On failure, says why through the host. `prefix` begins the names of all files that are made.
+// On failure, reports the reason through the host. All created files have names that begin with
+// `prefix`.
 xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
                         const std::string& prefix, Session* session);
 
-// An input or output of a session.
+// Describes an input or output of a session.
 struct Signature {
   std::string name;
   uint32_t dtype = 0;  // xsp_dtype; 0: not a tensor, or of a type that xsp does not know
   std::vector<int64_t> dimensions;
   std::vector<std::string> symbols;
-  std::vector<const char*> symbol_pointers;  // of `symbols`
+  std::vector<const char*> symbol_pointers;  // point into `symbols`
 };
 xsp_status read_signatures(const xsp_host* host, OrtSession* session, bool inputs,
                            std::vector<Signature>* signatures);

@@ -1,4 +1,4 @@
-// The model's shapes of what a node reads and writes, where the runtime pads it.
+// Restores the model's shapes of a node's inputs and outputs if the runtime pads them.
 #include <algorithm>
 
 #include "adapters/onnxruntime/layers.h"
@@ -16,7 +16,7 @@ int64_t bytes_of(const Value& value) {
   return bytes;
 }
 
-// How many bytes of what the runtime has are padding.
+// Returns how many bytes of the runtime's tensor are padding.
 int64_t padding_bytes(const Value& padded, const Value& own) {
   return std::max<int64_t>(bytes_of(padded) - bytes_of(own), 0);
 }
@@ -25,8 +25,8 @@ void subtract(int64_t bytes, int64_t* from) {
   if (*from >= 0) *from = std::max<int64_t>(*from - bytes, 0);
 }
 
-// The channels of a tensor in blocks [N, C, H, W], of which `plain` is the copy in another layout:
-// [N, C, H, W] or [N, H, W, C].
+// Returns the channels of a tensor in blocks [N, C, H, W], of which `plain` is the copy in another
+// layout: [N, C, H, W] or [N, H, W, C].
 int64_t channels_of_copy(const Value& plain, const Value& blocked) {
   if (plain.shape.size() != 4 || blocked.shape.size() != 4) return models::Blocks::kNotKnown;
   const bool is_last =
@@ -34,7 +34,7 @@ int64_t channels_of_copy(const Value& plain, const Value& blocked) {
   return plain.shape[is_last ? 3 : 1];
 }
 
-// Gives a tensor in blocks the model's shape; false: it is not known.
+// Gives a tensor in blocks the model's shape. Returns false if it is not known.
 bool take_padding_off(int64_t channels, Value* value) {
   auto shape = models::without_blocks(value->shape, channels);
   if (!shape) return false;
@@ -42,7 +42,7 @@ bool take_padding_off(int64_t channels, Value* value) {
   return true;
 }
 
-// The nodes that lead into the layout and out of it have the tensor on both sides.
+// A node that converts to or from the layout has the same tensor on both sides.
 bool take_padding_off_copy(const NodeEvent& event, Tensors* tensors) {
   if (tensors->inputs.empty() || tensors->outputs.empty()) return false;
   const bool leads_in = event.op_type == "ReorderInput";
@@ -51,7 +51,7 @@ bool take_padding_off_copy(const NodeEvent& event, Tensors* tensors) {
   return take_padding_off(channels_of_copy(plain, blocked), &blocked);
 }
 
-// What the graph tells of the tensors; false: of some it does not.
+// Applies the graph's facts to the tensors. Returns false if some are missing.
 bool take_padding_off_all(const GraphNode& node, Tensors* tensors) {
   const bool has_all = tensors->inputs.size() == node.inputs.size() &&
                        tensors->outputs.size() == node.outputs.size();
@@ -72,7 +72,7 @@ bool take_padding_off_all(const GraphNode& node, Tensors* tensors) {
   return is_known;
 }
 
-// Where the graph that runs is not known: do the names say that the node pads?
+// Guesses from the names whether the node pads, for a graph that is not known.
 bool may_be_padded(const NodeEvent& event) {
   return event.name.find("_nchwc") != std::string_view::npos;
 }

@@ -18,7 +18,7 @@ NodeEvent event_of(const char* name, const char* op_type, const char* inputs, co
   return event;
 }
 
-// A convolution of a tensor in blocks with weights, both padded.
+// Returns a convolution of a tensor in blocks with weights; both are padded.
 GraphNode convolution(int64_t channels_in, int64_t channels_out) {
   GraphNode node;
   GraphNode::Input x, w;

@@ -11,9 +11,9 @@ constexpr size_t kMessageMax = 300;
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// If text[at...] is the number of a line and a function's signature, as in
+// text[at...] may be the number of a line and a function's signature, as in
 //   ":181 onnxruntime::Model::Model(onnx::ModelProto&&, const Path&) message", or ":181 f message"
-// where the message begins.
+// Returns where the message begins.
 size_t after_location(std::string_view text, size_t at) {
   while (at < text.size() && (text[at] == ':' || is_digit(text[at]))) ++at;
   while (at < text.size() && text[at] == ' ') ++at;
@@ -25,7 +25,8 @@ size_t after_location(std::string_view text, size_t at) {
     has_parentheses |= text[i] == '(';
     if (text[i] != ' ' || depth > 0) continue;
     if (has_parentheses) return i + 1;
-    // "static onnxruntime::Status f(...)": words of a signature hold "::" or are qualifiers.
+    // In "static onnxruntime::Status f(...)", the words of the signature contain "::" or are
+    // qualifiers.
     const std::string_view word = text.substr(at, i - at);
     if (word.find("::") == std::string_view::npos && word != "static" && word != "virtual" &&
         word != "void" && word != "bool" && word != "const") {
@@ -39,7 +40,7 @@ size_t after_location(std::string_view text, size_t at) {
 
 std::string condensed(std::string_view message) {
   std::string text = one_line(message, message.size());
-  // ".../core/graph/model.cc:181 signature message"
+  // Matches ".../core/graph/model.cc:181 signature message".
   for (const std::string_view extension : {".cc:", ".h:"}) {
     for (size_t at = text.find(extension); at != std::string::npos; at = text.find(extension)) {
       const size_t begin = text.rfind(' ', at);
@@ -47,7 +48,7 @@ std::string condensed(std::string_view message) {
       text.erase(from, after_location(text, at + extension.size() - 1) - from);
     }
   }
-  // "onnxruntime::Arena::Allocate(size_t, bool) message"
+  // Matches "onnxruntime::Arena::Allocate(size_t, bool) message".
   for (size_t at = text.find("onnxruntime::"); at != std::string::npos;
        at = text.find("onnxruntime::", at)) {
     const size_t end = text.find_first_of(" (", at);

@@ -1,4 +1,4 @@
-// Text of ONNX Runtime, made fit for people.
+// Makes messages of ONNX Runtime readable.
 #ifndef XSP_ADAPTERS_ONNXRUNTIME_TEXT_H_
 #define XSP_ADAPTERS_ONNXRUNTIME_TEXT_H_
 
@@ -7,7 +7,7 @@
 
 namespace xsp::ort {
 
-// A message on one line, shortened, and without the source locations that the runtime puts into it.
+// Returns a message on one line, shortened, and without the source locations that the runtime adds.
 std::string condensed(std::string_view message);
 
 }  // namespace xsp::ort

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Formats of two files: either may be named, and the other is beside it.
+// Describes formats of two files: either may be named; the other is beside it.
 struct Pair {
   Format format;
   const char* description;
@@ -36,12 +36,12 @@ Files find_pair(const Pair& pair, const std::string& path, const std::string& ot
   return is_description ? Files{pair.format, path, second} : Files{pair.format, second, path};
 }
 
-// Words, texts and braces of protocol buffers' text format.
+// Splits protocol buffers' text format into words, texts and braces.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
 
-  // Empty: the end.
+  // Returns an empty text at the end.
   std::string_view next() {
     skip_blanks();
     const size_t begin = at_;
@@ -107,10 +107,10 @@ Files find_files(const std::string& path, const std::string& other, std::string*
 
 std::vector<std::string> caffe_input_names(std::string_view prototxt) {
   Tokens tokens(prototxt);
-  std::vector<std::string> fields;  // of the network, in the older style
-  std::vector<std::string> layers;  // of the type Input
-  std::vector<std::string> tops;    // of the layer that is being read
-  bool is_input = false;            // so is it
+  std::vector<std::string> fields;  // inputs of the network, in the older style
+  std::vector<std::string> layers;  // layers of the type Input
+  std::vector<std::string> tops;    // outputs of the layer that is being read
+  bool is_input = false;            // its type is Input
   int depth = 0;
   std::string key;
   for (std::string_view token = tokens.next(); !token.empty(); token = tokens.next()) {

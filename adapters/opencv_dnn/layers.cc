@@ -48,8 +48,8 @@ std::vector<Shape> wide(const Shapes& shapes) {
   return all;
 }
 
-// For each layer, by its id, the one that computes it: itself, or, if it is fused, of the layers
-// that it reads, the last to be executed. (A concatenation may be fused into all that it reads.)
+// Returns for each layer, by its id, the layer that computes it: itself or, if it is fused, the one
+// of its inputs that is executed last. (A concatenation may be fused into all of its inputs.)
 std::vector<int> hosts_of(const cv::dnn::Net& net, const std::vector<double>& ticks) {
   std::vector<int> hosts(ticks.size() + 1, 0);
   for (int id = 1; id <= static_cast<int>(ticks.size()); ++id) {
@@ -68,24 +68,24 @@ std::vector<int> hosts_of(const cv::dnn::Net& net, const std::vector<double>& ti
   return hosts;
 }
 
-// OpenCV's own name of the type; of pooling, which it computes.
+// Returns OpenCV's own name of the type; for pooling, it is derived from the method.
 std::string type_of(const cv::dnn::Layer& layer) {
   const auto* pooling = dynamic_cast<const cv::dnn::PoolingLayer*>(&layer);
   if (pooling == nullptr || layer.type != "Pooling") return layer.type;
-  // Numbered as in Caffe's message PoolingParameter.
+  // The numbers are those of Caffe's message PoolingParameter.
   constexpr const char* kMethods[] = {"Max", "Ave", "Stochastic"};
   const int method = pooling->type;
   return (method >= 0 && method < 3 ? kMethods[method] : "") + layer.type;
 }
 
-// What the model's own file calls a layer: the importer of ONNX puts a mark before it.
+// Returns the layer's name in the model's own file: the importer of ONNX adds a prefix.
 std::string own_name(const std::string& name) {
   constexpr std::string_view kMark = "onnx_node!";
   return name.compare(0, kMark.size(), kMark) == 0 ? name.substr(kMark.size()) : name;
 }
 
 struct Facts {
-  std::vector<Shape> inputs;  // with the weights behind them
+  std::vector<Shape> inputs;  // followed by the weights
   std::vector<std::string> input_dtypes;
   std::vector<Shape> outputs;
   int64_t activation_bytes = 0;

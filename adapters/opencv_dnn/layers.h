@@ -1,4 +1,4 @@
-// The layers of a network: a site for every one that is executed, with what is known of it.
+// The layers of a network: a site for every executed layer, with its facts.
 #ifndef XSP_ADAPTERS_OPENCV_DNN_LAYERS_H_
 #define XSP_ADAPTERS_OPENCV_DNN_LAYERS_H_
 
@@ -11,18 +11,18 @@
 
 namespace xsp::opencv_dnn {
 
-// A layer's times in ticks as OpenCV keeps them of the last run, by its id less 1; 0: it was fused
-// into another one, which computed it.
+// Returns the layers' times of the last run in ticks, as OpenCV keeps them, by their ids less 1. 0
+// means that the layer was fused into another one, which computed it.
 std::vector<double> layer_ticks(cv::dnn::Net* net);
 
 class Layers {
  public:
-  // For the inputs' shapes and the ticks of a run with them: which layers are fused is known after
-  // it.
+  // Describes the layers for the inputs' shapes and the ticks of a run with them: only after a run
+  // it is known which layers are fused.
   void describe(cv::dnn::Net* net, const Shapes& inputs, const std::vector<double>& ticks,
                 const std::string& provider);
 
-  // By the layer's id less 1; 0: it is fused, or cannot be recorded.
+  // By the layer's id less 1; 0 if it is fused, or cannot be recorded.
   const std::vector<uint32_t>& sites() const { return sites_; }
 
  private:
@@ -30,7 +30,7 @@ class Layers {
 
   std::vector<uint32_t> sites_;
   std::unordered_map<std::string, uint32_t> known_;  // by name and facts
-  std::unordered_map<std::string, int> names_;       // how many sites have the name
+  std::unordered_map<std::string, int> names_;       // number of sites with the name
 };
 
 }  // namespace xsp::opencv_dnn

@@ -14,7 +14,7 @@
 namespace xsp::opencv_dnn {
 namespace {
 
-// Two sizes of a batch: dimensions of outputs that differ between them depend on it.
+// Two sizes of a batch: an output's dimension that differs between them depends on the batch.
 constexpr int kOneBatch = 2;
 constexpr int kOtherBatch = 3;
 
@@ -44,14 +44,16 @@ void name_symbols(Port* port) {
   if (!port->dimensions.empty() && port->dimensions[0] < 0) port->symbols[0] = "batch";
 }
 
-// The shapes of the inputs that the network knows itself; none where its file does not say.
+// Returns the shapes of the inputs that the network knows itself; none if its file does not state
+// them.
 Shapes own_input_shapes(const cv::dnn::Net& net) {
   Shapes inputs, outputs;
   net.getLayerShapes(cv::dnn::MatShape(), 0, inputs, outputs);
   return outputs;
 }
 
-// An ONNX file says all of its inputs. What is wrong with them; empty: nothing.
+// Reads the inputs of an ONNX file, which states all of them. Returns the error; empty if there is
+// none.
 std::string onnx_inputs(const std::string& path, std::vector<Port>* ports) {
   const auto graph = models::read_graph(path);
   if (!graph.ok()) return graph.error().text;
@@ -71,7 +73,7 @@ std::string onnx_inputs(const std::string& path, std::vector<Port>* ports) {
   return "";
 }
 
-// What is wrong with the model's inputs; empty: nothing.
+// Returns the error in the model's inputs; empty if there is none.
 std::string find_inputs(const Files& files, const Options& options, Network* network) {
   if (!options.inputs.empty()) {
     for (const InputShape& input : options.inputs) {
@@ -107,7 +109,7 @@ Shapes shapes_for(const std::vector<Port>& inputs, int batch) {
   return shapes;
 }
 
-// Shapes of the outputs for such a batch. Throws if the network does not take it.
+// Returns the shapes of the outputs for this batch. Throws if the network does not accept it.
 std::vector<Shapes> output_shapes(const Network& network, int batch) {
   const LayerShapes all = layer_shapes(network.net, shapes_for(network.inputs, batch));
   std::vector<Shapes> outputs;
@@ -120,7 +122,8 @@ std::vector<Shapes> output_shapes(const Network& network, int batch) {
   return outputs;
 }
 
-// The first dimension is the batch, whatever size the file gives it, if the network takes others.
+// The first dimension is the batch, whatever its size in the file, if the network accepts other
+// sizes.
 bool takes_any_batch(Network* network) {
   std::vector<Port> as_said = network->inputs;
   for (Port& port : network->inputs) {
@@ -155,7 +158,7 @@ void find_outputs(Network* network) {
   }
 }
 
-// What is wrong with the file; empty: nothing.
+// Returns the error in the file; empty if there is none.
 std::string read(const Files& files, const Options& options, Network* network) {
   network->net = read_network(files);
   if (network->net.empty() || network->net.getLayerNames().empty()) {
@@ -245,7 +248,7 @@ bool has_opencl() {
   return value != std::string::npos && text.compare(value, 3, "YES") == 0;
 }
 
-// An importer's text holds that of the exception which stopped it:
+// An importer's text contains that of the exception which stopped it:
 //   > Node [Conv]:(a) parse error: OpenCV(4.6.0) ./a.cpp:106: error: (-5:Bad argument) why
 //   in function 'f' >
 std::string condensed(const cv::Exception& error) {
@@ -262,7 +265,7 @@ std::string condensed(const cv::Exception& error) {
   while (cut("in function '", "'", "'\n") || cut("in function '", "'", "' ")) continue;
   std::replace(text.begin(), text.end(), '>', ' ');
   text = one_line(text);
-  // "FAILED: Read(file, what). why"
+  // Matches "FAILED: Read(file, what). why".
   const size_t call = text.rfind("FAILED: ", 0) == 0 ? text.find("). ") : std::string::npos;
   if (call != std::string::npos) text.erase(0, call + 3);
   const size_t begin = text.find_first_not_of(" :");

@@ -1,4 +1,4 @@
-// A model's files, read into a network of OpenCV, with its inputs and outputs.
+// Reads a model's files into a network of OpenCV, with its inputs and outputs.
 #ifndef XSP_ADAPTERS_OPENCV_DNN_NETWORK_H_
 #define XSP_ADAPTERS_OPENCV_DNN_NETWORK_H_
 
@@ -12,40 +12,40 @@
 
 namespace xsp::opencv_dnn {
 
-// --option KEY=VALUE
+// Holds the options --option KEY=VALUE.
 struct Options {
-  std::string other_file;          // config, weights: the second file, if it is called otherwise
-  std::vector<InputShape> inputs;  // inputs: NAME:1,3,224,224;... where the model's file lacks them
+  std::string other_file;          // config, weights: the second file, if it has another name
+  std::vector<InputShape> inputs;  // inputs: NAME:1,3,224,224;... if the model's file lacks them
   bool fusion = true;              // fusion: 0, 1
   bool opencl = false;             // target: cpu, opencl
   bool traces_layers = true;       // layer_times: traced, profile
 };
-// What is wrong with an option; empty: nothing.
+// Returns the error in an option; empty if there is none.
 std::string parse_options(const xsp_open_options& given, Options* options);
 
 struct Network {
   cv::dnn::Net net;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
-  std::vector<cv::String> output_layers;  // whose results are asked for
+  std::vector<cv::String> output_layers;  // layers whose results are requested
 };
 
-// On failure, says why through the host.
+// On failure, reports the reason through the host.
 xsp_status open_network(const xsp_host* host, const std::string& path, const Options& options,
                         Network* network);
 
-// The file of libopencv_dnn.
+// Returns the path of libopencv_dnn.
 std::string library_path();
 
-// Was it built with OpenCL?
+// Returns whether it was built with OpenCL.
 bool has_opencl();
 
-// What OpenCV threw, on one line, without its source location.
+// Returns the text of an OpenCV exception on one line, without its source location.
 std::string condensed(const cv::Exception& error);
 
 using Shapes = std::vector<cv::dnn::MatShape>;
 
-// Of every layer of a network, by its id, for such inputs.
+// Holds the shapes of every layer of a network, by its id, for given inputs.
 struct LayerShapes {
   std::vector<int> ids;
   std::vector<Shapes> inputs;

@@ -11,13 +11,13 @@ namespace xsp::opencv_dnn {
 namespace {
 
 thread_local std::vector<Interval>* recorded = nullptr;
-// The place in OpenCV's code that runs a layer; nullptr: not met yet.
+// The place in OpenCV's code that runs a layer; nullptr until it is found.
 std::atomic<const void*> layer_location{nullptr};
 
 bool is_layer(const cv::utils::trace::details::Region::LocationStaticStorage& location) {
   const void* known = layer_location.load(std::memory_order_relaxed);
   if (known != nullptr) return known == &location;
-  // "void cv::dnn::dnn4_v20220524::Net::Impl::forwardLayer(...)"
+  // The name looks like "void cv::dnn::dnn4_v20220524::Net::Impl::forwardLayer(...)".
   if (std::strstr(location.name, "::forwardLayer(") == nullptr) return false;
   layer_location.store(&location, std::memory_order_relaxed);
   return true;
@@ -28,7 +28,7 @@ bool is_layer(const cv::utils::trace::details::Region::LocationStaticStorage& lo
 RegionRecorder::RegionRecorder(std::vector<Interval>* layers) { recorded = layers; }
 RegionRecorder::~RegionRecorder() { recorded = nullptr; }
 
-// A layer of a layer is not known to OpenCV: intervals do not nest.
+// OpenCV has no layers within layers, so intervals do not nest.
 bool begin_layer(const cv::utils::trace::details::Region::LocationStaticStorage& location) {
   if (recorded == nullptr || !is_layer(location)) return false;
   recorded->push_back({xsp_now_ns(), 0});
@@ -41,7 +41,7 @@ void end_layer() {
 
 }  // namespace xsp::opencv_dnn
 
-// OpenCV's own would be no-ops, too, unless OPENCV_TRACE is set.
+// OpenCV's own functions would also do nothing, unless OPENCV_TRACE is set.
 namespace cv::utils::trace::details {
 
 __attribute__((visibility("default"))) Region::Region(const LocationStaticStorage& location)

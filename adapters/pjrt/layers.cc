@@ -35,7 +35,7 @@ uint32_t Layers::site(std::string_view given) {
   const auto place = sites_.emplace(name, 0).first;
   const auto id = program_.by_name.find(name);
   if (id == program_.by_name.end()) {
-    // A copy of results, or an instruction that was made later.
+    // A copy of results, or an instruction that was added later.
     place->second = xsp_intern_site(XSP_LEVEL_LAYER, name.c_str(), "device");
     return place->second;
   }

@@ -1,6 +1,7 @@
-// Layers: the instructions of HLO, with what the program says of them. As the device executed them
-// by XLA's profiler: from the start of the first to the end of the last kernel that an instruction
-// has in a row on a stream. As the host launched them: adapters/pjrt/ranges.h.
+// Layers: the instructions of HLO, with their facts from the program. This file handles them as the
+// device executed them, by XLA's profiler: a layer lasts from the start of the first to the end of
+// the last kernel that an instruction has in a row on a stream. adapters/pjrt/ranges.h handles them
+// as the host launched them.
 #ifndef XSP_ADAPTERS_PJRT_LAYERS_H_
 #define XSP_ADAPTERS_PJRT_LAYERS_H_
 
@@ -16,11 +17,11 @@
 
 namespace xsp::pjrt {
 
-// A run that was recorded: its layers are clipped to it.
+// Describes a recorded run, to which its layers are clipped.
 struct Run {
   int64_t start_ns;  // UNIX time
   int64_t end_ns;
-  uint32_t thread;  // that called
+  uint32_t thread;  // the calling thread
 };
 
 class Layers {
@@ -28,13 +29,14 @@ class Layers {
   explicit Layers(Program program) : program_(std::move(program)) {}
 
   const Program& program() const { return program_; }
-  // Emits the layers of runs, in order; `profile_start_ns` is when the profiler was started. Events
+  // Emits the layers of runs, in order. `profile_start_ns` is when the profiler was started. Events
   // outside of all runs are left out.
   void emit(const std::vector<Run>& runs, std::vector<DeviceEvent> events,
             int64_t profile_start_ns);
-  // Of the instruction, with its facts; one thread at a time.
+  // Returns the instruction's site, with its facts; one thread at a time.
   uint32_t site(std::string_view name);
-  // Of what the program has; a command buffer, which holds some of its instructions, is none: 0.
+  // Returns the site of an instruction of the program, or 0 for a command buffer: it contains
+  // instructions, but is none.
   uint32_t site_of_instruction(std::string_view name);
 
  private:

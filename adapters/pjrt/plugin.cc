@@ -24,7 +24,7 @@ Plugin load(const std::string& kind) {
   Plugin plugin;
   plugin.kind = kind;
   const bool is_cpu = kind == "cpu";
-  // It reads this when it is loaded: what goes wrong is told by its calls.
+  // The plugin reads this when it is loaded. Its calls report errors, so logs are not needed.
   setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
   if (!is_cpu) offer_ranges();
   const std::string package = is_cpu ? "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
@@ -66,7 +66,7 @@ Plugin load(const std::string& kind) {
 }  // namespace
 
 const Plugin& plugin(const std::string& kind) {
-  // Never destroyed: XLA's own threads may outlive any order of destruction.
+  // The plugin is never destroyed: XLA's own threads may outlive any order of destruction.
   static const Plugin& cpu = *new Plugin(load("cpu"));
   if (kind == "cpu") return cpu;
   static const Plugin& cuda = *new Plugin(load("cuda"));

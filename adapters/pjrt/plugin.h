@@ -1,7 +1,8 @@
 // A PJRT plugin: XLA for one kind of device, in a library that is loaded at run time.
 //
 // Plugins and this header differ in version. A plugin that is newer than the header may refuse
-// arguments that are shorter than its own: they are told to be longer, by fields that are zero.
+// arguments that are shorter than its own. So their stated size is larger, and the additional
+// fields are zero.
 #ifndef XSP_ADAPTERS_PJRT_PLUGIN_H_
 #define XSP_ADAPTERS_PJRT_PLUGIN_H_
 
@@ -14,7 +15,8 @@
 
 namespace xsp::pjrt {
 
-// Arguments of a call, or another struct that a plugin reads, with room behind for a newer plugin.
+// Holds arguments of a call, or another struct that a plugin reads, with extra room for a newer
+// plugin.
 template <typename Struct>
 class Sized {
  public:
@@ -31,22 +33,22 @@ class Sized {
   Whole whole_{};
 };
 
-// The profiler of a plugin, by its extension of PJRT's interface.
+// Declares the profiler of a plugin, by its extension of PJRT's interface.
 struct ProfilerApi;
 
 struct Plugin {
-  std::string kind;    // of device: "cpu", "cuda"
-  std::string absent;  // why there is none, as an error's text; empty: there is one
+  std::string kind;    // kind of device: "cpu", "cuda"
+  std::string absent;  // why there is none, as an error's text; empty if there is one
   std::string path;
-  std::string version;  // of XLA's interface: "PJRT 0.81"
+  std::string version;  // version of XLA's interface: "PJRT 0.81"
   const PJRT_Api* api = nullptr;
-  const ProfilerApi* profiler = nullptr;  // nullptr: it has none
+  const ProfilerApi* profiler = nullptr;  // nullptr if it has none
 };
 
-// The plugin of this process for "cpu" or "cuda", loaded at the first call; any thread.
+// Returns the plugin of this process for "cpu" or "cuda", loaded at the first call; any thread.
 const Plugin& plugin(const std::string& kind);
 
-// What a call says; releases it. No text: it went well.
+// Takes the error of a call, and releases it. An empty text means success.
 struct Problem {
   PJRT_Error_Code code = PJRT_Error_Code_UNKNOWN;
   std::string text;  // one line
@@ -54,7 +56,7 @@ struct Problem {
 };
 Problem take(const Plugin& plugin, PJRT_Error* error);
 
-// Waits for an event, and releases it; nullptr: nothing to wait for.
+// Waits for an event, and releases it; nullptr means that there is nothing to wait for.
 Problem await(const Plugin& plugin, PJRT_Event* event);
 
 }  // namespace xsp::pjrt

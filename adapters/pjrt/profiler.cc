@@ -10,8 +10,8 @@
 
 namespace xsp::pjrt {
 
-// The extension's functions (xla/backends/profiler/plugin/profiler_c_api.h), which take pointers to
-// structs that begin with their size.
+// Declares the extension's functions (xla/backends/profiler/plugin/profiler_c_api.h), which take
+// pointers to structs that begin with their size.
 struct ProfilerApi {
   struct Error;
   struct OfError {
@@ -65,13 +65,13 @@ std::string take_error(const ProfilerApi& api, ProfilerApi::Error* error) {
   return text.empty() ? "it says not why" : text;
 }
 
-// What a plane calls by number.
+// Holds the names to which a plane refers by number.
 struct Names {
   std::map<int64_t, std::string> events;
   std::map<int64_t, std::string> stats;
 };
 
-// An entry of XPlane.event_metadata or stat_metadata: the number and its name.
+// Reads an entry of XPlane.event_metadata or stat_metadata: the number and its name.
 std::pair<int64_t, std::string> read_name(Bytes entry) {
   std::pair<int64_t, std::string> result;
   for (Message message(entry); message.next();) {
@@ -84,7 +84,7 @@ std::pair<int64_t, std::string> read_name(Bytes entry) {
   return result;
 }
 
-// XStat: its name, and its value if that is text.
+// Reads an XStat: its name, and its value if that is text.
 std::pair<std::string, std::string> read_stat(Bytes stat, const Names& names) {
   std::pair<std::string, std::string> result;
   const auto named = [&names](int64_t id) {
@@ -126,7 +126,7 @@ void read_line(Bytes line, const Names& names, std::vector<DeviceEvent>* events)
     if (message.is(2)) name = valid_utf8(message.text());
     if (message.is(3)) start_ns = message.integer();
   }
-  // Others are derived of these: "XLA Ops", "Steps", "Source code".
+  // Other lines are derived from these: "XLA Ops", "Steps", "Source code".
   if (name.find("Stream") == std::string::npos) return;
   for (Message message(line); message.next();) {
     if (!message.is(4)) continue;
@@ -149,7 +149,7 @@ void read_plane(Bytes plane, std::vector<DeviceEvent>* events) {
   }
 }
 
-// ProfileOptions (tsl/profiler/protobuf/profiler_options.proto): the device alone.
+// Writes ProfileOptions (tsl/profiler/protobuf/profiler_options.proto) that enable the device only.
 std::string options() {
   std::string text;
   models::wire::put_integer(&text, 5, 1);  // version
@@ -197,7 +197,7 @@ std::string Profiler::collect(std::vector<uint8_t>* space) {
   ProfilerApi::Collect collect{sizeof collect, profiler_, nullptr, 0};
   problem = take_error(*plugin_.profiler, plugin_.profiler->collect_data(&collect));
   if (!problem.empty() || collect.buffer_bytes == 0) return problem;
-  // Asked with room, some versions fill it, and others point to their own.
+  // Given a buffer, some versions fill it, and others point to their own.
   if (collect.buffer == nullptr) {
     space->resize(collect.buffer_bytes);
     collect.buffer = space->data();

@@ -1,8 +1,9 @@
-// A plugin's own profiler: what the device executed, and for which instruction of HLO.
+// A plugin's own profiler: the device's executions, and the HLO instructions to which they belong.
 //
-// The profiler is the plugin's extension of PJRT; its record is an XSpace (tsl/profiler/protobuf/
-// xplane.proto, whose field numbers are used here). On a GPU it is a client of CUPTI, of which a
-// process has one: it is not for runs in which xsp's collector watches kernels.
+// The profiler is the plugin's extension of PJRT; its record is an XSpace
+// (tsl/profiler/protobuf/xplane.proto, whose field numbers are used here). On a GPU it is a client
+// of CUPTI, of which a process has only one: so it cannot be used in runs in which xsp's collector
+// records kernels.
 #ifndef XSP_ADAPTERS_PJRT_PROFILER_H_
 #define XSP_ADAPTERS_PJRT_PROFILER_H_
 
@@ -16,19 +17,19 @@
 
 namespace xsp::pjrt {
 
-// Something that a device executed.
+// Describes an execution on a device.
 struct DeviceEvent {
-  std::string name;    // of the kernel or copy
-  std::string hlo_op;  // the instruction that it belongs to; "": not said
+  std::string name;    // name of the kernel or copy
+  std::string hlo_op;  // its instruction; "" if not reported
   std::string line;    // "Stream #13(Compute)"
   int64_t start_ns = 0;
   int64_t end_ns = 0;
 };
-// Those of the planes of devices, in order of their beginning. Times are UNIX time, or count from
-// the profiler's start.
+// Returns the events of the devices' planes, in the order of their begins. Times are UNIX time, or
+// count from the profiler's start.
 std::vector<DeviceEvent> read_space(std::span<const uint8_t> space);
 
-// One recording, from start to collect.
+// Represents one recording, from start to collect.
 class Profiler {
  public:
   explicit Profiler(const Plugin& plugin) : plugin_(plugin) {}
@@ -36,7 +37,7 @@ class Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // Errors are one line; "": it went well.
+  // Errors are one line; "" means success.
   std::string start();
   std::string collect(std::vector<uint8_t>* space);
 

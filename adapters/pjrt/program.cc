@@ -17,7 +17,7 @@ constexpr std::pair<int, uint32_t> kTypes[] = {
     {6, XSP_UINT8},    {7, XSP_UINT16},   {8, XSP_UINT32},   {9, XSP_UINT64}, {10, XSP_FLOAT16},
     {11, XSP_FLOAT32}, {12, XSP_FLOAT64}, {16, XSP_BFLOAT16}};
 
-// ShapeProto; of a tuple, its parts.
+// Reads a ShapeProto; a tuple gives its parts.
 void read_shape(Bytes shape, std::vector<Value>* values) {
   Value value;
   bool is_tuple = false;
@@ -32,15 +32,15 @@ void read_shape(Bytes shape, std::vector<Value>* values) {
   if (!is_tuple) values->push_back(std::move(value));
 }
 
-// An instruction as it is on the wire.
+// Represents an instruction in the wire format.
 struct Raw {
   Instruction instruction;
   int64_t id = 0;
   int64_t parameter = -1;
-  std::vector<int64_t> called;  // computations
+  std::vector<int64_t> called;  // ids of computations
 };
 
-// A location "jit(f)/layer1/conv" as JAX makes it, or "layer1/conv".
+// Returns the source from a location "jit(f)/layer1/conv", as JAX writes it, or "layer1/conv".
 std::string source_of(Bytes metadata) {
   std::string name;
   for (Message message(metadata); message.next();) {
@@ -109,9 +109,9 @@ Computation read_computation(Bytes proto) {
 
 using Computations = std::unordered_map<int64_t, const Computation*>;
 
-constexpr size_t kCalledMax = 1000;  // computations behind one instruction that are looked at
+constexpr size_t kCalledMax = 1000;  // computations of one instruction that are visited
 
-// Adds the sources of all that a computation does, but for those that were `seen`.
+// Adds the sources of everything in a computation, except those that were `seen`.
 void add_sources(const Computations& all, int64_t id, std::unordered_set<int64_t>* seen,
                  std::vector<std::string>* names) {
   const auto found = all.find(id);

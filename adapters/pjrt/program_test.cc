@@ -66,7 +66,7 @@ TEST(PjrtProgram, FusionsNameAllThatTheyAreMadeOf) {
   EXPECT_EQ(fusion.sources, (std::vector<std::string>{"conv1", "relu1"}));
   EXPECT_TRUE(program.instructions.at(21).is_constant);
   for (size_t size = 0; size < module.size(); size += 7) {
-    (void)read_program(bytes_of(module.substr(0, size)));  // what breaks off harms nobody
+    (void)read_program(bytes_of(module.substr(0, size)));  // a truncated program does no harm
   }
 }
 

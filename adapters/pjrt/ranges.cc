@@ -25,16 +25,16 @@ struct Open {
   int64_t start_ns;
 };
 struct Thread {
-  Layers* layers;  // that take what is opened now; nullptr: nobody does
+  Layers* layers;  // they receive the ranges that are opened now; nullptr: none
   uint32_t id;
-  size_t depth;  // may exceed kDepthMax: ranges beyond are not recorded
+  size_t depth;  // may exceed kDepthMax: deeper ranges are not recorded
   Open open[kDepthMax];
 };
 constinit thread_local Thread thread = {};
 std::atomic<uint32_t> instances{0};
 std::atomic<bool> taken{false};
 
-// A domain's handle is what was answered when it was made.
+// NVTX passes a domain's handle back: the address that its creation returned.
 constexpr char kXla = 0, kOther = 0;
 
 int push(const char* domain, const abi::Event* event) {
@@ -43,8 +43,8 @@ int push(const char* domain, const abi::Event* event) {
   if (here.depth++ >= kDepthMax) return abi::kNoDepth;
   Open& open = here.open[here.depth - 1];
   open = {};
-  // A registered string's handle is the string. Of another type there is no name of ours, and what
-  // stands in the message's place may be no pointer.
+  // A registered string's handle is the string itself. A message of another type has no name of
+  // ours, and its value may be no pointer.
   const bool is_text = event != nullptr && (event->message_type == abi::kMessageAscii ||
                                             event->message_type == abi::kMessageRegistered);
   if (!is_text) return abi::kNoDepth;
@@ -128,8 +128,8 @@ std::string_view instruction_of(std::string_view range) {
 
 namespace p = xsp::pjrt;
 
-// NVTX calls it, by this name, in every library that was compiled with its header. 1: the calls
-// that are set are ours.
+// NVTX calls this, by this name, in every library that was compiled with its header. Returning 1
+// means that it has set the functions.
 extern "C" XSP_API int InitializeInjectionNvtx2(xsp::nvtx_abi::GetExportTable get) {
   namespace abi = xsp::nvtx_abi;
   if (get == nullptr) return 0;

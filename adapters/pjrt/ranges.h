@@ -1,7 +1,8 @@
-// Layers as XLA launches them: the ranges of NVTX that its plugin for CUDA puts round what it
-// executes. Each of them holds the calls of CUDA that its instruction makes, so that kernels find
-// their layer. While XLA makes a CUDA graph (a command buffer) of instructions, their ranges are
-// open one after another; when it replays the graph, the collector of kernels knows which is whose.
+// Layers as XLA launches them: the ranges of NVTX that its plugin for CUDA opens around its work.
+// Each range contains the calls of CUDA of its instruction, so that kernels can be assigned to
+// their layers. While XLA makes a CUDA graph (a command buffer) of instructions, it opens their
+// ranges one after another; when it replays the graph, the collector of kernels knows the layer of
+// each kernel.
 //
 // XLA names an instruction "Thunk:#...,hlo_op=NAME,...#", in the domain "TSL".
 #ifndef XSP_ADAPTERS_PJRT_RANGES_H_
@@ -13,13 +14,14 @@ namespace xsp::pjrt {
 
 class Layers;
 
-// To be called before the plugin's library is loaded: names this one as NVTX's tool, where the
-// environment names none. NVTX asks once in a process.
+// Must be called before the plugin's library is loaded. It names this library as NVTX's tool,
+// unless the environment names one. NVTX reads that once in a process.
 void offer_ranges();
-// Whether XLA has taken the offer, which it does with the first range that it opens.
+// Returns whether XLA has loaded this tool, which happens with the first range that it opens.
 bool has_ranges();
 
-// While one lives, ranges that the calling thread opens are layers. One for each thread at a time.
+// During its lifetime, ranges that the calling thread opens are layers. A thread has at most one at
+// a time.
 class RecordRanges {
  public:
   explicit RecordRanges(Layers* layers);
@@ -28,7 +30,7 @@ class RecordRanges {
   RecordRanges& operator=(const RecordRanges&) = delete;
 };
 
-// The instruction that a range's text names; empty: none.
+// Returns the instruction that a range's text names; empty if there is none.
 std::string_view instruction_of(std::string_view range);
 
 }  // namespace xsp::pjrt

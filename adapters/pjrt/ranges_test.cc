@@ -11,7 +11,7 @@ extern "C" int InitializeInjectionNvtx2(xsp::nvtx_abi::GetExportTable get);
 namespace xsp::pjrt {
 namespace {
 
-// NVTX as a program's header has it: functions that a tool may set.
+// NVTX as in a program's header: functions that a tool may set.
 struct FakeNvtx {
   static constexpr size_t kSize = nvtx_abi::kDomainCreateW + 1;
   static inline nvtx_abi::Function functions[kSize] = {};
@@ -70,7 +70,7 @@ TEST(PjrtRanges, RangesOfXlaOnTheRunningThreadAreOpenLayers) {
     const xsp_layer_mark outer = xsp_open_layer();
     EXPECT_EQ(outer.site_id, layers.site("a"));
     nvtx_abi::Event nameless{};
-    nameless.message.registered = reinterpret_cast<const void*>(1);  // what nobody has set
+    nameless.message.registered = reinterpret_cast<const void*>(1);  // not set by any tool
     push(xla, &nameless);
     push(xla, nullptr);
     EXPECT_EQ(xsp_open_layer().site_id, outer.site_id);

@@ -8,7 +8,7 @@
 namespace xsp::pjrt {
 namespace {
 
-// CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one device.
+// Writes CompileOptionsProto (xla/pjrt/proto/compile_options.proto) for one device.
 std::string compile_options() {
   std::string build, text;
   models::wire::put_integer(&build, 4, 1);  // ExecutableBuildOptionsProto.num_replicas
@@ -20,7 +20,7 @@ std::string compile_options() {
 }  // namespace
 
 Problem Session::make_client(const xsp_open_options& options) {
-  // XLA's CPU client reads the number of its threads here.
+  // XLA's CPU client reads its number of threads here.
   if (options.threads > 0) setenv("NPROC", std::to_string(options.threads).c_str(), 1);
   Sized<PJRT_Client_Create_Args> create;
   Sized<PJRT_NamedValue> preallocate;
@@ -93,7 +93,7 @@ Problem Session::describe_outputs(PJRT_Executable* executable) {
   return {};
 }
 
-// The shapes of inputs are not in the interface: the program that XLA made has them.
+// The interface does not report the shapes of inputs: they are in the compiled program.
 Problem Session::describe() {
   const PJRT_Api* api = plugin_->api;
   Sized<PJRT_LoadedExecutable_GetExecutable_Args> get;
@@ -114,7 +114,7 @@ Problem Session::describe() {
   (void)take(*plugin_, api->PJRT_Executable_Destroy(destroy.get()));
   if (problem) return problem;
   if (std::string_view(program->format, program->format_size) != "hlo") {
-    // With its configuration around it: field 1 of HloModuleProtoWithConfig.
+    // The module is in its configuration: field 1 of HloModuleProtoWithConfig.
     models::wire::Source source(
         std::span(reinterpret_cast<const uint8_t*>(code.data()), code.size()));
     std::string broken;
@@ -159,7 +159,8 @@ xsp_status Session::open(const xsp_host* host, const Plugin& plugin,
     return fail(host, XSP_OUT_OF_MEMORY,
                 path + ": out of memory: " + problem.text + ": export it with a smaller batch");
   }
-  // What it found comes first; then a guess at other versions of StableHLO, whatever it was.
+  // The text begins with the actual error. Then always follows a guess at other versions of
+  // StableHLO.
   const size_t guess = problem.text.find(" <unknown>:0: error: Failed to parse using StableHLO");
   return fail(host, XSP_BAD_MODEL,
               path + ": not a StableHLO program that XLA takes: " + problem.text.substr(0, guess) +

@@ -19,7 +19,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // On failure, says why through the host. `code` is the model's text or bytecode.
+  // On failure, reports the reason through the host. `code` is the model's text or bytecode.
   xsp_status open(const xsp_host* host, const Plugin& plugin, const xsp_open_options& options,
                   const std::string& code);
   const Plugin* plugin() const { return plugin_; }
@@ -27,11 +27,11 @@ class Session {
   const std::vector<Port>& outputs() const { return outputs_; }
   Program take_program() { return std::move(program_); }
 
-  // Copies an input to the device; it suits the model.
+  // Copies an input, which matches the model, to the device.
   Problem set_input(size_t index, const xsp_tensor& tensor);
-  // To its end on the device.
+  // Returns when the device has finished.
   Problem run();
-  // The last run's, in host memory.
+  // Copies the last run's results to host memory.
   Problem results(std::vector<std::vector<std::byte>>* values);
 
  private:
@@ -49,7 +49,7 @@ class Session {
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::vector<PJRT_Buffer*> arguments_;
-  std::vector<PJRT_Buffer*> values_;  // of the last run
+  std::vector<PJRT_Buffer*> values_;  // results of the last run
 };
 
 }  // namespace xsp::pjrt

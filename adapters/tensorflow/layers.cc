@@ -9,7 +9,7 @@
 namespace xsp::tf {
 namespace {
 
-// Hands over a tensor that is there already.
+// Returns true if the operator only passes on an existing tensor.
 bool hands_over(std::string_view op) {
   return op == "Const" || op == "HostConst" || op == "NoOp" || op == "_Arg" || op == "_Retval" ||
          op == "VarHandleOp";
@@ -19,7 +19,7 @@ bool is_weight(std::string_view op) {
   return op == "Const" || op == "HostConst" || op == "ReadVariableOp" || op == "VariableV2";
 }
 
-// "conv1:1" -> "conv1" and 1.
+// Splits "conv1:1" into "conv1" and 1.
 std::pair<std::string_view, size_t> tensor_of(std::string_view input) {
   const size_t colon = input.rfind(':');
   size_t index = 0;
@@ -46,7 +46,8 @@ Provenance::Provenance(const GraphDef& own)
     : nodes_(own.nodes), is_known_(!own.nodes.empty() && own.function_nodes == 0) {
   if (!is_known_) return;
   for (size_t i = 0; i < nodes_.size(); ++i) by_name_.emplace(nodes_[i].name, i);
-  // Nodes may come in any order, and in loops: what an input reaches is found step by step.
+  // Nodes may come in any order, and in loops, so the nodes that depend on an input are found
+  // iteratively.
   depends_on_input_.assign(nodes_.size(), false);
   std::vector<std::vector<size_t>> readers(nodes_.size());
   std::vector<size_t> reached;

@@ -1,9 +1,9 @@
-// Layers: a span for every node that TensorFlow executed, out of its records of the runs.
+// Layers: a span for every node that TensorFlow executed, from its records of the runs.
 //
-// Nodes that hand over what is there already (constants, arguments, results) are left out unless
-// asked for. TensorFlow does not say which thread executed a node. Nodes that overlap in time get
-// threads of their own, numbered from kOtherThreads, which no thread of Linux is; all others have
-// the thread that called.
+// Nodes that only pass on existing tensors (constants, arguments, results) are left out by default.
+// TensorFlow does not report which thread executed a node. Nodes that overlap in time get threads
+// of their own, numbered from kOtherThreads, which are no thread ids of Linux; all others get the
+// calling thread.
 #ifndef XSP_ADAPTERS_TENSORFLOW_LAYERS_H_
 #define XSP_ADAPTERS_TENSORFLOW_LAYERS_H_
 
@@ -19,23 +19,25 @@
 
 namespace xsp::tf {
 
-// A run, as it was recorded.
+// Describes a recorded run.
 struct Run {
   int64_t start_ns;  // UNIX time; its layers are clipped to it
   int64_t end_ns;
-  uint32_t thread;  // that called
+  uint32_t thread;  // the calling thread
 };
 
-// Which of the model's own nodes an executed node stands for: those between its inputs and itself.
+// Finds the model's own nodes that an executed node stands for: those between its inputs and
+// itself.
 class Provenance {
  public:
   explicit Provenance(const GraphDef& own);
 
-  // Does the graph tell? Where functions are inlined, executed nodes have names that it lacks.
+  // Returns whether the graph shows this. If functions are inlined, executed nodes have names that
+  // the graph lacks.
   bool is_known() const { return is_known_; }
   std::vector<std::string> sources(std::string_view node,
                                    const std::vector<std::string_view>& inputs) const;
-  // The model's own layers that depend on no input; and those that are in none of these.
+  // Returns the model's own layers that depend on no input, except those in `computed`.
   std::vector<std::string> folded() const;
   std::vector<std::string> removed(const std::unordered_set<std::string>& executed) const;
 
@@ -50,11 +52,11 @@ class Provenance {
 
 class Layers {
  public:
-  // `own` must outlive this. Facts about the model as a whole go to the site `model_site`.
+  // `own` must outlive this object. Facts about the model as a whole go to the site `model_site`.
   Layers(const GraphDef& own, uint32_t model_site, bool every_node)
       : provenance_(own), model_site_(model_site), every_node_(every_node) {}
 
-  // Emits the layers of a run out of its RunMetadata; gives how many.
+  // Emits the layers of a run from its RunMetadata. Returns their number.
   size_t emit(const Run& run, Bytes run_metadata);
 
  private:
@@ -69,7 +71,7 @@ class Layers {
   bool every_node_;
   bool is_described_ = false;
   std::map<std::string, uint32_t> sites_;       // by name and shapes
-  std::unordered_map<std::string, int> names_;  // how many sites have the name
+  std::unordered_map<std::string, int> names_;  // number of sites with the name
 };
 
 }  // namespace xsp::tf

@@ -13,7 +13,7 @@ constexpr const char* kRemedy =
 
 Library load() {
   Library library;
-  // It reads this when it is loaded: what goes wrong is told by its calls.
+  // The library reads this when it is loaded. Its calls report errors, so logs are not needed.
   setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
   const FoundLibrary found =
       find_library({.variable = "XSP_TENSORFLOW",
@@ -47,7 +47,7 @@ constexpr std::pair<int, uint32_t> kTypes[] = {
 }  // namespace
 
 const Library& library() {
-  // Never destroyed: TensorFlow's own threads may outlive any order of destruction.
+  // The library is never destroyed: TensorFlow's own threads may outlive any order of destruction.
   static const Library& loaded = *new Library(load());
   return loaded;
 }

@@ -1,8 +1,8 @@
 // TensorFlow's C interface, from a library that is loaded at run time.
 //
-// The functions used here have kept their form since TensorFlow 1.4, so they are declared here, and
-// the adapter is built where no TensorFlow is. The names are those of tensorflow/c/c_api.h without
-// "TF_".
+// The functions used here have kept their form since TensorFlow 1.4. They are declared here, so
+// that the adapter can be built without TensorFlow. The names are those of tensorflow/c/c_api.h
+// without "TF_".
 #ifndef XSP_ADAPTERS_TENSORFLOW_LIBRARY_H_
 #define XSP_ADAPTERS_TENSORFLOW_LIBRARY_H_
 
@@ -13,7 +13,7 @@
 
 namespace xsp::tf {
 
-// The interface's own structs, of which only addresses are known.
+// The interface's own structs, which are used only by their addresses.
 struct Status;
 struct Graph;
 struct Session;
@@ -75,22 +75,23 @@ struct Output {
 // clang-format on
 
 struct Library {
-  std::string absent;   // why there is none, as an error's text; empty: there is one
-  std::string path;     // of the file that was loaded
+  std::string absent;   // why there is none, as an error's text; empty if there is one
+  std::string path;     // path of the loaded file
   std::string version;  // "2.21.0"
 #define XSP_TF_MEMBER(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
   XSP_TF_FUNCTIONS(XSP_TF_MEMBER)
 #undef XSP_TF_MEMBER
 };
 
-// The TensorFlow of this process, loaded at the first call; any thread.
+// Returns the TensorFlow of this process, loaded at the first call; any thread.
 const Library& library();
 
-// An element type of TensorFlow (DataType of types.proto) as xsp_dtype, and back; 0: none.
+// Converts an element type of TensorFlow (DataType of types.proto) to an xsp_dtype, and back; 0:
+// none.
 uint32_t dtype_of(int type);
 int type_of(uint32_t dtype);
 
-// What a call says. Reused from call to call.
+// Holds the status of a call. It is reused from call to call.
 class Outcome {
  public:
   Outcome() : status_(library().NewStatus()) {}
@@ -99,7 +100,7 @@ class Outcome {
   Outcome& operator=(const Outcome&) = delete;
 
   Status* get() { return status_; }
-  int code() const { return library().GetCode(status_); }  // 0: it went well
+  int code() const { return library().GetCode(status_); }  // 0 means success
   std::string text() const;                                // one line
 
  private:

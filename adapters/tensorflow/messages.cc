@@ -27,10 +27,10 @@ void read_shape(Bytes shape, Value* value) {
   }
 }
 
-// TensorDescription and TensorInfo: the type and the shape, by their fields' numbers.
+// Reads a TensorDescription or a TensorInfo: the type and the shape, by their fields' numbers.
 Value read_value(Bytes tensor, uint32_t type, uint32_t shape) {
   Value value;
-  value.has_shape = true;  // no shape in the message: a scalar
+  value.has_shape = true;  // no shape in the message means a scalar
   for (Message message(tensor); message.next();) {
     if (message.is(type)) value.type = static_cast<int>(message.integer());
     if (message.is(shape)) read_shape(message.body(), &value);
@@ -38,7 +38,7 @@ Value read_value(Bytes tensor, uint32_t type, uint32_t shape) {
   return value;
 }
 
-// An entry of a map: its key, and the value's body.
+// Reads an entry of a map: its key, and the value's body.
 std::pair<std::string, Bytes> read_entry(Bytes entry) {
   std::pair<std::string, Bytes> result;
   for (Message message(entry); message.next();) {
@@ -58,7 +58,7 @@ Node read_node(Bytes node_def) {
   return node;
 }
 
-// Of a FunctionDefLibrary.
+// Counts the nodes in a FunctionDefLibrary.
 size_t count_function_nodes(Bytes library) {
   size_t count = 0;
   for (Message message(library); message.next();) {
@@ -86,7 +86,7 @@ Signature read_signature(Bytes entry) {
     auto& ports = message.is(1) ? signature.inputs : signature.outputs;
     for (Port& port : read_port(message.body())) ports.push_back(std::move(port));
   }
-  // A map has no order on the wire.
+  // A map has no order in the wire format.
   for (auto* ports : {&signature.inputs, &signature.outputs}) {
     std::sort(ports->begin(), ports->end(),
               [](const Port& a, const Port& b) { return a.name < b.name; });
@@ -94,7 +94,7 @@ Signature read_signature(Bytes entry) {
   return signature;
 }
 
-// One result of an execution.
+// Reads one result of an execution.
 Value read_output(Bytes node_output) {
   for (Message message(node_output); message.next();) {
     if (message.is(3)) return read_value(message.body(), 1, 2);
@@ -102,7 +102,7 @@ Value read_output(Bytes node_output) {
   return {};
 }
 
-// Numbers that cannot be true are as large as may be, so that sums of them stay numbers.
+// Impossible numbers are clamped to this, so that sums of them do not overflow.
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 4;
 int64_t within(int64_t value, int64_t most) { return std::clamp<int64_t>(value, 0, most); }
 
@@ -148,15 +148,15 @@ Execution read_execution(Bytes node_stats) {
         break;
     }
   }
-  // Older versions tell microseconds alone.
+  // Older versions report only microseconds.
   const bool has_ns = execution.start_ns != 0;
   if (!has_ns) execution.start_ns = start_us * 1000;
   execution.end_ns = execution.start_ns + (has_ns ? end_ns : end_us * 1000);
   return execution;
 }
 
-// A device's record: that of the executor, not what a profiler adds ("/host:CPU",
-// ".../stream:all").
+// Reads a device's record if it is the executor's. Records that a profiler adds ("/host:CPU",
+// ".../stream:all") are skipped.
 void read_device(Bytes device_stats, std::vector<Execution>* executions) {
   std::string_view name;
   for (Message message(device_stats); message.next();) {
@@ -216,7 +216,7 @@ std::vector<MetaGraph> read_saved_model(Bytes saved_model) {
 
 namespace {
 
-// "Op(a, b)"
+// Returns "Op(a, b)".
 std::string_view call_of(const Execution& execution) {
   const std::string mark = std::string(execution.node) + " = ";
   const size_t at = execution.label.find(mark);

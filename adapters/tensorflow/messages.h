@@ -1,6 +1,5 @@
-// What the adapter reads of TensorFlow's messages: graphs, signatures, and the record of a run.
-// Weights are skipped. Messages are trusted no further than their wire
-// format goes: a message that breaks off is read as far as it does not.
+// Reads TensorFlow's messages: graphs, signatures, and the record of a run. Weights are skipped.
+// Only the wire format of a message is relied on: a truncated message is read up to its end.
 //
 // Field numbers are those of tensorflow/core/framework/{graph,function,node_def,step_stats,
 // tensor_description,tensor_shape}.proto and tensorflow/core/protobuf/{config,meta_graph,
@@ -18,7 +17,7 @@ namespace xsp::tf {
 
 using Bytes = std::span<const uint8_t>;
 
-// A tensor's type (of TensorFlow's enum DataType) and shape.
+// Describes a tensor's type (of TensorFlow's enum DataType) and shape.
 struct Value {
   int type = 0;
   bool has_shape = false;  // false: not even the rank is known
@@ -28,21 +27,21 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// A node of a graph.
+// Describes a node of a graph.
 struct Node {
   std::string name;
   std::string op;
-  // Where its data come from, as "node" or "node:1"; "^node", the order of execution, is left out.
+  // The sources of its data, as "node" or "node:1"; "^node", the order of execution, is left out.
   std::vector<std::string> inputs;
 };
 
 struct GraphDef {
   std::vector<Node> nodes;
-  size_t function_nodes = 0;  // of the functions that it defines
+  size_t function_nodes = 0;  // nodes of the functions that it defines
 };
 GraphDef read_graph(Bytes graph_def);
 
-// An input or output of a SavedModel's signature.
+// Describes an input or output of a SavedModel's signature.
 struct Port {
   std::string name;    // as callers know it
   std::string tensor;  // "serving_default_x:0"
@@ -56,26 +55,26 @@ struct Signature {
 struct MetaGraph {
   std::vector<std::string> tags;
   std::vector<Signature> signatures;
-  Bytes graph_def;  // a part of what was read
+  Bytes graph_def;  // a part of the input bytes
 };
 MetaGraph read_meta_graph(Bytes meta_graph_def);
-// The graphs of a file saved_model.pb.
+// Returns the graphs of a file saved_model.pb.
 std::vector<MetaGraph> read_saved_model(Bytes saved_model);
 
-// A node's execution.
+// Describes a node's execution.
 struct Execution {
-  std::string_view node;  // part of what was read
-  // What it was: "[cpu 1.2MB] relu1 = _FusedConv2D(x, conv1/weight:0, ^other)".
+  std::string_view node;  // a part of the input bytes
+  // TensorFlow's text: "[cpu 1.2MB] relu1 = _FusedConv2D(x, conv1/weight:0, ^other)".
   std::string_view label;
   int64_t start_ns = 0;  // UNIX time
   int64_t end_ns = 0;
   std::vector<Value> outputs;
-  int64_t allocated_bytes = -1;  // -1: not said
+  int64_t allocated_bytes = -1;  // -1: not reported
 };
 std::string_view op_of(const Execution& execution);                   // "_FusedConv2D"
 std::vector<std::string_view> inputs_of(const Execution& execution);  // "x", "conv1/weight:0"
-// Those of RunMetadata.step_stats, in order of their beginning; copies under other names that a
-// profiler of devices adds are left out.
+// Returns the executions in RunMetadata.step_stats, in the order of their begins, without the
+// copies under other names that a profiler of devices adds.
 std::vector<Execution> read_executions(Bytes run_metadata);
 
 }  // namespace xsp::tf

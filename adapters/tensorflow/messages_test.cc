@@ -24,7 +24,7 @@ std::string node(const std::string& name, const std::string& op,
   return text;
 }
 
-// x -> conv (weight) -> bn (weight + one) -> relu; nothing reads unused.
+// Returns x -> conv (weight) -> bn (weight + one) -> relu; no node reads `unused`.
 GraphDef small_graph() {
   std::string graph;
   for (const std::string& one :

@@ -1,4 +1,5 @@
-// The list of oneDNN's operators in TensorFlow, by which the analyses are tested, is complete.
+// Tests that the list of oneDNN's operators in TensorFlow, with which the analyses are tested, is
+// complete.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 namespace xsp::tf {
 namespace {
 
-// TF_Buffer of tensorflow/c/tf_buffer.h.
+// Declares TF_Buffer of tensorflow/c/tf_buffer.h.
 struct Buffer {
   const void* data;
   size_t length;
@@ -36,7 +37,7 @@ TEST(TensorFlowOperators, AllThatCallOneDnnAreListed) {
   Buffer* buffer = all();
   const std::set<std::string> known = listed();
   size_t found = 0;
-  // A list of operators has their names where a graph has those of its nodes.
+  // A list of operators has their names in the field in which a graph has its nodes' names.
   const auto* bytes = static_cast<const uint8_t*>(buffer->data);
   for (const Node& one : read_graph({bytes, buffer->length}).nodes) {
     if (one.name.rfind("_Mkl", 0) != 0) continue;

@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 namespace wire = models::wire;
 
-constexpr size_t kMessageBytesMax = (size_t{1} << 31) - 1;  // of protocol buffers
+constexpr size_t kMessageBytesMax = (size_t{1} << 31) - 1;  // limit of protocol buffers
 
-// A file in memory.
+// Represents a file that is mapped into memory.
 class Mapping {
  public:
   explicit Mapping(const std::string& path) {
@@ -60,7 +60,7 @@ class Mapping {
   size_t size_ = 0;
 };
 
-// What the user chose.
+// Holds the user's options.
 struct Choices {
   bool optimizes = true;
   int inter_op_threads = 0;
@@ -132,7 +132,7 @@ xsp_status choose(const xsp_host* host, const xsp_open_options& options, Choices
   return XSP_OK;
 }
 
-// ConfigProto (tensorflow/core/protobuf/config.proto).
+// Writes a ConfigProto (tensorflow/core/protobuf/config.proto).
 std::string config(const Choices& choices, uint32_t threads) {
   std::string text;
   if (threads > 0) wire::put_integer(&text, 2, threads);
@@ -154,7 +154,7 @@ std::string quoted_list(const std::vector<Signature>& signatures) {
   return text.empty() ? "none" : text;
 }
 
-// Opens one model: what the steps below share.
+// Opens one model. It holds the state that the steps below share.
 class Opening {
  public:
   Opening(const xsp_host* host, const xsp_open_options& options, OpenSession* session)
@@ -222,7 +222,7 @@ class Opening {
     return status;
   }
 
-  // A frozen graph's inputs and outputs.
+  // Finds a frozen graph's inputs and outputs.
   xsp_status find_ends() {
     const auto& tf = library();
     size_t at = 0;
@@ -247,7 +247,7 @@ class Opening {
     return status;
   }
 
-  // `tensor` is "node" or "node:1"; `declared`, if any, says more than the graph.
+  // `tensor` is "node" or "node:1"; `declared`, if set, has more facts than the graph.
   xsp_status add_end(const std::string& name, const std::string& tensor, const Value* declared,
                      std::vector<End>* ends) {
     const auto& tf = library();
@@ -278,7 +278,7 @@ class Opening {
     const bool known = declared != nullptr && declared->has_shape;
     if (known) end.dimensions = declared->dimensions;
     if (!known && !read_dimensions(end.output, &end.dimensions)) {
-      // Of an output, any shape may come; of an input, the worker must make one.
+      // An output may have any shape, but the worker must create an input.
       if (is_input) return bad(what + " has no shape: export it with one");
       note(host_, what + ": its shape is not known before it runs: not kept");
       return XSP_OK;

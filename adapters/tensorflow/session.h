@@ -1,8 +1,9 @@
-// Opening a model in TensorFlow as the worker asks for it.
+// Opens a model in TensorFlow with the worker's options.
 //
 // A path is a frozen graph (a GraphDef, *.pb), the folder of a SavedModel, or the file
-// saved_model.pb in it. A graph says nothing of what goes in and out: its inputs are its
-// placeholders, its outputs what nobody reads, unless the options name others.
+// saved_model.pb in it. A graph does not declare its inputs and outputs. By default its inputs are
+// its placeholders, and its outputs are the nodes that no other node reads; the options may name
+// others.
 #ifndef XSP_ADAPTERS_TENSORFLOW_SESSION_H_
 #define XSP_ADAPTERS_TENSORFLOW_SESSION_H_
 
@@ -15,7 +16,7 @@
 
 namespace xsp::tf {
 
-// An input or output of the model.
+// Describes an input or output of the model.
 struct End {
   std::string name;
   Output output{};
@@ -29,7 +30,7 @@ struct OpenSession {
   std::vector<End> inputs;
   std::vector<End> outputs;
   GraphDef own;         // the model's own graph; read if layers are recorded
-  int trace_level = 0;  // RunOptions.trace_level where layers are recorded
+  int trace_level = 0;  // RunOptions.trace_level if layers are recorded
   bool every_node = false;
 
   OpenSession() = default;
@@ -38,7 +39,7 @@ struct OpenSession {
   ~OpenSession();
 };
 
-// On failure, says why through the host.
+// On failure, reports the reason through the host.
 xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
                         OpenSession* session);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kCuda = c10::DeviceType::CUDA;
 
-// Why CUDA cannot be used; empty: it can.
+// Returns why CUDA cannot be used; empty if it can.
 std::string load_cuda() {
   if (c10::impl::hasDeviceGuardImpl(kCuda)) return "";
   const std::string why = load_beside("libtorch_cuda.so");
@@ -37,8 +37,8 @@ std::string load_beside(const char* name) {
 }
 
 std::string load_operators(const std::string& path) {
-  // Such libraries ask for libtorch.so by name, and those of CUDA for its half: both are found if
-  // they are loaded already.
+  // Such a library refers to libtorch.so by name, and one of CUDA to torch's CUDA half; both names
+  // are resolved if they are loaded already.
   (void)load_beside("libtorch.so");
   (void)gpu_count(nullptr);
   return dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL) != nullptr ? "" : dlerror();

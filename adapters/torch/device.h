@@ -1,5 +1,5 @@
-// Where a model runs, without compiling against CUDA: torch's CUDA half is a library of its own,
-// loaded when asked for.
+// Selects the device of a model, without compiling against CUDA: torch's CUDA half is a library of
+// its own, which is loaded on demand.
 #ifndef XSP_ADAPTERS_TORCH_DEVICE_H_
 #define XSP_ADAPTERS_TORCH_DEVICE_H_
 
@@ -10,19 +10,20 @@
 
 namespace xsp::torch_adapter {
 
-// The file that torch was loaded from.
+// Returns the file that torch was loaded from.
 const std::string& library_path();
-// Loads the library `name` from beside torch's. Why it cannot be; empty: it is loaded.
+// Loads the library `name` from the folder of torch's. Returns why it failed; empty on success.
 std::string load_beside(const char* name);
-// Loads a library that registers operators with torch, "/usr/lib/libtorchvision.so". Why it cannot
-// be; empty: it is loaded.
+// Loads a library that registers operators with torch, "/usr/lib/libtorchvision.so". Returns why it
+// failed; empty on success.
 std::string load_operators(const std::string& path);
-// GPUs that torch can use here; loads its CUDA half. 0: `why` says why, if it is not NULL.
+// Returns the number of GPUs that torch can use here; loads its CUDA half. If it is 0 and `why` is
+// not NULL, *why receives the reason.
 int gpu_count(std::string* why);
-// The device that `text` names: "cpu", "cuda", "cuda:1"; else `why` says what is wrong and what to
-// do.
+// Returns the device that `text` names: "cpu", "cuda", "cuda:1". Otherwise `why` receives the error
+// and its remedy.
 std::optional<c10::Device> find_device(const std::string& text, std::string* why);
-// Returns when what was put on the device is done.
+// Waits until the device has finished its work.
 void wait_for(c10::Device device);
 
 }  // namespace xsp::torch_adapter

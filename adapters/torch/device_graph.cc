@@ -11,7 +11,7 @@ namespace {
 class CudaGraph : public DeviceGraph {
  public:
   CudaGraph(int device, const std::function<void()>& work) {
-    // torch captures on a stream of its own: the default one cannot be captured.
+    // torch captures on a stream of its own, because the default stream cannot be captured.
     const auto stream = c10::cuda::getStreamFromPool(false, static_cast<c10::DeviceIndex>(device));
     c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).synchronize();
     const c10::cuda::CUDAStreamGuard guard(stream);

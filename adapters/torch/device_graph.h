@@ -1,4 +1,4 @@
-// One inference as a CUDA graph: captured once, then replayed without the host's work.
+// One inference as a CUDA graph: it is captured once, then replayed without the host's work.
 #ifndef XSP_ADAPTERS_TORCH_DEVICE_GRAPH_H_
 #define XSP_ADAPTERS_TORCH_DEVICE_GRAPH_H_
 
@@ -14,9 +14,9 @@ class DeviceGraph {
   virtual void replay() = 0;
 };
 
-// Was the adapter built with CUDA's headers, against a torch that has CUDA?
+// Returns whether the adapter was built with CUDA's headers, against a torch that has CUDA.
 bool has_device_graphs();
-// Captures what `work` puts on the device. Throws what torch throws.
+// Captures the work that `work` gives to the device. Throws torch's exceptions.
 std::unique_ptr<DeviceGraph> capture(int device, const std::function<void()>& work);
 
 }  // namespace xsp::torch_adapter

@@ -9,7 +9,7 @@
 namespace xsp::torch_adapter {
 namespace {
 
-// Calls `take` with every tensor among the values, those in lists included.
+// Calls `take` with every tensor among the values, including those in lists.
 void for_each_tensor(c10::ArrayRef<const c10::IValue> values,
                      const std::function<void(const at::Tensor&)>& take) {
   for (const c10::IValue& value : values) {
@@ -94,7 +94,7 @@ void take_inputs(c10::ArrayRef<const c10::IValue> values, const Activations& act
   for_each_tensor(values, [&](const at::Tensor& tensor) {
     append(&facts->input_shapes, shape_of(tensor));
     append(&facts->input_dtypes, type_of(tensor));
-    // A number that the interpreter made a tensor of is no weight, nor worth counting.
+    // A number that the interpreter turned into a tensor is no weight, and is not counted.
     const bool is_number = tensor.dim() == 0;
     const bool is_weight = !is_number && activations.count(memory_of(tensor)) == 0;
     if (is_weight) weights->insert(memory_of(tensor));
@@ -128,7 +128,7 @@ void Facts::describe(uint32_t site) const {
 
 std::vector<std::string> called_modules() {
   // Entries look like "layer1(Sequential)::forward"; the first is the whole model. "SELF" is a
-  // module that calls a function of its own, as Conv2d does in models that were scripted.
+  // module that calls a function of its own, as Conv2d does in scripted models.
   const std::vector<std::string> modules = torch::jit::currentModuleHierarchy();
   std::vector<std::string> names;
   for (size_t i = 1; i < modules.size(); ++i) {

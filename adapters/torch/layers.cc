@@ -13,13 +13,13 @@
 namespace xsp::torch_adapter {
 namespace {
 
-constexpr size_t kDepthMax = 64;  // of layers within layers; deeper ones are part of those
+constexpr size_t kDepthMax = 64;  // depth of layers within layers; deeper ones are part of those
 
-// A layer that is being studied: its span is given when it ends, as its site depends on its
-// results.
+// Describes a layer that is being studied. Its span gets its site when it ends, because the site
+// depends on its results.
 struct Studied {
-  Layers* layers = nullptr;  // nullptr: none is
-  size_t step = 0;           // in the run's order; of no meaning on other threads
+  Layers* layers = nullptr;  // nullptr if there is none
+  size_t step = 0;           // in the run's order; meaningless on other threads
   std::string place;
   std::string type;
   const char* address = nullptr;
@@ -36,8 +36,8 @@ struct Open {
 };
 
 struct Thread {
-  Layers* layers = nullptr;  // whose run this thread makes
-  uint32_t depth = 0;        // of operators
+  Layers* layers = nullptr;  // the layers of the run on this thread
+  uint32_t depth = 0;        // depth of operators
   uint32_t open_count = 0;
   std::array<Open, kDepthMax> open;
   uint32_t package_site = 0;
@@ -45,10 +45,11 @@ struct Thread {
 
 thread_local Thread thread;
 thread_local std::vector<Studied> studied;
-std::atomic<Layers*> active{nullptr};  // whose run it is, for other threads
+std::atomic<Layers*> active{nullptr};  // layers of the current run, for other threads
 std::atomic<uint32_t> instances{0};
 
-// "aten::conv2d" is called conv2d in a place, and "kernels_.triton_poi_fused_add_0" likewise.
+// Returns the short name in a path: "conv2d" for "aten::conv2d"; likewise for
+// "kernels_.triton_poi_fused_add_0".
 std::string short_name(const char* name) {
   const char* mark = std::strrchr(name, ':');
   if (mark == nullptr && std::strncmp(name, "kernels_.", 9) == 0) mark = name + 8;
@@ -60,7 +61,7 @@ std::string place_of(const Modules* modules, const char* name) {
   return path.empty() ? short_name(name) : path + "/" + short_name(name);
 }
 
-// Kernels of AOTInductor packages are numbered: the number is no part of their type.
+// Kernels of AOTInductor packages have numbers, which are not part of their type.
 std::string type_of(const char* name) {
   if (std::strstr(name, "::") != nullptr) return valid_utf8(name);
   std::string type = short_name(name);
@@ -76,13 +77,13 @@ Values top_of(Values stack, size_t count) {
   return stack.slice(stack.size() - std::min(count, stack.size()));
 }
 
-// A hook that tools/export_torch.py puts into a package within that of a library's call: its inputs
-// are what the call gave.
+// Returns true for a hook that tools/export_torch.py puts into a package within that of a library's
+// call: its inputs are the results of the call.
 bool is_results(const char* name) { return std::strcmp(name, "xsp_outputs") == 0; }
 
-// AOTInductor's hooks tell the names of a generated kernel's arguments, the dummies in place of
-// numbers included: in_ptr0, in_out_ptr0, out_ptr1. Those that it writes become `written`, without
-// which the others are `read`. False: they are not named.
+// AOTInductor's hooks report the names of a generated kernel's arguments, including the dummies in
+// place of numbers: in_ptr0, in_out_ptr0, out_ptr1. The arguments that the kernel writes go to
+// `written`; all but the pure outputs go to `read`. Returns false if there are no names.
 bool split_by_name(const at::RecordFunction& function, Values all, std::vector<c10::IValue>* read,
                    std::vector<c10::IValue>* written) {
 #if TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR >= 208
@@ -104,7 +105,8 @@ bool split_by_name(const at::RecordFunction& function, Values all, std::vector<c
 #endif
 }
 
-// Does the name come from the hooks that AOTInductor compiles into a package on request?
+// Returns whether the name comes from the hooks that AOTInductor compiles into a package on
+// request.
 bool is_hook(const std::string& name) {
   for (const char* prefix : {"kernels_.", "triton_", "aoti_torch_", "cpp_"}) {
     if (name.rfind(prefix, 0) == 0) return true;
@@ -114,7 +116,7 @@ bool is_hook(const std::string& name) {
 
 }  // namespace
 
-// The callbacks, and which of them torch is to call.
+// Holds the callbacks, and the selection of those that torch calls.
 struct Observer {
   using Context = std::unique_ptr<at::ObserverContext>;
 
@@ -186,7 +188,7 @@ struct Observer {
     return nullptr;
   }
 
-  // While a model is studied, these are called instead.
+  // These are called instead while a model is studied.
   static Context study_start(const at::RecordFunction& function) {
     Thread& here = thread;
     if (!is_ours(function)) return nullptr;
@@ -263,7 +265,7 @@ struct Observer {
     return {here.package_site, here.package_site == 0 ? 0 : instances.load()};
   }
 
-  // How many models are open, and how many of them are being studied.
+  // Updates the number of open models, and of those that are being studied.
   static void change(int models_more, int studying_more) {
     static std::mutex mutex;
     static int models = 0, studying = 0;
@@ -333,7 +335,7 @@ uint32_t Layers::site_of(const std::string& place, const char* type, const Facts
     if (one.run == run_ || !one.facts.has_same_shapes(facts)) continue;
     one.run = run_;
     if (one.facts.allocated_bytes != facts.allocated_bytes) {
-      // The first time, libraries took memory for themselves.
+      // In the first run, libraries took memory for themselves.
       one.facts.allocated_bytes = facts.allocated_bytes;
       xsp_site_counter(one.site, "allocated_bytes", facts.allocated_bytes);
     }

@@ -1,11 +1,11 @@
 // The layers of a model: the operators that it calls, seen by torch's record-function observers.
 //
-// A layer is an outermost operator: what an operator calls in its turn is part of it (with
-// `nested`, layers inside layers). Inferences of one model call the same operators in the same
-// order, so the first few are studied (module path, shapes, memory), and once two in a row were
-// equal, the n-th operator of an inference is known by n and its name: no input is looked at any
-// more. An operator that is not the expected one is looked up by its place, and the next inference
-// is studied again. Operators on other threads (prim::fork) are always studied.
+// A layer is an outermost operator: the operators that it calls are part of it (with `nested`, they
+// are layers inside layers). Inferences of one model call the same operators in the same order. So
+// the first few are studied (module path, shapes, memory). Once two in a row were equal, the n-th
+// operator of an inference is identified by n and its name, and its inputs are no longer examined.
+// An unexpected operator is looked up by its place, and the next inference is studied again.
+// Operators on other threads (prim::fork) are always studied.
 #ifndef XSP_ADAPTERS_TORCH_LAYERS_H_
 #define XSP_ADAPTERS_TORCH_LAYERS_H_
 
@@ -33,24 +33,26 @@ class Layers {
   Layers(const Layers&) = delete;
   Layers& operator=(const Layers&) = delete;
 
-  // The next runs are of other inputs.
+  // Prepares for runs of other inputs.
   void forget();
-  // `inputs`: the memory of the model's inputs.
+  // `inputs` is the memory of the model's inputs.
   void begin_run(const Activations& inputs, bool is_package);
   void end_run();
-  // Two runs in a row were equal: the next ones cost little.
+  // Returns true after two equal runs in a row: the next ones cost little.
   bool is_settled() const { return settled_; }
-  // Called at the end of each outermost layer of settled runs, with its site; nullptr: nothing is.
+  // Sets a function that is called at the end of each outermost layer of settled runs, with its
+  // site; nullptr removes it.
   void on_end(std::function<void(uint32_t site)> call) { on_end_ = std::move(call); }
-  // What layers of the same work have in common: type and shapes. The layer's name as well.
+  // Returns the properties that layers of the same work share: type and shapes. *name receives the
+  // layer's name.
   std::string describe(uint32_t site, std::string* name) const;
 
  private:
   friend struct Observer;
 
-  // The n-th operator of an inference.
+  // Describes the n-th operator of an inference.
   struct Step {
-    std::string name;               // as torch calls the operator
+    std::string name;               // torch's name of the operator
     const char* address = nullptr;  // where torch keeps that name
     xsp_site site{};
   };
@@ -59,12 +61,12 @@ class Layers {
     std::string name;
     std::string type;
     uint32_t site = 0;
-    uint64_t run = 0;  // the last one in which it was executed
+    uint64_t run = 0;  // the last run in which it was executed
   };
 
-  // The site of an operator at a place, in this run: not one that this run has had already.
+  // Returns the site of an operator at a place in this run: one that this run has not used yet.
   uint32_t site_of(const std::string& place, const char* type, const Facts& facts);
-  // For an operator that was not expected.
+  // Returns the site of an operator that was not expected.
   uint32_t stray_site(const std::string& place, const char* type);
   void settle();
   void study();
@@ -74,20 +76,20 @@ class Layers {
   const Modules* const modules_;
   Memory* const memory_;
   bool settled_ = false;
-  bool strayed_ = false;  // in this run an operator came that was not expected
-  bool foreign_ = false;  // in this run operators came on other threads
+  bool strayed_ = false;  // an unexpected operator came in this run
+  bool foreign_ = false;  // operators came on other threads in this run
   bool package_ = false;
-  bool opaque_ = false;  // none of its layers can be told from another: one stands for all
+  bool opaque_ = false;  // its layers cannot be distinguished: one stands for all
   size_t next_ = 0;
   uint64_t run_ = 0;
-  std::vector<Step> steps_;    // of the run before; settled: of every run
-  std::vector<Step> studied_;  // of this run
+  std::vector<Step> steps_;    // steps of the run before; once settled, of every run
+  std::vector<Step> studied_;  // steps of this run
   Activations activations_;
-  std::map<std::string, std::vector<Known>> places_;  // their sites, in order of appearance
+  std::map<std::string, std::vector<Known>> places_;  // their sites, in the order of appearance
   std::function<void(uint32_t)> on_end_;
   xsp_site package_site_{};
   xsp_span package_span_{};
-  std::mutex mutex_;  // of all that other threads reach
+  std::mutex mutex_;  // guards everything that other threads reach
 };
 
 }  // namespace xsp::torch_adapter

@@ -6,7 +6,7 @@
 
 namespace xsp::torch_adapter {
 namespace {
-thread_local std::map<const void*, int64_t> held_now;  // of the layer that is open
+thread_local std::map<const void*, int64_t> held_now;  // memory of the open layer
 thread_local int64_t held_bytes = 0;
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What torch reports of its allocations on the thread that runs the model.
+// Receives torch's reports of allocations on the thread that runs the model.
 #ifndef XSP_ADAPTERS_TORCH_MEMORY_H_
 #define XSP_ADAPTERS_TORCH_MEMORY_H_
 
@@ -17,23 +17,23 @@ class Memory : public c10::MemoryReportingInfoBase {
   // With `spans`, allocations and releases can be recorded.
   explicit Memory(bool spans);
 
-  // Each allocation and release is a span of level api and type memory from now on, or is not.
+  // Enables or disables spans of level api and type memory for each allocation and release.
   void record(bool on) { records_.store(on && spans_, std::memory_order_relaxed); }
 
-  // Sum the allocations from now on, or not: torch asks before it reports one.
+  // Enables or disables the sums of allocations: torch asks before it reports one.
   void count(bool on) { counts_.store(on, std::memory_order_relaxed); }
-  // From now on, this thread's allocations are those of a new layer.
+  // Assigns this thread's allocations from now on to a new layer.
   static void begin_layer();
-  // Bytes of this thread's allocations that have not been released since the layer began: what an
-  // operator releases that was there before is not subtracted.
+  // Returns the bytes of this thread's allocations since the layer began that have not been
+  // released. Releases of older memory are not subtracted.
   static int64_t held();
-  // Did an allocation fail since this was asked last?
+  // Returns whether an allocation has failed since the last call.
   bool take_failure() { return failed_.exchange(false); }
 
   bool memoryProfilingEnabled() const override {
     return records_.load(std::memory_order_relaxed) || counts_.load(std::memory_order_relaxed);
   }
-  // Versions of torch disagree about the type of the totals: one of each pair overrides.
+  // Versions of torch differ in the type of the totals: one of each pair overrides.
   void reportMemoryUsage(void* memory, int64_t bytes, int64_t total, int64_t, c10::Device device) {
     report(memory, bytes, static_cast<double>(total), device);
   }
@@ -54,7 +54,7 @@ class Memory : public c10::MemoryReportingInfoBase {
   std::atomic<bool> records_{false};
   std::atomic<bool> counts_{false};
   std::atomic<bool> failed_{false};
-  std::array<std::atomic<uint32_t>, 2 * kDevices> sites_{};  // of allocations, then of releases
+  std::array<std::atomic<uint32_t>, 2 * kDevices> sites_{};  // for allocations, then for releases
 };
 
 }  // namespace xsp::torch_adapter

@@ -1,6 +1,6 @@
-// The modules of a TorchScript model, by name, as its file has them. The interpreter tells which
-// module called which; a list of modules (ModuleList, ModuleDict), which is called by nobody, is
-// missing in that: "encoder", "3" is "encoder/layer/3" here.
+// The modules of a TorchScript model, by name, as in its file. The interpreter reports which module
+// called which. A list of modules (ModuleList, ModuleDict) is never called, and so is missing
+// there: "encoder", "3" is "encoder/layer/3" here.
 #ifndef XSP_ADAPTERS_TORCH_MODULES_H_
 #define XSP_ADAPTERS_TORCH_MODULES_H_
 
@@ -12,16 +12,18 @@ namespace xsp::torch_adapter {
 
 class Modules {
  public:
-  // A list is called by nobody.
+  // A list is never called.
   explicit Modules(bool is_list = false) : is_list_(is_list) {}
   void add(const std::string& name, Modules member);
 
-  // The names from the model to a module, joined by '/', of those that called each other. A name
-  // that is not there, or in several lists, stays as it is, and so do those behind it.
+  // Returns the names from the model to a module, joined by '/', of those that called each other. A
+  // name that does not exist, or is in several lists, stays as it is, and so do the names behind
+  // it.
   std::string path(const std::vector<std::string>& called) const;
 
  private:
-  // The lists on the way to the member `name`, and it; nullptr: none has it, or several have.
+  // Returns the member `name`, and appends the lists on the way to it and its name to *path.
+  // Returns nullptr if there is none, or more than one.
   const Modules* find(const std::string& name, std::string* path) const;
 
   bool is_list_;

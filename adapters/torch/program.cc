@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kSignature = "signature";
 
-// Collects the tensors in a value: of tuples, lists and dictionaries, too.
+// Collects the tensors in a value, also from tuples, lists and dictionaries.
 void flatten(const c10::IValue& value, const std::string& name, Results* results) {
   if (value.isTensor()) {
     results->emplace_back(name, value.toTensor());
@@ -133,7 +133,7 @@ class Package : public Program {
   std::vector<at::Tensor> results_;
 };
 
-// What the package says of itself; torch 2.9 tells it of an opened one alone.
+// Returns the package's metadata; torch 2.9 has it only of an opened package.
 template <typename Loader>
 std::unordered_map<std::string, std::string> facts_of(const std::string& path) {
   if constexpr (requires { Loader::load_metadata_from_package(path, "model"); }) {
@@ -149,7 +149,8 @@ Opened open_package(const std::string& path, c10::Device device, const Options& 
     return refuse(XSP_FAILED, "options dtype, freeze, optimize_for_inference, channels_last: " +
                                   path + " is compiled already: choose them when exporting it");
   }
-  // The package's own library asks for libtorch.so by name: it is found if it is loaded already.
+  // The package's own library refers to libtorch.so by name, which is resolved if it is loaded
+  // already.
   (void)load_beside("libtorch.so");
   auto facts = facts_of<torch::inductor::AOTIModelPackageLoader>(path);
   const std::string made_for = facts["AOTI_DEVICE_KEY"];
@@ -167,7 +168,7 @@ Opened open_package(const std::string& path, c10::Device, const Options&) {
 }
 #endif
 
-// Are the first two bytes those of an archive, as both formats are?
+// Returns whether the first two bytes are those of an archive, as in both formats.
 bool is_archive(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char start[2] = {};
@@ -194,7 +195,7 @@ Opened open_program(const std::string& path, c10::Device device, const Options& 
 }
 
 std::string missing_operator(const std::string& what) {
-  // As the reader of TorchScript, the dispatcher and AOTInductor's executor say it.
+  // The texts of the reader of TorchScript, the dispatcher and AOTInductor's executor.
   for (const std::string_view says : {"Unknown builtin op: ", "Could not find schema for "}) {
     const size_t at = what.find(says);
     if (at == std::string::npos) continue;
@@ -207,7 +208,7 @@ std::string missing_operator(const std::string& what) {
 }
 
 std::string one_line(const std::string& what) {
-  // The interpreter tells a trace first, and the cause last.
+  // The interpreter's text begins with a trace, and ends with the cause.
   const size_t cause = what.rfind("RuntimeError: ");
   size_t begin = cause == std::string::npos ? 0 : cause + std::string("RuntimeError: ").size();
   while (begin < what.size() && what[begin] == '\n') ++begin;

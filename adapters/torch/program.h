@@ -1,5 +1,5 @@
-// A model's file, opened: TorchScript, or an AOTInductor package. Includes torch: keep those who
-// include this few.
+// An open model file: TorchScript, or an AOTInductor package. This header includes torch, so few
+// files should include it.
 #ifndef XSP_ADAPTERS_TORCH_PROGRAM_H_
 #define XSP_ADAPTERS_TORCH_PROGRAM_H_
 
@@ -20,15 +20,15 @@ namespace xsp::torch_adapter {
 // Results of one inference, in the model's order.
 using Results = std::vector<std::pair<std::string, at::Tensor>>;
 
-// Functions throw what torch throws.
+// Functions throw torch's exceptions.
 class Program {
  public:
   virtual ~Program() = default;
-  // As the file has it, before any option; empty where it does not say.
+  // The file's own signature, before any option; empty if it has none.
   const std::string& signature_text() const { return signature_text_; }
-  // Names of the inputs where the file names them without a signature.
+  // Returns names of the inputs if the file names them without a signature.
   virtual std::vector<std::string> input_names() const { return {}; }
-  // One inference; what it gave is kept until the next one.
+  // Runs one inference; its results are kept until the next one.
   virtual void run(const std::vector<at::Tensor>& inputs) = 0;
   virtual Results results() const = 0;
   virtual void release_results() = 0;
@@ -42,16 +42,17 @@ class Program {
 
 struct Opened {
   std::unique_ptr<Program> program;
-  std::string why;  // it could not be opened: what is wrong and what to do; program is null
+  std::string why;  // the error and its remedy if it could not be opened; then program is null
   xsp_status status = XSP_OK;
 };
 
 // Opens the file for the device.
 Opened open_program(const std::string& path, c10::Device device, const Options& options);
 
-// One line of what torch threw: the cause, without the trace of where.
+// Returns one line of an exception of torch: the cause, without the trace.
 std::string one_line(const std::string& what);
-// "torchvision::nms" if that is what torch threw: it knows no operator of that name. Else empty.
+// Returns "torchvision::nms" if torch's error is that it knows no operator of that name; else
+// empty.
 std::string missing_operator(const std::string& what);
 
 }  // namespace xsp::torch_adapter

@@ -25,16 +25,16 @@
 namespace xsp::torch_adapter {
 namespace {
 
-constexpr double kSecondsTotal = 150;  // beyond which no layer is begun
+constexpr double kSecondsTotal = 150;  // after which no layer is begun
 constexpr double kSecondsLaunch = 2e-3;
-constexpr size_t kNodesMax = 4000;  // of one launch
+constexpr size_t kNodesMax = 4000;  // nodes of one launch
 constexpr int kInFlight = 4;        // launches
 
 double seconds_since(int64_t start_ns) {
   return static_cast<double>(xsp_now_ns() - start_ns) / 1e9;
 }
 
-// cuGraphKernelNodeGetParams of the driver, which knows kernels that the runtime does not.
+// The driver's cuGraphKernelNodeGetParams, which knows kernels that the runtime does not know.
 using GetParams = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
 GetParams get_params() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -43,7 +43,7 @@ GetParams get_params() {
              : reinterpret_cast<GetParams>(dlsym(driver, "cuGraphKernelNodeGetParams_v2"));
 }
 
-// Equal for nodes that do the same work, whatever they read and write.
+// Returns equal texts for nodes that do the same work, whatever memory they read and write.
 std::string text_of(cudaGraphNode_t node) {
   static const GetParams params_of = get_params();
   cudaGraphNodeType type{};
@@ -61,11 +61,11 @@ std::string text_of(cudaGraphNode_t node) {
   return text;
 }
 
-// Layers that are repeated together.
+// Lists layers that are repeated together.
 struct Group {
   std::vector<std::string> names;
-  std::vector<cudaGraphNode_t> nodes;  // of the first
-  double launch_s = 0;                 // of one layer
+  std::vector<cudaGraphNode_t> nodes;  // nodes of the first layer
+  double launch_s = 0;                 // time of one layer's launch
   double weight() const { return launch_s * static_cast<double>(names.size()); }
 };
 
@@ -78,7 +78,7 @@ class Graph {
     if (exec_ != nullptr) (void)cudaGraphExecDestroy(exec_);
     if (graph_ != nullptr) (void)cudaGraphDestroy(graph_);
   }
-  // `count` times in a row what `nodes` do, which are some of the whole's.
+  // Builds a graph that runs `nodes`, a subset of the whole graph, `count` times in a row.
   void make(cudaGraph_t whole, const std::vector<cudaGraphNode_t>& all,
             const std::vector<cudaGraphNode_t>& nodes, size_t count) {
     Graph part;
@@ -136,7 +136,7 @@ class Repetition {
     whole_ = captured_.raw_cuda_graph();
   }
 
-  // What is left out, in words; empty: nothing.
+  // Returns what is left out, in words; empty if nothing.
   std::string repeat(double seconds) {
     for (auto& [key, group] : groups_) {
       Graph once;
@@ -149,7 +149,7 @@ class Repetition {
       order.push_back(&group);
       weight += group.weight();
     }
-    // The heaviest first, in case that time runs out.
+    // The heaviest layers come first, in case that time runs out.
     std::sort(order.begin(), order.end(),
               [](const Group* a, const Group* b) { return a->weight() > b->weight(); });
     const int64_t start_ns = xsp_now_ns();
@@ -171,7 +171,7 @@ class Repetition {
   }
 
  private:
-  // The nodes that have come since the last call are those of the layer; 0: of none.
+  // The nodes since the last call belong to this layer; 0 means to none.
   void take_nodes(uint32_t site) {
     cudaStreamCaptureStatus status{};
     cudaGraph_t graph = nullptr;
@@ -201,7 +201,7 @@ class Repetition {
     if (group.nodes.empty()) group.nodes = std::move(fresh);
   }
 
-  // Of one launch, many in a row.
+  // Returns the time of one launch, among many in a row.
   double time_of(const Graph& graph) {
     constexpr int kTimes = 20;
     graph.launch(stream_);

@@ -1,15 +1,15 @@
-// What each layer puts on a GPU, alone, again and again: long enough for the GPU's energy counter,
-// which moves every 100 ms.
+// Repeats each layer's work on a GPU alone, long enough for the GPU's energy counter, which changes
+// every 100 ms.
 //
-// One inference is captured as a CUDA graph. The nodes that came while a layer was open become a
-// graph of their own, which is launched for about a second: so a layer costs no launches of its
-// own, as within a graph, and it finds its inputs in the caches, unlike within a model. Layers of
-// one type, with equal shapes and the same kernels, are repeated once for all.
+// One inference is captured as a CUDA graph. The nodes that were captured while a layer was open
+// become a graph of their own, which is launched for about a second. So a layer has no launch costs
+// of its own, as within a graph, and it finds its inputs in the caches, unlike within a model.
+// Layers of one type, with equal shapes and the same kernels, are repeated once for all.
 //
 // Each layer gets a span of the level application: the layer's name, type `repetition`, from the
-// first to the last of its launches, with the counter `replays`, how often it ran; layers that were
-// repeated together have the same interval. Last, all of an inference is repeated likewise: a span
-// `inference` of the type `repetition of all`.
+// first to the last of its launches, with the counter `replays`, the number of its executions.
+// Layers that were repeated together have the same interval. Finally, a whole inference is repeated
+// in the same way: a span `inference` of the type `repetition of all`.
 #ifndef XSP_ADAPTERS_TORCH_REPEAT_H_
 #define XSP_ADAPTERS_TORCH_REPEAT_H_
 
@@ -20,11 +20,11 @@
 
 namespace xsp::torch_adapter {
 
-// Why nothing can be repeated here; empty: it can.
+// Returns why nothing can be repeated here; empty if it can.
 std::string no_repetition();
-// `work` runs one inference on the current stream, its layers recorded by `layers`, which knows
-// them all already; `seconds`: of each repetition, twice that of the inference. Says what is left
-// out through `note`. Throws what torch throws.
+// `work` runs one inference on the current stream; `layers`, which knows all of them already,
+// records its layers. `seconds` is the time of each repetition; that of the inference takes twice
+// as long. Reports what is left out through `note`. Throws torch's exceptions.
 void repeat_layers(int device, double seconds, Layers* layers, const std::function<void()>& work,
                    const std::function<void(const std::string&)>& note);
 

@@ -11,7 +11,7 @@ namespace xsp::torch_adapter {
 namespace {
 
 #if TORCH_VERSION_MAJOR >= 2
-// Releases that have newer settings beside these warn of whoever reads the old ones.
+// Releases that have newer settings beside these warn if the old ones are read.
 class Silent : public c10::WarningHandler {
  public:
   void process(const c10::Warning& /*warning*/) override {}
@@ -23,7 +23,7 @@ void describe(uint32_t site, const char* key, Read&& read) {
   try {
     xsp_site_attribute(site, key, read());
   } catch (const std::exception&) {
-    // Set by the newer ones to what the older ones cannot tell.
+    // A newer setting may have a value that the older one cannot express.
   }
 }
 

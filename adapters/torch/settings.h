@@ -1,4 +1,4 @@
-// How torch is set to compute, as facts of the model: what the roof of 32-bit layers depends on.
+// torch's settings for computing, as facts of the model: the roof of 32-bit layers depends on them.
 #ifndef XSP_ADAPTERS_TORCH_SETTINGS_H_
 #define XSP_ADAPTERS_TORCH_SETTINGS_H_
 
@@ -6,8 +6,8 @@
 
 namespace xsp::torch_adapter {
 
-// May 32-bit convolutions and products run in TF32 on a GPU? Attributes of the model's site (see
-// plugin.h); what this torch does not tell is left out.
+// Records whether 32-bit convolutions and products may run in TF32 on a GPU, as attributes of the
+// model's site (see plugin.h). Settings that this torch does not report are left out.
 void describe_settings(uint32_t model_site);
 
 }  // namespace xsp::torch_adapter

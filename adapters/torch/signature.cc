@@ -11,7 +11,7 @@ namespace {
 
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
-// Takes the next word off the front of a line.
+// Removes the next word from the front of a line, and returns it.
 std::string_view next_word(std::string_view* line) {
   while (!line->empty() && is_space(line->front())) line->remove_prefix(1);
   size_t size = 0;

@@ -1,10 +1,10 @@
-// The signature of a model's file: what tools/export_torch.py wrote into it, or the option
-// `signature`. One line for each input, and for each output that is known:
+// The signature of a model's file: written by tools/export_torch.py, or given by the option
+// `signature`. It has one line for each input, and for each output that is known:
 //
 //   input<TAB>NAME<TAB>float32<TAB>batch,3,224,224
 //
-// A word in the shape names a dimension that may vary. A tab may be written as any white space, and
-// a new line as a semicolon; a scalar has no shape.
+// A word in the shape names a dimension that may vary. Any white space may replace a tab, and a
+// semicolon may replace a new line; a scalar has no shape.
 #ifndef XSP_ADAPTERS_TORCH_SIGNATURE_H_
 #define XSP_ADAPTERS_TORCH_SIGNATURE_H_
 
@@ -21,18 +21,18 @@ struct Port {
   std::string name;
   uint32_t dtype = 0;  // xsp_dtype
   std::vector<int64_t> dimensions;
-  std::vector<std::string> symbols;  // "" where the dimension is fixed
+  std::vector<std::string> symbols;  // "" for a fixed dimension
 };
 
 struct Signature {
   std::vector<Port> inputs;
-  std::vector<Port> outputs;  // empty: not known
+  std::vector<Port> outputs;  // empty if not known
 };
 
-// An empty text is good; else it is what is wrong.
+// Returns an empty text, or the error.
 std::string parse_signature(std::string_view text, Signature* signature);
 
-// A Port as the adapter's caller reads it; valid as long as the Ports.
+// Represents ports in the form of the adapter's caller; valid as long as the Ports.
 class Infos {
  public:
   void set(const std::vector<Port>& ports);
@@ -44,7 +44,7 @@ class Infos {
   std::vector<xsp_tensor_info> infos_;
 };
 
-// Why a tensor is not one for this port; empty: it is.
+// Returns why a tensor does not match this port; empty if it does.
 std::string mismatch(const Port& port, const xsp_tensor& tensor);
 
 }  // namespace xsp::torch_adapter

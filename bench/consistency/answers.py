@@ -1,4 +1,4 @@
-"""Everything that xsp says of one evaluation: over HTTP, on the command line, and while it was profiled."""
+"""All answers of xsp about one evaluation: over HTTP, on the command line, and while it was profiled."""
 import concurrent.futures
 import json
 import pathlib
@@ -16,7 +16,7 @@ def run(command):
 
 
 class Server:
-    """xsp serve over one folder, on a free port of this machine."""
+    """Runs xsp serve over one folder, on a free port of this machine."""
 
     def __init__(self, xsp, folder):
         self.process = subprocess.Popen([xsp, "serve", str(folder), "--listen", "127.0.0.1:0"],
@@ -43,7 +43,7 @@ class Server:
 
 
 class Told:
-    """One analysis at one batch size: rows by column, or why there are none; doubts beside them."""
+    """Holds one analysis at one batch size: rows by column, or why there are none; and its doubts."""
 
     def __init__(self, rows, columns, why, doubts):
         self.rows, self.columns, self.why, self.doubts = rows, columns, why, doubts
@@ -70,7 +70,7 @@ def told_by_command(xsp, name, file, batch):
 
 
 class Evaluation:
-    """An .xsp file, and all that is said of it."""
+    """Represents an .xsp file, and all answers about it."""
 
     def __init__(self, server, catalogue, file, identity):
         self.file, self.name, self.id, self.server = file, pathlib.Path(identity).name, identity, server
@@ -86,7 +86,7 @@ class Evaluation:
         self.ask()
 
     def beside(self, ending):
-        """The JSON that xsp profile printed for it, if it was kept beside the file."""
+        """Returns the JSON that xsp profile printed for it, if it was kept beside the file."""
         place = pathlib.Path(str(self.file) + ending)
         try:
             return json.loads(place.read_text(encoding="utf-8"))
@@ -139,14 +139,14 @@ class Evaluation:
         return sum(values) if values else None
 
     def run_of(self, levels, batch):
-        """The run of exactly these levels: that of a level's own numbers."""
+        """Returns the run of exactly these levels, which has a level's own numbers."""
         for one in self.runs:
             if one["levels"] == levels and (one["batch"] or 1) == batch and one["status"] != "failed":
                 return one
         return None
 
     def texts(self, batch):
-        """(where, text) of everything that is said in words at a batch size."""
+        """Returns (where, text) of all texts at a batch size."""
         for (name, at), told in self.answers.items():
             if at not in (None, batch):
                 continue

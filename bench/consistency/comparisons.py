@@ -1,4 +1,4 @@
-"""What is said of two evaluations: the numbers of each, their differences and ratios."""
+"""Checks comparisons of two evaluations: the numbers of each, their differences and ratios."""
 from consistency.ledger import close
 from consistency.numbers import model_latency
 
@@ -35,7 +35,7 @@ def model(ledger, one, other, told, where):
 
 
 def parts(ledger, one, other, table, told, batch):
-    """Layers and kernels: each difference, and their sums."""
+    """Checks layers and kernels: each difference, and their sums."""
     totals = {"a": 0, "b": 0, "difference": 0, "share": 0}
     for row in told.rows:
         a, b, difference = row.get("latency_a_ns"), row.get("latency_b_ns"), row.get("difference_b_ns")
@@ -64,7 +64,7 @@ def parts(ledger, one, other, table, told, batch):
 
 
 def unsettled(ledger, one, other, told):
-    """A comparison of latencies that did not settle says so."""
+    """Checks that a comparison of latencies that did not settle is marked so."""
     for letter, evaluation in (("A", one), ("B", other)):
         rows = evaluation.told("model_information", None).rows
         if any("not settled" in (row.get("doubt") or "") for row in rows):

@@ -1,4 +1,4 @@
-"""The count of what was compared, and of what contradicts itself."""
+"""Counts the comparisons, and the contradictions."""
 import collections
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-3
@@ -17,7 +17,7 @@ class Ledger:
         return self.checks.setdefault(check, {"evaluations": set(), "comparisons": 0, "contradictions": 0})
 
     def see(self, check, evaluation, batch, holds, text):
-        """One comparison: `text` says what contradicts, if it does not hold."""
+        """Records one comparison: `text` describes the contradiction, if it does not hold."""
         one = self.of(check)
         one["evaluations"].add(evaluation.id)
         one["comparisons"] += 1
@@ -28,14 +28,14 @@ class Ledger:
         return holds
 
     def equal(self, check, evaluation, batch, first, second, **how):
-        """Two (where, value) that must be the same; nothing where either is not known."""
+        """Compares two (where, value), which must be the same; does nothing if one is not known."""
         if first[1] is None or second[1] is None:
             return True
         return self.see(check, evaluation, batch, close(first[1], second[1], **how),
                         f"{first[0]} has {first[1]:.12g}, {second[0]} has {second[1]:.12g}")
 
     def same(self, check, evaluation, batch, places):
-        """One quantity in several places: each against the first that has it."""
+        """Compares one quantity in several places: each with the first that has it."""
         known = [place for place in places if place[1] is not None]
         for place in known[1:]:
             self.equal(check, evaluation, batch, known[0], place)

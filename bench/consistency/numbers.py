@@ -1,4 +1,4 @@
-"""The numbers of one evaluation: intervals, same quantities, sums, differences, shares."""
+"""Checks the numbers of one evaluation: intervals, same quantities, sums, differences, shares."""
 import re
 
 from consistency.ledger import close
@@ -8,7 +8,7 @@ WAYS = {"low_ns": "high_ns", "low_a_ns": "high_a_ns", "low_b_ns": "high_b_ns", "
 ESTIMATES = {"low_a_ns": ["latency_a_ns"], "low_b_ns": ["latency_b_ns"], "ratio_low_b": ["ratio_b"],
              "latency_low_ns": ["latency_ns"], "overhead_low_ns": ["overhead_ns"],
              "low_ns": ["overhead_ns", "step_ns", "latency_ns"]}
-# Shares of a whole, and whether all of a table are that whole.
+# Shares of a whole, and whether the rows of a table together are that whole.
 WHOLES = [("latency_by_layer_type", "share_pct"), ("layer_information", "share_pct"),
           ("layer_type_distribution", "share_pct"), ("memory_by_layer_type", "share_pct"),
           ("layer_flops", "flops_share_pct"), ("layer_flops", "time_share_pct"), ("gpu_idle", "share_pct"),
@@ -239,7 +239,8 @@ def sums(ledger, one, batch):
 
 
 def tree(ledger, one, batch):
-    """time_by_level, types to the model, layers to types, kernels to layers, causes to idle."""
+    """Checks time_by_level: types add up to the model, layers to types, kernels to layers, causes to idle
+    time."""
     own, parts = {}, {}
     for row in one.rows("time_by_level", batch):
         if row["latency_ns"] is not None:
@@ -253,7 +254,7 @@ def tree(ledger, one, batch):
 
 
 def on_device(one, batch):
-    """Layers that a CUDA graph replays come from the kernel run, whose cost is another matter."""
+    """Returns whether a CUDA graph replays layers: these come from the kernel run, whose cost differs."""
     return any(row["time_of"] == "device" for row in one.rows("layer_information", batch))
 
 

@@ -1,4 +1,4 @@
-"""What is said in words: what is not settled, distorted or disturbed, and whether it is said everywhere."""
+"""Checks the texts: whether results that are not settled, distorted or disturbed are marked so everywhere."""
 import re
 
 from consistency.ledger import close
@@ -7,7 +7,7 @@ from consistency.numbers import model_latency, overhead
 UNSETTLED = {"time": "time", "iterations": "the number of inferences", "interrupt": "an interrupt",
              "failure": "a failure"}
 DISTORTED_PCT, HIGH_LOAD_PCT = 50, 20
-# What needs the layers' times: a finding may not be built on these where the layers are in doubt.
+# These need the layers' times: no finding may be based on them if the layers are in doubt.
 ON_LAYERS = ("layer_roofline", "latency_by_layer_type", "model_summary", "layer_information")
 
 
@@ -29,7 +29,8 @@ def status(one, check):
 
 
 def settled(ledger, one, batch):
-    """What did not settle is said wherever the numbers stand; what did is doubted nowhere."""
+    """Checks that an unsettled result is marked wherever its numbers stand, and that a settled one is doubted
+    nowhere."""
     check, texts = "not settled is said", list(one.texts(batch))
     wanted = {level: run for level, run in own_runs(one, batch) if run["stopped_by"] in UNSETTLED}
     for level, run in wanted.items():
@@ -71,7 +72,8 @@ def settled(ledger, one, batch):
 
 
 def on_the_command_line(ledger, one, batch):
-    """The lines `note:` are the doubts of the HTTP answer, above the table and beside what programs read."""
+    """Checks that the lines `note:` are the doubts of the HTTP answer, above the table and beside the output
+    for programs."""
     for (name, at), told in one.commands.items():
         if at in (None, batch):
             other = one.answers[name, at].doubts
@@ -86,12 +88,12 @@ def on_the_command_line(ledger, one, batch):
 
 
 def rounds_to(value, percent):
-    """Is a figure in a sentence the value, to the digits that are shown?"""
+    """Returns whether a figure in a sentence is the value, to the digits that are shown."""
     return value is not None and abs(float(percent) - value) <= (0.05 if "." in percent else 0.5) * 1.000001
 
 
 def figures_in_words(ledger, one, batch):
-    """A figure in a sentence is the figure of the tables, rounded."""
+    """Checks that a figure in a sentence is the figure of the tables, rounded."""
     check = "figures in sentences"
     latency, high = model_latency(one, batch), one.cell("model_information", batch, "high_ns")
     half_pct = None if high is None else 100 * (high - latency) / latency
@@ -129,7 +131,7 @@ def figures_in_words(ledger, one, batch):
 
 
 def distorted(ledger, one, batch):
-    """A level that is distorted or disturbed says so, and no finding is built on it."""
+    """Checks that a level that is distorted or disturbed is marked, and that no finding is based on it."""
     check, texts = "distorted or disturbed is said", list(one.texts(batch))
     low, high = overhead(one, batch, "low_ns"), overhead(one, batch, "high_ns")
     effect, load = overhead(one, batch, "overhead_pct"), one.facts.get("machine.other_load_pct")
@@ -143,7 +145,7 @@ def distorted(ledger, one, batch):
             told = one.told(name, batch)
             if told is None or told.why is not None or (name == "time_by_level" and "level layer" in pattern):
                 continue
-            # The audit is of all batch sizes.
+            # The audit covers all batch sizes.
             if name == "audit" and not holds and len(one.batches) > 1:
                 continue
             ledger.see(check, one, batch, said(texts, name, pattern) == holds,
@@ -186,7 +188,7 @@ def file_as_a_whole(ledger, one, batch):
 
 
 def same_cells(ledger, one, batch):
-    """The command line and the HTTP answer are the same, cell by cell."""
+    """Checks that the command line and the HTTP answer are the same, cell by cell."""
     check = "command line and HTTP are the same"
     for (name, at), told in one.commands.items():
         if at not in (None, batch) or (at is None and batch != one.batches[0]):

@@ -1,6 +1,6 @@
-// OpenCV's own times of a network's layers, without xsp: opencv STEM RUNS, of STEM.prototxt and
-// STEM.caffemodel; a line NAME<TAB>NS for each layer and run, then the flops that OpenCV counts.
-// bench/own_profilers.py builds it.
+// Prints OpenCV's own times of a network's layers, without xsp: opencv STEM RUNS, for STEM.prototxt
+// and STEM.caffemodel. The output has a line NAME<TAB>NS for each layer and run, then the flops
+// that OpenCV counts. bench/own_profilers.py builds it.
 #include <cstdio>
 #include <cstdlib>
 #include <opencv2/dnn.hpp>

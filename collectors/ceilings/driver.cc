@@ -18,7 +18,7 @@ void load(void* library, const char* name, Function* function) {
 }
 
 Driver load_driver() {
-  // Never unloaded: it leaves threads behind.
+  // The library is never unloaded, because it leaves threads behind.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     throw std::runtime_error(
@@ -125,7 +125,7 @@ std::vector<uint8_t> Buffer::read(size_t bytes) const {
 void Buffer::clear() { driver_.check(driver_.memory_set(address_, 0, bytes_), "cuMemsetD8"); }
 
 Module::Module(const std::string& ptx) : driver_(Driver::get()) {
-  // The driver's CUjit_option: the compiler's messages, and the size of their buffer.
+  // Values of the driver's CUjit_option: the buffer of the compiler's messages, and its size.
   constexpr int kErrorLog = 5;
   constexpr int kErrorLogBytes = 6;
   std::string log(2000, '\0');

@@ -1,7 +1,9 @@
-// Driver: the CUDA driver's functions that ceilings are measured with, from libcuda.so.1, which is
-// loaded at run time. The interface is the driver's C ABI, declared here as far as it is used.
+// Driver: the functions of the CUDA driver that measure ceilings. They come from libcuda.so.1,
+// which is loaded at run time. The interface is the driver's C ABI; this file declares the part of
+// it that is used.
 //
-// What fails throws std::runtime_error with one line; the plugin's entry points end it (guarded()).
+// A call that fails throws std::runtime_error with one line; the plugin's entry points catch it
+// (guarded()).
 #ifndef XSP_COLLECTORS_CEILINGS_DRIVER_H_
 #define XSP_COLLECTORS_CEILINGS_DRIVER_H_
 
@@ -12,7 +14,7 @@
 
 namespace xsp::ceilings {
 
-// Values of the driver's CUdevice_attribute.
+// Lists values of the driver's CUdevice_attribute.
 enum class Attribute : int {
   kClockKhz = 13,
   kMultiprocessors = 16,
@@ -27,7 +29,7 @@ struct Driver {
   using Handle = void*;                // CUcontext, CUmodule, CUfunction, CUevent, CUstream
   using Pointer = unsigned long long;  // CUdeviceptr
 
-  // The one of this process. Throws if there is none, or if it has no such device.
+  // Returns the driver of this process. Throws if there is none, or if it has no such device.
   static const Driver& get();
 
   int (*init)(unsigned);
@@ -58,14 +60,14 @@ struct Driver {
   int (*event_synchronize)(Handle);
   int (*event_elapsed_ms)(float*, Handle, Handle);
 
-  // Throws unless `status` is 0. `what`: what was tried.
+  // Throws unless `status` is 0. `what` names the failed action in the message.
   void check(int status, const char* what) const;
 };
 
-// A device that exists.
+// Represents a CUDA device that exists.
 class Device {
  public:
-  // "cuda:1"
+  // `name` looks like "cuda:1".
   explicit Device(const std::string& name);
   int number() const { return number_; }
   int attribute(Attribute which) const;
@@ -77,7 +79,7 @@ class Device {
   int number_ = 0;
 };
 
-// The device's primary context, current on this thread.
+// Makes the device's primary context current on this thread.
 class Context {
  public:
   explicit Context(const Device& device);
@@ -108,7 +110,7 @@ class Buffer {
   size_t bytes_;
 };
 
-// A module compiled by the driver from PTX.
+// Represents a module that the driver compiled from PTX.
 class Module {
  public:
   explicit Module(const std::string& ptx);
@@ -122,7 +124,7 @@ class Module {
   Driver::Handle module_ = nullptr;
 };
 
-// Time on the device between two points of its default stream.
+// Measures the device's time between two points of its default stream.
 class Stopwatch {
  public:
   Stopwatch();
@@ -130,7 +132,7 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
   void start();
-  double stop();  // seconds; waits until the device is there
+  double stop();  // waits for the device; returns seconds
 
  private:
   const Driver& driver_;

@@ -10,22 +10,22 @@ namespace xsp::ceilings {
 namespace {
 
 constexpr unsigned kThreads = 512;
-constexpr unsigned kBlocks = 4;  // of each multiprocessor
-constexpr unsigned kAtOnce = 4;  // accesses of a thread before it waits
+constexpr unsigned kBlocks = 4;  // blocks per multiprocessor
+constexpr unsigned kAtOnce = 4;  // accesses that a thread starts before it waits
 constexpr size_t kAccessBytes = 16;
 constexpr int kTrials = 8;
 constexpr size_t kArrayBytesMax = size_t{2} << 30;
-// Of the memory that is free: three arrays.
+// Three arrays take up at most this part of the free memory.
 constexpr size_t kFreeShare = 4;
-// An array is out of the cache's reach if it is this many times as large; and in it, even where
-// each half of the chip keeps a copy, if it is this part of it.
+// An array that is this many times as large as the cache does not fit into it. An array of this
+// part of the cache's size stays in it, even where each half of the chip keeps a copy.
 constexpr size_t kArrayCaches = 8;
 constexpr size_t kCachePart = 3;
 constexpr int kCacheRounds = 64;
-// The array's element i is i times this, modulo 2^32: noise for the device, and its sum is known.
+// Element i of the array is i times this, modulo 2^32: noise to the device, with a known sum.
 constexpr uint32_t kNoise = 2654435761u;
 
-// Element-wise access: thread t of n handles the vectors t, t + n, t + 2 n, ...
+// Returns a loop of element-wise accesses: thread t of n handles the vectors t, t + n, t + 2 n, ...
 std::string loop_text(const std::string& body) {
   std::string text =
       "mov.u32 %thread, %tid.x;\nmov.u32 %block, %ctaid.x;\nmov.u32 %size, %ntid.x;\n";
@@ -57,7 +57,7 @@ std::string four(const std::string& name, unsigned group) {
   return text + "}";
 }
 
-// Loads kAtOnce vectors of an array into its registers.
+// Returns the text that loads kAtOnce vectors of an array into its registers.
 std::string load_text(const char* array, const char* into, const char* cache) {
   std::string text = "mov.u64 %index, %at;\n";
   for (unsigned i = 0; i < kAtOnce; ++i) {
@@ -121,7 +121,7 @@ class Bench {
         result_(sizeof(uint32_t)),
         blocks_(kBlocks * static_cast<unsigned>(device.attribute(Attribute::kMultiprocessors))) {}
 
-  // What all threads handle in one step of their loops.
+  // Returns the bytes that all threads handle in one step of their loops.
   size_t step_bytes() const { return size_t{blocks_} * kThreads * kAtOnce * kAccessBytes; }
 
   void run(const char* name, Driver::Pointer to, Driver::Pointer a, Driver::Pointer b, size_t bytes,
@@ -132,7 +132,7 @@ class Bench {
                   name);
   }
 
-  // Is the array what `fill` wrote, times `factor`?
+  // Throws unless the array holds the values of `fill`, times `factor`.
   void check(const Buffer& array, size_t bytes, uint32_t factor, const char* what) {
     result_.clear();
     run("read", result_.address(), array.address(), 0, bytes, 1);
@@ -144,7 +144,7 @@ class Bench {
                              ": what the device read is not what was written: not measured");
   }
 
-  // The best of several trials, in bytes per second.
+  // Returns the best of several trials, in bytes per second.
   double rate(const char* name, const Buffer& to, const Buffer& a, const Buffer& b, size_t bytes,
               size_t arrays, int rounds) const {
     Stopwatch watch;
@@ -156,7 +156,7 @@ class Bench {
       run(name, target, a.address(), b.address(), bytes, static_cast<uint32_t>(rounds));
       const double seconds = watch.stop();
       const double moved = static_cast<double>(bytes * arrays) * rounds;
-      if (i > 0 && seconds > 0) best = std::max(best, moved / seconds);  // the first one warms up
+      if (i > 0 && seconds > 0) best = std::max(best, moved / seconds);  // the first trial warms up
     }
     return best;
   }

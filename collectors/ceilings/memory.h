@@ -1,4 +1,5 @@
-// Memory: how fast the device reads, copies and combines arrays, in its memory and in its L2 cache.
+// Memory: measures how fast the device reads, copies and combines arrays, in its memory and in its
+// L2 cache.
 #ifndef XSP_COLLECTORS_CEILINGS_MEMORY_H_
 #define XSP_COLLECTORS_CEILINGS_MEMORY_H_
 
@@ -11,11 +12,11 @@ namespace xsp::ceilings {
 
 using Found = std::function<void(const char* name, double value)>;
 
-// Tells `found` each bandwidth, in bytes per second, by its name in the table peak. Throws if the
-// device cannot, or if what was read or written is wrong.
+// Passes each bandwidth to `found`, in bytes per second, with its name in the table peak. Throws if
+// the device cannot run the kernels, or if they read or wrote wrong data.
 void measure_memory(const Device& device, const Found& found);
 
-// For tests: the PTX of its kernels.
+// Returns the PTX of its kernels, for tests.
 std::string memory_ptx();
 
 }  // namespace xsp::ceilings

@@ -1,5 +1,6 @@
-// Rates: what one multiprocessor does in a clock, by compute capability. With the device's clock
-// and its number of multiprocessors they are its ceilings by attributes.
+// Rates: the operations that one multiprocessor completes per clock, by compute capability.
+// Together with the device's clock and its number of multiprocessors they give its ceilings by
+// attributes.
 #ifndef XSP_COLLECTORS_CEILINGS_RATES_H_
 #define XSP_COLLECTORS_CEILINGS_RATES_H_
 
@@ -9,16 +10,18 @@
 
 namespace xsp::ceilings {
 
-// Operations of one multiprocessor per clock, a multiply-add counting 2; 0: none, or unknown.
+// Holds operations of one multiprocessor per clock; a multiply-add counts as 2. 0 means none or
+// unknown.
 struct Rates {
-  int capability;  // 90: compute capability 9.0
+  int capability;  // 90 means compute capability 9.0
   int fp64, fp32, fp16;
   int fp64_tensor, tf32_tensor, fp16_tensor, bf16_tensor, fp8_tensor, int8_tensor;
 };
 
-// nullptr: a compute capability that the table lacks.
+// Returns nullptr if the table lacks this compute capability.
 const Rates* rates_of(int capability);
-// Names as in the table peak: {"fp32_flops_per_s", 256}, ...; without those that are 0.
+// Returns the rates by their names in the table peak, {"fp32_flops_per_s", 256}, ..., without those
+// that are 0.
 std::vector<std::pair<std::string, int>> named(const Rates& rates);
 
 }  // namespace xsp::ceilings

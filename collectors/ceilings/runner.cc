@@ -19,7 +19,7 @@ Runner::Runner(const Device& device, const Kernel& kernel)
       module_(kernel.ptx),
       function_(module_.function("work")),
       operands_(std::max<size_t>(kernel.random_operands.size(), 16)) {
-  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: more than 48 KiB must be asked for.
+  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: a kernel must ask for more than 48 KiB.
   constexpr int kSharedBytes = 8;
   if (kernel.shared_bytes > 0) {
     driver_.check(driver_.function_attribute_set(function_, kSharedBytes,

@@ -11,15 +11,15 @@ namespace xsp::ceilings {
 
 class Runner {
  public:
-  // In the context that is current. Throws if the driver cannot compile the kernel.
+  // Compiles the kernel in the current context. Throws if the driver cannot compile it.
   Runner(const Device& device, const Kernel& kernel);
-  // Throws unless the kernel does what it is said to do.
+  // Throws unless the kernel computes the expected results.
   void check();
-  // Operations per second: the best of several trials.
+  // Returns operations per second, the best of several trials.
   double rate();
 
  private:
-  double time(uint32_t rounds);  // seconds
+  double time(uint32_t rounds);  // returns seconds
 
   const Driver& driver_;
   const Kernel& kernel_;

@@ -1,7 +1,7 @@
-// Products of matrices on the tensor cores, D = A B + D again and again, by the two instructions
-// that there are: mma.sync, of one warp with operands in registers, on all capabilities from 7.5;
-// and wgmma, of four warps with operands in shared memory, which alone reaches the ceiling of
-// compute capability 9.0. NVIDIA, "Parallel Thread Execution ISA", "Warp Level Matrix
+// Repeated products of matrices on the tensor cores, D = A B + D, by the two instructions that
+// exist. One warp executes mma.sync with operands in registers; all capabilities from 7.5 on have
+// it. Four warps execute wgmma with operands in shared memory; only wgmma reaches the ceiling of
+// compute capability 9.0. Source: NVIDIA, "Parallel Thread Execution ISA", "Warp Level Matrix
 // Instructions" and "Asynchronous Warpgroup Level Matrix Instructions".
 #include <cmath>
 #include <cstring>
@@ -32,10 +32,10 @@ unsigned bytes_of(Format format) {
   }
 }
 
-// One number: 1, or a random one of both signs.
+// Appends one number: 1, or a random number of either sign.
 void append(Format format, bool is_one, Random* random, std::vector<uint8_t>* bytes) {
   const uint32_t bits = random->next();
-  // Of an exponent near 0, its sign and as many digits as the format has.
+  // The number has an exponent near 0, a random sign and as many digits as the format has.
   const uint32_t fp32 = is_one ? 0x3f800000u : (bits & 0x807fffffu) | 0x3f000000u;
   uint64_t value = 0;
   switch (format) {
@@ -70,7 +70,7 @@ std::vector<uint8_t> operands(Format format, size_t bytes, bool is_one) {
   return data;
 }
 
-// With ones for operands, every element of D is the length of all sums together.
+// If all operands are ones, every element of D is the length of all sums together.
 std::function<bool(size_t, const uint8_t*)> equals(const std::string& type, double expected) {
   return [=](size_t, const uint8_t* result) {
     if (type == "f64") {
@@ -93,13 +93,13 @@ std::function<bool(size_t, const uint8_t*)> equals(const std::string& type, doub
 
 struct Shape {
   const char* peak;
-  const char* name;  // of the instruction, behind mma.sync.aligned.
+  const char* name;  // the instruction's suffix, behind mma.sync.aligned.
   Format format;
   const char* result;  // type of D's elements
   int a, b, d;         // registers of a thread
   int m, n, k;
-  int capability;       // from this one on
-  const char* version;  // of PTX
+  int capability;       // the lowest compute capability
+  const char* version;  // PTX version
 };
 
 constexpr Shape kShapes[] = {
@@ -121,7 +121,7 @@ constexpr Shape kShapes[] = {
      16, 8, 16, 90, "7.8"},
 };
 
-// Registers of A and B of a thread, next to each other in the operands.
+// Counts a thread's registers of A and B, which lie next to each other in the operands.
 int operand_registers(const Shape& shape) { return shape.a + kTiles * shape.b; }
 
 std::string tile(const std::string& name, int number, int count) {
@@ -132,7 +132,7 @@ std::string tile(const std::string& name, int number, int count) {
   return text + "}";
 }
 
-// Sums d0 ... d<count-1> into d0 and stores it.
+// Returns the text that adds d0 ... d<count-1> into d0 and stores it.
 std::string result_text(const std::string& type, int count) {
   const bool is_integer = type == "s32";
   std::string text;
@@ -164,7 +164,7 @@ constexpr const char* kEntry =
 constexpr const char* kAgain =
     "sub.u32 %left, %left, 1;\nsetp.ne.u32 %more, %left, 0;\n@%more bra again;\n";
 
-constexpr int kProducts = 4;  // of each tile in one round
+constexpr int kProducts = 4;  // products of each tile in one round
 
 std::string mma_ptx(const Shape& shape) {
   const std::string result = shape.result;
@@ -212,11 +212,11 @@ Kernel mma_kernel(const Shape& shape) {
   return kernel;
 }
 
-// ---- wgmma: 64 x 256 results of a group of four warps, from tiles with 128 bytes of k
+// ---- wgmma: a group of four warps computes 64 x 256 results from tiles with 128 bytes of k
 
 struct Wide {
   const char* peak;
-  const char* name;  // behind wgmma.mma_async.sync.aligned.m64n256
+  const char* name;  // the suffix behind wgmma.mma_async.sync.aligned.m64n256
   Format format;
   const char* result;
   const char* scales;  // operands behind the descriptors and the predicate
@@ -230,18 +230,19 @@ constexpr Wide kWide[] = {
     {"int8_tensor_ops_per_s", "k32.s32.s8.s8", Format::kInt8, "s32", ""},
 };
 
-constexpr unsigned kGroups = 2;  // of warps, in a block: one computes while the other waits
+constexpr unsigned kGroups = 2;  // groups of warps in a block: one computes while the other waits
 constexpr unsigned kGroupThreads = 128;
 constexpr unsigned kRows = 64, kColumns = 256;
-constexpr unsigned kRowBytes = 128;  // of k, for a row of A or a column of B
-constexpr unsigned kStepBytes = 32;  // of k, of one instruction
+constexpr unsigned kRowBytes = 128;  // bytes of k in a row of A or a column of B
+constexpr unsigned kStepBytes = 32;  // bytes of k that one instruction handles
 constexpr unsigned kSteps = kRowBytes / kStepBytes;
-constexpr int kWideProducts = 4;  // of the whole tile in one round
+constexpr int kWideProducts = 4;  // products of the whole tile in one round
 constexpr int kAccumulators = kRows * kColumns / kGroupThreads;
 constexpr unsigned kTileBytes = (kRows + kColumns) * kRowBytes;
 
-// A matrix descriptor: the address in units of 16 bytes; eight rows of 128 bytes to the next eight;
-// rows swizzled by 128 bytes, so that no two threads want one bank.
+// A matrix descriptor: the address in units of 16 bytes, the distance from eight rows of 128 bytes
+// to the next eight, and a swizzle of the rows by 128 bytes, so that no two threads want the same
+// bank.
 constexpr uint64_t kDescriptor =
     (uint64_t{1} << 62) | (uint64_t{8 * kRowBytes / 16} << 32) | (uint64_t{1} << 16);
 
@@ -256,7 +257,7 @@ std::string copy_tile_text() {
   text += "add.u32 %to, %base, %count;\nst.shared.v4.b32 [%to], {%v0,%v1,%v2,%v3};\n";
   text += "add.u32 %count, %count, " + std::to_string(kGroups * kGroupThreads * 16) + ";\n";
   text += "setp.lt.u32 %rest, %count, " + std::to_string(kTileBytes) + ";\n@%rest bra copy;\n";
-  // What was written the usual way is seen by the asynchronous reads only after this.
+  // Only after this fence do the asynchronous reads see data that was written in the usual way.
   text += "fence.proxy.async.shared::cta;\nbar.sync 0;\n";
   text += "shr.u32 %to, %base, 4;\ncvt.u64.u32 %a, %to;\n";
   text += "or.b64 %a, %a, " + std::to_string(kDescriptor) + ";\n";
@@ -296,7 +297,7 @@ Kernel wgmma_kernel(const Wide& wide) {
   kernel.ptx = wgmma_ptx(wide);
   kernel.threads = kGroups * kGroupThreads;
   kernel.shared_bytes = kTileBytes;
-  const double k = kRowBytes / bytes_of(wide.format);  // of a whole tile
+  const double k = kRowBytes / bytes_of(wide.format);  // k of a whole tile
   kernel.operations = 2.0 * kRows * kColumns * k * kWideProducts * kGroups;
   kernel.random_operands = operands(wide.format, kTileBytes, false);
   kernel.check_operands = operands(wide.format, kTileBytes, true);
@@ -309,9 +310,10 @@ Kernel wgmma_kernel(const Wide& wide) {
 }  // namespace
 
 std::vector<Kernel> tensor_kernels(int capability) {
-  // The last shape of a peak is the largest, and the fastest; the wide instructions, which are of
-  // this compute capability alone, are faster still: on an H200 mma.sync reached 60 % of the
-  // device's attributes (45 % with fp8), and they 82 to 90 %, where power limits its clock.
+  // The last shape of a peak is the largest and the fastest. The wide instructions, which exist on
+  // this compute capability only, are faster still: on an H200, mma.sync reached 60 % of the rate
+  // by attributes (45 % with fp8), and the wide ones reached 82 to 90 %, where power limits the
+  // clock.
   std::map<std::string, Kernel> best;
   for (const Shape& shape : kShapes) {
     if (capability >= shape.capability) best[shape.peak] = mma_kernel(shape);

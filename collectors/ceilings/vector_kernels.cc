@@ -1,9 +1,10 @@
-// Multiply-adds on the cores. A thread turns eight points (x, y) round the origin, a little in
+// Multiply-adds on the cores. A thread rotates eight points (x, y) around the origin, a little in
 // each step:
 //
 //     x = x + e y;  y = y - e x
 //
-// which is two multiply-adds, stays bounded for ever, and goes through ever new numbers.
+// A step is two multiply-adds. The points stay bounded for ever, and their coordinates keep
+// changing.
 #include <cmath>
 #include <cstring>
 
@@ -13,18 +14,18 @@ namespace xsp::ceilings {
 namespace {
 
 constexpr int kPoints = 8;
-constexpr int kSteps = 8;  // of each point in one round
+constexpr int kSteps = 8;  // steps of each point in one round
 constexpr unsigned kThreads = 256;
 constexpr float kStep = 0.0625f;
 
 struct Type {
   const char* peak;
-  const char* name;      // of the register's type, "f32"
+  const char* name;      // the register's type, "f32"
   const char* multiply;  // "fma.rn.f32"
   const char* add;
   const char* step;  // the constant e and -e
   const char* minus_step;
-  unsigned bytes;  // of a register
+  unsigned bytes;  // bytes of a register
   int lanes;       // numbers in a register
 };
 
@@ -35,7 +36,7 @@ constexpr Type kTypes[] = {
     {"fp16_flops_per_s", "b32", "fma.rn.f16x2", "add.rn.f16x2", "0x2C002C00", "0xAC00AC00", 4, 2},
 };
 
-// The thread's number times an odd constant, in 24 bits: where it starts.
+// Returns where the thread's point starts: the thread's number times an odd constant, in 24 bits.
 float start_of(uint32_t thread, int coordinate) {
   const uint32_t bits = (thread * 1664525u + static_cast<uint32_t>(coordinate) * 1013904223u) >> 8;
   return static_cast<float>(bits) * 0x1p-24f + 0.25f;
@@ -100,7 +101,8 @@ std::string ptx_of(const Type& type) {
   return text;
 }
 
-// What a thread has after so many rounds, computed here in the same order: the same bits.
+// Computes the thread's result after so many rounds on the host, in the same order, so that all
+// bits are equal.
 template <typename T>
 T emulate(uint32_t thread, uint32_t rounds) {
   T x[kPoints], y[kPoints];
@@ -125,7 +127,7 @@ bool is_exact(uint32_t thread, uint32_t rounds, const uint8_t* result) {
   return value == emulate<T>(thread, rounds);
 }
 
-// Half precision rounds differently from what is emulated, by 2^-11 in each step.
+// Half precision rounds differently from this emulation, by 2^-11 in each step.
 bool is_near(uint32_t thread, uint32_t rounds, const uint8_t* result) {
   uint16_t bits;
   std::memcpy(&bits, result, sizeof bits);
@@ -134,7 +136,7 @@ bool is_near(uint32_t thread, uint32_t rounds, const uint8_t* result) {
   const double size =
       exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
   const double value = (bits & 0x8000) != 0 ? -size : size;
-  constexpr double kTolerance = 0.25;  // of a sum of 16 numbers up to 1.8
+  constexpr double kTolerance = 0.25;  // tolerance of a sum of 16 numbers up to 1.8
   return exponent != 31 && std::fabs(value - emulate<double>(thread, rounds)) < kTolerance;
 }
 

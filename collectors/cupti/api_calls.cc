@@ -10,7 +10,7 @@
 namespace xsp::cupti {
 namespace {
 
-// More calls than any version has.
+// Every version has fewer calls.
 constexpr CUpti_CallbackId kCallsMax = 4096;
 
 struct Rule {
@@ -18,7 +18,7 @@ struct Rule {
   const char* type;
 };
 
-// The first that fits holds.
+// The first rule that matches applies.
 constexpr std::array kRules = {
     Rule{"cudaLaunchHostFunc", nullptr},
     Rule{"cuLaunchHostFunc", nullptr},
@@ -76,7 +76,7 @@ std::string plain_name(std::string_view name) {
         at < plain.size() && at > 2 && plain[at - 1] == 'v' && plain[at - 2] == '_';
     if (has_version) plain.resize(at - 2);
   };
-  // cudaX_ptsz_v7000, cuX_v2_ptsz
+  // Removes the variants of names such as cudaX_ptsz_v7000 and cuX_v2_ptsz.
   strip_version();
   if (!strip(&plain, "_ptsz")) strip(&plain, "_ptds");
   strip_version();
@@ -120,7 +120,7 @@ Calls::Calls(const Library& library, CUpti_CallbackDomain domain) : library_(lib
 
 CUptiResult Calls::enable() const {
   if (enable_one_ == nullptr) return library_.call().cuptiActivityEnable(kind_);
-  // A CUPTI that is newer than the driver names calls which that driver does not have.
+  // A CUPTI that is newer than the driver names calls that the driver does not have.
   CUptiResult any = CUPTI_ERROR_INVALID_PARAMETER;
   for (CUpti_CallbackId id = 1; id < calls_.size(); ++id) {
     if (calls_[id].type == nullptr) continue;
@@ -196,7 +196,7 @@ void Executions::add_call(const CallRecord& call, std::vector<CallRecord>* settl
   while (order_.size() > kWaitingMax) {
     const auto oldest = waiting_.find(order_.front());
     order_.pop_front();
-    if (oldest == waiting_.end()) continue;  // it was executed
+    if (oldest == waiting_.end()) continue;  // its execution is known
     oldest->second.is_executed = false;
     settled->push_back(oldest->second);
     waiting_.erase(oldest);

@@ -20,7 +20,7 @@ Buffers::Buffers(Consume consume, Flushing flushing, size_t buffers_max)
     std::unique_lock lock(mutex_);
     refill(&lock);
   }
-  // The program's signals are not for this thread.
+  // This thread blocks all signals: they are for the program's threads.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -32,7 +32,7 @@ Buffers::Buffers(Consume consume, Flushing flushing, size_t buffers_max)
 
 Buffers::~Buffers() {
   stop();
-  // A buffer that did not come back may still be written to, and is left.
+  // A buffer that CUPTI did not return may still be written to, so it is not unmapped.
   for (uint8_t* buffer : ready_) munmap(buffer, kBytes);
 }
 
@@ -45,7 +45,7 @@ uint8_t* Buffers::take() {
     ready_.pop_back();
     return buffer;
   }
-  // Many threads asked at once. The pages come as they are written.
+  // Several threads may have asked at once. Writing to the pages makes the system provide them.
   if (allocated_ == buffers_max_) return nullptr;
   return allocate();
 }
@@ -81,7 +81,7 @@ void Buffers::refill(std::unique_lock<std::mutex>* lock) {
     uint8_t* buffer = allocate();
     is_exhausted_ = buffer == nullptr;
     if (is_exhausted_) return;
-    // Touching the pages takes a while, in which others may take and give.
+    // Touching the pages takes a while; other threads may take and give buffers meanwhile.
     lock->unlock();
     madvise(buffer, kBytes, MADV_POPULATE_WRITE);
     lock->lock();
@@ -92,7 +92,7 @@ void Buffers::refill(std::unique_lock<std::mutex>* lock) {
 void Buffers::wait(std::unique_lock<std::mutex>* lock) {
   if (flushing_.period.count() == 0) return changed_.wait(*lock);
   if (changed_.wait_until(*lock, next_flush_) == std::cv_status::no_timeout || is_stopping_) return;
-  // It hands buffers back from within.
+  // CUPTI returns buffers from within this call.
   lock->unlock();
   const auto began = std::chrono::steady_clock::now();
   flushing_.flush();
@@ -106,7 +106,7 @@ void Buffers::wait(std::unique_lock<std::mutex>* lock) {
 void Buffers::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    // A buffer handed back is the first to serve again, before more memory is taken.
+    // A returned buffer is used again before more memory is allocated.
     if (!filled_.empty()) {
       const Filled filled = filled_.front();
       filled_.pop_front();

@@ -10,7 +10,7 @@ namespace xsp::cupti {
 namespace {
 
 constexpr size_t kReadingsMax = 4096;
-// The reading with the shortest pause between its two neighbours is the truest.
+// The reading with the shortest time between its two neighbours is the most accurate.
 constexpr int kTries = 8;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// From CUPTI's clock to the trace's: the two are read together now and then, and times between two
-// readings are interpolated.
+// Converts times of CUPTI's clock to the trace's clock. The two clocks are read together from time
+// to time, and times between two readings are interpolated.
 //
 // Thread rule: one thread at a time.
 #ifndef XSP_COLLECTORS_CUPTI_CLOCKS_H_
@@ -14,12 +14,13 @@ namespace xsp::cupti {
 
 class Clocks {
  public:
-  // Both clocks' readings of one moment; later than all before, else it is ignored.
+  // Adds readings of both clocks at one moment. They are ignored unless they are later than all
+  // before.
   void add(uint64_t cupti_ns, int64_t xsp_ns);
-  // Reads both clocks. False if CUPTI's cannot be read.
+  // Reads both clocks. Returns false if CUPTI's clock cannot be read.
   bool sample(const Functions& functions);
-  // Nanoseconds of UNIX time on xsp_now_ns's clock. Before the first and after the last reading the
-  // nearest one's offset holds.
+  // Converts nanoseconds of CUPTI's clock to xsp_now_ns's clock. Before the first and after the
+  // last reading, the offset of the nearest reading applies.
   int64_t to_xsp(uint64_t cupti_ns) const;
 
  private:

@@ -26,14 +26,15 @@ struct Counting {
   const xsp_host* host = nullptr;
 };
 
-// Never destroyed: callbacks may still come while the process ends.
+// The object is never destroyed: callbacks may still come while the process ends.
 Counting& counting() {
   static Counting* the_counting = new Counting;
   return *the_counting;
 }
 
 bool load(const Library& library, CountingApi* api, std::string* why) {
-  // What libcupti knows of chips is in a library beside it, which it looks for by its name alone.
+  // CUPTI's facts of chips are in a second library beside libcupti, which libcupti opens by its
+  // bare name.
   const std::string folder = library.path().substr(0, library.path().rfind('/') + 1);
   if (!folder.empty()) (void)dlopen((folder + "libnvperf_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -46,7 +47,8 @@ bool load(const Library& library, CountingApi* api, std::string* why) {
   return false;
 }
 
-// CUPTI's name of the chip of a device; empty, and a line in *why, if it cannot be counted.
+// Returns CUPTI's name of a device's chip. If it cannot be counted, returns an empty name and a
+// line in *why.
 std::string chip_of(const CountingApi& api, size_t device, std::string* why) {
   XSP_CUPTI_PARAMS(CUpti_Profiler_Initialize, initialize);
   const CUptiResult result = api.cuptiProfilerInitialize(&initialize);
@@ -70,7 +72,7 @@ std::string chip_of(const CountingApi& api, size_t device, std::string* why) {
   return chip.pChipName;
 }
 
-// The chip of a device that this process may count.
+// Opens the chip of a device that this process may count.
 std::unique_ptr<Chip> open_chip(const Library& library, CountingApi* api, std::string* why) {
   if (!load(library, api, why)) return nullptr;
   *why = forbidden(read_driver_parameters(), geteuid() == 0);
@@ -79,7 +81,7 @@ std::unique_ptr<Chip> open_chip(const Library& library, CountingApi* api, std::s
   return name.empty() ? nullptr : Chip::open(*api, name, why);
 }
 
-// "cuda:1" is 1.
+// Returns 1 for "cuda:1".
 size_t device_index(const char* device) {
   const char* colon = device == nullptr ? nullptr : std::strchr(device, ':');
   return colon == nullptr ? 0 : std::strtoul(colon + 1, nullptr, 10);

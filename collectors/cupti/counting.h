@@ -1,5 +1,5 @@
-// Counting: hardware counters of kernels, for runs that name counters. Such a run is handed over to
-// what is declared here, instead of being traced.
+// Counting: hardware counters of kernels, for runs that name counters. Such a run is handed to the
+// functions declared here, and is not traced.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_H_
 #define XSP_COLLECTORS_CUPTI_COUNTING_H_
 
@@ -11,10 +11,10 @@
 
 namespace xsp::cupti {
 
-// The counters that can be counted here, "roofline" among them; none, and why in *absent, if none
-// can.
+// Returns the counters that can be counted here, "roofline" among them. If there are none, *absent
+// receives the reason.
 std::vector<std::string> countable(const Library& library, std::string* absent);
-// Every name that can be counted, the chip's own metrics too.
+// Returns every name that can be counted, including the chip's own metrics.
 std::vector<std::string> counter_names(const Library& library, std::string* absent);
 
 // The calls of xsp_collector, for a run with counters. `library` outlives the run.
@@ -23,7 +23,7 @@ xsp_status start_counting(const xsp_host* host, const Library& library,
 void begin_counting();
 void end_counting(xsp_span* span);
 xsp_status stop_counting();
-// How many inferences count everything once.
+// Returns the number of inferences after which everything has been counted once.
 uint64_t runs_needed();
 
 }  // namespace xsp::cupti

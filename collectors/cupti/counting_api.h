@@ -1,5 +1,5 @@
-// The functions of CUPTI and of the CUDA driver that counting calls, as pointers: looked up at run
-// time, never linked, and replaced by fakes in tests.
+// The functions of CUPTI and of the CUDA driver that counting calls, as pointers. They are looked
+// up at run time, never linked, and tests replace them by fakes.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_API_H_
 #define XSP_COLLECTORS_CUPTI_COUNTING_API_H_
 
@@ -48,7 +48,7 @@ struct CountingApi {
   X(cuptiRangeProfilerStop)                       \
   X(cuptiSubscribe)                               \
   X(cuptiUnsubscribe)
-// Of the driver, by the names that libcuda.so.1 exports.
+// Functions of the driver, by the names that libcuda.so.1 exports.
 #define XSP_COUNTING_DRIVER(X)                  \
   X(cuCtxPopCurrent, "cuCtxPopCurrent_v2")      \
   X(cuCtxPushCurrent, "cuCtxPushCurrent_v2")    \
@@ -63,13 +63,13 @@ struct CountingApi {
 #undef XSP_COUNTING_POINTER
 
   using Symbol = std::function<void*(const char*)>;
-  // Looks everything up; the name of the first function that is missing, or null.
+  // Looks all functions up. Returns the name of the first one that is missing, or null.
   const char* load(const Symbol& cupti, const Symbol& driver);
-  // "CUPTI_ERROR_INVALID_PARAMETER"
+  // Returns a name such as "CUPTI_ERROR_INVALID_PARAMETER".
   std::string error_text(CUptiResult result) const;
 };
 
-// A CUPTI struct of parameters, all zero but its size.
+// Declares a CUPTI struct of parameters in which all but the size is zero.
 #define XSP_CUPTI_PARAMS(type, name) \
   type##_Params name{};              \
   name.structSize = type##_Params_STRUCT_SIZE

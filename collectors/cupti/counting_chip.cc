@@ -55,12 +55,12 @@ std::vector<std::string> Chip::metrics() const {
     params.pHostObject = host_;
     params.metricType = type;
     if (api_.cuptiProfilerHostGetBaseMetrics(&params) != CUPTI_SUCCESS) continue;
-    // The next call may reuse the list.
+    // The list is copied, because the next call may reuse it.
     const std::vector<std::string> bases(params.ppMetricNames,
                                          params.ppMetricNames + params.numMetrics);
     std::vector<std::string> endings;
     for (const std::string& base : bases) {
-      if (base.find('.') != base.npos) continue;  // of a group for sampling
+      if (base.find('.') != base.npos) continue;  // metrics of a group for sampling
       if (endings.empty()) endings = submetrics(base, type);
       for (const std::string& ending : endings) {
         if (ending.find(".peak_sustained") == ending.npos) names.push_back(base + ending);
@@ -112,7 +112,7 @@ bool Chip::evaluate(const std::vector<uint8_t>& image, size_t range,
   params.pCounterDataImage = image.data();
   params.counterDataImageSize = image.size();
   params.rangeIndex = range;
-  // CUPTI takes the names as not const, and does not change them.
+  // CUPTI takes the names as non-const, but does not change them.
   params.ppMetricNames = const_cast<const char**>(configured_names_.data());
   params.numMetrics = configured_names_.size();
   params.pMetricValues = values->data();

@@ -1,7 +1,7 @@
-// What a chip can count: its metrics by name, and the passes that a choice of them takes.
+// A chip's metrics by name, and the passes that a selection of them takes.
 //
-// Everything here is computed on the host; CUPTI knows every chip that it supports whether one is
-// present or not.
+// All of this is computed on the host: CUPTI knows every chip that it supports, even if none is
+// present.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_CHIP_H_
 #define XSP_COLLECTORS_CUPTI_COUNTING_CHIP_H_
 
@@ -16,7 +16,8 @@ namespace xsp::cupti {
 
 class Chip {
  public:
-  // `name` is CUPTI's: "GH100". Null, and a line in *why, if CUPTI does not know the chip.
+  // `name` is CUPTI's name, "GH100". Returns null and a line in *why if CUPTI does not know the
+  // chip.
   static std::unique_ptr<Chip> open(const CountingApi& api, const std::string& name,
                                     std::string* why);
   ~Chip();
@@ -24,19 +25,19 @@ class Chip {
   Chip& operator=(const Chip&) = delete;
 
   const std::string& name() const { return name_; }
-  // Whether `metric` is the full name of something that the chip counts: with its rollup
+  // Returns whether `metric` is the full name of a metric of the chip: with its rollup
   // ("dram__bytes_read.sum") or, for ratios, its kind (".ratio").
   bool has_metric(const std::string& metric) const;
-  // Every full name, but for constants (".peak_sustained") and for groups meant for sampling.
+  // Returns every full name, except constants (".peak_sustained") and groups meant for sampling.
   std::vector<std::string> metrics() const;
 
-  // How the metrics are spread over passes, for the range profiler; empty and a line in *why if
-  // they cannot be counted together. To be called once.
+  // Returns the distribution of the metrics over passes, for the range profiler. If they cannot be
+  // counted together, the result is empty, with a line in *why. May be called once.
   std::vector<uint8_t> configure(const std::vector<std::string>& metrics, std::string* why);
   uint64_t passes() const { return passes_; }
 
-  // The values of the configured metrics for one range of a counter data image. False: the image
-  // has none.
+  // Computes the configured metrics of one range of a counter data image. Returns false if the
+  // image has none.
   bool evaluate(const std::vector<uint8_t>& image, size_t range, std::vector<double>* values) const;
 
  private:

@@ -1,4 +1,4 @@
-// The chips as CUPTI itself knows them: it needs no GPU to say what they can count.
+// Tests with the chips that CUPTI knows, which needs no GPU to list their counters.
 #include "collectors/cupti/counting_chip.h"
 
 #include <dlfcn.h>
@@ -13,13 +13,13 @@ namespace xsp::cupti {
 namespace {
 
 void* cupti() {
-  // libcupti finds this one by its name, if it has been loaded.
+  // libcupti finds this library by its name once it is loaded.
   static void* metrics = dlopen(XSP_CUPTI_FOLDER "/libnvperf_host.so", RTLD_NOW | RTLD_LOCAL);
   static void* library = dlopen(XSP_CUPTI_FOLDER "/libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
   return metrics == nullptr ? nullptr : library;
 }
 
-// CUPTI loads a library in a way that AddressSanitizer forbids (RTLD_DEEPBIND).
+// CUPTI loads a library with a flag that AddressSanitizer forbids (RTLD_DEEPBIND).
 bool can_load_cupti() {
 #ifdef XSP_SANITIZED
   return false;
@@ -62,7 +62,7 @@ TEST_P(OfChip, TheRooflineCanBeCounted) {
   EXPECT_FALSE(config.empty()) << why;
   EXPECT_GT(chip_->passes(), 1u);
   EXPECT_LT(chip_->passes(), 40u);
-  // What every chip has.
+  // Every chip has these.
   for (const char* absent : {"fp32_flops", "dram_read_bytes", "l2_read_bytes", "occupancy_pct",
                              "sm_throughput_pct", "dram_throughput_pct", "replay_duration_ns"}) {
     EXPECT_EQ(std::count(planned.absent.begin(), planned.absent.end(), absent), 0) << absent;

@@ -50,7 +50,7 @@ void CountingEmitter::emit_kernel(const KernelKey& key, const Launch& launch,
   std::vector<xsp_value> values;
   if (counted.values != nullptr) {
     for (size_t i = 0; i < keys_.size(); ++i) {
-      if (std::isnan((*counted.values)[i])) continue;  // CUPTI's way of saying that it has none
+      if (std::isnan((*counted.values)[i])) continue;  // CUPTI returns NaN if there is no value
       xsp_value value{keys_[i], XSP_VALUE_COUNTER, {}};
       value.value.as_double = (*counted.values)[i];
       values.push_back(value);

@@ -1,9 +1,9 @@
-// Launches and their counters as spans: a call of the level api, and what it executed of the level
-// kernel.
+// Emits launches and their counters as spans: a span of the level api for the call, and one of the
+// level kernel for its execution.
 //
-// A kernel that is counted runs many times over, and nothing says when it would have run: its span
-// begins with its launch, or with the end of the one before it on its stream, and lasts as long as
-// its execution was measured to. The order is right, the times are for finding layers by.
+// A counted kernel runs many times, and its time in an undisturbed run is unknown. Its span begins
+// with its launch, or with the end of the previous kernel on its stream, and lasts as long as the
+// measured execution. So the order is right, and the times only serve to find layers.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_EMIT_H_
 #define XSP_COLLECTORS_CUPTI_COUNTING_EMIT_H_
 
@@ -19,7 +19,7 @@
 
 namespace xsp::cupti {
 
-// What is known of one launch; values are in the order of the counters' names.
+// Holds the counters of one launch, in the order of the counters' names.
 struct Counted {
   const std::vector<double>* values = nullptr;  // null: not counted
   double duration_ns = 0;
@@ -29,7 +29,7 @@ struct Counted {
 class CountingEmitter {
  public:
   CountingEmitter(uint32_t levels, const std::vector<std::string>& counters, KernelSites* sites);
-  // The launches of one inference, in order, with what was counted of each.
+  // Emits the launches of one inference, in order, with the counters of each.
   void emit(const Launches& names, const std::vector<Launch>& launches,
             const std::vector<Counted>& counted);
 
@@ -39,7 +39,7 @@ class CountingEmitter {
 
   uint32_t levels_;
   KernelSites* sites_;
-  std::vector<uint32_t> keys_;  // of the counters
+  std::vector<uint32_t> keys_;  // keys of the counters
   uint32_t reused_key_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> busy_until_ns_;  // by device and stream
   std::map<std::pair<const char*, bool>, uint32_t> call_sites_;

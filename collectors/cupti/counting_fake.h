@@ -1,6 +1,6 @@
-// A CUPTI profiler and a driver for tests of counting: they know a few metrics, and count what the
-// test launches. Every metric of the n-th range of a session reads 1000 * (n + 1) + its place among
-// those that were asked for.
+// A fake CUPTI profiler and a fake driver for tests of counting. They know a few metrics, and count
+// the kernels that the test launches. In the n-th range of a session every metric has the value
+// 1000 * (n + 1) + its index among the requested ones.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_FAKE_H_
 #define XSP_COLLECTORS_CUPTI_COUNTING_FAKE_H_
 
@@ -22,30 +22,30 @@ struct FakeProfiler {
   bool is_capturing = false;
   CUresult launch_result = CUDA_SUCCESS;
 
-  // What has been done to it.
+  // State that the code under test has set.
   int enabled = 0;
   int disabled = 0;
   bool is_running = false;
-  size_t taken = 0;        // passes since it was configured
+  size_t taken = 0;        // passes since the configuration
   size_t executed = 0;     // kernels in the present pass
-  size_t capacity = 0;     // of ranges
-  size_t ranges = 0;       // of the first pass
-  size_t first_range = 0;  // names go on counting from session to session
-  size_t pushed = 0;       // ranges of the test's own
+  size_t capacity = 0;     // room for ranges
+  size_t ranges = 0;       // ranges of the first pass
+  size_t first_range = 0;  // numbers in names continue across sessions
+  size_t pushed = 0;       // ranges that the test itself pushed
   CUpti_ProfilerReplayMode mode = CUPTI_Replay_INVALID;
   CUpti_ProfilerRange scope = CUPTI_Range_INVALID;
   std::vector<std::string> configured;
   CUpti_CallbackFunc on_event = nullptr;
   void* user = nullptr;
 
-  // Everything as above, and the functions that act on it.
+  // Resets the state above and the functions that act on it.
   static FakeProfiler& reset();
   static FakeProfiler& get();
   static CountingApi api();
-  // The context that launches come from.
+  // Returns the context that launches come from.
   static CUcontext context();
 
-  // A program's launch through the runtime, on the calling thread.
+  // Launches a kernel through the runtime, on the calling thread.
   void launch(const char* kernel, unsigned grid);
   void launch_graph();
 };

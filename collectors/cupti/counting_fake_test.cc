@@ -153,7 +153,7 @@ void fill_driver(CountingApi* the_api) {
   api.cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
   api.cuCtxPopCurrent = [](CUcontext*) { return CUDA_SUCCESS; };
   api.cuCtxSynchronize = [] { return CUDA_SUCCESS; };
-  // A kernel of the runtime's: it has to be asked for its function first.
+  // A kernel of the runtime must be asked for its function first.
   api.cuFuncGetAttribute = [](int* value, CUfunction_attribute, CUfunction function) {
     *value = 40;
     return function == handle<std::remove_pointer_t<CUfunction>>() ? CUDA_SUCCESS

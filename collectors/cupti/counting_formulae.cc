@@ -27,7 +27,7 @@ class Planner {
   explicit Planner(const std::function<bool(const std::string&)>& has_metric)
       : has_metric_(has_metric) {}
 
-  // One counter of the table; false if the table has none of that name.
+  // Adds one counter of the table. Returns false if the table has none of that name.
   bool add_known(std::string_view name) {
     if (name == kFlops) return add_flops();
     bool is_known = false;
@@ -104,17 +104,17 @@ class Planner {
 
 }  // namespace
 
-// Instructions per thread, by what they compute, from CUPTI's instrumentation of the kernel's SASS.
-// A fused multiply-add is two operations; those of half precision each compute on a pair of numbers
-// (Nsight Compute's roofline of half precision has the same factors).
+// Instructions per thread, by operation, from CUPTI's instrumentation of the kernel's SASS. A fused
+// multiply-add counts as two operations. Each instruction of half precision computes on a pair of
+// numbers. (Nsight Compute's roofline of half precision has the same factors.)
 #define XSP_SASS(op) "smsp__sass_thread_inst_executed_op_" op "_pred_on.sum"
-// Operations on the tensor path, as the hardware counts them: a fused multiply-add is two. They
-// include the warp-group instructions of Hopper (HGMMA, QGMMA, IGMMA).
+// Operations on the tensor path, as the hardware counts them: a fused multiply-add counts as two.
+// They include the warp-group instructions of Hopper (HGMMA, QGMMA, IGMMA).
 #define XSP_TENSOR(source) "sm__ops_path_tensor_src_" source ".sum"
 
 const std::vector<Formula>& roofline_formulae() {
-  // What multiprocessors ask of the L2 cache, a sector at a time: lts__t_sectors_op_* would also
-  // count what one half of the cache asks of the other.
+  // Requests of the multiprocessors to the L2 cache, in sectors. lts__t_sectors_op_* would also
+  // count requests of one half of the cache to the other.
   constexpr double kSectorBytes = 32;
   static const std::vector<Formula> formulae = {
       {"fp64_flops", {{XSP_SASS("dadd"), 1}, {XSP_SASS("dmul"), 1}, {XSP_SASS("dfma"), 2}}},

@@ -18,7 +18,7 @@ const CounterPlan::Counter* find(const CounterPlan& plan, const std::string& nam
   return found == plan.counters.end() ? nullptr : &*found;
 }
 
-// The value of one counter when metrics have the given values, and all others are zero.
+// Returns one counter's value when the metrics have the given values, and all others are zero.
 double value_of(const CounterPlan& plan, const std::string& counter,
                 const std::vector<std::pair<std::string, double>>& metrics) {
   std::vector<double> values(plan.metrics.size());
@@ -103,7 +103,7 @@ TEST(Formulae, SectorsOfTheL2CacheAre32Bytes) {
 }
 
 TEST(Formulae, TheFirstFormulaThatTheChipHasIsTaken) {
-  // As Ampere names its metrics: by the type of the result too, and without 8-bit floats.
+  // Ampere's names of metrics include the type of the result, and it has no 8-bit floats.
   const auto ampere = [](const std::string& metric) {
     return metric.find("src_fp16.sum") == metric.npos && metric.find("fp8") == metric.npos &&
            metric.find("_bf16_tf32_") == metric.npos;

@@ -20,7 +20,7 @@ constexpr CUpti_CallbackId kDriverCalls[] = {
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
 };
-// The runtime's calls that end in those.
+// The calls of the runtime that end in those of the driver.
 constexpr CUpti_CallbackId kRuntimeCalls[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000,
@@ -34,7 +34,7 @@ constexpr CUpti_CallbackId kRuntimeCalls[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000,
 };
 
-// The call of the calling thread that a driver's launch is part of.
+// Describes the call of this thread that contains a launch of the driver.
 struct Open {
   const char* runtime_call = nullptr;
   const char* call = "";
@@ -48,12 +48,12 @@ uint32_t thread_id() {
   return id;
 }
 
-// What a call of the driver launches.
+// Lists the kernels that a call of the driver launches.
 struct Asked {
   KernelKey key;
   CUfunction function = nullptr;
   CUstream stream = nullptr;
-  bool is_per_thread = false;  // stream 0 stands for the thread's own
+  bool is_per_thread = false;  // stream 0 means the thread's own stream
 };
 
 template <typename Shape>
@@ -166,8 +166,8 @@ void Launches::on_driver(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (data.callbackSite == CUPTI_API_ENTER) {
     if (open_call.runtime_call == nullptr)
       open_call = {nullptr, data.functionName, xsp_now_ns(), {}};
-    // What is captured into a graph is not executed. Where it cannot be told, the stream is the
-    // legacy one while another is being captured: that is an error of the program's.
+    // A captured launch is not executed. The status cannot be read if the stream is the legacy one
+    // while another is being captured, which is an error of the program.
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     open_call.is_captured = api_.cuStreamIsCapturing(asked.stream, &status) == CUDA_SUCCESS &&
                             status != CU_STREAM_CAPTURE_STATUS_NONE;

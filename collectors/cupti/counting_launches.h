@@ -1,8 +1,8 @@
-// The sequence of kernel launches, as CUPTI's callbacks tell it: ranges of counters have numbers,
+// The sequence of kernel launches, from CUPTI's callbacks: ranges of counters have only numbers,
 // and launches have names.
 //
-// Thread rule: callbacks come on any thread and take a lock; the other functions are called by one
-// thread. There is one recorder in a process, as CUPTI allows one subscriber.
+// Thread rule: callbacks come on any thread and take a lock; one thread calls the other functions.
+// A process has one recorder, because CUPTI allows one subscriber.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_LAUNCHES_H_
 #define XSP_COLLECTORS_CUPTI_COUNTING_LAUNCHES_H_
 
@@ -19,13 +19,13 @@
 
 namespace xsp::cupti {
 
-// What makes two launches do the same work, as far as can be seen.
+// Two launches with equal keys do the same work, as far as CUPTI can tell.
 struct KernelKey {
-  std::string mangled;  // empty: a whole graph
+  std::string mangled;  // empty for a whole graph
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> block{};
-  uint32_t shared_bytes = 0;  // asked for at launch
-  // Of the kernel's code; 0: not known.
+  uint32_t shared_bytes = 0;  // dynamic shared memory of the launch
+  // From the kernel's code; 0 if it is not known.
   uint32_t registers = 0;
   uint32_t static_shared_bytes = 0;
 
@@ -41,7 +41,7 @@ struct Launch {
   uint32_t stream = 0;
   uint32_t thread = 0;
   uint32_t correlation_id = 0;
-  int64_t start_ns = 0;  // of the call, on xsp_now_ns's clock
+  int64_t start_ns = 0;  // start of the call, on xsp_now_ns's clock
   int64_t end_ns = 0;
 };
 
@@ -52,15 +52,15 @@ class Launches {
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
 
-  // From here on launches are seen. False and a line in *why if another client has CUPTI.
+  // Starts to record launches. Returns false and a line in *why if another client uses CUPTI.
   bool subscribe(std::string* why);
   void unsubscribe();
 
-  // The launches since the last call, in the order in which they returned.
+  // Returns the launches since the last call, in the order in which they returned.
   std::vector<Launch> take();
-  // The number of launches since the last call of take.
+  // Returns the number of launches since the last call of take.
   size_t count() const;
-  // Contexts that have launched something, or been made, and still exist.
+  // Returns the contexts that have launched something, or were created, and still exist.
   std::vector<CUcontext> contexts() const;
   const KernelKey& key(uint32_t kernel) const;
 

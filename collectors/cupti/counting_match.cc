@@ -5,7 +5,7 @@
 namespace xsp::cupti {
 namespace {
 
-// How many launches all passes begin with.
+// Returns the number of launches with which all passes begin.
 size_t common_beginning(const std::vector<std::vector<uint32_t>>& passes, size_t* odd_pass) {
   size_t common = passes.front().size();
   for (size_t i = 1; i < passes.size(); ++i) {
@@ -24,9 +24,9 @@ size_t common_beginning(const std::vector<std::vector<uint32_t>>& passes, size_t
 }  // namespace
 
 size_t repeated_length(const std::vector<uint32_t>& kernels) {
-  // Read backwards: same[n] says how much of the text from n on begins as the text does, the
-  // Z-function, in linear time. A repetition by n covers n + same[n]; layers that are alike repeat
-  // within an inference as well, but cover less.
+  // The text is the sequence in reverse. same[n] is the length of the longest common prefix of the
+  // text and its suffix from n on (the Z-function, in linear time). A repetition by n covers n +
+  // same[n]. Equal layers within an inference repeat, too, but cover less.
   const std::vector<uint32_t> text(kernels.rbegin(), kernels.rend());
   std::vector<size_t> same(text.size());
   size_t best = 0;

@@ -1,9 +1,9 @@
-// Which launch a range of counters belongs to. Pure.
+// Assigns ranges of counters to launches. Pure functions.
 //
 // Ranges are numbered in the order of execution, and launches are recorded in the order in which
-// their calls returned: the n-th belongs to the n-th. With application replay every pass is another
-// inference, and a range is a sum over passes: it means something as far as all of them launched
-// the same.
+// their calls returned: the n-th range belongs to the n-th launch. With application replay every
+// pass is another inference, and a range is a sum over passes; it is valid only as far as all
+// passes launched the same kernels.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_MATCH_H_
 #define XSP_COLLECTORS_CUPTI_COUNTING_MATCH_H_
 
@@ -15,18 +15,19 @@
 namespace xsp::cupti {
 
 struct Matched {
-  size_t usable = 0;       // the first so many launches have the counters of the same range
-  std::string problem;     // why not all, one line; empty: all
-  const char* cause = "";  // the same for the table of losses: a few words
+  size_t usable = 0;       // number of launches, from the first, whose ranges are valid
+  std::string problem;     // why not all launches, one line; empty if all
+  const char* cause = "";  // the same in a few words, for the table of losses
 };
 
-// `passes`: what was launched in each, as indices of kernels. `ranges`: how many were counted;
-// `capacity`: for how many there was room.
+// `passes`: the launches of each pass, as indices of kernels. `ranges`: the number of counted
+// ranges. `capacity`: the number of ranges that there was room for.
 Matched match(const std::vector<std::vector<uint32_t>>& passes, size_t ranges, size_t capacity);
 
-// The length of the sequence that `kernels` ends in repetitions of: of several such lengths, the
-// one whose repetitions cover the most, then the shortest. The launches of one inference, if
-// several have been run. 0: it does not end in a repetition.
+// Returns the length of the sequence that repeats at the end of `kernels`. If there are several
+// such lengths, returns the one whose repetitions cover the most, then the shortest. This is the
+// number of launches of one inference, if several have run. Returns 0 if `kernels` does not end in
+// a repetition.
 size_t repeated_length(const std::vector<uint32_t>& kernels);
 
 }  // namespace xsp::cupti

@@ -44,7 +44,8 @@ TEST(Match, TheLengthOfAnInferenceIsFoundInWhatWasRunBefore) {
   EXPECT_EQ(repeated_length({1}), 0u);
   EXPECT_EQ(repeated_length({1, 2, 3}), 0u);
   EXPECT_EQ(repeated_length({7, 8, 1, 2, 3, 1, 2, 3}), 3u);
-  // Equal blocks, and a last kernel that only comes once: the blocks do not deceive.
+  // Inferences of equal blocks, with a kernel that occurs once per inference: the blocks are not
+  // mistaken for inferences.
   EXPECT_EQ(repeated_length({5, 1, 2, 1, 2, 9, 5, 1, 2, 1, 2, 9, 5, 1, 2, 1, 2, 9}), 6u);
   EXPECT_EQ(repeated_length({1, 2, 3, 1, 2, 3, 4}), 0u);
   EXPECT_EQ(repeated_length({4, 4, 4}), 1u);

@@ -108,7 +108,7 @@ bool Ranges::stop(std::string* why) {
   return true;
 }
 
-// Ranges are named after their place in the order of execution, counted from the first session on.
+// A range's name is its number in the order of execution, counted from the first session on.
 bool Ranges::number_of(size_t range, uint64_t* number, std::string* why) const {
   XSP_CUPTI_PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo, params);
   params.pCounterDataImage = image_.data();
@@ -133,7 +133,7 @@ bool Ranges::read(std::vector<std::vector<double>>* values, std::string* why) {
     return false;
   }
   std::vector<std::pair<uint64_t, size_t>> order(
-      info.numTotalRanges);  // number, place in the image
+      info.numTotalRanges);  // number, index in the image
   for (size_t i = 0; i < order.size(); ++i) {
     order[i].second = i;
     if (!number_of(i, &order[i].first, why)) return false;

@@ -1,9 +1,10 @@
 // The range profiler on one CUDA context: one range for each kernel, in the order of their
-// execution, or one for all between start and stop.
+// execution, or one for everything between start and stop.
 //
-// A session is start, work, stop; with kernel replay it counts everything, with application replay
-// one pass, and is_complete() says whether it was the last. Then read() gives the ranges, and
-// begins anew. All calls come from one thread, while the context's kernels are not running.
+// A session is start, work, stop. With kernel replay a session counts everything; with application
+// replay it counts one pass, and is_complete() tells whether that was the last. Then read() returns
+// the ranges, and the next session begins anew. All calls come from one thread, while the context
+// runs no kernels.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_RANGES_H_
 #define XSP_COLLECTORS_CUPTI_COUNTING_RANGES_H_
 
@@ -18,12 +19,12 @@
 namespace xsp::cupti {
 
 enum class Replay { kKernel, kApplication };
-enum class Scope { kEachKernel, kWhole };  // the latter by application replay alone
+enum class Scope { kEachKernel, kWhole };  // kWhole needs application replay
 
 class Ranges {
  public:
-  // `config` and `metrics` are those of chip.configure; `chip` and `config` outlive this. Null and
-  // a line in *why if counting is not permitted or not possible.
+  // `config` and `metrics` are those of chip.configure; `chip` and `config` outlive this object.
+  // Returns null and a line in *why if counting is not permitted or not possible.
   static std::unique_ptr<Ranges> open(const CountingApi& api, const Chip& chip, CUcontext context,
                                       const std::vector<uint8_t>& config,
                                       const std::vector<std::string>& metrics, std::string* why);
@@ -37,11 +38,11 @@ class Ranges {
   bool prepare(Replay replay, Scope scope, size_t capacity, std::string* why);
   bool start(std::string* why);
   bool stop(std::string* why);
-  // Whether every pass has been taken since prepare or the last read.
+  // Returns whether every pass has been taken since prepare or the last read.
   bool is_complete() const { return is_complete_; }
 
-  // What the sessions counted: the metrics' values for each range, empty where there are none.
-  // Ranges beyond the capacity are missing.
+  // Reads the counts of the sessions: the metrics' values for each range, empty where there are
+  // none. Ranges beyond the capacity are missing.
   bool read(std::vector<std::vector<double>>* values, std::string* why);
 
  private:

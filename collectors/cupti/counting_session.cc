@@ -10,14 +10,14 @@ namespace {
 
 constexpr const char* kDurationMetric = "gpu__time_duration.sum";
 constexpr size_t kRangesMin = 64;
-constexpr size_t kRangesMax = 4096;  // one takes 1 to 2 MB of the host's memory
+constexpr size_t kRangesMax = 4096;  // a range takes 1 to 2 MB of the host's memory
 constexpr const char* kLossSource = "cupti";
 constexpr const char* kGraphs =
     "counters: the model launches a CUDA graph, which CUPTI does not run while it counts kernels: "
     "profile it without --cuda-graph, or with --replay application";
 constexpr const char* kGraphCause = "kernels of a CUDA graph cannot be counted one by one";
 
-// Makes a context current for as long as it lives.
+// Makes a context current during its lifetime.
 class Current {
  public:
   Current(const CountingApi& api, CUcontext context) : api_(api) {
@@ -35,7 +35,8 @@ class Current {
   bool is_pushed_ = false;
 };
 
-// How many launches an inference has, going by those before it: all of them, if they do not repeat.
+// Estimates the number of launches of an inference from those before it; all of them, if they do
+// not repeat.
 size_t launches_of_inference(const std::vector<Launch>& before) {
   std::vector<uint32_t> kernels;
   for (const Launch& launch : before) kernels.push_back(launch.kernel);
@@ -107,7 +108,8 @@ uint64_t CountingSession::runs_needed() {
   return replay_ == Replay::kApplication ? chip_->passes() : 1;
 }
 
-// Kernel replay keeps a copy of what kernels may write; on the host, where the device has no room.
+// Kernel replay keeps a copy of the memory that kernels may write; on the host, if the device has
+// no room.
 bool CountingSession::fits_kernel_replay() const {
   for (const CUcontext context : launches_.contexts()) {
     const Current current(api_, context);
@@ -154,7 +156,7 @@ bool CountingSession::start_context(CUcontext context, size_t capacity, std::str
     device.ranges = Ranges::open(api_, *chip_, context, config_, plan_.metrics, why);
     if (device.ranges == nullptr) return false;
   }
-  // Passes of one count must all have the same room.
+  // All passes of one count must have the same room.
   if (capacity > device.capacity && passes_.empty()) {
     if (!device.ranges->prepare(replay_, scope_, capacity, why)) return false;
     device.capacity = capacity;
@@ -227,7 +229,7 @@ void CountingSession::end(xsp_span* model) {
   if (is_counting_ && !stop_contexts(&why)) give_up(why);
   passes_.push_back(launches_.take());
   launches_max_ = std::max(launches_max_, passes_.back().size());
-  // While kernels are counted one by one, graphs do not run: the results would be wrong.
+  // Graphs do not run while kernels are counted one by one, so the results would be wrong.
   const bool has_graphs = graphs_among(passes_.back()) != 0;
   if (!has_failed_ && has_graphs && scope_ == Scope::kEachKernel) give_up(kGraphs);
   if (has_failed_) {
@@ -365,7 +367,7 @@ void CountingSession::finish() {
   }
   const std::vector<CUcontext> alive = launches_.contexts();
   for (auto& [context, device] : devices_) {
-    // With its context a profiler is gone already.
+    // A profiler is gone with its context.
     if (std::find(alive.begin(), alive.end(), context) == alive.end()) {
       (void)device.ranges.release();
     } else {

@@ -1,5 +1,5 @@
-// One run with counters: which are wanted, what has been counted, and which inference is which
-// pass.
+// One run with counters: it keeps the requested counters and the results, and assigns inferences to
+// passes.
 //
 // Thread rule: one thread; launches may come from any.
 #ifndef XSP_COLLECTORS_CUPTI_COUNTING_SESSION_H_
@@ -33,29 +33,29 @@ class CountingSession {
  public:
   using Note = std::function<void(const std::string&)>;
 
-  // Plans the counters for the chip, and watches launches from here on. Null and a line in *why if
-  // that is not possible.
+  // Plans the counters for the chip, and watches launches from here on. Returns null and a line in
+  // *why if that is not possible.
   static std::unique_ptr<CountingSession> open(const CountingApi& api, const std::string& chip_name,
                                                const CountingOptions& options, KernelSites* sites,
                                                Note note, std::string* why);
 
-  // How many inferences count everything once. Decides how the passes are taken, if that is left to
-  // it; to be called when the model is in memory.
+  // Returns the number of inferences that count everything once. Decides how the passes are taken,
+  // unless the caller has chosen. Must be called when the model is in memory.
   uint64_t runs_needed();
-  // Around an inference.
+  // Brackets an inference, with end.
   void begin();
   // `model` is the inference's span.
   void end(xsp_span* model);
-  // Emits what is still pending: inferences whose passes did not all come.
+  // Emits the rest: inferences whose passes are not complete.
   void finish();
 
  private:
-  // What one kernel was counted to.
+  // Holds the counts of one kernel.
   struct Known {
     std::vector<double> values;
     double duration_ns = 0;
   };
-  // What is counted of one context.
+  // Holds the state of counting on one context.
   struct Device {
     std::unique_ptr<Ranges> ranges;
     size_t capacity = 0;
@@ -73,12 +73,12 @@ class CountingSession {
   void emit_counted();
   void emit_reused();
   void emit_uncounted(const char* cause);
-  // Reads the ranges of one context and gives them to its launches in every pass.
+  // Reads the ranges of one context and assigns them to its launches in every pass.
   bool read_context(CUcontext context, const Device& device, std::string* why);
   uint64_t graphs_among(const std::vector<Launch>& launches) const;
   // From here on inferences are counted as a whole.
   void count_whole();
-  // Hangs what was counted of whole inferences on the last one's span.
+  // Attaches the counts of whole inferences to the span of the last one.
   void emit_whole(xsp_span* model);
   void give_up(const std::string& why);
   void say_once(const std::string& text);
@@ -98,11 +98,11 @@ class CountingSession {
   Scope scope_ = Scope::kEachKernel;
   bool is_counting_ = false;  // between begin and end
   bool has_failed_ = false;
-  size_t launches_max_ = 0;  // seen in an inference, or before the first
+  size_t launches_max_ = 0;  // largest number in an inference, or before the first
   std::map<CUcontext, Device> devices_;
-  std::vector<std::vector<Launch>> passes_;        // of the inferences not yet emitted
-  std::map<const Launch*, const Known*> counted_;  // launches of passes_
-  std::vector<std::unique_ptr<Known>> results_;    // that counted_ points to
+  std::vector<std::vector<Launch>> passes_;        // launches of inferences not yet emitted
+  std::map<const Launch*, const Known*> counted_;  // keys: launches of passes_
+  std::vector<std::unique_ptr<Known>> results_;    // the results that counted_ points to
   std::map<uint32_t, Known> known_;                // by kernel, for reuse
   std::vector<std::string> said_;
 };

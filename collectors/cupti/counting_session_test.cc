@@ -41,7 +41,7 @@ class Session : public testing::Test {
     return session_ != nullptr;
   }
 
-  // An inference that launches these kernels; its grid tells launches of one name apart.
+  // Runs an inference that launches these kernels; the grid distinguishes launches of one name.
   void infer(const std::vector<std::pair<const char*, unsigned>>& kernels) {
     session_->begin();
     for (const auto& [name, grid] : kernels) fake_.launch(name, grid);
@@ -113,7 +113,7 @@ TEST_F(Session, EveryKernelHasItsOwnCountersBelowItsLaunch) {
     EXPECT_GE(kernels[i]->found.start_ns, before);
   }
   EXPECT_EQ(kernels[0]->name, "axpy(float*)");
-  // The duration is counted though nobody asked for it, and not shown.
+  // The duration is counted although it was not requested, and it is not shown.
   EXPECT_EQ(kernels[0]->found.end_ns - kernels[0]->found.start_ns, 1002);
   EXPECT_EQ(kernels[0]->numbers.count("gpu__time_duration.sum"), 0u);
   EXPECT_EQ(lost(recorded), 0u);
@@ -131,7 +131,7 @@ TEST_F(Session, ApplicationReplayTakesAPassWithEachInference) {
   EXPECT_EQ(fake_.mode, CUPTI_UserReplay);
   const Recorded recorded = finish();
   const auto kernels = kernels_of(recorded);
-  // Each inference has its kernels, all with what was counted over the three.
+  // Each inference has its kernels, all with the counts over the three inferences.
   ASSERT_EQ(kernels.size(), 6u);
   for (size_t i = 0; i < kernels.size(); ++i) {
     EXPECT_EQ(kernels[i]->name, i % 2 == 0 ? "a" : "b");
@@ -188,7 +188,7 @@ TEST_F(Session, ReuseCopiesToEqualKernelsAndCountsNewOnes) {
   EXPECT_EQ(kernels[2]->numbers.at("dram_read_bytes"), 2001);
   EXPECT_EQ(kernels[2]->numbers.at("counters_reused"), 2);
   EXPECT_EQ(kernels[3]->numbers.at("dram_read_bytes"), 1001);
-  // The kernel with another grid, once without counters and once counted.
+  // The kernel with another grid appears once without counters and once counted.
   EXPECT_EQ(
       kernels[4]->numbers.count("dram_read_bytes") + kernels[5]->numbers.count("dram_read_bytes"),
       1u);

@@ -1,5 +1,5 @@
-// The CUDA driver, as far as it is asked here: which devices there are, and their limits. Loaded at
-// run time, never linked.
+// The part of the CUDA driver that is used here: the devices and their limits. The driver is loaded
+// at run time, never linked.
 #ifndef XSP_COLLECTORS_CUPTI_DRIVER_H_
 #define XSP_COLLECTORS_CUPTI_DRIVER_H_
 
@@ -14,15 +14,17 @@ namespace xsp::cupti {
 
 class Driver {
  public:
-  // Loads and initialises the driver. Null and a line in *why if there is none, or no device.
+  // Loads and initialises the driver. Returns null and a line in *why if there is no driver or no
+  // device.
   static std::unique_ptr<Driver> open(std::string* why);
-  // Loads it alone: in the midst of its initialisation by the program it must not be called.
+  // Loads the driver without initialising it: it must not be called while the program initialises
+  // it.
   static std::unique_ptr<Driver> load(std::string* why);
-  // False and a line in *why if there is no device, or the driver fails.
+  // Returns false and a line in *why if there is no device, or the driver fails.
   bool initialize(std::string* why);
 
   int device_count() const { return device_count_; }
-  // The limits of a multiprocessor of the device; zeros if they cannot be had.
+  // Returns the limits of a multiprocessor of the device; zeros if they cannot be read.
   DeviceLimits limits(uint32_t device) const;
 
  private:

@@ -16,9 +16,9 @@ constexpr uint32_t kNotFixed = UINT32_MAX;
 
 struct KnownDefect {
   Defect defect;
-  uint32_t from;     // the first version that has it
-  uint32_t before;   // the first that has it no more
-  const char* note;  // for the user; null if the code goes around it
+  uint32_t from;     // the first version with the defect
+  uint32_t before;   // the first version without it
+  const char* note;  // for the user; null if the code avoids the defect
 };
 
 // Versions as cuptiGetVersion numbers them.
@@ -70,7 +70,7 @@ Found load(const std::string& path, std::string* why) {
   return found;
 }
 
-// The newest of those that can be loaded; the others are let go.
+// Loads the newest library that can be loaded, and releases the others.
 Found load_newest(const std::vector<std::string>& paths, std::string* why) {
   Found best;
   for (const std::string& path : paths) {
@@ -103,7 +103,7 @@ Found find(std::string* why) {
 }  // namespace
 
 std::string version_text(uint32_t version) {
-  // Until CUDA 12.9 versions were counted one by one, not every number used.
+  // Up to CUDA 12.9 versions were numbered consecutively, with gaps.
   struct Old {
     uint32_t version;
     const char* text;

@@ -1,7 +1,7 @@
-// The CUPTI library that this process uses: found, loaded and asked what it can do.
+// The CUPTI library that this process uses: finds it, loads it, and asks for its abilities.
 //
 // It is never linked. One build serves every version: functions are looked up by name, and those of
-// newer versions may be absent (null). Once opened it is read by any thread.
+// newer versions may be absent (null). After opening, any thread may read it.
 #ifndef XSP_COLLECTORS_CUPTI_LIBRARY_H_
 #define XSP_COLLECTORS_CUPTI_LIBRARY_H_
 
@@ -14,15 +14,16 @@
 
 namespace xsp::cupti {
 
-// A defect of CUPTI that matters here. The library's own table says which versions have it.
+// Lists the defects of CUPTI that matter here. A table in library.cc lists the versions that have
+// them.
 enum class Defect {
   kNvtxBeforeCupti,   // a crash, if NVTX is called before CUPTI
   kGraphCorrelation,  // launches of graphs have wrong correlation ids from the second session on
-  kProcessorTime,     // long recordings take more and more of the processor
-  kLegacyRecords,     // records without the graph's nodes
+  kProcessorTime,     // long recordings take more and more processor time
+  kLegacyRecords,     // records lack the graph's nodes
 };
 
-// The functions of CUPTI that are called, by their own names.
+// Holds the functions of CUPTI that are called, by their own names.
 struct Functions {
 #define XSP_CUPTI_REQUIRED(X)          \
   X(cuptiActivityDisable)              \
@@ -50,22 +51,24 @@ struct Functions {
 #undef XSP_CUPTI_POINTER
 };
 
-// "13.0.1" of CUPTI's number 130001; "12.9" of 27, as versions were counted before CUDA 13.
+// Returns "13.0.1" for CUPTI's number 130001, and "12.9" for 27, as versions were numbered before
+// CUDA 13.
 std::string version_text(uint32_t version);
 
-// Whether CUPTI of this version has the defect.
+// Returns whether CUPTI of this version has the defect.
 bool has_defect(uint32_t version, Defect defect);
-// What the user should know of this version: one line for each defect that no code goes around.
+// Returns notes for the user on this version: one line for each defect that the code does not
+// avoid.
 std::vector<std::string> defect_notes(uint32_t version);
 
 class Library {
  public:
-  // The library that the process has loaded already, else $XSP_CUPTI, else the newest that is
-  // found. Null and a line in *why if there is none that can be used. It stays loaded.
+  // Opens the library that the process has loaded already, else $XSP_CUPTI, else the newest that it
+  // finds. Returns null and a line in *why if no usable one exists. The library stays loaded.
   static std::unique_ptr<Library> open(std::string* why);
 
   const Functions& call() const { return functions_; }
-  // Any further function of the library; null if this version lacks it.
+  // Returns any other function of the library, or null if this version lacks it.
   void* symbol(const char* name) const;
   template <typename Function>
   Function* function(const char* name) const {
@@ -75,7 +78,7 @@ class Library {
   uint32_t version() const { return version_; }
   const std::string& path() const { return path_; }
   bool has(Defect defect) const { return has_defect(version_, defect); }
-  // "CUPTI_ERROR_NOT_INITIALIZED"
+  // Returns a name such as "CUPTI_ERROR_NOT_INITIALIZED".
   std::string error_text(CUptiResult result) const;
 
  private:
@@ -85,8 +88,8 @@ class Library {
   Functions functions_;
 };
 
-// Who else in this process may be using CUPTI, going by the libraries that it has loaded and its
-// environment: "PyTorch's profiler (libtorch_cpu.so)". Empty if nobody is known.
+// Returns other users of CUPTI in this process, judged by its loaded libraries and its environment:
+// "PyTorch's profiler (libtorch_cpu.so)". Returns an empty string if none is known.
 std::string other_clients();
 
 }  // namespace xsp::cupti

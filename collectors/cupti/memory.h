@@ -1,5 +1,5 @@
-// Memory over time: every allocation and release that CUPTI records, as a span without duration at
-// the level api, with the pool's total after it.
+// Memory over time: turns every allocation and release that CUPTI records into a span of the level
+// api without duration, with the pool's total after it.
 //
 // Thread rule: one thread at a time.
 #ifndef XSP_COLLECTORS_CUPTI_MEMORY_H_
@@ -15,21 +15,22 @@
 
 namespace xsp::cupti {
 
-// An event of memory, ready to be emitted but for its thread.
+// Describes an event of memory that is complete except for its thread.
 struct MemoryEvent {
   bool is_allocation = false;
-  // "device of cuda:0", "managed of cuda:0", "pinned"; "pool 0x7f... of cuda:0" if asynchronous
+  // The pool: "device of cuda:0", "managed of cuda:0", "pinned"; "pool 0x7f... of cuda:0" if
+  // asynchronous.
   std::string pool;
-  uint64_t time_ns = 0;  // of CUPTI's clock
-  int64_t bytes = 0;     // < 0: released
+  uint64_t time_ns = 0;  // on CUPTI's clock
+  int64_t bytes = 0;     // negative for a release
   int64_t total_bytes = 0;
-  uint32_t correlation_id = 0;  // of the call that did it
+  uint32_t correlation_id = 0;  // correlation id of the call
 };
 
 class Memory {
  public:
-  // Memory that was taken before the recording began is released unknown: its bytes are those that
-  // the record tells, and the total does not sink below zero.
+  // Memory may be released that was taken before the recording began. Then its size is that of the
+  // release's record, and the total does not fall below zero.
   MemoryEvent follow(const CUpti_ActivityMemory4& record);
 
  private:
@@ -37,12 +38,12 @@ class Memory {
   std::map<std::string, int64_t> totals_;         // by pool
 };
 
-// Brings events and the threads of the calls that did them together, whichever is recorded first.
+// Joins events with the threads of their calls; either may be recorded first.
 class Callers {
  public:
   static constexpr size_t kRememberedMax = 1024;
 
-  // The thread of a call that is known already; 0: not yet.
+  // Returns the thread of a call, or 0 if it is not known yet.
   uint32_t thread_of(uint32_t correlation_id) const;
   void remember(uint32_t correlation_id, uint32_t thread);
 

@@ -12,8 +12,8 @@
 namespace xsp::cupti {
 namespace {
 
-// Beyond so many geometries of one kernel (a sequence that grows, a grid with it) further launches
-// share one more site that says nothing of its geometry.
+// A kernel may have very many geometries (a sequence grows, and the grid with it). Beyond this
+// number, further launches share one more site without a geometry.
 constexpr size_t kGeometriesMax = 1024;
 
 std::string triple(const uint32_t (&sides)[3]) {
@@ -24,7 +24,7 @@ std::string triple(const uint32_t (&sides)[3]) {
 }  // namespace
 
 std::string demangled(const char* name) {
-  // The library would take a plain name for one of a type: "f" for float.
+  // The demangler would read a plain name as that of a type: "f" as float.
   if (std::strncmp(name, "_Z", 2) != 0) return name;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(

@@ -1,7 +1,7 @@
 // Names of kernels, and the sites of their launches.
 //
-// Launches of a kernel with one geometry share a site, which carries the geometry and what follows
-// from it; another geometry is another site of the same name.
+// Launches of a kernel with one geometry share a site, which carries the geometry and the facts
+// derived from it. Another geometry has another site of the same name.
 //
 // Thread rule: one thread at a time.
 #ifndef XSP_COLLECTORS_CUPTI_NAMES_H_
@@ -18,14 +18,16 @@
 
 namespace xsp::cupti {
 
-// As the source has it: "void axpy<float>(int, float*)"; the name itself if it is not mangled.
+// Returns the name in the source, "void axpy<float>(int, float*)", or the name itself if it is not
+// mangled.
 std::string demangled(const char* name);
 
 class KernelSites {
  public:
-  // `limits_of` is asked once per device.
+  // `limits_of` is called once per device.
   explicit KernelSites(std::function<DeviceLimits(uint32_t device)> limits_of);
-  // The site, made at the first such launch. 0 if there is no room for it (counted by xsp).
+  // Returns the site, which is created at the first such launch. Returns 0 if there is no room for
+  // it (xsp counts that).
   uint32_t site_of(std::string_view mangled, const Geometry& geometry, uint32_t device);
 
  private:

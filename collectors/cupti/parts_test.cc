@@ -1,5 +1,5 @@
-// The parts that need no CUPTI: clocks, names, occupancy, calls, nesting, graphs, memory, buffers,
-// versions.
+// Tests of the parts that need no CUPTI: clocks, names, occupancy, calls, nesting, graphs, memory,
+// buffers, versions.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace {
 
 TEST(Clocks, OffsetsAreInterpolatedBetweenReadings) {
   Clocks clocks;
-  EXPECT_EQ(clocks.to_xsp(77), 77);  // nothing is known
+  EXPECT_EQ(clocks.to_xsp(77), 77);  // without any reading
   clocks.add(1'000'000, 5'000'000);
   EXPECT_EQ(clocks.to_xsp(0), 4'000'000);
   EXPECT_EQ(clocks.to_xsp(2'000'000), 6'000'000);
@@ -85,7 +85,7 @@ TEST(Names, AKernelOfEndlessGeometriesDoesNotFillTheTable) {
   EXPECT_EQ(last, before);
 }
 
-// Of an H100's multiprocessor.
+// Limits of an H100's multiprocessor.
 constexpr DeviceLimits kHopper{132, 2048, 32, 65536, 233472, 1024};
 
 Geometry geometry_of(uint32_t grid, uint32_t block, uint32_t registers, uint32_t shared) {
@@ -108,11 +108,11 @@ TEST(Occupancy, KnowsItsLimiter) {
       {geometry_of(1, 256, 16, 0), 8, "warps", 100},
       {geometry_of(1, 1024, 32, 0), 2, "warps", 100},
       {geometry_of(1, 32, 16, 0), 32, "blocks", 50},
-      // 128 registers: 4096 to a warp, 16 warps in all, 2 blocks of 8 warps
+      // 128 registers per thread: 4096 per warp, 16 warps in all, 2 blocks of 8 warps.
       {geometry_of(1, 256, 128, 0), 2, "registers", 25},
-      // 255 registers: 8192 to a warp, 2 to each of four partitions, 8 warps
+      // 255 registers per thread: 8192 per warp, 2 warps in each of four partitions, 8 warps.
       {geometry_of(1, 128, 255, 0), 2, "registers", 12.5},
-      // 100 KiB and 1 KiB reserved: two of 228 KiB
+      // 100 KiB plus 1 KiB reserved: two blocks fit into 228 KiB.
       {geometry_of(1, 128, 32, 100 * 1024), 2, "shared_memory", 12.5},
   };
   for (const Case& one : cases) {
@@ -182,9 +182,9 @@ CallRecord call_of(bool is_driver, uint32_t thread, uint64_t start, uint64_t end
 TEST(Nesting, TheDriversCallWithinTheRuntimesIsLeftOut) {
   Nesting nesting;
   std::vector<CallRecord> found;
-  nesting.add(call_of(true, 1, 10, 20), &found);  // by itself
+  nesting.add(call_of(true, 1, 10, 20), &found);  // alone
   nesting.add(call_of(true, 1, 35, 38), &found);  // within the next
-  nesting.add(call_of(true, 2, 36, 37), &found);  // another thread's
+  nesting.add(call_of(true, 2, 36, 37), &found);  // on another thread
   EXPECT_TRUE(found.empty());
   nesting.add(call_of(false, 1, 30, 40), &found);
   ASSERT_EQ(found.size(), 2u);

@@ -6,12 +6,12 @@ namespace xsp::cupti {
 namespace {
 
 constexpr const char* kSource = "cupti";
-// The smallest ring of a trace (1 MiB) holds more than so many spans; then they are written before
-// more are emitted.
+// The smallest ring of a trace (1 MiB) holds more than this many spans. After this many, the ring
+// is written to the file before more are emitted.
 constexpr size_t kSpansPerFlush = 8192;
 constexpr size_t kWaitingMax = 4096;
 
-// Fields that are read lie in the same place in the records of every version since CUDA 11.1.
+// The fields that are read have the same offsets in the records of every version since CUDA 11.1.
 #define XSP_SAME_PLACE(a, b, field) \
   static_assert(offsetof(a, field) == offsetof(b, field), "records differ in " #field)
 XSP_SAME_PLACE(CUpti_ActivityKernel5, CUpti_ActivityKernel10, name);
@@ -254,7 +254,7 @@ void Records::convert_set(const CUpti_ActivityMemset4& record) {
 }
 
 void Records::emit_execution(const Execution& execution) {
-  // CUPTI gives what it could not time, or what has not ended, a time of zero.
+  // CUPTI writes a time of zero if it could not time an execution, or if it has not ended.
   if (execution.start_ns == 0 || execution.end_ns == 0) {
     xsp_count_loss(kSource, "execution without times", 1);
     return;
@@ -302,7 +302,7 @@ void Records::convert_call(const CUpti_ActivityAPI& record) {
 
 void Records::settle_calls() {
   for (CallRecord& call : outermost_) {
-    // What failed, or was captured for a graph, launched nothing.
+    // A call that failed, or was captured for a graph, launched nothing.
     call.is_executed = call.is_executed && call.error == 0 &&
                        !notes_.is_captured(call.thread, call.start_ns, call.end_ns);
     if (call.is_executed && call.may_be_empty && has_executions_) {

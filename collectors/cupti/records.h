@@ -1,7 +1,7 @@
-// From CUPTI's records to spans.
+// Turns CUPTI's records into spans.
 //
-// Thread rule: `consume` and `finish` on one thread at a time, which is the one whose ring the
-// spans go through.
+// Thread rule: `consume` and `finish` run on one thread at a time, the thread whose ring receives
+// the spans.
 #ifndef XSP_COLLECTORS_CUPTI_RECORDS_H_
 #define XSP_COLLECTORS_CUPTI_RECORDS_H_
 
@@ -27,10 +27,11 @@ namespace xsp::cupti {
 class Records {
  public:
   using LimitsOf = std::function<DeviceLimits(uint32_t device)>;
-  // All that is given outlives this. `has_executions`: the level kernel is recorded.
+  // All arguments outlive this object. `has_executions` tells whether the level kernel is recorded.
   Records(const Library& library, GraphNotes& notes, Calls& runtime, Calls& driver,
           LimitsOf limits_of, bool has_executions);
-  // Reads the clocks, then emits what a buffer holds; some of it when later records are known.
+  // Reads the clocks, then emits the records of a buffer; some of them only when later records are
+  // known.
   void consume(uint8_t* buffer, size_t size);
   // Emits the rest.
   void finish();
@@ -38,7 +39,7 @@ class Records {
   bool sample_clocks() { return clocks_.sample(library_.call()); }
 
  private:
-  // What all executions have in common.
+  // Holds the fields that all executions have.
   struct Execution {
     uint32_t site = 0;
     uint32_t device = 0;
@@ -62,7 +63,7 @@ class Records {
   void convert_call(const CUpti_ActivityAPI& record);
   void convert_overhead(const CUpti_ActivityOverhead& record);
   void emit_execution(const Execution& execution);
-  // Sorts out the calls of the program itself.
+  // Finds the calls that come from the program itself.
   void settle_calls();
   void emit_calls();
   void emit_memory(const MemoryEvent& event, uint32_t thread);
@@ -82,12 +83,12 @@ class Records {
   Executions executions_;
   Memory memory_;
   Callers callers_;
-  std::deque<MemoryEvent> waiting_;    // for the thread of their call
-  std::vector<CallRecord> outermost_;  // of the program's own calls, not looked at yet
-  std::vector<CallRecord> settled_;    // to be emitted
+  std::deque<MemoryEvent> waiting_;    // these wait for the thread of their call
+  std::vector<CallRecord> outermost_;  // the program's own calls, not examined yet
+  std::vector<CallRecord> settled_;    // calls to be emitted
   const bool has_executions_;
   std::map<std::pair<std::string, std::string>, uint32_t> copies_;  // sites
-  size_t emitted_ = 0;                                              // since the last flush
+  size_t emitted_ = 0;                                              // spans since the last flush
 };
 
 }  // namespace xsp::cupti

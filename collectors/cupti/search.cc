@@ -20,7 +20,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Site-packages of Python whose pip may have installed CUPTI.
+// Returns the site-packages folders of Python into which pip may have installed CUPTI.
 std::vector<std::string> python_folders() {
   std::vector<std::string> folders;
   for (const std::string& file : mapped_files()) {
@@ -63,7 +63,7 @@ std::vector<std::string> patterns() {
 }
 
 struct Client {
-  const char* part;  // of the file's name
+  const char* part;  // part of the file's name
   const char* name;
 };
 
@@ -131,7 +131,7 @@ std::string clients_among(const std::vector<std::string>& files, const char* inj
 }
 
 std::string other_clients() {
-  // Of `xsp run`'s own library, which may have called another one first.
+  // The variable comes from `xsp run`'s own library, which may have replaced another one.
   const char* other = std::getenv("XSP_OTHER_CUDA_INJECTION");
   const bool is_ours =
       environment("CUDA_INJECTION64_PATH").find("libxsp-attach") != std::string::npos;

@@ -11,19 +11,20 @@ namespace {
 
 constexpr const char* kSource = "cupti";
 
-// The run that CUPTI's buffers belong to: its callbacks have no argument of ours.
+// The run that receives CUPTI's buffers. It is global, because CUPTI's callbacks have no user
+// argument.
 std::atomic<Buffers*> current_buffers{nullptr};
 std::atomic<const Functions*> current_functions{nullptr};
 std::atomic<int> sessions{0};
 
 constexpr std::array kKernelKinds = {
-    // Not CUPTI_ACTIVITY_KIND_KERNEL, which lets no two kernels run at once.
+    // CUPTI_ACTIVITY_KIND_KERNEL is not used, because it serialises the kernels.
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
     CUPTI_ACTIVITY_KIND_MEMCPY,
     CUPTI_ACTIVITY_KIND_MEMCPY2,
     CUPTI_ACTIVITY_KIND_MEMSET,
 };
-// Worth having, and not missed where a version or a device lacks them.
+// Optional kinds: a version or a device may lack them.
 constexpr std::array kApiKinds = {
     CUPTI_ACTIVITY_KIND_OVERHEAD,
     CUPTI_ACTIVITY_KIND_MEMORY2,
@@ -118,7 +119,7 @@ xsp_status Tracing::start(const xsp_host* host) {
     (void)call.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size,
                                          &zeroed);
   }
-  // Spans of xsp are known by the system's ids of threads.
+  // xsp identifies threads by the system's ids.
   if (call.cuptiSetThreadIdType != nullptr) {
     (void)call.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   }
@@ -142,7 +143,8 @@ void Tracing::stop() {
   if (!is_started_) return;
   is_started_ = false;
   const Functions& call = library_.call();
-  // What has ended first; then, with nothing more to come, whatever there is.
+  // The first flush returns completed records; the second returns all others, when no more will
+  // come.
   (void)call.cuptiActivityFlushAll(0);
   {
     const std::lock_guard lock(switching_);
@@ -164,7 +166,7 @@ void CUPTIAPI Tracing::give_buffer(uint8_t** buffer, size_t* size, size_t* recor
   Buffers* buffers = current_buffers;
   *buffer = buffers == nullptr ? nullptr : buffers->take();
   *size = *buffer == nullptr ? 0 : Buffers::kBytes;
-  *records_max = 0;  // as many as fit
+  *records_max = 0;  // 0 means as many as fit
 }
 
 void CUPTIAPI Tracing::take_buffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,

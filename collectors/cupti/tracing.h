@@ -1,4 +1,4 @@
-// Tracing: a run in which CUPTI records what happens, as it happens.
+// Tracing: a run in which CUPTI records events as they happen.
 #ifndef XSP_COLLECTORS_CUPTI_TRACING_H_
 #define XSP_COLLECTORS_CUPTI_TRACING_H_
 
@@ -19,22 +19,24 @@
 
 namespace xsp::cupti {
 
-// What is in the way of tracing here; empty if nothing is. Notes what the user should know.
+// Returns the obstacle to tracing here, or an empty string if there is none. Reports notes for the
+// user.
 std::string obstacle(const xsp_host* host, const Library& library);
 
 class Tracing {
  public:
-  // Both outlive this. What is complete is emitted every flush_ms, unless that is 0.
+  // The library and the driver outlive this object. Complete spans are emitted every flush_ms,
+  // unless that is 0.
   Tracing(const Library& library, const Driver& driver, uint32_t levels, uint32_t flush_ms);
   ~Tracing();
   Tracing(const Tracing&) = delete;
   Tracing& operator=(const Tracing&) = delete;
 
-  // Fails through host->fail, with nothing left switched on.
+  // Fails through host->fail, and then leaves nothing enabled.
   xsp_status start(const xsp_host* host);
-  // Records those of its levels from now on.
+  // Records the given levels, as far as they are its own, from now on.
   void set_levels(uint32_t levels);
-  // Emits all that is pending.
+  // Emits all pending spans.
   void stop();
 
  private:
@@ -46,7 +48,7 @@ class Tracing {
 
   void subscribe(const xsp_host* host);
   void unsubscribe();
-  // Of these levels.
+  // Enables the kinds of these levels.
   CUptiResult enable_kinds(uint32_t levels, const char** what);
   void disable_kinds(uint32_t levels);
   void on_graph(CUpti_CallbackId id, const CUpti_GraphData& data);

@@ -1,4 +1,4 @@
-// The whole collector on a fake CUPTI that plays canned records (fake/control.h).
+// Tests the whole collector with a fake CUPTI that plays prepared records (fake/control.h).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -83,7 +83,7 @@ class TracingTest : public ::testing::Test {
     return std::move(recorded).value();
   }
 
-  // Records, `at` ns after the fixture began.
+  // Returns the time of a record, `at` ns after the fixture began.
   uint64_t time(uint64_t at) const { return begin_ + at; }
   CUpti_ActivityKernel10 kernel(const char* name, uint32_t correlation, uint64_t at) const {
     CUpti_ActivityKernel10 record{};
@@ -144,7 +144,7 @@ TEST_F(TracingTest, LevelsAreSwitchedWhileItRuns) {
   EXPECT_EQ(fake_->kinds.count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1u);
   EXPECT_TRUE(fake_->calls.empty());
   fake_->play(kernel("axpy", 1, 10));
-  // What happened before is still emitted.
+  // Events from before this call are still emitted.
   collector_->set_levels(0);
   EXPECT_EQ(of_level(stop(), XSP_LEVEL_KERNEL).size(), 1u);
 }
@@ -186,7 +186,7 @@ TEST_F(TracingTest, ADefectIsSaidWhenItMatters) {
   ASSERT_EQ(start(), XSP_OK) << why_;
   stop();
   notes_ = "";
-  ASSERT_EQ(start(), XSP_OK) << why_;  // a second recording of the process
+  ASSERT_EQ(start(), XSP_OK) << why_;  // a second recording in this process
   stop();
   EXPECT_NE(notes_.find("CUPTI 13.0.1: in the second recording"), notes_.npos) << notes_;
 }
@@ -199,14 +199,14 @@ TEST_F(TracingTest, KernelsAloneNeedNoCalls) {
 }
 
 TEST_F(TracingTest, AKernelBelongsToTheLayerThatLaunchedIt) {
-  fake_->clock_ahead_ns = 5'000'000'000;  // its clock is not ours
+  fake_->clock_ahead_ns = 5'000'000'000;  // it differs from the trace's clock
   static xsp_site model = XSP_SITE(XSP_LEVEL_MODEL, "model");
   static xsp_site layer = XSP_SITE(XSP_LEVEL_LAYER, "conv");
   ASSERT_EQ(start(), XSP_OK) << why_;
   xsp_span outer = xsp_begin(&model);
   xsp_span inner = xsp_begin(&layer);
   begin_ = fake_->now_ns();
-  // A launch of a microsecond, while the layer lasts longer.
+  // A launch takes a microsecond, while the layer lasts longer.
   fake_->play(call(CUPTI_ACTIVITY_KIND_DRIVER, fake::kDriverLaunchKernel, 42, 100, 300));
   fake_->play(call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kLaunchKernel, 42, 0, 1000));
   while (fake_->now_ns() < begin_ + 10'000) {
@@ -218,7 +218,7 @@ TEST_F(TracingTest, AKernelBelongsToTheLayerThatLaunchedIt) {
   const auto kernels = of_level(recorded, XSP_LEVEL_KERNEL);
   const auto calls = of_level(recorded, XSP_LEVEL_API);
   ASSERT_EQ(kernels.size(), 1u);
-  ASSERT_EQ(calls.size(), 1u);  // not the driver's as well
+  ASSERT_EQ(calls.size(), 1u);  // without the driver's call
   EXPECT_EQ(calls[0]->name, "cudaLaunchKernel");
   EXPECT_EQ(calls[0]->type, "launch");
   EXPECT_EQ(calls[0]->found.thread, static_cast<uint32_t>(gettid()));
@@ -257,7 +257,7 @@ TEST_F(TracingTest, CopiesAndMemsetsTellTheirBytes) {
   copy.correlationId = 1;
   fake_->play(copy);
   fake_->play(call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kMemcpyAsync, 1, 0));
-  fake_->play(call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kMemcpyAsync, 2, 1000));  // of no bytes
+  fake_->play(call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kMemcpyAsync, 2, 1000));  // no bytes
   CUpti_ActivityMemset4 set{};
   set.kind = CUPTI_ACTIVITY_KIND_MEMSET;
   set.bytes = 100;
@@ -312,7 +312,8 @@ TEST_F(TracingTest, KernelsOfAGraphKnowTheLayerOfTheirCapture) {
   const uint32_t conv = xsp_intern_site(XSP_LEVEL_LAYER, "graph conv", "Conv");
   const uint32_t relu = xsp_intern_site(XSP_LEVEL_LAYER, "graph relu", "Relu");
   ASSERT_EQ(start(), XSP_OK) << why_;
-  // Captured: two nodes in conv, one in relu; instantiated; the captured graph is destroyed.
+  // Three nodes are captured: two in conv, one in relu. The graph is instantiated, and the captured
+  // graph is destroyed.
   begin_ = fake_->now_ns();
   open_mark = {conv, 1};
   fake_->play_event(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, 1);
@@ -320,7 +321,7 @@ TEST_F(TracingTest, KernelsOfAGraphKnowTheLayerOfTheirCapture) {
   open_mark = {relu, 2};
   fake_->play_event(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, 3);
   open_mark = {0, 0};
-  // The call that was captured is not a launch.
+  // The captured call is not a launch.
   fake_->play(
       call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kLaunchKernel, 40, 0, fake_->now_ns() - begin_));
   for (const uint64_t node : {1, 2, 3}) {
@@ -404,7 +405,7 @@ TEST_F(TracingTest, WhatIsLostIsCounted) {
 TEST_F(TracingTest, ManyBuffersComeThroughWhole) {
   ASSERT_EQ(start(), XSP_OK) << why_;
   begin_ = fake_->now_ns();
-  constexpr uint32_t kLaunches = 60'000;  // three buffers
+  constexpr uint32_t kLaunches = 60'000;  // fills three buffers
   for (uint32_t i = 1; i <= kLaunches; ++i) {
     fake_->play(call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kLaunchKernel, i, i * 100, 50));
     CUpti_ActivityKernel10 record = kernel("k", i, i * 100);

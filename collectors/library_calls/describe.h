@@ -1,6 +1,6 @@
-// What lies behind opaque parameters, read through the libraries' own getters: descriptors, plans,
-// communicators. tools/library_calls writes the calls, where a parameter has such a type, and the
-// fields, in the order in which DESCRIBED there lists them.
+// Facts behind opaque parameters (descriptors, plans, communicators), read by the libraries' own
+// getters. For each parameter of such a type, tools/library_calls writes the call and the fields,
+// in the order of the list DESCRIBED there.
 #ifndef XSP_COLLECTORS_LIBRARY_CALLS_DESCRIBE_H_
 #define XSP_COLLECTORS_LIBRARY_CALLS_DESCRIBE_H_
 
@@ -8,7 +8,7 @@
 
 namespace xsp::library_calls {
 
-// A list of so many numbers; of more than a tensor has dimensions, the first.
+// Adds a list of `count` numbers, but at most as many as a tensor has dimensions.
 template <typename Number>
 void add_list(Problem* problem, const Field* field, const Number* numbers, int64_t count) {
   constexpr int64_t kListMax = 12;

@@ -1,4 +1,4 @@
-// cublasLt: descriptors of the product and of its matrices, and the algorithm chosen for it.
+// cublasLt: reads the descriptors of the product and of its matrices, and the chosen algorithm.
 #include <iterator>
 
 #include "collectors/library_calls/describe.h"
@@ -7,7 +7,7 @@
 namespace xsp::library_calls {
 namespace {
 
-// They have one form, whatever they read from.
+// All getters have this form, for every type of object.
 using Get = int(void* from, int attribute, void* value, size_t bytes, size_t* written);
 
 struct Attribute {

@@ -1,4 +1,4 @@
-// cuDNN: its plans, and the descriptors of the calls that take them one by one.
+// cuDNN: reads plans, and the descriptors of the calls that take them one by one.
 #include <stdlib.h>
 
 #include "collectors/library_calls/describe.h"
@@ -9,7 +9,7 @@
 namespace xsp::library_calls {
 namespace {
 
-// Of some plans it is longer, by their kernels' code, which comes last.
+// Some plans have a longer text, because of their kernels' code, which comes last.
 constexpr int64_t kJsonBytes = 1 << 18;
 constexpr int kDimensionsMax = 8;  // CUDNN_DIM_MAX
 
@@ -38,7 +38,7 @@ Sibling<GetRnnData> get_rnn_data{"cudnnGetRNNDataDescriptor"};
 
 uint64_t handle_of(void* plan) { return reinterpret_cast<uintptr_t>(plan); }
 
-// With a plan's first call.
+// Called with a plan's first call.
 void learn_plan(const Function* function, void* plan) {
   Problem facts;
   GetAttribute* get = get_attribute.of(function);
@@ -92,7 +92,7 @@ void describe_filter(Problem* problem, const Function* function, void* filter,
 
 void describe_convolution(Problem* problem, const Function* function, void* convolution,
                           const Field* fields) {
-  constexpr int kWanted = 3;  // it refuses more than it has room for, CUDNN_DIM_MAX - 2
+  constexpr int kWanted = 3;  // cuDNN refuses more than it has room for, CUDNN_DIM_MAX - 2
   GetConvolution* get = get_convolution.of(function);
   int32_t count = 0, mode = 0, type = 0;
   int32_t padding[kDimensionsMax], stride[kDimensionsMax], dilation[kDimensionsMax];

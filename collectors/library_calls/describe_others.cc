@@ -1,4 +1,4 @@
-// cuFFT's plans, NCCL's communicators, oneDNN's primitives.
+// Reads cuFFT's plans, NCCL's communicators and oneDNN's primitives.
 #include <stdint.h>
 
 #include "collectors/library_calls/describe.h"
@@ -10,7 +10,7 @@ namespace xsp::library_calls {
 // ---- cuFFT --------------------------------------------------------------------------------------
 
 namespace {
-// Its plans are small numbers, from 0 on; no pointer is as large.
+// Plans of cuFFT are small numbers, from 0 on; no pointer has the handle's highest bit.
 uint64_t handle_of_fft(int32_t plan) { return (uint64_t{1} << 63) | static_cast<uint32_t>(plan); }
 }  // namespace
 
@@ -54,13 +54,14 @@ Sibling<QueryMemory> query_memory{"dnnl_primitive_desc_query_md"};
 Sibling<MemoryQuery> memory_query{"dnnl_memory_desc_query"};
 Sibling<NameOf> name_of_kind{"dnnl_prim_kind2str"};
 
-// oneDNN 2: the beginning of dnnl_memory_desc_t.
+// Declares the fields with which dnnl_memory_desc_t of oneDNN 2 begins.
 struct MemoryV2 {
   int32_t count;
   int64_t dimensions[12];
   int32_t type;
 };
-// oneDNN 3 hides it behind dnnl_memory_desc_query, whose questions follow dnnl_query_exec_arg_md.
+// oneDNN 3 hides it behind dnnl_memory_desc_query, whose query numbers follow
+// dnnl_query_exec_arg_md.
 constexpr int kCountV3 = 256;
 constexpr int kDimensionsV3 = 257;
 constexpr int kTypeV3 = 258;

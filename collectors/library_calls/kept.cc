@@ -1,5 +1,5 @@
-// A table of fixed size, read without a lock. What is replaced or forgotten is not released, as a
-// thread may be reading it: there are few plans, and their number is bounded.
+// A table of fixed size, which is read without a lock. Replaced or removed facts are not released,
+// because a thread may be reading them. There are few plans, and their number is bounded.
 #include "collectors/library_calls/kept.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kSlots = 1u << 13;
 constexpr size_t kHandlesMax = kSlots / 2;
-constexpr size_t kFactsMax = 1u << 14;  // with those that are not released
+constexpr size_t kFactsMax = 1u << 14;  // includes facts that are not released
 constexpr size_t kTextsMax = 256;
 constexpr size_t kFieldsMax = 128;
 
@@ -21,12 +21,12 @@ struct Facts {
 };
 
 struct Slot {
-  std::atomic<uint64_t> handle;  // 0: it is free, and so are those after it
+  std::atomic<uint64_t> handle;  // 0: this slot and all after it are free
   std::atomic<const Facts*> facts;
 };
 
 Slot slots[kSlots];
-size_t handle_count = 0;  // these are guarded by `changing`
+size_t handle_count = 0;  // `changing` guards these
 size_t facts_count = 0;
 const char* texts[kTextsMax];
 size_t text_count = 0;
@@ -34,7 +34,7 @@ Field* fields[kFieldsMax];
 size_t field_count = 0;
 pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
-// Never waits: in a child of fork, who holds the lock may be gone.
+// Never waits: in a child of fork, the thread that holds the lock may not exist.
 class Lock {
  public:
   Lock() : is_held_(pthread_mutex_trylock(&changing) == 0) {}
@@ -49,7 +49,7 @@ class Lock {
   const bool is_held_;
 };
 
-// The slot of the handle, or the free one that would be its own.
+// Returns the slot of the handle, or the free slot that it would take.
 Slot* slot_of(uint64_t handle) {
   const uint64_t hash = handle * 0x9fb21c651e98df25u;
   for (size_t at = (hash >> 32) % kSlots;; at = (at + 1) % kSlots) {

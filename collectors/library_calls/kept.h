@@ -1,5 +1,5 @@
-// Facts of things that calls refer to by a handle, such as plans: kept from when they are made, or
-// first seen, until they are gone.
+// Facts of objects to which calls refer by a handle, such as plans. They are kept from the creation
+// of the object, or from its first use, until it is destroyed.
 #ifndef XSP_COLLECTORS_LIBRARY_CALLS_KEPT_H_
 #define XSP_COLLECTORS_LIBRARY_CALLS_KEPT_H_
 
@@ -7,14 +7,16 @@
 
 namespace xsp::library_calls {
 
-// Adds what is kept for the handle, which is not 0; false: nothing is. Takes no lock.
+// Adds the facts that are kept for the handle, which is not 0. Returns false if there are none.
+// Takes no lock.
 bool add_kept(Problem* problem, uint64_t handle);
-// Replaces what was kept for the handle. Does nothing where too much is kept already.
+// Replaces the facts of the handle. Does nothing if too many facts are kept already.
 void keep(uint64_t handle, const Problem& facts);
 void forget(uint64_t handle);
 
-// Text that lasts as long as the process, and a field with that key: one for each that was asked
-// for; NULL where there are too many. For names that are known only at run time. Takes a lock.
+// Return a text that lasts as long as the process, and a field with that key: always the same one
+// for the same argument, or NULL if there are too many. They serve names that are known only at run
+// time. Each takes a lock.
 const char* kept_text(const char* text);
 const Field* kept_field(const char* key, FieldKind kind);
 

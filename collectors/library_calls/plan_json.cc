@@ -13,16 +13,16 @@ namespace {
 constexpr size_t kWordBytes = 96;
 constexpr size_t kOperationBytes = 256;
 constexpr int kDimensionsMax = 12;
-constexpr int kTensorsMax = 6;  // of a node, whose shapes are told
+constexpr int kTensorsMax = 6;  // tensors of a node whose shapes are added
 
-// A part of the text.
+// Represents a part of the text.
 struct Part {
   const char* begin = nullptr;
   const char* end = nullptr;
   bool is_there() const { return begin != nullptr; }
 };
 
-// The object or list that begins at `from`, its brackets included.
+// Returns the object or list that begins at `from`, with its brackets.
 Part bracketed(const char* from, const char* end) {
   int depth = 0;
   bool is_text = false;
@@ -43,7 +43,7 @@ Part bracketed(const char* from, const char* end) {
   return {};
 }
 
-// Where the value of the first such key in the part begins; NULL: there is none.
+// Returns the begin of the value of the first such key in the part, or NULL if there is none.
 const char* value_of(Part part, const char* key) {
   char wanted[kWordBytes];
   const int length = snprintf(wanted, sizeof wanted, "\"%s\":", key);
@@ -57,7 +57,7 @@ Part bracketed_value(Part part, const char* key) {
   return value == nullptr ? Part{} : bracketed(value, part.end);
 }
 
-// The text that begins with a quote at `from`, in small letters without `before` and `after`.
+// Reads the text that begins with a quote at `from`, in lower case, without `before` and `after`.
 bool take_word(const char* from, const char* end, const char* before, const char* after,
                char* word) {
   if (from == nullptr || from >= end || *from != '"') return false;
@@ -102,7 +102,7 @@ const char* type_word(const char* word) {
   return word;
 }
 
-// The tensor with that name; none if it is a number that lies in the plan.
+// Returns the tensor with that name; none if the name is a number that lies in the plan.
 Part tensor_named(Part tensors, const char* name) {
   char wanted[kWordBytes + 16];
   snprintf(wanted, sizeof wanted, "{\"name\":\"%s\"", name);
@@ -125,7 +125,7 @@ void add_tensor(const char* role, Part tensor, Problem* facts) {
   add_list(bracketed_value(tensor, "dim"), key, facts);
 }
 
-// Every "ROLE": "NAME" of the node whose name is a tensor's.
+// Adds every "ROLE": "NAME" of the node where the name is that of a tensor.
 void add_tensors(Part node, Part tensors, Problem* facts) {
   int count = 0;
   for (const char* at = node.begin; at < node.end && count < kTensorsMax; ++at) {
@@ -134,7 +134,7 @@ void add_tensors(Part node, Part tensors, Problem* facts) {
     while (role_start > node.begin && role_start[-1] != '"') --role_start;
     char role[kWordBytes];
     char name[kWordBytes];
-    // From its opening quote, which is there: the loop above stopped behind it.
+    // The role begins after its opening quote, which exists: the loop above stopped behind it.
     if (!take_word(role_start - 1, node.end, "", "", role)) continue;
     if (!take_word(at + 2, node.end, "", "", name)) continue;
     const Part tensor = tensor_named(tensors, name);

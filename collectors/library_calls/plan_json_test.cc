@@ -8,7 +8,7 @@
 namespace xsp::library_calls {
 namespace {
 
-// Facts as text: a list's numbers with a comma between them.
+// Returns the facts as text; commas separate the numbers of a list.
 std::map<std::string, std::string> facts_of(const std::string& json) {
   Problem problem;
   add_plan_facts(json.c_str(), &problem);
@@ -65,7 +65,7 @@ TEST(PlanJsonTest, NumbersThatLieInThePlanAreNoTensors) {
   EXPECT_EQ(facts.count("scale_shape"), 0u);
 }
 
-// Wherever it ends, and whatever it is, what is there is taken.
+// Wherever the text is cut, and whatever its content, the parts that are there are read.
 TEST(PlanJsonTest, AnyTextIsSurvived) {
   for (size_t size = 0; size <= kConvolution.size(); ++size) facts_of(kConvolution.substr(0, size));
   for (size_t at = 0; at < kConvolution.size(); ++at) {

@@ -1,5 +1,6 @@
-// The sites of problems: a table of fixed size, from a function and what it was asked for to the
-// site that says so. It is read without a lock; entries are added, and never changed or removed.
+// The sites of problems: a table of fixed size, which maps a function and the problem of a call to
+// the site that describes them. It is read without a lock. Entries are added, and never changed or
+// removed.
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,17 +12,17 @@
 namespace xsp::library_calls {
 namespace {
 
-// A program whose sizes grow with every call (a decoder's) has problems without end: calls of those
-// beyond carry their facts themselves.
+// A program whose sizes grow with every call (a decoder) has an unlimited number of problems. Calls
+// of problems that do not fit into the table carry their facts themselves.
 constexpr size_t kSlots = 1u << 14;
 constexpr size_t kProblemsMax = kSlots / 2;
-constexpr size_t kTextBytes = 512;  // of a fact
+constexpr size_t kTextBytes = 512;  // longest text of a fact
 
 struct Entry {
   uint64_t hash;
   const Function* function;
   uint32_t site;
-  uint32_t count;  // of the values, which follow
+  uint32_t count;  // number of values, which follow
   Problem::Value* values() { return reinterpret_cast<Problem::Value*>(this + 1); }
   const Problem::Value* values() const { return const_cast<Entry*>(this)->values(); }
 };
@@ -29,7 +30,7 @@ static_assert(sizeof(Entry) % alignof(Problem::Value) == 0);
 
 std::atomic<Entry*> table[kSlots];
 pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
-size_t entry_count = 0;  // guarded by `adding`
+size_t entry_count = 0;  // `adding` guards these
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9fb21c651e98df25u;
@@ -42,7 +43,8 @@ uint64_t hash_of(const Function* function, const Problem& problem) {
   return mix(hash, problem.size());
 }
 
-// The fields follow from the function, but for lists, whose lengths differ: they are compared, too.
+// The function determines the fields, except for the lengths of lists; so the fields are compared,
+// too.
 bool is_equal(const Entry& entry, uint64_t hash, const Function* function, const Problem& problem) {
   if (entry.hash != hash || entry.function != function || entry.count != problem.size()) {
     return false;
@@ -55,7 +57,7 @@ bool is_equal(const Entry& entry, uint64_t hash, const Function* function, const
   return true;
 }
 
-// The entry, or the slot where it belongs.
+// Returns the entry, or NULL and the slot where it belongs.
 Entry* find(uint64_t hash, const Function* function, const Problem& problem, size_t* slot) {
   for (size_t at = hash % kSlots;; at = (at + 1) % kSlots) {
     Entry* entry = table[at].load(std::memory_order_acquire);
@@ -93,7 +95,7 @@ void write_one(const Problem::Value& value, char* text, size_t size) {
   }
 }
 
-// Of the values from `at` on with one key; returns the first that has another.
+// Writes the values from `at` on that have one key. Returns the first value with another key.
 const Problem::Value* write_list(const Problem::Value* at, const Problem::Value* end, char* text,
                                  size_t size) {
   const Field* field = at->field;
@@ -147,13 +149,13 @@ uint32_t add_site(uint64_t hash, const Function* function, const Problem& proble
   return site;
 }
 
-// 0: it has none, and gets none.
+// Returns 0 if the problem has no site and gets none.
 uint32_t site_of(const Function* function, const Problem& problem) {
   const uint64_t hash = hash_of(function, problem);
   size_t slot = 0;
   Entry* entry = find(hash, function, problem, &slot);
   if (entry != nullptr) return entry->site;
-  // Never waits: in a child of fork, who holds the lock may be gone.
+  // This never waits: in a child of fork, the thread that holds the lock may not exist.
   if (pthread_mutex_trylock(&adding) != 0) return 0;
   uint32_t site = 0;
   entry = find(hash, function, problem, &slot);

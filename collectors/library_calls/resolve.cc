@@ -1,5 +1,5 @@
-// Where the real functions are. The loader's own order is followed, as far as it can be asked for:
-// a wrapper must call what the caller would have called.
+// Finds the real functions. It follows the loader's own order as far as the loader can be asked for
+// it, because a wrapper must call the function that the caller would have called.
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -11,16 +11,16 @@
 namespace xsp::library_calls {
 namespace {
 
-constexpr size_t kLibrariesMax = 1024;  // of a process; those beyond are not looked into
+constexpr size_t kLibrariesMax = 1024;  // further libraries of a process are not searched
 
-// Does this function lie in the library that we are in?
+// Returns true if the function lies in this library.
 bool is_ours(void* function) {
   Dl_info theirs, ours;
   return dladdr(function, &theirs) != 0 && dladdr(reinterpret_cast<void*>(&is_ours), &ours) != 0 &&
          theirs.dli_fbase == ours.dli_fbase;
 }
 
-// In that library, or in one that it needs.
+// Looks in that library and in those that it needs.
 void* look_in(const char* path, const char* name) {
   if (path == nullptr || *path == '\0') return nullptr;
   void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -41,7 +41,7 @@ int note_library(dl_phdr_info* info, size_t, void* context) {
   return 0;
 }
 
-// The loader is not asked for a library while it tells us of them: that could wait for ever.
+// No library is opened while the loader enumerates them: that could wait for ever.
 void* look_everywhere(const char* name) {
   Libraries libraries = {};
   dl_iterate_phdr(note_library, &libraries);
@@ -60,7 +60,7 @@ void say_absent(const char* name) {
                               "xsp: %s: called, but no library that is loaded has it: the call "
                               "fails\n",
                               name);
-  // Nobody is left to tell if this fails.
+  // No caller could use the result of this write.
   if (length > 0) [[maybe_unused]]
     const ssize_t written = write(STDERR_FILENO, line, static_cast<size_t>(length));
 }
@@ -75,7 +75,7 @@ void* find_real(Function* function, const void* caller) {
     found = look_in(info.dli_fname, function->name);
   }
   if (found == nullptr) found = look_everywhere(function->name);
-  dlerror();  // the program shall not find our failures
+  dlerror();  // the program must not see errors of these look-ups
   if (found != nullptr) {
     function->real.store(found, std::memory_order_relaxed);
   } else {

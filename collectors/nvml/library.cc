@@ -21,7 +21,7 @@ struct ViolationTime {
   unsigned long long reference, violation;
 };
 
-// The library's functions; those that an older one may lack are NULL then.
+// Holds the library's functions. Those that an older library may lack are NULL in that case.
 struct Library {
   int (*init)();
   const char* (*error_string)(int);
@@ -41,7 +41,7 @@ struct Library {
   int (*violation)(Handle, int, ViolationTime*);
 };
 
-// Bits of nvmlClocksThrottleReasons that mean that the GPU would be faster if it could.
+// Names bits of nvmlClocksThrottleReasons that mean that something holds the GPU's clock down.
 struct Reason {
   unsigned long long bit;
   const char* name;
@@ -63,7 +63,7 @@ void check(const Library& library, int status, const std::string& what) {
 }
 
 Library load_library() {
-  // Never unloaded, as it may leave threads behind.
+  // The library is never unloaded, because it may leave threads behind.
   void* handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     throw std::runtime_error(
@@ -101,7 +101,7 @@ const Library& library() {
   return the_library;
 }
 
-// CUDA's device by its place on the bus.
+// Finds CUDA's device by its address on the bus.
 std::string bus_id(int number) {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (driver == nullptr) {
@@ -124,7 +124,8 @@ std::string bus_id(int number) {
   return text;
 }
 
-// What a function says into its last argument; nothing if it is absent or refuses.
+// Returns the value that a function writes into its last argument; nothing if the function is
+// absent or fails.
 template <typename Function, typename... Arguments>
 std::optional<double> ask(Function function, Arguments... arguments) {
   unsigned value = 0;

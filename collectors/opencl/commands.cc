@@ -18,7 +18,7 @@ constexpr size_t kDevicesMax = 64;
 constexpr size_t kTextBytesMax = 64;
 constexpr int kWaitMs = 1000;
 
-// A command that is not complete.
+// Describes a command that is not complete.
 struct Pending {
   cl_event event;
   uint32_t site;
@@ -28,12 +28,12 @@ struct Pending {
   int64_t call_start_ns;
   int64_t call_end_ns;
   int64_t bytes;
-  uint32_t next;  // of those that are free
+  uint32_t next;  // next free element
   char global_size[kTextBytesMax];
   char local_size[kTextBytesMax];
 };
 
-// The difference of the host's clock and a device's: between these.
+// Holds bounds of the difference between the host's clock and a device's.
 struct Offset {
   int64_t low = INT64_MIN;
   int64_t high = INT64_MAX;
@@ -57,7 +57,7 @@ struct State {
   uint64_t correlation = 0;
   uint32_t pending_count = 0;
   uint32_t free = kNone;
-  uint32_t used = 0;  // of `pending`, so far
+  uint32_t used = 0;  // elements of `pending` used so far
   Queue queues[kQueuesMax] = {};
   size_t queue_count = 0;
   cl_device_id devices[kDevicesMax] = {};
@@ -76,7 +76,7 @@ class Lock {
   Lock& operator=(const Lock&) = delete;
 };
 
-// Recording must not change what the program sees.
+// Recording must not change the errno that the program sees.
 class KeepErrno {
  public:
   KeepErrno() : errno_(errno) {}
@@ -91,7 +91,7 @@ class KeepErrno {
 uint32_t levels() { return __atomic_load_n(&state.levels, __ATOMIC_RELAXED); }
 bool has(uint32_t level) { return (levels() & XSP_LEVEL_BIT(level)) != 0; }
 
-// With the lock held; kNone: there are too many.
+// The caller holds the lock. Returns kNone if there are too many devices.
 uint32_t number_of(cl_device_id device) {
   for (size_t i = 0; i < state.device_count; ++i) {
     if (state.devices[i] == device) return static_cast<uint32_t>(i);
@@ -101,7 +101,7 @@ uint32_t number_of(cl_device_id device) {
   return static_cast<uint32_t>(state.device_count++);
 }
 
-// A queue that was released may have left its handle to another one of another device.
+// A released queue may have left its handle to a new queue of another device.
 uint32_t number_of(cl_command_queue queue, uint32_t device) {
   for (size_t i = 0; i < state.queue_count; ++i) {
     if (state.queues[i].handle == queue && state.queues[i].device == device) {
@@ -132,7 +132,7 @@ void give_back(Pending* one) {
   --state.pending_count;
 }
 
-// "[1024,1,1]"
+// Writes sizes as text, "[1024,1,1]".
 void write_sizes(char* text, cl_uint dimensions, const size_t* sizes) {
   text[0] = '\0';
   if (sizes == nullptr || dimensions == 0) return;
@@ -151,7 +151,8 @@ uint32_t site_of(const Call& call) {
   return xsp_intern_site(XSP_LEVEL_KERNEL, name, "kernel");
 }
 
-// Device's to host's, by all that is known of the device's clock.
+// Returns the offset from the device's clock to the host's, by all that is known of the device's
+// clock.
 int64_t offset_of(const Pending& one, int64_t queued_ns, int64_t end_ns) {
   const int64_t now_ns = xsp_now_ns();
   const Lock lock;
@@ -210,7 +211,7 @@ void emit(const Pending& one) {
   xsp_emit(&span);
 }
 
-// Called by the driver, on a thread of its own or within any call.
+// The driver calls this, on a thread of its own or within any call.
 void CL_CALLBACK on_complete(cl_event event, cl_int status, void* user) {
   const KeepErrno keep_errno;
   auto* one = static_cast<Pending*>(user);
@@ -233,7 +234,7 @@ void emit_call(const Call& call, uint64_t correlation) {
   xsp_emit(&span);
 }
 
-// The command's record until it is complete; null: it is lost.
+// Keeps the command's record until it is complete. Returns null if the command is lost.
 Pending* keep(const Call& call, uint64_t correlation) {
   cl_device_id device = nullptr;
   (void)state.target->clGetCommandQueueInfo(call.queue, CL_QUEUE_DEVICE, sizeof device,

@@ -1,14 +1,15 @@
-// Commands in OpenCL's queues: each becomes a span of the level api, the call that enqueued it, and
-// one of the level kernel, what the device did, when its event says that it is complete. Both carry
-// one correlation id. Devices and queues are numbered as they appear.
+// Commands in OpenCL's queues. Each becomes a span of the level api, for the call that enqueued it,
+// and a span of the level kernel, for its execution on the device, which is written when its event
+// reports completion. Both carry one correlation id. Devices and queues are numbered in the order
+// of their appearance.
 //
-// A device's clock is its own. A command was enqueued while its call lasted, and had ended when its
-// completion was told: that bounds the difference to the host's clock. The bounds of all commands
-// together give it, to some microseconds; where they contradict each other, the clocks have
-// drifted, and it is found anew.
+// Each device has its own clock. A command was enqueued during its call, and had ended when its
+// completion was reported: this bounds the difference to the host's clock. The bounds of all
+// commands together give the difference to some microseconds. If they contradict each other, the
+// clocks have drifted, and the difference is determined again.
 //
-// Thread rule: any thread. Nothing is allocated; beyond 8192 commands that are not complete,
-// further ones are counted as lost.
+// Thread rule: any thread. Nothing is allocated; beyond 8192 incomplete commands, further ones are
+// counted as lost.
 #ifndef XSP_COLLECTORS_OPENCL_COMMANDS_H_
 #define XSP_COLLECTORS_OPENCL_COMMANDS_H_
 
@@ -19,24 +20,24 @@
 
 namespace xsp::opencl {
 
-// Records these levels from now on; 0: nothing.
+// Records these levels from now on; 0 records nothing.
 void set_levels(uint32_t levels);
 void start_commands(uint32_t levels);
-// Waits, for a second at most, for what is not complete.
+// Waits at most one second for incomplete commands.
 void stop_commands();
 bool is_recorded();
 
-// What the functions of the level below are; it lives as long as the process.
+// Sets the functions of the level below; the table lives as long as the process.
 void set_target(const cl_icd_dispatch* target);
 const cl_icd_dispatch* target();
 
-// A call that put something into a queue, or none: `queue` is null.
+// Describes a call that put a command into a queue, or none if `queue` is null.
 struct Call {
   const char* name;  // "clEnqueueNDRangeKernel"
   int64_t start_ns;
   int64_t end_ns;
   cl_command_queue queue = nullptr;
-  cl_event event = nullptr;    // of the command; a reference that is given away
+  cl_event event = nullptr;    // the command; the callee takes over the reference
   const char* work = nullptr;  // "memcpy HtoD"; null: a kernel
   const char* type = nullptr;  // "memcpy"
   cl_kernel kernel = nullptr;

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "collectors/opencl/commands.h"
-// After the version that commands.h asks for.
+// This comes after the version that commands.h asks for.
 #include <CL/cl_layer.h>
 
 #include "xsp/plugin.h"
@@ -15,19 +15,19 @@
 namespace xsp::opencl {
 namespace {
 
-cl_icd_dispatch below;  // what the loader gave
+cl_icd_dispatch below;  // the loader's functions
 cl_icd_dispatch watched;
 bool is_taken = false;
 
 // ---- Calls that wait or build -------------------------------------------------------------------
 
-// What a function is called; a type, as templates take no texts.
+// Gives a function's name as a type, because templates take no texts.
 #define XSP_OPENCL_NAME(function)                   \
   struct Name_##function {                          \
     static constexpr const char* kName = #function; \
   };
 
-// Watches a function of any form: `Member` is where it is in the dispatch table.
+// Watches a function of any form: `Member` is its place in the dispatch table.
 template <typename Name, auto Member, typename Pointer>
 struct Plain;
 template <typename Name, auto Member, typename Result, typename... Args>
@@ -44,7 +44,8 @@ struct Plain<Name, Member, Result(CL_API_CALL*)(Args...)> {
 
 // ---- Calls that enqueue -------------------------------------------------------------------------
 
-// What a command does; `kBytes`: which argument says of how many bytes, -1: none.
+// Describes the work of a command. `kBytes` is the index of the argument with the number of bytes;
+// -1 means none.
 template <typename Name, int kBytesAt>
 struct Work : Name {
   static constexpr int kBytes = kBytesAt;
@@ -60,7 +61,7 @@ void describe_kernel(const std::tuple<Args...>& args, Call* one) {
   }
 }
 
-// The event is the last argument, or the one before where that is the error's place (mapping).
+// The event is the last argument, or the one before it where the last one is the error (mapping).
 template <typename Work, auto Member, typename Pointer>
 struct Enqueue;
 template <typename Work, auto Member, typename Result, typename... Args>
@@ -139,7 +140,7 @@ cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl
   F(clBuildProgram)         \
   F(clCompileProgram) F(clLinkProgram) F(clCreateBuffer) F(clCreateContext) F(clReleaseMemObject)
 
-// function, what the device does, its type, which argument has the bytes
+// Columns: function, work of the device, its type, index of the argument with the bytes.
 #define XSP_OPENCL_ENQUEUES(F)                               \
   F(clEnqueueNDRangeKernel, nullptr, "kernel", -1)           \
   F(clEnqueueTask, nullptr, "kernel", -1)                    \
@@ -218,7 +219,7 @@ cl_int layer_info(cl_layer_info what, size_t size, void* value, size_t* size_nee
 cl_int take_place(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entries_taken,
                   const cl_icd_dispatch** layer) {
   constexpr cl_uint kEntries = sizeof(cl_icd_dispatch) / sizeof(void*);
-  // Up to what came with OpenCL 1.2, which is what is called without a look.
+  // The table must reach to the last function of OpenCL 1.2: these are called without a check.
   constexpr cl_uint kLeast = offsetof(cl_icd_dispatch, clGetGLContextInfoKHR) / sizeof(void*);
   if (target == nullptr || entries_taken == nullptr || layer == nullptr || entries < kLeast) {
     return CL_INVALID_VALUE;
@@ -228,7 +229,7 @@ cl_int take_place(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entri
   set_target(&below);
   watch();
   is_taken = true;
-  // Of the library that records this process, if one does.
+  // The function of the library that records this process, if it is recorded.
   const auto begin = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "xsp_begin_opencl"));
   if (begin != nullptr) begin();
   *entries_taken = common;

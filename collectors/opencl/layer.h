@@ -4,7 +4,7 @@
 
 namespace xsp::opencl {
 
-// Has the loader of this process taken it?
+// Returns true if the loader of this process has loaded the layer.
 bool is_in_place();
 
 }  // namespace xsp::opencl

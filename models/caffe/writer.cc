@@ -69,7 +69,7 @@ class Converter {
   using Rule = Status (Converter::*)(const Node&);
   static const std::unordered_map<std::string, Rule>& rules();
 
-  // A layer with the node's name and output.
+  // Adds a layer with the node's name and output.
   Layer& add(const Node& node, const std::string& type) {
     layers_.push_back({node.name, type, {node.inputs[0]}, node.outputs[0], "", {}});
     return layers_.back();
@@ -83,7 +83,8 @@ class Converter {
     const Tensor& tensor = graph_.initializers[index];
     return {tensor.dimensions, static_cast<int64_t>(index), tensor.bytes};
   }
-  // Kernel, stride and pad of a convolution or a pooling. Pads are [top, left, bottom, right].
+  // Writes kernel, stride and pad of a convolution or a pooling. Pads are [top, left, bottom,
+  // right].
   Status window(const Node& node, std::string* text) const;
   bool rounds_down(const Node& node) const;
 
@@ -146,7 +147,7 @@ Status Converter::window(const Node& node, std::string* text) const {
   return Ok{};
 }
 
-// Does the pooling give fewer rows or columns than Caffe's, which rounds up?
+// Returns whether the pooling gives fewer rows or columns than Caffe's, which rounds up.
 bool Converter::rounds_down(const Node& node) const {
   const auto input = shapes_.find(node.inputs[0]);
   if (input == shapes_.end() || input->second.shape.size() != 4) return false;
@@ -182,7 +183,7 @@ Status Converter::batch_norm(const Node& node) {
   norm.top = node.name + "/normalised";
   norm.parameters = "batch_norm_param { use_global_stats: true eps: " +
                     number(epsilon == nullptr ? 1e-5f : epsilon->f) + " }";
-  // Means and variances are sums, divided by the third number.
+  // Means and variances are sums, which Caffe divides by the third number.
   norm.blobs = {blob(node.inputs[3]), blob(node.inputs[4]), {{1}, -1, sizeof(float)}};
   layers_.push_back({node.name + "/scale",
                      "Scale",
@@ -239,7 +240,7 @@ Status Converter::relu6(const Node& node) {
   return Ok{};
 }
 
-// What Caffe calls alike, up to the case.
+// Adds a layer whose type in Caffe has the same name, up to the case.
 Status Converter::same(const Node& node) {
   Layer& layer = add(node, node.op_type == "Relu" ? "ReLU" : node.op_type);
   layer.bottoms = node.inputs;
@@ -268,7 +269,7 @@ std::string prototxt_of(const Graph& graph, const std::vector<Layer>& layers) {
   return text;
 }
 
-// A blob up to its data, which follow.
+// Returns the fields of a blob before its data.
 std::string blob_header(const Blob& blob) {
   std::string dimensions;
   for (const int64_t d : blob.dimensions) wire::put_varint(&dimensions, static_cast<uint64_t>(d));
@@ -289,7 +290,7 @@ std::vector<Piece> caffemodel_of(const Graph& graph, const std::vector<Layer>& l
     std::string start;
     put_bytes(&start, kLayerName, layer.name);
     put_bytes(&start, kLayerType, layer.type);
-    // Keys, lengths and headers of the blobs, which add up to the layer's length.
+    // The keys, lengths and headers of the blobs are part of the layer's length.
     std::vector<std::string> headers;
     uint64_t length = start.size();
     for (const Blob& blob : layer.blobs) {
@@ -332,7 +333,7 @@ Status write_caffe(const Graph& graph, const WeightSource& weights, const std::s
   const auto file = [&](const char* ending) {
     return std::filesystem::path(path).replace_extension(ending).string();
   };
-  // The small file first; without the other it is none.
+  // The small file comes first. It alone is no model.
   WriteOptions quiet = options;
   quiet.progress = nullptr;
   XSP_CHECK_OK(write_pieces({{model.prototxt, -1, 0}}, weights, file(".prototxt"), quiet));

@@ -13,7 +13,7 @@
 namespace xsp::models {
 namespace {
 
-// Whatever Caffe can say.
+// A network of everything that Caffe can express.
 void small_network(Builder& b) {
   Value x = b.input("input", kFloat32, {symbolic("batch"), fixed(3), fixed(10), fixed(10)});
   x = b.relu6("relu6", b.batch_norm("bn", b.conv("conv", x, 4, {3, 1, 1})));
@@ -43,7 +43,7 @@ TEST(CaffeWriter, SaysTheNetworkInCaffesWords) {
         "convolution_param { num_output: 4 bias_term: false kernel_size: 3 stride: 1 pad: 1 }",
         "name: \"bn/scale\"\n  type: \"Scale\"\n  bottom: \"bn/normalised\"\n  top: \"bn/out\"",
         "eps: 1e-05", "type: \"ReLU6\"",
-        // (10 + 2 - 3) / 2 is no whole number.
+        // The pooling floors, because (10 + 2 - 3) / 2 is no whole number.
         "pool: MAX kernel_size: 3 stride: 2 pad: 1 ceil_mode: false", "operation: SUM",
         "type: \"Concat\"\n  bottom: \"pool/out\"\n  bottom: \"relu/out\"",
         "pool: AVE global_pooling: true", "num_output: 5"}) {
@@ -51,7 +51,7 @@ TEST(CaffeWriter, SaysTheNetworkInCaffesWords) {
   }
 }
 
-// The number of floats in each blob of each layer, as the file says.
+// Returns the number of floats in each blob of each layer, as stated in the file.
 std::vector<std::pair<std::string, std::vector<uint64_t>>> blobs_of(const std::string& bytes) {
   std::vector<std::pair<std::string, std::vector<uint64_t>>> layers;
   wire::Source source({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});

@@ -14,7 +14,7 @@
 namespace xsp::models {
 namespace {
 
-// Of the file of parameters; of an array in it; of the CPU and of float32.
+// Numbers of the file of parameters, of an array in it, of the CPU, and of float32.
 constexpr uint64_t kListMagic = 0x112;
 constexpr uint32_t kArrayMagic = 0xF993FAC9;
 constexpr int32_t kDense = 0;
@@ -25,7 +25,7 @@ std::string pair(const std::array<int64_t, 2>& sizes) {
   return "(" + std::to_string(sizes[0]) + ", " + std::to_string(sizes[1]) + ")";
 }
 
-// The shortest text that is this very number.
+// Returns the shortest text that represents exactly this number.
 std::string number(float value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
@@ -55,7 +55,8 @@ class Converter {
     return failed(graph_.name + ": its layer '" + node.name +
                   "' cannot be said in MXNet's format: " + why + ": build it as ONNX");
   }
-  // A node's place; of a value that no node has made yet, of a new variable.
+  // Returns the index of the node that makes a value, or that of a new variable if no node has made
+  // it yet.
   size_t place_of(const std::string& value, const char* kind) {
     const auto known = places_.find(value);
     if (known != places_.end()) return known->second;
@@ -93,7 +94,7 @@ class Converter {
   const Graph& graph_;
   std::map<std::string, float> constants_;
   std::unordered_map<std::string, size_t> weights_;
-  std::unordered_map<std::string, size_t> places_;  // of nodes, by the value that they make
+  std::unordered_map<std::string, size_t> places_;  // index of the node that makes a value
   std::vector<std::string> nodes_;                  // as JSON
   std::vector<size_t> variables_;
   std::vector<std::pair<std::string, size_t>> parameters_;  // "arg:NAME", initializer
@@ -135,7 +136,7 @@ void Converter::put(const std::string& op, const std::string& name,
   nodes_.push_back(text + ", \"inputs\": [" + list + "]}");
 }
 
-// An operator on the first `inputs` inputs of the node.
+// Adds an operator on the first `inputs` inputs of the node.
 void Converter::add(const Node& node, const std::string& op, const Attributes& attributes,
                     size_t inputs) {
   std::vector<size_t> places;
@@ -292,7 +293,7 @@ std::vector<Piece> Converter::params() const {
   return pieces;
 }
 
-// What both files' names begin with.
+// Returns the common beginning of both files' names.
 std::string stem_of(const std::string& path) {
   for (const std::string ending : {"-symbol.json", "-0000.params"}) {
     if (path.size() > ending.size() &&
@@ -315,7 +316,7 @@ Status write_mxnet(const Graph& graph, const WeightSource& weights, const std::s
                    const WriteOptions& options) {
   XSP_TRY(const MxnetModel model, to_mxnet(graph));
   const std::string symbol = stem_of(path) + "-symbol.json";
-  // The small file first; without the other it is none.
+  // The small file comes first. It alone is no model.
   WriteOptions quiet = options;
   quiet.progress = nullptr;
   XSP_CHECK_OK(write_pieces({{model.symbol, -1, 0}}, weights, symbol, quiet));

@@ -1,8 +1,8 @@
-// Writes a Graph as a model of MXNet 1: NAME-symbol.json, which says the network, and beside it
-// NAME-0000.params with its weights, the same as in the ONNX file.
+// Writes a Graph as a model of MXNet 1: NAME-symbol.json with the network, and beside it
+// NAME-0000.params with its weights, which are those of the ONNX file.
 //
-// What cannot be said is refused, as for Caffe: pads that differ between two sides, and every
-// operator but those of convolutional networks.
+// Graphs that the format cannot express are refused, as for Caffe: pads that differ between two
+// sides, and every operator that is not part of convolutional networks.
 #ifndef XSP_MODELS_MXNET_WRITER_H_
 #define XSP_MODELS_MXNET_WRITER_H_
 
@@ -19,10 +19,10 @@ struct MxnetModel {
   std::vector<Piece> params;  // weights by the index of the graph's initializer
 };
 
-// kFailed if MXNet cannot say the graph, and why.
+// Returns kFailed and the reason if MXNet cannot express the graph.
 Result<MxnetModel> to_mxnet(const Graph& graph);
 
-// `path` names either file. As write_pieces for each of the two.
+// `path` names either file. Works like write_pieces for each of the two.
 Status write_mxnet(const Graph& graph, const WeightSource& weights, const std::string& path,
                    const WriteOptions& options);
 

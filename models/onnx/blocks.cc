@@ -8,7 +8,7 @@ namespace xsp::models {
 namespace {
 
 constexpr std::string_view kDomain = "com.microsoft.nchwc";
-constexpr int64_t kBlockMax = 64;  // channels; more than any processor's
+constexpr int64_t kBlockMax = 64;  // channels; more than in any processor's block
 
 bool is_blocked(const Node& node) { return node.domain == kDomain; }
 
@@ -28,14 +28,14 @@ bool is_pooling(const Node& node) {
   return node.op_type.size() >= 4 && node.op_type.substr(node.op_type.size() - 4) == "Pool";
 }
 
-// Do so many channels become `padded` in whole blocks?
+// Returns whether this number of channels becomes `padded` in whole blocks.
 bool suits(int64_t channels, int64_t padded) {
   return channels > 0 && channels <= padded && padded - channels < kBlockMax;
 }
 
 using Shapes = std::unordered_map<std::string, std::vector<int64_t>>;
 
-// The shapes of a graph's weights, those of its nodes Constant among them.
+// Returns the shapes of a graph's weights, including those of its nodes Constant.
 Shapes weight_shapes(const Graph& graph) {
   Shapes shapes;
   for (const Tensor& tensor : graph.initializers) shapes[tensor.name] = tensor.dimensions;
@@ -47,7 +47,7 @@ Shapes weight_shapes(const Graph& graph) {
   return shapes;
 }
 
-// The channels that go into and come out of a layer of the model, as its weights tell.
+// Holds the numbers of input and output channels of a layer of the model, by its weights.
 struct Own {
   int64_t in = Blocks::kNotKnown;
   int64_t out = Blocks::kNotKnown;
@@ -94,7 +94,7 @@ std::optional<int64_t> Blocks::channels(const std::string& tensor) const {
   return found != channels_.end() ? std::optional(found->second) : std::nullopt;
 }
 
-// Notes what was not known yet of a tensor in blocks.
+// Notes the channels of a tensor in blocks. Returns false if they were known already.
 bool Blocks::learn(const std::string& tensor, int64_t channels) {
   const auto found = channels_.find(tensor);
   if (found == channels_.end() || found->second != kNotKnown || channels < 0) return false;
@@ -111,7 +111,7 @@ void Blocks::learn_from_model(const Graph& optimised, const Graph& model,
     if (!is_blocked_convolution(node)) continue;
     const auto filter = weights.find(node.inputs[1]);
     if (filter == weights.end() || filter->second.empty()) continue;
-    // A batch normalisation of its own has become a convolution, too.
+    // A separate batch normalisation has become a convolution, too.
     Own own;
     bool has_convolution = false;
     for (const size_t source : provenance.stands_for[i]) {
@@ -127,7 +127,7 @@ void Blocks::learn_from_model(const Graph& optimised, const Graph& model,
   }
 }
 
-// Notes it of all tensors around a node.
+// Notes the channels of all tensors around a node.
 bool Blocks::spread(const Node& node, int64_t channels) {
   bool learned = false;
   for (const auto* names : {&node.inputs, &node.outputs}) {
@@ -136,7 +136,7 @@ bool Blocks::spread(const Node& node, int64_t channels) {
   return learned;
 }
 
-// What a node tells of the tensors around it; true if that is news.
+// Notes the channels of the tensors around a node. Returns true if it found new ones.
 bool Blocks::pass(const Node& node) {
   const auto known = [&](const std::string& name) { return channels(name).value_or(kNotKnown); };
   if (node.inputs.empty() || node.outputs.empty()) return false;
@@ -157,7 +157,7 @@ bool Blocks::pass(const Node& node) {
   return spread(node, channels);
 }
 
-// A pooling is put into the layout only where it needs no padding, or where its input is in it.
+// A pooling uses the layout only if it needs no padding, or if its input has the layout.
 void Blocks::learn_from_poolings(const Graph& optimised) {
   std::set<std::string_view> led_in;
   for (const Node& node : optimised.nodes) {

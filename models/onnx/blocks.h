@@ -2,8 +2,8 @@
 //
 // A block has as many channels as a register of the processor holds numbers, 8 or 16, and the last
 // block is padded: a tensor of 8 channels has 16 in the graph that runs on a processor with
-// AVX-512. The channels that the model gives it are told by the weights of the model's own layers,
-// by the nodes that lead out of the layout, and by the nodes that keep the channels as they are.
+// AVX-512. The model's number of channels follows from the weights of the model's own layers, from
+// the nodes that convert out of the layout, and from the nodes that keep the channels unchanged.
 #ifndef XSP_MODELS_ONNX_BLOCKS_H_
 #define XSP_MODELS_ONNX_BLOCKS_H_
 
@@ -21,15 +21,16 @@ namespace xsp::models {
 class Blocks {
  public:
   static constexpr int64_t kNotKnown = -1;
-  static constexpr int64_t kNotPadded = 0;  // as many as the graph that runs says
+  static constexpr int64_t kNotPadded = 0;  // as many as in the executed graph
 
   // `model` and `provenance` may be null, as in the bodies of branches and loops.
   Blocks(const Graph& optimised, const Graph* model, const Provenance* provenance);
 
-  // The channels that the model gives to a tensor of the optimised graph, or one of the constants
-  // above; none: it is not kept in blocks.
+  // Returns the model's number of channels of a tensor of the optimised graph, or one of the
+  // constants above; nothing if it is not kept in blocks.
   std::optional<int64_t> channels(const std::string& tensor) const;
-  // The model's shape of input `index` of a node, which is a weight; none: not known.
+  // Returns the model's shape of input `index` of a node, which is a weight; nothing if it is not
+  // known.
   std::optional<std::vector<int64_t>> weight_shape(const Node& node, size_t index,
                                                    std::vector<int64_t> dimensions) const;
 
@@ -40,11 +41,12 @@ class Blocks {
   void learn_from_poolings(const Graph& optimised);
   void learn_from_model(const Graph& optimised, const Graph& model, const Provenance& provenance);
 
-  std::unordered_map<std::string, int64_t> channels_;  // of all tensors in blocks
+  std::unordered_map<std::string, int64_t> channels_;  // for all tensors in blocks
 };
 
-// The model's shape of a tensor in blocks that the runtime calls [N, C, H, W] or, now and then,
-// [N, C / block, H, W, block]; none: the channels are not known, or do not suit the shape.
+// Returns the model's shape of a tensor in blocks, whose shape in the runtime is [N, C, H, W] or
+// sometimes [N, C / block, H, W, block]. Returns nothing if the channels are not known, or do not
+// match the shape.
 std::optional<std::vector<int64_t>> without_blocks(const std::vector<int64_t>& shape,
                                                    int64_t channels);
 

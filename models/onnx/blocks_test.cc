@@ -11,7 +11,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Dims = std::vector<int64_t>;
 
-// A graph that a runtime made, written down node by node.
+// Builds a graph as a runtime makes it, written down node by node.
 class Optimised {
  public:
   Optimised& node(const std::string& name, const std::string& op_type, const Names& inputs,
@@ -24,7 +24,7 @@ class Optimised {
     node.outputs = outputs;
     return *this;
   }
-  // Of the last node.
+  // Adds an attribute to the last node.
   Optimised& integer(const std::string& name, int64_t value) {
     Attribute& attribute = graph_.nodes.back().attributes.emplace_back();
     attribute.name = name;
@@ -90,7 +90,7 @@ TEST(Blocks, WithoutTheModelTheWayOutTells) {
   o.node("pool", "GlobalAveragePool", {"r1"}, {"r4"});
   o.node("out", "ReorderOutput", {"r4"}, {"y"}).integer("channels", 9);
   const Blocks blocks = o.blocks();
-  // The pooling has it from its input, that from the sum, and so on.
+  // The pooling gets the number from its input, that one from the sum, and so on.
   for (const char* name : {"r4", "r1", "r2", "r0"}) EXPECT_EQ(blocks.channels(name), 9) << name;
   EXPECT_EQ(blocks.channels("r3"), Blocks::kNotKnown);
   EXPECT_EQ(blocks.weight_shape(o.graph().nodes[3], 1, {16, 16, 3, 3}), std::nullopt);

@@ -1,4 +1,4 @@
-// The numbers of the fields of ONNX's messages, as far as xsp reads or writes them.
+// The numbers of the fields of ONNX's messages that xsp reads or writes.
 #ifndef XSP_MODELS_ONNX_FIELDS_H_
 #define XSP_MODELS_ONNX_FIELDS_H_
 

@@ -12,7 +12,7 @@ struct DtypeInfo {
   uint32_t bits;
 };
 
-// Indexed by ONNX's TensorProto.DataType.
+// The index is ONNX's TensorProto.DataType.
 constexpr DtypeInfo kDtypes[] = {
     {"undefined", 0},      {"float32", 32},     {"uint8", 8},          {"int8", 8},
     {"uint16", 16},        {"int16", 16},       {"int32", 32},         {"int64", 64},

@@ -1,4 +1,4 @@
-// What xsp keeps of an ONNX file: its graph and its header, without the weights.
+// The part of an ONNX file that xsp keeps: its graph and its header, without the weights.
 #ifndef XSP_MODELS_ONNX_GRAPH_H_
 #define XSP_MODELS_ONNX_GRAPH_H_
 
@@ -9,7 +9,7 @@
 
 namespace xsp::models {
 
-// Element types, numbered as in ONNX's TensorProto.DataType; a file may hold others.
+// Lists element types, numbered as in ONNX's TensorProto.DataType; a file may hold others.
 enum Dtype : int32_t {
   kFloat32 = 1,
   kUint8 = 2,
@@ -22,18 +22,18 @@ enum Dtype : int32_t {
   kFloat64 = 11,
 };
 
-// "float32", "int64", ...; "type 42" for a number that ONNX does not define.
+// Returns "float32", "int64", ...; "type 42" for a number that ONNX does not define.
 std::string dtype_name(int32_t dtype);
-// Size of an element in bits; 0 where it has no fixed size (strings, unknown types).
+// Returns the size of an element in bits; 0 if it has no fixed size (strings, unknown types).
 uint32_t dtype_bits(int32_t dtype);
 
-// A dimension: a number, or unknown until run time (value -1), then perhaps with a name.
+// Represents a dimension: a number, or -1 if it is unknown until run time; it may then have a name.
 struct Dimension {
   int64_t value = -1;
   std::string symbol;
 };
 
-// An input, an output, or an inner value whose type the file states.
+// Describes an input, an output, or an inner value whose type the file states.
 struct ValueInfo {
   std::string name;
   int32_t dtype = 0;
@@ -43,16 +43,16 @@ struct ValueInfo {
   std::vector<Dimension> dimensions;
 };
 
-// A tensor in the file. The values themselves are kept only if there are few of them.
+// Describes a tensor in the file. The values themselves are kept only if there are few of them.
 struct Tensor {
   std::string name;
   int32_t dtype = 0;
   std::vector<int64_t> dimensions;
   uint64_t elements = 0;
-  uint64_t bytes = 0;             // of the values; 0 for strings
+  uint64_t bytes = 0;             // size of the values; 0 for strings
   std::vector<int64_t> integers;  // the values, if of an integer type and at most kMaxKeptValues
   std::vector<float> floats;      // the values, if float32 or float64 and at most kMaxKeptValues
-  // Where the values are, if not in this file: a path relative to the model's folder.
+  // Location of the values if they are not in this file: a path relative to the model's folder.
   std::string external_location;
   uint64_t external_offset = 0;
 };
@@ -73,9 +73,8 @@ enum class AttributeKind : int32_t {
 
 struct Attribute {
   std::string name;
-  AttributeKind kind =
-      AttributeKind::kUnknown;  // the other kinds (lists of tensors, types) are not
-  float f = 0;                  // kept
+  AttributeKind kind = AttributeKind::kUnknown;  // other kinds (lists of tensors, types) are not
+  float f = 0;                                   // kept
   int64_t i = 0;
   std::string s;  // empty if longer than kMaxTextBytes
   std::vector<float> floats;
@@ -102,7 +101,7 @@ struct Graph {
   std::string name;
   std::vector<Node> nodes;
   std::vector<Tensor> initializers;
-  std::vector<ValueInfo> inputs;  // may list initializers too, as old exporters do
+  std::vector<ValueInfo> inputs;  // may include initializers, as old exporters write them
   std::vector<ValueInfo> outputs;
   std::vector<ValueInfo> values;
 
@@ -116,11 +115,11 @@ struct Graph {
   uint64_t file_bytes = 0;
 
   const Tensor* initializer(const std::string& tensor_name) const;  // linear search
-  // Those of `inputs` that a caller must supply: not initializers.
+  // Returns the inputs that a caller must supply: those that are not initializers.
   std::vector<ValueInfo> required_inputs() const;
 };
 
-// A node's name; for a node without one, its operator and its place: "Conv_12".
+// Returns a node's name; for a node without one, its operator and its index: "Conv_12".
 std::string node_label(const Graph& graph, size_t index);
 
 }  // namespace xsp::models

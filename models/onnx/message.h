@@ -1,4 +1,4 @@
-// The readers of ONNX's messages share this: primitive fields, limits, and the first problem.
+// Shared by the readers of ONNX's messages: primitive fields, limits, and the first problem.
 #ifndef XSP_MODELS_ONNX_MESSAGE_H_
 #define XSP_MODELS_ONNX_MESSAGE_H_
 
@@ -13,7 +13,8 @@
 
 namespace xsp::models {
 
-// Reads fields of one file. After the first problem all of it is inert: texts are empty, loops end.
+// Reads fields of one file. After the first problem it returns nothing more: texts are empty, loops
+// end.
 class Message {
  public:
   explicit Message(wire::Source* source) : source_(source) {}
@@ -34,12 +35,12 @@ class Message {
   int64_t integer(const wire::Field& field);
   float number(const wire::Field& field);
   std::string text(const wire::Field& field);
-  // A text that may be longer than any name: then it is left out.
+  // Returns a text, or an empty one if it is longer than any name.
   std::string text_if_short(const wire::Field& field);
   int32_t dtype(const wire::Field& field);
-  // A pair of texts; a value that is too long for a name is left out.
+  // Returns a pair of texts; a value that is too long for a name is left out.
   std::pair<std::string, std::string> entry(const wire::Field& field);
-  // The body's bytes, at most wire::kWindowBytes, valid until anything else is read.
+  // Returns the body's bytes, at most wire::kWindowBytes, valid until the next read.
   const uint8_t* bytes(const wire::Field& field);
 
   template <typename T>
@@ -48,7 +49,8 @@ class Message {
     return list->emplace_back();
   }
 
-  // Repeated numbers come packed into one field, or as a field each; take(value) gets each.
+  // Reads repeated numbers, which are packed into one field, or have a field each; take(value) gets
+  // each.
   template <typename Take>
   void integers(const wire::Field& field, Take take) {
     if (field.type != 2) return take(integer(field));

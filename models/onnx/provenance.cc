@@ -11,8 +11,8 @@
 namespace xsp::models {
 namespace {
 
-// "norm1/out_bn_nchwc_token_12" -> "norm1/out": a name that the runtime made from one of the
-// model's by adding words.
+// Returns "norm1/out" for "norm1/out_bn_nchwc_token_12", a name that the runtime made from one of
+// the model's by appending words.
 std::string without_added_word(const std::string& name) {
   static constexpr std::array<std::string_view, 4> kWords = {"nchwc", "nhwc", "bn", "token"};
   const size_t underscore = name.rfind('_');
@@ -23,14 +23,14 @@ std::string without_added_word(const std::string& name) {
   return is_number || is_known ? name.substr(0, underscore) : "";
 }
 
-// Nodes that only change a tensor's layout or place.
+// Returns true for nodes that only change a tensor's layout or place.
 bool moves_data(const Node& node) {
   static constexpr std::array kMoves = {"ReorderInput", "ReorderOutput", "MemcpyFromHost",
                                         "MemcpyToHost"};
   return std::find(kMoves.begin(), kMoves.end(), node.op_type) != kMoves.end();
 }
 
-// Operators that runtimes append to a convolution or matrix product.
+// Returns true for operators that runtimes append to a convolution or matrix product.
 bool is_appendable(const Node& node) {
   static constexpr std::array kOperators = {
       "Add",         "Sum",       "Relu", "Clip",    "Sigmoid", "Tanh",     "LeakyRelu",
@@ -61,16 +61,17 @@ class Tracer {
   const Graph& model_;
   const Graph& optimised_;
   TensorIndex index_;
-  std::vector<bool> claimed_;  // nodes of the model whose outputs some executed node has by name
-  std::vector<std::vector<size_t>> makers_;  // of each node of the model: who executes it
+  std::vector<bool> claimed_;  // nodes of the model that have an output which some executed node
+                               // has by name
+  std::vector<std::vector<size_t>> makers_;  // for each node of the model: the nodes that execute
+                                             // it
   std::set<int32_t> folded_;
-  // Tensors of the optimised graph, as tensors of the model.
+  // Maps tensors of the optimised graph to tensors of the model.
   std::unordered_map<std::string, int32_t> placed_;
-  std::set<int32_t> made_;  // tensors of the model that executed nodes make, or weights have become
+  std::set<int32_t> made_;  // tensors of the model that executed nodes make, or that became weights
 };
 
-// The tensors of the model that a node's outputs are, as far as names tell; kNone where they do
-// not.
+// Returns the model's tensors for a node's outputs, as far as names determine them; else kNone.
 std::vector<int32_t> Tracer::anchors(const Node& node) const {
   std::vector<int32_t> found;
   int32_t by_name = index_.node_named(node.name);
@@ -101,9 +102,9 @@ bool Tracer::reads(const Node& node, int32_t tensor) const {
   });
 }
 
-// The runtime names a fused node after its first part when it changes the layout, too. What it
-// appended is recognised by this: nothing else reads the tensor, nobody else computes the operator,
-// and its other inputs are the node's own.
+// The runtime names a fused node after its first part if it also changes the layout. An appended
+// node is recognised by three properties: no other node reads the tensor, no other node computes
+// the operator, and its other inputs are the node's own.
 int32_t Tracer::extended(const Node& node, int32_t tensor) const {
   for (;;) {
     const std::vector<int32_t>& readers = index_.readers(tensor);
@@ -125,7 +126,7 @@ void Tracer::place_outputs(const Node& node, const std::vector<int32_t>& anchors
     int32_t tensor = anchors[i];
     if (tensor != kNone && !has_own_name) tensor = extended(node, tensor);
     if (tensor == kNone && !node.inputs.empty()) {
-      // Of the runtime's own making: what it gives is what it got.
+      // The runtime inserted this node: its output equals its input.
       const auto input = placed_.find(node.inputs[0]);
       if (input != placed_.end()) tensor = input->second;
     }
@@ -155,8 +156,8 @@ void Tracer::walk_back(size_t executed) {
   }
 }
 
-// A weight of the optimised graph that has the name of a value which the model computes: all that
-// is needed for it alone was computed when the model was loaded.
+// Handles a weight of the optimised graph with the name of a value that the model computes: all
+// nodes that only this value needs were computed when the model was loaded.
 void Tracer::fold(const std::string& initializer) {
   const int32_t tensor = index_.tensor(initializer);
   if (tensor == kNone) return;

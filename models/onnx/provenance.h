@@ -1,14 +1,15 @@
-// Which of a model's own nodes an executed node stands for.
+// Finds a model's own nodes that an executed node stands for.
 //
 // Before it runs a model, a runtime fuses nodes, folds constants, merges equal nodes, and inserts
-// nodes of its own. What a profile shows are the nodes after that. Given the model's graph and the
-// graph that the runtime made of it (as ONNX Runtime writes it to its optimized_model_filepath),
-// this ties the two together by the names of tensors, which runtimes keep where they can.
+// nodes of its own. A profile shows the nodes after these changes. This takes the model's graph and
+// the graph that the runtime made of it (as ONNX Runtime writes it to its
+// optimized_model_filepath), and links the two by the names of tensors, which runtimes keep if they
+// can.
 //
-// How: an executed node's outputs are found in the model's graph, by name, or, where the runtime
-// changed the memory layout and so the name, by the name that it gave the node. From there it is
-// walked back through the model's graph, until tensors that some executed node makes, the graph's
-// inputs, or constants. What lies on the way is what the executed node computes.
+// Method: an executed node's outputs are found in the model's graph by name or, if the runtime
+// changed the memory layout and so the name, by the name that it gave the node. From there, the
+// search goes back through the model's graph, to tensors that some executed node makes, to the
+// graph's inputs, or to constants. The nodes on the way are those that the executed node computes.
 #ifndef XSP_MODELS_ONNX_PROVENANCE_H_
 #define XSP_MODELS_ONNX_PROVENANCE_H_
 
@@ -20,10 +21,10 @@
 namespace xsp::models {
 
 enum class Fate {
-  kExecuted,  // some executed node stands for it alone
+  kExecuted,  // a single executed node stands for it alone
   kFused,     // executed nodes stand for it together with others
   kFolded,    // computed once, when the model was loaded: it depends on no input
-  kRemoved,   // nothing was executed for it: its result is not used, or is its input
+  kRemoved,   // not executed: its result is not used, or equals its input
 };
 
 struct OriginalNode {
@@ -35,11 +36,11 @@ struct OriginalNode {
 struct Provenance {
   // For each node of the model, in its order.
   std::vector<OriginalNode> originals;
-  // For each node of the optimised graph, in its order: indices of `originals`, ascending. Empty:
-  // the runtime inserted it, and it stands for nothing of the model.
+  // For each node of the optimised graph, in its order: indices of `originals`, ascending. Empty if
+  // the runtime inserted the node, which then stands for no node of the model.
   std::vector<std::vector<size_t>> stands_for;
 
-  // The names of the originals that optimised node `index` stands for.
+  // Returns the names of the originals that optimised node `index` stands for.
   std::vector<std::string> names(size_t index) const;
 };
 

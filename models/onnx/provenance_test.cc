@@ -13,7 +13,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// What a runtime made of a model, written down node by node.
+// Builds a runtime's graph of a model, written down node by node.
 class Optimised {
  public:
   Optimised& node(const std::string& name, const std::string& op_type, const Names& inputs,
@@ -50,7 +50,7 @@ Fate fate_of(const Provenance& p, const std::string& name) {
   return Fate::kRemoved;
 }
 
-// Two residual blocks: conv1 relu1 conv2 + shortcut relu2, twice.
+// Returns two residual blocks: conv1 relu1 conv2 + shortcut relu2, twice.
 Builder residual() {
   Builder b("residual");
   Value x = image(b, 4);
@@ -97,7 +97,8 @@ TEST(Provenance, ChangedLayoutsHideTheNamesOfTensors) {
   Optimised o;
   o.node("ReorderInput", "ReorderInput", {"x"}, {"r0"});
   o.node("a/relu1/out_nchwc", "Conv", {"r0", "w"}, {"r1"});
-  // Named after the batch normalisation; it adds the shortcut and applies the ReLU as well.
+  // The node has the name of the batch normalisation; it also adds the shortcut and applies the
+  // ReLU.
   o.node("a/bn2/out_nchwc", "Conv", {"r1", "w2", "bias", "r0"}, {"r2"});
   o.node("b/relu1/out_nchwc_token_7", "Conv", {"r2", "w3"}, {"r3"});
   o.node("b/bn2/out_nchwc", "Conv", {"r3", "w4", "bias", "r2"}, {"r4"});
@@ -207,8 +208,8 @@ TEST(Provenance, AForeignGraphStandsForNothing) {
   EXPECT_EQ(fate_of(p, "a/conv1"), Fate::kRemoved);
 }
 
-// What ONNX Runtime 1.31.1 makes of the transformers of the zoo, without their weights: written by
-// its optimized_model_filepath, with initializers of 1 KiB and more in another file.
+// The graphs that ONNX Runtime 1.31.1 makes of the transformers of the zoo, without their weights:
+// written by its optimized_model_filepath, with initializers of 1 KiB and more in another file.
 Provenance of_transformer(const std::string& name, const Graph& model) {
   const std::string path = std::string(XSP_SOURCE_DIR) + "/tests/data/optimised/" + name + ".onnx";
   const Result<Graph> optimised = read_graph(path);

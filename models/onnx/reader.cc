@@ -237,7 +237,7 @@ void Reader::dimension(const Field& field, Dimension* dimension) {
     }
     if (part.number == fields::dimension::kParam) dimension->symbol = message_.text(part);
   }
-  // Some exporters call every dimension "?": such a name is none.
+  // Some exporters call every dimension "?", which is not a name.
   if (dimension->symbol.find_first_not_of('?') == std::string::npos) dimension->symbol.clear();
 }
 
@@ -256,7 +256,7 @@ void Reader::opset(const Field& field, Graph* graph) {
   graph->opsets[domain] = version;
 }
 
-// What a file that is no model seems to be, from its first bytes.
+// Guesses from its first bytes the kind of a file that is no model.
 std::string foreign_kind(Source* source) {
   struct Magic {
     const char* bytes;
@@ -282,7 +282,7 @@ std::string foreign_kind(Source* source) {
   return "";
 }
 
-// Names come from the file, and may hold anything: errors stay one line.
+// Names come from the file, and may contain any bytes, but an error must stay one line.
 std::string printable(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';

@@ -110,7 +110,7 @@ std::string error_of(const std::string& text) {
   return graph.error().text;
 }
 
-// A file in the temporary folder which is gone at the end.
+// Creates a file in the temporary folder, which the destructor removes.
 class ReaderFile : public testing::Test {
  protected:
   void SetUp() override {
@@ -153,7 +153,7 @@ TEST(Reader, ReadsHeaderNodesTensorsAndSignature) {
   EXPECT_EQ(graph.outputs[0].dimensions[1].value, -1) << "any negative size is an unknown one";
 }
 
-// Some exporters call every dimension that they do not know "?".
+// Some exporters name every dimension that they do not know "?".
 TEST(Reader, AQuestionMarkIsNoSymbol) {
   std::string graph = small_graph();
   put_bytes(&graph, fields::graph::kInput,
@@ -260,7 +260,7 @@ TEST(Reader, RefusesGraphsNestedWithoutEnd) {
 }
 
 TEST(Reader, MemoryIsBoundedWhateverTheFileClaims) {
-  // Two bytes of file for every node's empty input: far more memory than file.
+  // Every empty input of a node takes two bytes in the file: far more memory than file.
   std::string node;
   put_bytes(&node, fields::node::kOpType, "Sum");
   for (uint64_t i = 0; i < kMaxGraphBytes / sizeof(std::string) + 1; ++i) {

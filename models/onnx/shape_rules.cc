@@ -21,7 +21,7 @@ void same_as_first(RuleContext& c) {
   if (x != nullptr) c.set(0, *x);
 }
 
-// As same_as_first, but what the integers become is not followed.
+// Works like same_as_first, but does not compute the resulting integers.
 void unary(RuleContext& c) {
   const KnownValue* x = c.input(0);
   if (x != nullptr) c.set_shape(0, x->dtype, x->shape);
@@ -35,7 +35,7 @@ void cast(RuleContext& c) {
   c.set(0, y);
 }
 
-// Numpy's broadcasting; false if the shapes do not fit.
+// Applies Numpy's broadcasting. Returns false if the shapes do not fit.
 bool broadcast(const Shape& a, const Shape& b, Shape* result) {
   const size_t rank = std::max(a.size(), b.size());
   result->assign(rank, 1);
@@ -49,7 +49,7 @@ bool broadcast(const Shape& a, const Shape& b, Shape* result) {
 }
 
 int64_t compute(const std::string& op_type, int64_t a, int64_t b) {
-  const uint64_t x = static_cast<uint64_t>(a);  // unsigned: foreign numbers may overflow
+  const uint64_t x = static_cast<uint64_t>(a);  // unsigned: numbers of the file may overflow
   const uint64_t y = static_cast<uint64_t>(b);
   if (op_type == "Add") return static_cast<int64_t>(x + y);
   if (op_type == "Sub") return static_cast<int64_t>(x - y);
@@ -97,7 +97,7 @@ void where(RuleContext& c) {
   c.set_shape(0, c.input(1)->dtype, shape);
 }
 
-// The output size of a sliding window along one axis.
+// Computes the output size of a sliding window along one axis.
 struct Slide {
   int64_t kernel = 1;
   int64_t stride = 1;
@@ -123,11 +123,11 @@ int64_t slide(const RuleContext& c, int64_t size, const Slide& s) {
   if (room < 0) return -2;
   if (c.node.integer("ceil_mode", 0) == 0) return room / s.stride + 1;
   const int64_t rounded_up = (room + s.stride - 1) / s.stride;
-  // A window that begins in the padding below does not count.
+  // A window that begins in the padding at the end does not count.
   return rounded_up * s.stride >= size + s.pad_begin ? rounded_up : rounded_up + 1;
 }
 
-// Applies a window to the axes of `x` after the second; false if they do not fit.
+// Applies a window to the axes of `x` after the second. Returns false if they do not fit.
 bool slide_all(RuleContext& c, const Shape& x, const std::vector<int64_t>& kernel, Shape* y) {
   const size_t axes = x.size() - 2;
   const auto at = [&](const char* name, size_t i, int64_t otherwise) {
@@ -221,7 +221,7 @@ using Rule = void (*)(RuleContext&);
 
 }  // namespace
 
-// Those of shape_rules_layout.cc, which move data about.
+// Returns the rules of shape_rules_layout.cc, for operators that move data.
 Rule layout_rule(const std::string& op_type);
 
 namespace {

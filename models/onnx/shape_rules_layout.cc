@@ -1,4 +1,4 @@
-// Rules of the operators that move data about, or make it from shapes.
+// Rules of the operators that move data, or create it from shapes.
 #include <algorithm>
 #include <string>
 
@@ -159,7 +159,8 @@ void gather(RuleContext& c) {
   c.set(0, y);
 }
 
-// The axes of Squeeze, Unsqueeze and reductions: an attribute once, an input since.
+// Returns the axes of Squeeze, Unsqueeze and reductions: an attribute in older operator sets, an
+// input in newer ones.
 bool axes_of(RuleContext& c, std::vector<int64_t>* axes) {
   *axes = c.node.integers("axes");
   if (!axes->empty() || c.node.inputs.size() < 2 || c.node.inputs[1].empty()) return true;

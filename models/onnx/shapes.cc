@@ -96,7 +96,8 @@ Work node_work(const Node& node, const KnownValues& values) {
   }
   if (op == "MatMul" && !x->shape.empty()) return of_macs(x->shape.back());
 
-  // Arithmetic per element; comparisons (Relu, Clip, MaxPool) and special functions are none.
+  // Holds the arithmetic per element; comparisons (Relu, Clip, MaxPool) and special functions do
+  // not count.
   struct Cost {
     const char* op_type;
     int64_t per_output;
@@ -108,8 +109,8 @@ Work node_work(const Node& node, const KnownValues& values) {
       {"Mul", 1, 0},
       {"Div", 1, 0},
       {"BatchNormalization", 2, 0},  // folded: a scale and an offset
-      {"Sigmoid", 2, 0},             // less its exponential
-      {"Softmax", 0, 3},             // less the maximum, their sum, and its quotient
+      {"Sigmoid", 2, 0},             // without its exponential
+      {"Softmax", 0, 3},             // without the maximum; the sum, and the quotient
       {"LayerNormalization", 0, 7},  // mean 1, variance 3, normalise 1, scale and offset 2
       {"GlobalAveragePool", 0, 1},
       {"ReduceMean", 0, 1},

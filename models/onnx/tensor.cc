@@ -12,7 +12,7 @@ namespace {
 using wire::Cursor;
 using wire::Field;
 
-// Appends to the values that are kept, and forgets them all once there are too many.
+// Appends to the kept values, and drops them all once there are too many.
 template <typename T>
 void keep(std::vector<T>* values, T value) {
   if (values->size() <= kMaxKeptValues) values->push_back(value);

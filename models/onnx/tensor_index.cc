@@ -6,7 +6,8 @@
 namespace xsp::models {
 namespace {
 
-// Equal inputs do not make equal results of these; bodies of control flow are not compared.
+// Returns false for operators whose results may differ for equal inputs; bodies of control flow are
+// not compared.
 bool is_comparable(const Node& node) {
   static constexpr std::array kRandom = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
                                          "RandomUniformLike", "Multinomial",      "Bernoulli"};
@@ -30,7 +31,7 @@ void append(std::string* out, const std::string& text) {
   *out += std::to_string(text.size()) + ':' + text;
 }
 
-// The same text for nodes that compute the same.
+// Returns the same text for nodes that compute the same.
 std::string signature(const Node& node, const std::vector<int32_t>& inputs) {
   std::string text;
   append(&text, node.op_type);

@@ -1,5 +1,5 @@
-// A graph's tensors as numbers: who makes each, who reads it, which are constant, and which are
-// equal because equal nodes make them from equal tensors.
+// A graph's tensors as numbers: which node makes each, which nodes read it, which ones are
+// constant, and which ones are equal because equal nodes make them from equal tensors.
 #ifndef XSP_MODELS_ONNX_TENSOR_INDEX_H_
 #define XSP_MODELS_ONNX_TENSOR_INDEX_H_
 
@@ -14,14 +14,14 @@ namespace xsp::models {
 
 inline constexpr int32_t kNone = -1;
 
-// Numbers of tensors and nodes are those of the first of several equal ones.
+// Equal tensors and equal nodes have the number of the first one.
 class TensorIndex {
  public:
   explicit TensorIndex(const Graph& graph);
 
   int32_t tensor(const std::string& name) const;      // kNone if the graph has no such tensor
   int32_t producer(int32_t tensor) const;             // a node; kNone for inputs and initializers
-  int32_t node_named(const std::string& name) const;  // kNone if none or several are
+  int32_t node_named(const std::string& name) const;  // kNone if no node or several have the name
   int32_t first_equal(size_t node) const { return equal_[node]; }
   const std::vector<int32_t>& inputs(int32_t node) const;
   const std::vector<int32_t>& outputs(int32_t node) const;

@@ -18,7 +18,7 @@ void put_text(std::string* out, uint32_t number, const std::string& text) {
   if (!text.empty()) put_bytes(out, number, text);
 }
 
-// A tensor without its values; `*raw_bytes` of them follow as the field raw_data.
+// Returns a tensor without its values; `*raw_bytes` of them follow as the field raw_data.
 std::string tensor_header(const Tensor& tensor, uint64_t* raw_bytes) {
   std::string out;
   for (const int64_t dimension : tensor.dimensions) {
@@ -35,7 +35,7 @@ bool holds_values(const Tensor& tensor) {
   return !tensor.integers.empty() || !tensor.floats.empty() || tensor.bytes == 0;
 }
 
-// The values that a tensor holds, as raw_data has them. The builder makes tensors of these types.
+// Returns the values of a tensor in the form of raw_data. The builder makes tensors of these types.
 std::string raw_values(const Tensor& tensor) {
   std::string raw(static_cast<size_t>(tensor.bytes), '\0');
   if (tensor.dtype == kInt64 && !tensor.integers.empty()) {

@@ -1,5 +1,5 @@
-// Writes a Graph as an ONNX file. The weights are made while they are written, a piece at a time,
-// so a model of any size takes little memory.
+// Writes a Graph as an ONNX file. The weights are generated while they are written, one piece at a
+// time, so a model of any size takes little memory.
 #ifndef XSP_MODELS_ONNX_WRITER_H_
 #define XSP_MODELS_ONNX_WRITER_H_
 
@@ -12,11 +12,11 @@
 
 namespace xsp::models {
 
-// As write_pieces. Needs the initializers' dtype, dimensions and bytes.
+// Works like write_pieces. Needs the initializers' dtype, dimensions and bytes.
 Status write_graph(const Graph& graph, const WeightSource& weights, const std::string& path,
                    const WriteOptions& options);
 
-// The size of the file that write_graph would write.
+// Returns the size of the file that write_graph would write.
 uint64_t written_bytes(const Graph& graph);
 
 }  // namespace xsp::models

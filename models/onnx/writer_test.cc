@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own, which is gone at the end.
+// The test has a folder of its own, which is removed at the end.
 class Writer : public testing::Test {
  protected:
   void SetUp() override {

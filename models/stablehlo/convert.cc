@@ -75,7 +75,7 @@ Operand Converter::integers(const std::vector<int64_t>& values, const Shape& sha
   Operand result{"", kInt64, shape};
   const auto text_of = [](int64_t value) { return std::to_string(value); };
   std::string written = dense(values, text_of);
-  // One list of numbers has one axis; others are made of it.
+  // A list of numbers has one axis; tensors of other ranks are reshaped from it.
   Operand flat{"", kInt64, {static_cast<int64_t>(values.size())}};
   flat.name = text("stablehlo.constant dense<" + written + "> : " + flat.type());
   if (shape == flat.shape) return flat;

@@ -1,4 +1,4 @@
-// The rules of convolutional networks, and of what works on images as on anything.
+// The rules of convolutional networks, and of operators that also apply to images.
 #include <algorithm>
 
 #include "models/stablehlo/converter.h"

@@ -1,4 +1,4 @@
-// The rules of products of matrices and of sequences.
+// The rules of matrix products and of sequences.
 #include <cstdio>
 
 #include "models/stablehlo/converter.h"
@@ -68,7 +68,7 @@ Status Converter::gather(const Node& node) {
   return Ok{};
 }
 
-// Where it begins is known, and where it ends follows from its shape.
+// The start is known, and the end follows from the shape.
 Status Converter::slice(const Node& node) {
   const Operand x = value(node.inputs[0]);
   const auto starts = values_.find(node.inputs[1]);
@@ -133,7 +133,7 @@ Operand Converter::mean_of_last(const Node& node, const Operand& x) {
   return broadcast(node, binary(node, "divide", sum, count), x.shape, kept);
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias
+// Emits (x - mean) / sqrt(variance + epsilon) * scale + bias.
 Status Converter::layer_normalization(const Node& node) {
   const Operand x = value(node.inputs[0]);
   char epsilon[32];

@@ -1,5 +1,5 @@
-// What turns a graph of ONNX's operators into a program of StableHLO: values with their types, and
-// a rule for each operator. See writer.h.
+// Converts a graph of ONNX's operators to a program of StableHLO: values with their types, and a
+// rule for each operator. See writer.h.
 #ifndef XSP_MODELS_STABLEHLO_CONVERTER_H_
 #define XSP_MODELS_STABLEHLO_CONVERTER_H_
 
@@ -14,7 +14,7 @@
 
 namespace xsp::models::stablehlo {
 
-// A value of the program: "%12", and what it is.
+// Represents a value of the program: "%12", with its type.
 struct Operand {
   std::string name;
   int32_t dtype = kFloat32;
@@ -23,7 +23,7 @@ struct Operand {
   std::string type() const;  // "tensor<1x3x224x224xf32>"
 };
 
-// "[1, 2]"
+// Returns "[1, 2]".
 std::string list(const std::vector<int64_t>& values);
 
 class Converter {
@@ -31,20 +31,22 @@ class Converter {
   Converter(const Graph& graph, const KnownValues& values);
 
   Status convert();
-  // The program; weights by the index of the graph's initializer, their text as hexadecimal digits.
+  // Returns the program; weights have the index of the graph's initializer, and their text is
+  // hexadecimal.
   std::vector<Piece> take() { return std::move(pieces_); }
 
  private:
   using Rule = Status (Converter::*)(const Node&);
   static const std::unordered_map<std::string, Rule>& rules();
 
-  // ---- What the rules are made of
+  // ---- Building blocks of the rules
   Error refuse(const Node& node, const std::string& why) const;
-  // The value of that name in the ONNX graph; weights and constants are written at first mention.
+  // Returns the value of that name in the ONNX graph. Weights and constants are written at their
+  // first use.
   Operand value(const std::string& name);
   Shape shape(const std::string& name) const { return values_.at(name).shape; }
   std::string text(const std::string& line);  // a line of the program
-  // "%N = OPERATION : TYPES loc(...)": gives %N, of that type.
+  // Writes "%N = OPERATION : TYPES loc(...)", and returns %N, with that type.
   Operand emit(const Node& node, const std::string& operation, const std::string& types,
                int32_t dtype, const Shape& shape);
   Operand splat(const Node& node, const std::string& number, const Shape& shape);
@@ -52,19 +54,19 @@ class Converter {
   Operand unary(const Node& node, const std::string& operation, const Operand& x);
   Operand binary(const Node& node, const std::string& operation, const Operand& a,
                  const Operand& b);
-  // Repeated along axes; `axes` are those that x has in the result.
+  // Repeats x along axes; `axes` are those of x in the result.
   Operand broadcast(const Node& node, const Operand& x, const Shape& to,
                     const std::vector<int64_t>& axes);
-  // As numpy does it: aligned at the last axis.
+  // Broadcasts like numpy: aligned at the last axis.
   Operand stretch(const Node& node, const Operand& x, const Shape& to);
   Operand reshape_to(const Node& node, const Operand& x, const Shape& to);
   Operand reduce(const Node& node, const Operand& x, const std::string& operation,
                  const std::string& start, const std::vector<int64_t>& axes);
-  // Of the last axis, kept with size 1 and repeated.
+  // Returns the mean over the last axis, which is kept with size 1 and repeated.
   Operand mean_of_last(const Node& node, const Operand& x);
   void made(const Node& node, const Operand& result) { made_[node.outputs[0]] = result; }
 
-  // ---- The rules: of images in convert_images.cc, of sequences in convert_sequences.cc
+  // ---- The rules: for images in convert_images.cc, for sequences in convert_sequences.cc
   Status skip(const Node&) { return Ok{}; }
   Status conv(const Node& node);
   Status batch_normalization(const Node& node);

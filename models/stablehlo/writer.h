@@ -2,8 +2,7 @@
 // the same weights as the ONNX file as constants.
 //
 // Shapes are fixed there: the batch is 1, other dynamic dimensions have the model's defaults.
-// Images keep ONNX's order of axes. Every operation has the location of the layer that it comes
-// from.
+// Images keep ONNX's order of axes. Every operation has the location of its layer.
 #ifndef XSP_MODELS_STABLEHLO_WRITER_H_
 #define XSP_MODELS_STABLEHLO_WRITER_H_
 
@@ -14,7 +13,7 @@
 
 namespace xsp::models {
 
-// kFailed if there is an operator that has no counterpart here, and which.
+// Returns kFailed, and names the operator, if one has no counterpart here.
 Status write_stablehlo(const Graph& graph, const WeightSource& weights, const std::string& path,
                        const WriteOptions& options);
 

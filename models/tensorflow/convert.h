@@ -1,4 +1,4 @@
-// Turns a graph of ONNX's operators into one of TensorFlow's: see writer.h.
+// Converts a graph of ONNX's operators to one of TensorFlow's: see writer.h.
 #ifndef XSP_MODELS_TENSORFLOW_CONVERT_H_
 #define XSP_MODELS_TENSORFLOW_CONVERT_H_
 
@@ -12,9 +12,8 @@
 namespace xsp::models::tf {
 
 struct Converted {
-  std::vector<Piece> pieces;  // weights by the index of the graph's initializer
-  std::unordered_set<size_t>
-      filters;  // of these weights: to be written (height x width x) in x out
+  std::vector<Piece> pieces;           // weights by the index of the graph's initializer
+  std::unordered_set<size_t> filters;  // these weights are written as (height x width x) in x out
 };
 Result<Converted> convert(const Graph& graph);
 

@@ -1,4 +1,4 @@
-// The rules of convolutional networks, and of what works on images as on anything.
+// The rules of convolutional networks, and of operators that also apply to images.
 #include <algorithm>
 
 #include "models/tensorflow/converter.h"
@@ -12,7 +12,7 @@ std::vector<int64_t> or_else(std::vector<int64_t> values, std::vector<int64_t> o
 
 }  // namespace
 
-// ONNX's pads, top left bottom right, as attributes of a node on images.
+// Writes ONNX's pads, top left bottom right, as attributes of a node on images.
 void Converter::pad(NodeText* text, const std::vector<int64_t>& pads) {
   const bool is_padded =
       std::any_of(pads.begin(), pads.end(), [](int64_t size) { return size != 0; });
@@ -75,7 +75,7 @@ Status Converter::pool(const Node& node) {
   const bool is_padded =
       std::any_of(pads.begin(), pads.end(), [](int64_t size) { return size != 0; });
   std::string x = image(node.inputs[0]);
-  if (!is_max && is_padded) {  // zeros count: they are put there
+  if (!is_max && is_padded) {  // the padding's zeros count: they are inserted
     text_.constant(node.name + "/paddings", kInt32, {4, 2},
                    {0, 0, pads[0], pads[2], pads[1], pads[3], 0, 0});
     text_.add(NodeText(node.name + "/Pad", "Pad", {x, node.name + "/paddings"})
@@ -102,7 +102,7 @@ Status Converter::global_average_pool(const Node& node) {
 
 Status Converter::flatten(const Node& node) {
   const Shape& from = values_.at(node.inputs[0]).shape;
-  // One pixel has the same order both ways.
+  // An image of one pixel has the same memory order in both layouts.
   const bool is_pixel = from.size() == 4 && from[2] == 1 && from[3] == 1;
   const std::string x = is_pixel ? image(node.inputs[0]) : plain(node.inputs[0]);
   const std::string to =

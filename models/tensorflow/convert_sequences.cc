@@ -1,4 +1,4 @@
-// The rules of products of matrices and of sequences.
+// The rules of matrix products and of sequences.
 #include <algorithm>
 
 #include "models/tensorflow/converter.h"
@@ -6,7 +6,7 @@
 namespace xsp::models::tf {
 
 // Weights of a dense layer are in x out in TensorFlow's own models. The other order, with
-// transpose_b, gives the same results, and takes its CPU kernel many times as long.
+// transpose_b, gives the same results, but its CPU kernel takes many times as long.
 bool Converter::write_transposed(const std::string& value) {
   const auto weight = weights_.find(value);
   if (weight == weights_.end() || places_.count(value) != 0) return false;
@@ -49,7 +49,7 @@ Status Converter::matmul(const Node& node) {
   return Ok{};
 }
 
-// Sizes of 0 are those of the input, which are known when it runs.
+// Sizes of 0 are those of the input, which are known at run time.
 Status Converter::reshape(const Node& node) {
   const Tensor* given = constant(node.inputs[1]);
   if (given == nullptr) return refuse(node, "its shape depends on the data");
@@ -102,7 +102,7 @@ Status Converter::gather(const Node& node) {
   return Ok{};
 }
 
-// One axis, cut behind a size that is known when it runs.
+// Cuts one axis at a size that is known at run time.
 Status Converter::slice(const Node& node) {
   const Tensor* start = constant(node.inputs[1]);
   const Tensor* axes = node.inputs.size() == 4 ? constant(node.inputs[3]) : nullptr;
@@ -192,7 +192,7 @@ Status Converter::softmax(const Node& node) {
   return Ok{};
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias, in Keras' order of operations.
+// Adds (x - mean) / sqrt(variance + epsilon) * scale + bias, in Keras' order of operations.
 Status Converter::layer_normalization(const Node& node) {
   const std::string& name = node.name;
   const std::string x = plain(node.inputs[0]);

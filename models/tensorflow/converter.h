@@ -1,5 +1,5 @@
-// What turns one graph into the other: the values that are there already, and a rule for each of
-// ONNX's operators.
+// Converts one graph to the other: the values that exist already, and a rule for each of ONNX's
+// operators.
 #ifndef XSP_MODELS_TENSORFLOW_CONVERTER_H_
 #define XSP_MODELS_TENSORFLOW_CONVERTER_H_
 
@@ -15,7 +15,7 @@
 
 namespace xsp::models::tf {
 
-// Where a value of the ONNX graph is in the new one.
+// Holds the place of a value of the ONNX graph in the new one.
 struct Place {
   std::string tensor;
   bool is_channels_last = false;  // an image whose axes are in TensorFlow's order
@@ -41,7 +41,7 @@ class Converter {
   using Rule = Status (Converter::*)(const Node&);
   static const std::unordered_map<std::string, Rule>& rules();
 
-  // ---- What the rules are made of
+  // ---- Building blocks of the rules
   Error refuse(const Node& node, const std::string& why) const {
     return failed(graph_.name + ": its layer '" + node.name +
                   "' cannot be said in TensorFlow's format: " + why + ": build it as ONNX");
@@ -52,15 +52,15 @@ class Converter {
     const auto found = constants_.find(value);
     return found == constants_.end() ? nullptr : &found->second->attribute("value")->tensor[0];
   }
-  // The tensor of a value in ONNX's order of axes, or in TensorFlow's.
+  // Return the tensor of a value in ONNX's order of axes, or in TensorFlow's.
   std::string plain(const std::string& value) { return in_order(value, false); }
   std::string image(const std::string& value) { return in_order(value, true); }
   std::string in_order(const std::string& value, bool channels_last);
   std::string write_constant(const std::string& value);
-  // A matrix of weights that is used once, with its axes exchanged, under its own name; false: it
-  // is none.
+  // Writes a matrix of weights that is used once, with its axes exchanged, under its own name.
+  // Returns false if the value is none.
   bool write_transposed(const std::string& value);
-  // A small constant beside a node: "NODE/PART".
+  // Writes a small constant beside a node: "NODE/PART".
   std::string integers(const Node& node, const std::string& part, Type type,
                        const std::vector<int64_t>& values, bool is_scalar = false) {
     const std::string name = node.name + "/" + part;
@@ -88,7 +88,7 @@ class Converter {
   }
   void pad(NodeText* text, const std::vector<int64_t>& pads);
 
-  // ---- The rules: of images in convert_images.cc, of sequences in convert_sequences.cc
+  // ---- The rules: for images in convert_images.cc, for sequences in convert_sequences.cc
   Status skip(const Node&) { return Ok{}; }
   Status conv(const Node& node);
   Status batch_normalization(const Node& node);

@@ -13,7 +13,7 @@ using wire::put_float;
 using wire::put_header;
 using wire::put_integer;
 
-constexpr int64_t kProducer = 1882;  // versions of the graph's format; any since 2022 serves
+constexpr int64_t kProducer = 1882;  // versions of the graph's format; any one since 2022 works
 constexpr int64_t kOldestConsumer = 12;
 
 std::string shape_text(const std::vector<int64_t>& dimensions) {
@@ -26,7 +26,7 @@ std::string shape_text(const std::vector<int64_t>& dimensions) {
   return shape;
 }
 
-// The header of field `number` of `size` bytes.
+// Returns the header of field `number` of `size` bytes.
 std::string header(uint32_t number, uint64_t size) {
   std::string text;
   put_header(&text, number, size);
@@ -102,7 +102,8 @@ NodeText& NodeText::shape(std::string_view key, const std::vector<int64_t>& dime
 
 NodeText& NodeText::tensor(std::string_view key, Type type, const std::vector<int64_t>& dimensions,
                            uint64_t bytes) {
-  // TensorProto in AttrValue in an entry of NodeDef.attr, the values last: each header counts them.
+  // The tensor is a TensorProto in an AttrValue in an entry of NodeDef.attr, with the values last:
+  // each header's length includes them.
   std::string tensor;
   put_integer(&tensor, 1, type);
   put_bytes(&tensor, 2, shape_text(dimensions));

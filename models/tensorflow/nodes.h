@@ -1,4 +1,5 @@
-// Nodes of a GraphDef, one after the other: the text of each is complete when the next begins.
+// Writes nodes of a GraphDef, one after the other: the text of each is complete when the next
+// begins.
 //
 // Field numbers: tensorflow/core/framework/{graph,node_def,attr_value,tensor,tensor_shape,versions}
 // .proto; types: types.proto.
@@ -16,7 +17,7 @@ namespace xsp::models::tf {
 
 enum Type : int { kFloat = 1, kInt32 = 3, kInt64 = 9 };
 
-// A NodeDef while it is made.
+// Represents a NodeDef under construction.
 class NodeText {
  public:
   NodeText(std::string_view name, std::string_view op, const std::vector<std::string>& inputs);
@@ -28,7 +29,7 @@ class NodeText {
   NodeText& text(std::string_view key, std::string_view value);
   NodeText& integers(std::string_view key, const std::vector<int64_t>& values);
   NodeText& shape(std::string_view key, const std::vector<int64_t>& dimensions);
-  // A tensor of which the values, `bytes` of them, are written behind this text: no call follows.
+  // Adds a tensor whose `bytes` of values are written behind this text: it must be the last call.
   NodeText& tensor(std::string_view key, Type type, const std::vector<int64_t>& dimensions,
                    uint64_t bytes);
 
@@ -43,15 +44,15 @@ class NodeText {
 class GraphText {
  public:
   void add(const NodeText& node);
-  // Small constants, values included.
+  // Adds a small constant with its values.
   void constant(const std::string& name, const std::vector<int64_t>& dimensions,
                 const std::vector<float>& values);
   void constant(const std::string& name, Type type, const std::vector<int64_t>& dimensions,
                 const std::vector<int64_t>& values);
-  // float32 values that are made while they are written.
+  // Adds float32 values that are generated while they are written.
   void weight(const std::string& name, const std::vector<int64_t>& dimensions, size_t index,
               uint64_t bytes);
-  // The whole: no call follows.
+  // Returns all pieces: it must be the last call.
   std::vector<Piece> finish();
 
  private:

@@ -11,11 +11,11 @@
 namespace xsp::models {
 namespace {
 
-constexpr uint64_t kMessageBytesMax = (uint64_t{1} << 31) - 1;  // of protocol buffers
+constexpr uint64_t kMessageBytesMax = (uint64_t{1} << 31) - 1;  // limit of protocol buffers
 
-// ONNX's order of a convolution's weights, out x in x height x width, as TensorFlow's: height x
-// width x in x out, or for a depthwise one, height x width x out (each of `in` 1). A matrix is such
-// a filter without height and width.
+// Converts a convolution's weights from ONNX's order, out x in x height x width, to TensorFlow's:
+// height x width x in x out or, for a depthwise one, height x width x out (each of `in` 1). A
+// matrix is such a filter without height and width.
 void transpose_filter(const float* from, const std::vector<int64_t>& shape, float* to) {
   const int64_t outs = shape[0], ins = shape[1];
   const int64_t places = shape.size() == 2 ? 1 : shape[2] * shape[3];
@@ -38,7 +38,8 @@ Status write_tensorflow(const Graph& graph, const WeightSource& weights, const s
   if (bytes > kMessageBytesMax) {
     return failed(path + ": a frozen graph cannot be larger than 2 GB: choose a smaller model");
   }
-  // A filter is made whole, transposed, and handed out in parts, which come in order.
+  // A filter is generated as a whole, transposed, and returned in parts, which are requested in
+  // order.
   std::optional<size_t> current;
   std::vector<float> made, transposed;
   const WeightSource source = [&](size_t index, uint64_t offset, std::span<uint8_t> out) {

@@ -16,7 +16,7 @@ constexpr int64_t kPositions = 512;
 constexpr int64_t kSequence = 128;
 constexpr double kEpsilon = 1e-12;
 
-// What ONNX knew as GELU before operator set 20: x / 2 * (1 + erf(x / sqrt 2)).
+// Adds ONNX's form of GELU before operator set 20: x / 2 * (1 + erf(x / sqrt 2)).
 Value gelu(Builder& b, const std::string& name, const Value& x) {
   Value y = b.binary(name + "/Div", "Div", x, b.scalar(name + "/sqrt2", 1.41421356f));
   y = b.unary(name + "/Erf", "Erf", y);
@@ -60,7 +60,7 @@ Value layer(Builder& b, const std::string& name, const Value& x, const Value& ma
   return b.layer_norm(name + "/output/LayerNorm", sum, kEpsilon);
 }
 
-// The first `sequence` of the position ids, whatever the sequence is in this run.
+// Returns the first `sequence` of the position ids, for the sequence length of the run.
 Value position_ids(Builder& b, const std::string& name, const Value& input_ids) {
   std::vector<int64_t> positions(kPositions);
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
@@ -91,7 +91,8 @@ Value embeddings(Builder& b, const Value& input_ids, const Value& token_type_ids
   return b.layer_norm(name + "/LayerNorm", b.add(name + "/Add_1", sum, places), kEpsilon);
 }
 
-// 0 where a token counts, the lowest number where it does not: added to the scores.
+// Returns 0 for a token that counts, and the lowest number for one that does not; it is added to
+// the scores.
 Value score_mask(Builder& b, const Value& attention_mask) {
   Value mask =
       b.node("mask/Unsqueeze", "Unsqueeze", {attention_mask, b.constant("mask/axes", {1, 2})});

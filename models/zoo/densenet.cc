@@ -1,4 +1,4 @@
-// DenseNet-121 (Huang et al. 2016): every layer sees the outputs of all layers before it.
+// DenseNet-121 (Huang et al. 2016): every layer reads the outputs of all layers before it.
 #include "models/recipe.h"
 
 namespace xsp::models {

@@ -1,7 +1,7 @@
 // GPT-2 small (Radford et al. 2019): one step of decoding. One new token attends to itself and to
-// the past, whose keys and values come in and go out longer by one. The embedding is tied: the same
-// weight reads tokens and gives the logits. A single query sees all keys, so there is no causal
-// mask.
+// the past; the past's keys and values are inputs, and are outputs with one more entry. The
+// embedding is tied: the same weight reads tokens and computes the logits. A single query attends
+// to all keys, so there is no causal mask.
 #include "models/recipe.h"
 
 namespace xsp::models {
@@ -15,10 +15,11 @@ constexpr int64_t kVocabulary = 50257;
 constexpr int64_t kPositions = 1024;
 constexpr int64_t kPast = 128;
 constexpr double kEpsilon = 1e-5;
-// GPT-2 scales what is added to the residual stream by the number of such additions.
+// GPT-2 scales the branches that are added to the residual stream by the number of such additions.
 constexpr double kResidualGain = 1.0 / (2 * kLayers);
 
-// The approximation that GPT-2 was trained with: x / 2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+// Adds the approximation with which GPT-2 was trained: x / 2 * (1 + tanh(sqrt(2/pi) (x + 0.044715
+// x^3))).
 Value gelu_tanh(Builder& b, const std::string& name, const Value& x) {
   Value y = b.binary(name + "/Pow", "Pow", x, b.scalar(name + "/three", 3));
   y = b.binary(name + "/Mul", "Mul", y, b.scalar(name + "/cubic", 0.044715f));
@@ -30,7 +31,7 @@ Value gelu_tanh(Builder& b, const std::string& name, const Value& x) {
   return b.binary(name + "/Mul_3", "Mul", half, y);
 }
 
-// Hugging Face's Conv1D: a Gemm on the flattened tokens.
+// Adds Hugging Face's Conv1D: a Gemm on the flattened tokens.
 Value conv1d(Builder& b, const std::string& name, const Value& x, int64_t features, double gain) {
   const Distribution weights = with_variance(gain / static_cast<double>(x.channels));
   const Value flat = b.reshape(name + "/Reshape", x, {-1, x.channels}, x.channels);
@@ -50,7 +51,7 @@ struct Cache {
   Value value;
 };
 
-// Attends over *cache with the new token appended to it, and leaves that in *cache.
+// Attends over *cache with the new token appended, and stores the result in *cache.
 Value attention(Builder& b, const std::string& name, const Value& x, Cache* cache) {
   const Value joined = conv1d(b, name + "/c_attn", x, 3 * kHidden, 1);
   const Value sizes = b.constant(name + "/sizes", {kHidden, kHidden, kHidden});
@@ -82,7 +83,7 @@ Value block(Builder& b, const std::string& name, const Value& x, Cache* cache) {
   return b.add(name + "/Add_1", attended, y);
 }
 
-// The new token's place is the length of the past.
+// The new token's position is the length of the past.
 Value position(Builder& b, const Value& table, const Value& past_key) {
   const Value shape = b.unary("wpe/Shape", "Shape", past_key);
   const Value length = b.gather("wpe/Gather", shape, b.constant("wpe/axis", {2}), 0);
@@ -100,7 +101,8 @@ void gpt2_small(Builder& b) {
     caches[i].key = b.input(name + ".key", kFloat32, past);
     caches[i].value = b.input(name + ".value", kFloat32, past);
   }
-  // GPT-2's own initialisation; it gives logits of unit size, too, as the last layer is normalised.
+  // The weights have GPT-2's own initialisation; it gives logits of unit size, too, because the
+  // last layer is normalised.
   Value tokens = b.weight("wte/weight", {kVocabulary, kHidden}, with_variance(0.02 * 0.02));
   Value places = b.weight("wpe/weight", {kPositions, kHidden}, with_variance(0.02 * 0.02));
   tokens.channels = kHidden;

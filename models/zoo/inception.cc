@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kEpsilon = 1e-3;
 
-// Convolution, batch normalisation, ReLU: all that Inception is made of.
+// Adds convolution, batch normalisation and ReLU, of which all of Inception is made.
 Value basic(Builder& b, const std::string& name, const Value& x, int64_t channels,
             const Window& window = {}) {
   const Value y = b.conv(name + "/conv", x, channels, window);

@@ -22,7 +22,7 @@ void mobilenet_v1(Builder& b) {
   b.output(x, "output", kFloat32, {symbolic("batch"), fixed(1000)});
 }
 
-// The projection is not followed by a ReLU: its output is linear.
+// No ReLU follows the projection: its output is linear.
 Value inverted_residual(Builder& b, const std::string& name, const Value& x, int64_t channels,
                         int64_t stride, int64_t expansion) {
   int64_t index = 0;

@@ -1,4 +1,4 @@
-// MobileNet v1's convolutions, which detectors build on too.
+// MobileNet v1's convolutions, which detectors also use.
 #ifndef XSP_MODELS_ZOO_MOBILENET_H_
 #define XSP_MODELS_ZOO_MOBILENET_H_
 
@@ -14,7 +14,8 @@ struct FeatureMap {
   int64_t size = 0;  // its height and width
 };
 
-// The outputs of the thirteen depthwise separable blocks on a square image of `size` pixels.
+// Returns the outputs of the thirteen depthwise separable blocks on a square image of `size`
+// pixels.
 std::vector<FeatureMap> mobilenet_v1_backbone(Builder& b, const std::string& prefix, const Value& x,
                                               int64_t size);
 

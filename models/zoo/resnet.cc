@@ -1,11 +1,11 @@
-// ResNet-50 v1.5: as v1, but a bottleneck that halves the image does so in its 3x3 convolution.
+// ResNet-50 v1.5: like v1, but a bottleneck that halves the image does so in its 3x3 convolution.
 #include "models/recipe.h"
 
 namespace xsp::models {
 namespace {
 
 constexpr int64_t kExpansion = 4;
-// A residual branch's last scale: small, as training makes it, so that sums stay of one size.
+// The last scale of a residual branch: small, as after training, so that sums stay of one size.
 constexpr double kBranchScale = 0.3;
 
 Value conv_bn(Builder& b, const std::string& conv, const std::string& bn, const Value& x,

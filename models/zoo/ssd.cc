@@ -1,6 +1,6 @@
-// SSD300 with MobileNet v1 (Liu et al. 2016, Howard et al. 2017), as TensorFlow's detection models
-// and MLPerf Inference have it: six feature maps, 1917 anchors, 91 classes of which 0 is
-// background. Gives boxes and scores, and the boxes which non-maximum suppression selects.
+// SSD300 with MobileNet v1 (Liu et al. 2016, Howard et al. 2017), as in TensorFlow's detection
+// models and MLPerf Inference: six feature maps, 1917 anchors, 91 classes of which 0 is background.
+// It returns boxes and scores, and the boxes that non-maximum suppression selects.
 #include <cmath>
 
 #include "models/recipe.h"
@@ -14,11 +14,11 @@ constexpr int64_t kClasses = 91;
 constexpr double kEpsilon = 1e-3;
 constexpr double kMinScale = 0.2;
 constexpr double kMaxScale = 0.95;
-constexpr int64_t kMaxSelected = 100;  // of each class
+constexpr int64_t kMaxSelected = 100;  // per class
 constexpr float kOverlap = 0.6f;
 constexpr float kMinScore = 0.3f;
-// Every class is unlikely, as trained detectors find them, so that some tens of anchors out of
-// thousands pass kMinScore.
+// Every class is unlikely, as in trained detectors, so that some tens of anchors out of thousands
+// pass kMinScore.
 constexpr double kClassBias = -4;
 constexpr double kClassGain = 4;
 
@@ -34,7 +34,7 @@ double scale_of(size_t map, size_t maps) {
          (kMaxScale - kMinScale) * static_cast<double>(map) / static_cast<double>(maps - 1);
 }
 
-// Sizes of the anchors at each place of feature map `map`.
+// Returns the sizes of the anchors at each place of feature map `map`.
 std::vector<std::pair<double, double>> anchor_sizes(size_t map, size_t maps) {
   const double scale = scale_of(map, maps);
   const auto sized = [](double s, double aspect) {
@@ -71,7 +71,7 @@ Value conv_bn_relu6(Builder& b, const std::string& name, const Value& x, int64_t
                  b.batch_norm(name + "/bn", b.conv(name, x, channels, window), kEpsilon));
 }
 
-// The backbone's last two maps of different size, and four smaller ones.
+// Returns the backbone's last two maps of different size, and four smaller ones.
 std::vector<FeatureMap> feature_maps(Builder& b, const Value& image) {
   const std::vector<FeatureMap> backbone = mobilenet_v1_backbone(b, "backbone/", image, kImage);
   std::vector<FeatureMap> maps = {backbone[10], backbone[12]};
@@ -86,7 +86,7 @@ std::vector<FeatureMap> feature_maps(Builder& b, const Value& image) {
   return maps;
 }
 
-// A 1x1 convolution's output, as one row per anchor.
+// Adds a 1x1 convolution, and returns its output with one row per anchor.
 Value rows(Builder& b, const std::string& name, const Value& x, int64_t anchors, int64_t columns,
            double bias, double gain) {
   const Distribution weights = with_variance(gain / static_cast<double>(x.channels));
@@ -99,8 +99,8 @@ Value rows(Builder& b, const std::string& name, const Value& x, int64_t anchors,
   return b.reshape(name + "/Reshape", y, {0, -1, columns}, columns);
 }
 
-// Boxes as corners, from what the network says about each anchor: how far its centre is off, and by
-// how much its size.
+// Returns boxes as corners, from the network's output for each anchor: the offset of its centre,
+// and the change of its size.
 Value decode(Builder& b, const Value& encoded, const Anchors& anchors) {
   const std::string name = "decode";
   const Value variances = b.constant_floats(name + "/variances", {4}, {0.1f, 0.1f, 0.2f, 0.2f});

@@ -1,6 +1,5 @@
-// VGG-16, configuration D of Simonyan and Zisserman 2014. The adaptive pooling that torchvision
-// puts before the classifier does nothing at 224x224, and exporters leave it out, as they do
-// dropout.
+// VGG-16, configuration D of Simonyan and Zisserman 2014. torchvision puts an adaptive pooling
+// before the classifier, which does nothing at 224x224; exporters leave it out, like dropout.
 #include "models/recipe.h"
 
 namespace xsp::models {

@@ -45,13 +45,13 @@ Answer run(const Route& route, const Context& context) {
                                : refuse(500, "answer: " + thrown->text);
 }
 
-// What tells this answer from others, as long as the evaluations that it is about stay as they are.
-// Empty: it is not to be kept.
+// Returns a key that identifies the answer as long as its evaluations stay unchanged, or an empty
+// one if the answer must not be kept.
 std::string key_of(std::string_view target, const Context& context) {
-  // The catalogue is compiled in; whatever its query says, there is one.
+  // The catalogue is compiled in and does not depend on the query.
   if (context.request.path == std::string(kApiPrefix) + "/catalogue") return "catalogue";
   std::vector<std::string> ids = context.request.all("e");
-  // What a comparison is about, its query says; its path has the table's name.
+  // The query names the evaluations of a comparison; its path has only the table's name.
   const bool is_comparison =
       context.request.path.starts_with(std::string(kApiPrefix) + "/compare/");
   if (!is_comparison && !context.parts.empty()) ids.push_back(context.parts[0]);
@@ -111,7 +111,7 @@ Answer Api::find_or_run(const Route& route, const Context& context, const std::s
   for (;;) {
     if (auto known = cache_.find(key)) return std::move(*known);
     if (cache_.claim(key)) break;
-    // Many who ask for one thing at once have it found once.
+    // Concurrent requests for the same answer compute it once.
     const Library::Wait wait(library_);
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());

@@ -1,8 +1,8 @@
-// Api: what a request is answered with. No HTTP in it: the server sends the answers, a report
-// records them.
+// Api: computes the answers to requests. It knows no HTTP: the server sends the answers, and a
+// report records them.
 //
 // A request is a path below /api/v1 and a query. Routes are tables of patterns with handlers, one
-// table for each area (routes.h); a new area is a file with a table of its own.
+// table for each area (routes.h). A new area is a new file with its own table.
 //
 // Thread rule: any number of threads.
 #ifndef XSP_SERVE_API_H_
@@ -26,20 +26,20 @@ namespace xsp::serve {
 struct Answer {
   int status = 200;
   std::string body;  // JSON
-  std::string tag;   // tells this body from others; empty: it was not kept
+  std::string tag;   // identifies this body; empty: the answer was not kept
 };
 
-// Answers that were given lately, until their evaluations change. Any number of threads.
+// Keeps recent answers until their evaluations change. Any number of threads.
 class AnswerCache {
  public:
   static constexpr size_t kBytes = 64 << 20;
 
   std::optional<Answer> find(const std::string& key);
-  // Is it the caller who is to find the answer, and then to call release()? Else somebody else is
-  // about to: after wait() either it is kept, or nobody is.
+  // Returns true if the caller has to compute the answer and then call release(). Otherwise another
+  // thread is computing it: after wait() the answer is kept, or the key is free to claim.
   bool claim(const std::string& key);
   void wait(const std::string& key, std::chrono::milliseconds most);
-  // Keeps the answer if it is one.
+  // Ends the claim, and keeps the answer if it is a success.
   void release(const std::string& key, Answer& answer);
 
  private:
@@ -62,10 +62,10 @@ class Api {
  public:
   static constexpr size_t kRows = 100'000;
 
-  // `row_limit`: rows of one answer.
+  // `row_limit` is the largest number of rows of one answer.
   explicit Api(Library& library, size_t row_limit = kRows)
       : library_(library), row_limit_(row_limit) {}
-  // `target` is a request as it stands in an address: "/api/v1/evaluations/a%2Fb.xsp?run=3".
+  // `target` is a request as it appears in an address: "/api/v1/evaluations/a%2Fb.xsp?run=3".
   Answer answer(std::string_view target);
 
  private:

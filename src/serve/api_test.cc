@@ -32,7 +32,7 @@ TEST(ApiTest, EveryRouteIsInItsDocument) {
 class AnswerTest : public testing::Test {
  protected:
   void SetUp() override {
-    // Of this test alone: others run at the same time.
+    // The folder belongs to this test only: others run at the same time.
     const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
     folder_ = std::filesystem::path(testing::TempDir()) / ("api_answers_" + name);
     std::filesystem::remove_all(folder_);

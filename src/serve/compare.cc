@@ -2,8 +2,8 @@
 //
 //   /compare/TABLE?e=ID&e=ID[&batch=N][&time=host]      TABLE: model, layers, kernels, facts
 //
-// The answer is that of an analysis, with `evaluations` (the ids in the order given; the first is
-// the reference), `batch` (that was compared, or null) and `warnings`.
+// The answer is that of an analysis, with `evaluations` (the ids in the given order; the first is
+// the reference), `batch` (the compared batch size, or null) and `warnings`.
 #include "analyze/compare.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kBatchMax = 1'000'000'000;
-// So many files are compared pair by pair in a report, too.
+// A report also compares each pair, if there are at most this many files.
 constexpr size_t kPairsOf = 3;
 
 Result<analyze::CompareOptions> options_of(const Request& request) {
@@ -56,7 +56,8 @@ Result<json> get_comparison(const Context& context) {
     return usage("compare: " + std::to_string(ids.size()) +
                  " evaluations were named: give two to six, each as e=ID");
   }
-  // Held in one order whatever the request's, each once: two requests never wait for each other.
+  // The evaluations are held in a fixed order, independent of the request's, and each only once: so
+  // two requests never wait for each other.
   std::map<std::string, Held> held;
   for (const std::string& id : std::set<std::string>(ids.begin(), ids.end())) {
     XSP_TRY(Held one, context.library.hold(id));
@@ -77,7 +78,7 @@ Result<json> get_comparison(const Context& context) {
   return answer;
 }
 
-// The batch sizes that all have.
+// Returns the batch sizes that all evaluations have.
 std::vector<int> common_batches(const std::vector<const Entry*>& entries) {
   std::vector<int> common = entries[0]->batches;
   for (const Entry* entry : entries) {

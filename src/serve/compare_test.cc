@@ -1,4 +1,4 @@
-// The comparisons as the API answers them, over evaluations of known numbers.
+// Tests the API's comparisons with evaluations of known numbers.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ class CompareRoute : public ::testing::Test {
   Answer ask(const std::string& request, size_t limit = Api::kRows) {
     return Api(*library_, limit).answer("/api/v1/compare/" + request);
   }
-  // The cell of a row, by column.
+  // Returns the cell of a row, by column.
   static json cell(const json& answer, size_t row, const std::string& column) {
     for (size_t i = 0; i < answer["columns"].size(); ++i) {
       if (answer["columns"][i]["name"] == column) return answer["rows"][row][i];
@@ -132,8 +132,8 @@ TEST_F(CompareRoute, RequestsInEitherOrderEnd) {
 TEST_F(CompareRoute, WhatAReportRecordsIsAnswered) {
   const std::vector<Entry> entries = library_->list().entries;
   const std::vector<std::string> requests = compare_requests(entries);
-  // Each of the two as the reference: model, facts, and two tables at the smallest and at each of
-  // the two batch sizes.
+  // Each of the two evaluations is the reference once. The requests are model, facts, and two
+  // tables at the smallest and at each of the two batch sizes.
   EXPECT_EQ(requests.size(), 2u * (2 + 2 * 3));
   for (const std::string& one : requests) {
     EXPECT_EQ(Api(*library_).answer(one).status, 200) << one;

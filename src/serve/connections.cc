@@ -34,14 +34,14 @@ struct Connection {
 
   int socket;
   State state = State::kReading;
-  Clock::time_point since;     // when it came into this state
-  Clock::time_point deadline;  // when it is closed, unless it goes on
-  std::string input;           // that no request has used
-  size_t head = 0;             // the length of the first request's head; 0: not whole yet
+  Clock::time_point since;     // when it entered this state
+  Clock::time_point deadline;  // when it is closed, unless it advances
+  std::string input;           // bytes that no request has used
+  size_t head = 0;             // length of the first request's head; 0: not complete yet
   std::string output;
-  size_t sent = 0;         // of output
-  bool is_kept = false;    // after this answer
-  bool has_begun = false;  // a request
+  size_t sent = 0;         // bytes of output that were sent
+  bool is_kept = false;    // whether it stays open after this answer
+  bool has_begun = false;  // whether a request has begun
 };
 
 namespace {
@@ -50,7 +50,7 @@ using State = Connection::State;
 
 constexpr size_t kPiece = 16 << 10;
 
-// An answer to what no thread has seen, or could answer.
+// Returns the answer to a request that no thread has seen, or could answer.
 std::string refusal(std::string_view status, std::string_view text) {
   const std::string body = R"({"error":")" + std::string(text) + R"("})";
   return "HTTP/1.1 " + std::string(status) +
@@ -58,7 +58,7 @@ std::string refusal(std::string_view status, std::string_view text) {
          "\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" + body;
 }
 
-// Sends what the client takes at once; false where it is gone.
+// Sends the bytes that the client takes at once. Returns false if the client has hung up.
 bool send_now(Connection& one) {
   while (one.sent < one.output.size()) {
     const ssize_t sent = ::send(one.socket, one.output.data() + one.sent, one.untaken(),
@@ -70,7 +70,7 @@ bool send_now(Connection& one) {
   return true;
 }
 
-// As recv(); -1 with EAGAIN where nothing has come.
+// Works like recv(). Returns -1 with EAGAIN if nothing has arrived.
 ssize_t receive_now(int socket, char* to, size_t size) {
   ssize_t got;
   do {
@@ -90,7 +90,7 @@ void Exchange::expect_body() { expects_body_ = true; }
 
 void Exchange::write(std::string_view bytes) { connection_.output.append(bytes); }
 
-// Until the socket is ready, or the body is late.
+// Waits until the socket is ready, or the body is late.
 bool Exchange::wait(short events) const {
   const auto allowed =
       limits_.body + std::chrono::milliseconds(1000 * received_ / limits_.bytes_per_second);
@@ -118,7 +118,7 @@ ptrdiff_t Exchange::read(char* to, size_t size) {
     return static_cast<ptrdiff_t>(size);
   }
   if (!expects_body_) return 0;
-  // A client that was told to go on waits for that.
+  // A client that waits for "100 Continue" must get it now.
   if (!flush()) return -1;
   for (;;) {
     if (!wait(POLLIN)) return -1;
@@ -148,7 +148,7 @@ void Connections::stop() {
   (void)!::write(wake_, &one, sizeof one);
 }
 
-// A thread of work.
+// Runs in each worker thread.
 void Connections::work() {
   for (;;) {
     Connection* one = nullptr;
@@ -193,7 +193,7 @@ Status Connections::run(int listener) {
     queue_.clear();
   }
   waiting_.notify_all();
-  for (Connection& one : all_) ::shutdown(one.socket, SHUT_RD);  // bodies that are waited for
+  for (Connection& one : all_) ::shutdown(one.socket, SHUT_RD);  // no more bodies are awaited
   for (std::thread& thread : threads) thread.join();
   all_.clear();
   return Ok{};
@@ -251,13 +251,14 @@ void Connections::serve(int listener) {
 }
 
 void Connections::accept_all(int listener) {
-  // Not all that there may be: those who are here have their turn, too.
+  // The number per round is limited, so that the present clients have their turn.
   for (int i = 0; i < 64; ++i) {
     pollfd pending{listener, POLLIN, 0};
     if (::poll(&pending, 1, 0) <= 0) return;
     const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) {
-      // Whatever ailed that client, others may come. Out of files: somebody has to go.
+      // After an error of one client, others may still come. If file descriptors run out, one
+      // client must be dropped.
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) make_room();
       return;
     }
@@ -271,7 +272,7 @@ void Connections::accept_all(int listener) {
   }
 }
 
-// Closes the connection that has been waited for the longest.
+// Closes the connection that has been waiting for the longest time.
 void Connections::make_room() {
   auto longest = all_.end();
   const auto rank = [](const Connection& one) {
@@ -296,7 +297,7 @@ void Connections::read(Connection& one) {
   look(one);
 }
 
-// Is a request whole?
+// Hands the request to a worker thread if it is complete.
 void Connections::look(Connection& one) {
   if (one.input.empty()) return;
   if (!one.has_begun) {
@@ -327,7 +328,7 @@ void Connections::look(Connection& one) {
   }
 }
 
-// An answer came back.
+// Handles an answer that came back from a worker thread.
 void Connections::settle(Connection& one) {
   one.input.erase(0, one.head);
   one.head = 0;
@@ -349,8 +350,8 @@ void Connections::write(Connection& one) {
   look(one);
 }
 
-// What the client still sends is taken off its hands: a socket that is closed with bytes unread
-// makes its system throw the answer away.
+// Reads and drops the bytes that the client still sends: if a socket is closed with unread bytes,
+// its system discards the answer.
 void Connections::leave(Connection& one) {
   std::string().swap(one.input);
   ::shutdown(one.socket, SHUT_WR);
@@ -378,7 +379,7 @@ void Connections::expire(Connection& one) {
   one.state = State::kClosed;
 }
 
-// Where clients leave too much untaken, the slowest go.
+// Closes the slowest clients if too many bytes of answers have not been taken.
 void Connections::bound_untaken() {
   size_t untaken = 0;
   std::vector<Connection*> writing;

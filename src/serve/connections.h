@@ -1,15 +1,15 @@
-// Connections: the clients of a listening socket. One thread waits for all of them; a thread of
-// work is given a request when its head is whole, and gives the answer back without waiting for the
-// client to take it. So a client that is slow to ask or to listen costs a socket and a buffer, and
-// never a thread; only one that sends a body (see Exchange::expect_body) keeps one.
+// Connections: the clients of a listening socket. One thread waits for all of them. A worker thread
+// receives a request when its head is complete, and returns the answer without waiting for the
+// client to take it. So a client that sends or receives slowly costs a socket and a buffer, and
+// never a thread; only a client that sends a body (see Exchange::expect_body) occupies a thread.
 //
-//            head is whole            answered                 taken
+//            head is complete          answered                 taken
 //   reading ---------------> working ----------> writing ---------------> reading, or leaving
 //
-// Every state but `working` has a deadline, which no piece that comes moves. Where there are too
-// many connections, a new one takes the place of the one that has been waited for the longest.
+// Every state but `working` has a deadline, which arriving bytes do not extend. If there are too
+// many connections, a new one replaces the one that has been waiting for the longest time.
 //
-// No HTTP in it, but for where a head ends and four answers that are the same whatever is asked.
+// This file knows no HTTP, except where a head ends and four answers that are always the same.
 #ifndef XSP_SERVE_CONNECTIONS_H_
 #define XSP_SERVE_CONNECTIONS_H_
 
@@ -32,29 +32,29 @@ namespace xsp::serve {
 struct Limits {
   size_t connections = 512;      // or half of the files that the process may open, if that is less
   size_t threads = 32;           // requests that are answered at a time
-  size_t queue = 256;            // requests that wait for a thread: others are answered with 429
-  size_t head_bytes = 32 << 10;  // a request's head: others are answered with 431
-  size_t untaken_bytes = size_t{256} << 20;  // answers that clients have yet to take
-  std::chrono::milliseconds head{10'000};    // for a request to be whole: else 408
+  size_t queue = 256;            // requests that wait for a thread; further ones get 429
+  size_t head_bytes = 32 << 10;  // a longer head of a request gets 431
+  size_t untaken_bytes = size_t{256} << 20;  // bytes of answers that clients have not taken yet
+  std::chrono::milliseconds head{10'000};    // for a complete head of a request; else 408
   std::chrono::milliseconds idle{30'000};    // between two requests
-  std::chrono::milliseconds body{10'000};    // for a body, or an answer to be taken; and
-  size_t bytes_per_second = 64 << 10;        // a second more for so many bytes of it
-  std::chrono::milliseconds leave{2'000};    // for a client to close what was ended
+  std::chrono::milliseconds body{10'000};    // for a body, or an answer to be taken; plus
+  size_t bytes_per_second = 64 << 10;        // one second for this many bytes of it
+  std::chrono::milliseconds leave{2'000};    // for a client to close an ended connection
 };
 
 struct Connection;
 
-// One request, for the thread that answers it.
+// Represents one request, for the thread that answers it.
 class Exchange {
  public:
   Exchange(Connection& connection, const Limits& limits);
 
-  // The next bytes of the request's head, and of its body if one is expected. 0 at the end; -1
-  // where the client hung up or was too slow.
+  // Reads the next bytes of the request's head, and of its body if one is expected. Returns 0 at
+  // the end, and -1 if the client hung up or was too slow.
   ptrdiff_t read(char* to, size_t size);
-  // What follows the head may be waited for.
+  // Lets read() wait for the bytes behind the head.
   void expect_body();
-  // Bytes of the answer.
+  // Appends bytes of the answer.
   void write(std::string_view bytes);
 
  private:
@@ -63,7 +63,7 @@ class Exchange {
 
   Connection& connection_;
   const Limits& limits_;
-  size_t at_ = 0;  // of connection_.input
+  size_t at_ = 0;  // position in connection_.input
   bool expects_body_ = false;
   std::chrono::steady_clock::time_point begin_;
   size_t received_ = 0;
@@ -71,14 +71,15 @@ class Exchange {
 
 class Connections {
  public:
-  // Answers one request; true: the connection may be used for another. Called by several threads.
+  // Answers one request. Returns true if the connection may be used for another. Several threads
+  // call it.
   using Answerer = std::function<bool(Exchange&)>;
 
-  // `listener` is the caller's, and is to be closed after run().
+  // `listener` belongs to the caller, who closes it after run().
   Connections(const Limits& limits, Answerer answerer);
   ~Connections();
 
-  // Returns after stop(): requests that are being answered are finished, others dropped.
+  // Returns after stop(): requests that are being answered are finished, others are dropped.
   Status run(int listener);
   // Any thread, at any time.
   void stop();
@@ -103,10 +104,10 @@ class Connections {
 
   Limits limits_;
   Answerer answerer_;
-  std::list<Connection> all_;  // of run()'s thread, but for those that are working
-  int wake_ = -1;              // an eventfd: somebody is done, or it is to stop
+  std::list<Connection> all_;  // run()'s thread owns these, except those in state working
+  int wake_ = -1;              // an eventfd: an answer is ready, or run() must stop
   std::atomic<bool> is_stopping_{false};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   std::condition_variable waiting_;
   std::deque<Connection*> queue_;
   std::vector<Connection*> done_;

@@ -1,4 +1,4 @@
-// Clients that are slow, idle or too many, over real sockets.
+// Tests clients that are slow, idle or too many, over real sockets.
 #include "serve/connections.h"
 
 #include <poll.h>
@@ -19,7 +19,7 @@ class ConnectionsTest : public ServerTest {
     for (const int client : clients_) close(client);
     ServerTest::TearDown();
   }
-  // So many clients that say this and no more.
+  // Connects `count` clients that send these bytes and nothing else.
   void crowd(size_t count, const std::string& bytes, int receive_bytes = 0) {
     for (size_t i = 0; i < count; ++i) {
       clients_.push_back(connect(receive_bytes));
@@ -27,7 +27,7 @@ class ConnectionsTest : public ServerTest {
                 static_cast<ssize_t>(bytes.size()));
     }
   }
-  // As long as they may be: whoever waits for one of these waits for the test's own end.
+  // Returns the longest limits: a test that waits for one of them would run into its own timeout.
   static ServerOptions patient() {
     ServerOptions options;
     options.limits.head = options.limits.idle = options.limits.body = std::chrono::minutes(10);
@@ -55,8 +55,8 @@ TEST_F(ConnectionsTest, IdleClientsKeepNobodyWaiting) {
 
 TEST_F(ConnectionsTest, AnswersThatAreNotTakenKeepNobodyWaiting) {
   ServerOptions options = patient();
-  options.page = std::string(8 << 20, 'x');  // more than the system takes for a client
-  options.limits.untaken_bytes = 32 << 20;   // a tenth of what they ask for
+  options.page = std::string(8 << 20, 'x');  // more than the system buffers for a client
+  options.limits.untaken_bytes = 32 << 20;   // a tenth of the bytes that they request
   start(options);
   crowd(40, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 4096);
   EXPECT_EQ(status_of(get("/api/v1/catalogue")), 200);
@@ -86,14 +86,14 @@ TEST_F(ConnectionsTest, WhatTakesTooLongIsRefused) {
   start(options);
   EXPECT_EQ(status_of(say("GET / HTTP/1.1\r\nHost: 127")), 408);
   EXPECT_EQ(say(""), "");
-  // Answered, and then closed although it asked to be kept.
+  // The request is answered, and then the connection is closed although it asked to be kept open.
   EXPECT_EQ(status_of(say("GET /none HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")), 404);
   EXPECT_EQ(status_of(say("POST /api/v1/evaluations?name=a.xsp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                           "Authorization: Bearer secret\r\nContent-Length: 1000\r\n\r\nfew")),
             400);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a.xsp"));
   crowd(1, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 4096);
-  // To bytes for a connection that the server has closed, its system says so.
+  // If the server has closed a connection, its system rejects further bytes.
   while (send(clients_[0], "x", 1, MSG_NOSIGNAL) == 1) poll(nullptr, 0, 5);
   EXPECT_LT(hear(clients_[0]).size(), options.page.size());
   clients_.clear();
@@ -104,7 +104,7 @@ TEST_F(ConnectionsTest, TooManyThatWaitAreToldSo) {
   options.limits.threads = 1;
   options.limits.queue = 2;
   start(options);
-  // The one thread waits for its turn.
+  // The only thread waits for its turn.
   auto held = std::make_unique<Held>(library_->hold("deep/a b.xsp").value());
   const std::string one =
       "GET /api/v1/evaluations/deep%2Fa%20b.xsp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -113,7 +113,7 @@ TEST_F(ConnectionsTest, TooManyThatWaitAreToldSo) {
   std::string refused;
   while (status_of(refused) != 429) {
     crowd(1, one);
-    // Only who is refused is answered.
+    // Only the refused client gets an answer.
     pollfd first{clients_.back(), POLLIN, 0};
     if (poll(&first, 1, 200) > 0) {
       refused = hear(clients_.back());

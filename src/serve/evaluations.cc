@@ -76,7 +76,7 @@ Result<json> get_evaluations(const Context& context) {
               {"left_out", listing.left_out ? json(*listing.left_out) : json()}};
 }
 
-// Rows as objects, for what is small and has fixed columns.
+// Returns rows as objects, for small tables with fixed columns.
 json objects_json(const store::Table& table) {
   json objects = json::array();
   for (const auto& row : table.rows) {

@@ -14,15 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The library reads so many of one file; no file that xsp writes has more.
+// The library reads at most this many facts of one file; no file that xsp writes has more.
 constexpr size_t kFacts = 10'000;
 constexpr size_t kBatches = 1'000;
 
-// What of a file must stay the same for what was read of it to hold.
+// Holds the properties of a file: while they are unchanged, the data read from it is valid.
 struct Stamp {
   uintmax_t size = 0;
   int64_t modified_ns = 0;
-  uint64_t inode = 0;  // another file that took its place may look the same
+  uint64_t inode = 0;  // distinguishes a file that was replaced by a similar one
   bool operator==(const Stamp&) const = default;
 };
 
@@ -62,7 +62,7 @@ Status read_facts(store::Database& database, Entry& entry) {
 
 }  // namespace
 
-// A database that may be open.
+// Represents the right to have one database open.
 class Library::Slot {
  public:
   explicit Slot(std::atomic<size_t>& count) : count_(count) {}
@@ -76,16 +76,16 @@ class Library::Slot {
 
 struct Library::Open {
   Stamp stamp;
-  Code code = Code::kFailed;  // with a reason in `entry`
-  std::optional<Clock::time_point>
-      retry;  // when a reason may have gone though the file is as it was
+  Code code = Code::kFailed;               // with a reason in `entry`
+  std::optional<Clock::time_point> retry;  // time to retry an unchanged file
   fs::path path;
-  std::timed_mutex mutex;  // its holder's
-  // What follows is changed by the holder, or where there is none, and with `watched` locked.
+  std::timed_mutex mutex;  // the holder locks it
+  // The holder changes the following members, with `watched` locked; so does the library if there
+  // is no holder.
   std::mutex watched;
   Entry entry;
   bool is_read = false;        // all of `entry` is known
-  std::unique_ptr<Slot> slot;  // goes after the database
+  std::unique_ptr<Slot> slot;  // released after the database
   std::unique_ptr<store::Database> database;
   std::optional<Clock::time_point> held_since;
   Clock::time_point last_used = Clock::now();
@@ -113,7 +113,7 @@ void Library::limit_queries(std::chrono::milliseconds limit) {
 }
 
 void Library::limit_memory(uint64_t bytes) {
-  // One that has next to nothing answers nothing.
+  // A database with almost no memory could answer nothing.
   limits_.memory_bytes = std::max<uint64_t>(bytes / kOpen, uint64_t{32} << 20);
   limits_.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U));
 }
@@ -130,7 +130,7 @@ void Library::watch(std::chrono::milliseconds limit) {
   }
 }
 
-// Closes the database that nobody has held for the longest; false: somebody holds each.
+// Closes the database that has been unused for the longest time. Returns false if all are held.
 bool Library::close_idle() {
   std::vector<std::pair<Clock::time_point, std::shared_ptr<Open>>> idle;
   {
@@ -241,7 +241,7 @@ std::optional<fs::path> Library::find(const std::string& id) const {
     if (known == files_.end()) return std::nullopt;
     return known->second;
   }
-  // As files() would have it: no link, nothing that leads up, no deeper than it goes.
+  // The id must be one that files() could return: no link, no "..", and no deeper than kDepth.
   if (!id.ends_with(".xsp") || id.find('\0') != std::string::npos) return std::nullopt;
   fs::path path = folder_;
   int depth = 0;
@@ -257,7 +257,7 @@ std::optional<fs::path> Library::find(const std::string& id) const {
 
 std::shared_ptr<Library::Open> Library::know(const std::string& id, const fs::path& path) {
   const Stamp stamp = stamp_of(path);
-  std::shared_ptr<Open> old;  // goes after the lock: it closes a file
+  std::shared_ptr<Open> old;  // released after the lock: this closes a file
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Open>& one = open_[id];
   if (one && one->stamp == stamp) return one;
@@ -271,7 +271,7 @@ std::shared_ptr<Library::Open> Library::know(const std::string& id, const fs::pa
   return one;
 }
 
-// Its holder's: opens the database, and what the list says of it is known.
+// Called by the holder: opens the database and reads the facts for the list.
 Status Library::read(Open& one, Clock::time_point until) {
   if (one.database && one.database->is_alive()) return Ok{};
   drop(one);
@@ -284,7 +284,7 @@ Status Library::read(Open& one, Clock::time_point until) {
   if (opened.ok()) {
     database = std::make_unique<store::Database>(std::move(opened).value());
     {
-      const std::lock_guard watched(one.watched);  // from here on it is broken off if it is slow
+      const std::lock_guard watched(one.watched);  // from here on a slow reading is interrupted
       one.slot = std::move(slot);
       one.database = std::move(database);
     }
@@ -296,7 +296,8 @@ Status Library::read(Open& one, Clock::time_point until) {
   {
     const std::lock_guard watched(one.watched);
     one.entry = std::move(entry);
-    // What the file is to blame for stays until it changes; a slow one is not tried at each look.
+    // A failure that the file causes stays until the file changes. A slow file is not retried each
+    // time.
     const bool is_slow = !status.ok() && status.error().code == Code::kInterrupted;
     one.is_read = opened.ok() || is_slow || opened.error().code == Code::kCorrupt;
     one.retry.reset();
@@ -307,9 +308,9 @@ Status Library::read(Open& one, Clock::time_point until) {
   return status;
 }
 
-// Its holder's.
+// Called by the holder.
 void Library::drop(Open& one) {
-  std::unique_ptr<Slot> slot;  // goes after the database, and both after the lock
+  std::unique_ptr<Slot> slot;  // released after the database, and both after the lock
   std::unique_ptr<store::Database> database;
   const std::lock_guard watched(one.watched);
   slot = std::move(one.slot);

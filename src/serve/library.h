@@ -1,13 +1,14 @@
-// Library: the .xsp files of a folder, or a list of them, by name; opened once, and kept open.
+// Library: the .xsp files of a folder, or of a list, by name. It opens each once, and keeps it
+// open.
 //
 // At most kOpen databases are open at a time, and share the memory that queries may take. A query
-// that takes longer than the limit is broken off.
+// that takes longer than the limit is interrupted.
 //
 // An evaluation's id is its path in the folder, with '/' between its parts, or the name of a file
-// of the list. Files may appear, vanish, change or be half-written at any time: each question looks
-// anew, and what cannot be read is listed with the reason.
+// of the list. Files may appear, vanish, change or be half-written at any time: each call looks at
+// the folder again, and lists a file that cannot be read with the reason.
 //
-// Thread rule: any number of threads. A Held evaluation is its holder's alone until it is released.
+// Thread rule: any number of threads. A Held evaluation belongs to its holder until it is released.
 #ifndef XSP_SERVE_LIBRARY_H_
 #define XSP_SERVE_LIBRARY_H_
 
@@ -28,21 +29,21 @@
 
 namespace xsp::serve {
 
-// What the list of evaluations says of one.
+// Holds the facts of an evaluation that the list shows.
 struct Entry {
   std::string id;
   uintmax_t size_bytes = 0;
   std::filesystem::file_time_type modified;
-  std::string reason;                        // why it cannot be read; empty: it can
+  std::string reason;                        // why it cannot be read; empty if it can
   std::map<std::string, std::string> facts;  // the table `evaluation`
-  std::vector<int> batches;                  // measured, ascending
+  std::vector<int> batches;                  // measured batch sizes, ascending
 };
 
-// What a folder holds, newest first.
+// Lists the evaluations of a folder, newest first.
 struct Listing {
   std::vector<Entry> entries;
-  // .xsp files that are too many to be listed; nothing: the folder is too large to be looked
-  // through, so there may be more.
+  // The number of .xsp files that are left out of the list. No value means that the folder is too
+  // large to be searched, so there may be more.
   std::optional<size_t> left_out = 0;
 };
 
@@ -50,11 +51,12 @@ class Held;
 
 class Library {
  public:
-  // Every .xsp file below `folder`, to a depth of kDepth folders; listed are the newest kFiles.
+  // Opens all .xsp files below `folder`, to a depth of kDepth folders. The list has the newest
+  // kFiles.
   static Result<std::unique_ptr<Library>> of_folder(const std::filesystem::path& folder);
-  // These files; their ids are their names, or their paths where names are the same.
+  // Opens these files. Their ids are their names, or their paths where names are the same.
   static Result<std::unique_ptr<Library>> of_files(const std::vector<std::filesystem::path>& files);
-  // Another of the same files, whose evaluations other threads may hold meanwhile.
+  // Returns another library of the same files; other threads may hold its evaluations meanwhile.
   std::unique_ptr<Library> again() const;
   ~Library();
 
@@ -62,33 +64,33 @@ class Library {
   static constexpr size_t kFiles = 1000;
   static constexpr size_t kVisited = 100'000;  // files and folders of any kind
   static constexpr size_t kOpen = 16;
-  static constexpr size_t kWaiting = 24;  // that wait for others' evaluations: each keeps a thread
-  static constexpr std::chrono::seconds kTurn{20};  // that they wait
-  static constexpr std::chrono::seconds kOpening{
-      10};  // that opening a file may take, where queries are limited
-  static constexpr std::chrono::seconds kRetry{
-      60};  // after which one that took longer is tried anew
-  static constexpr std::chrono::seconds kListing{60};  // after which a list opens no more files
+  static constexpr size_t kWaiting = 24;               // threads that wait for held evaluations
+  static constexpr std::chrono::seconds kTurn{20};     // longest time that they wait
+  static constexpr std::chrono::seconds kOpening{10};  // for opening a file, if queries are limited
+  static constexpr std::chrono::seconds kRetry{60};    // until a file that took longer is retried
+  static constexpr std::chrono::seconds kListing{60};  // after this time a list opens no more files
 
-  // Breaks queries off that take longer; by default none is. Before any other thread comes.
+  // Interrupts queries that take longer; by default no query is interrupted. Must be called before
+  // other threads start.
   void limit_queries(std::chrono::milliseconds limit);
-  // What all queries together may take of memory, and each of processors; by default what the
-  // machine has. Before any other thread comes.
+  // Limits the memory that all queries together may take, and the processors of each; by default
+  // the machine's. Must be called before other threads start.
   void limit_memory(uint64_t bytes);
-  // From here on nobody waits for a query: what runs fails soon. Any thread.
+  // Makes running queries fail soon. Nothing waits for a query any more. Any thread.
   void stop();
-  // The folder; empty for a list.
+  // Returns the folder; empty for a list.
   const std::filesystem::path& folder() const { return folder_; }
-  // Of each database that is opened.
+  // Returns the limits of each opened database.
   const store::ReadLimits& limits() const { return limits_; }
 
-  // One that is not known yet is opened for it, unless others have it for longer than kTurn.
+  // Opens the evaluations that are not known yet, except those that others hold for longer than
+  // kTurn.
   Listing list();
-  // Waits until nobody else holds it, kTurn at most: Code::kInterrupted, at once if too many wait
-  // already. Unknown id: Code::kNotAvailable.
+  // Waits until the evaluation is free, for at most kTurn. Returns Code::kInterrupted after that,
+  // or at once if too many threads wait already, and Code::kNotAvailable if the id is unknown.
   Result<Held> hold(const std::string& id);
 
-  // Leave to wait for what others do, while it lives.
+  // Represents the permission to wait for other threads, during its lifetime.
   class Wait {
    public:
     explicit Wait(Library& library);
@@ -101,7 +103,7 @@ class Library {
     Library& library_;
     bool is_ok_;
   };
-  // Tells one state of the file from another; empty: there is no such evaluation.
+  // Returns a text that identifies the state of the file; empty if there is no such evaluation.
   std::string version(const std::string& id) const;
 
  private:
@@ -111,7 +113,8 @@ class Library {
   using Clock = std::chrono::steady_clock;
   Library() = default;
 
-  // The file of that id, as of now; nothing: there is none, or it is no place of the folder.
+  // Returns the file of that id as of now. Returns nothing if there is none, or if the id is no
+  // place in the folder.
   std::optional<std::filesystem::path> find(const std::string& id) const;
   std::map<std::string, std::filesystem::path> files(std::optional<size_t>& left_out) const;
   std::shared_ptr<Open> know(const std::string& id, const std::filesystem::path& path);
@@ -122,20 +125,20 @@ class Library {
   bool close_idle();
   void watch(std::chrono::milliseconds limit);
 
-  std::filesystem::path folder_;                        // empty: the list
-  std::map<std::string, std::filesystem::path> files_;  // of the list
-  store::ReadLimits limits_;                            // of each database
+  std::filesystem::path folder_;                        // empty for a list
+  std::map<std::string, std::filesystem::path> files_;  // for a list
+  store::ReadLimits limits_;                            // limits of each database
   std::atomic<bool> is_stopped_{false};
   std::atomic<size_t> waiting_{0};
-  std::atomic<size_t> slots_{0};  // that are taken
-  mutable std::mutex mutex_;      // of what follows; nobody opens or closes a file with it
+  std::atomic<size_t> slots_{0};  // taken slots
+  mutable std::mutex mutex_;      // guards the following; no file is opened or closed under it
   std::map<std::string, std::shared_ptr<Open>> open_;
   bool is_ending_ = false;
   std::condition_variable ending_;
   std::thread watch_;
 };
 
-// An open evaluation that nobody else uses.
+// Represents an open evaluation that only its holder uses.
 class Held {
  public:
   Held(Held&&) noexcept = default;

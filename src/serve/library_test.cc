@@ -111,13 +111,13 @@ TEST_F(LibraryTest, TooManyWhoWaitAreToldSoAtOnce) {
 }
 
 TEST_F(LibraryTest, QueriesHaveAMemoryOfTheirOwn) {
-  library_->limit_memory(0);  // the least that there is
+  library_->limit_memory(0);  // gives each database the minimum
   auto held = library_->hold("deep/a b.xsp");
   ASSERT_TRUE(held.ok());
   const auto limit = held->database().query("SELECT current_setting('memory_limit')");
   ASSERT_TRUE(limit.ok());
   EXPECT_EQ(std::get<std::string>(limit->rows[0][0]), "32.0 MiB");
-  // A list of a billion numbers fits nowhere.
+  // A list of a billion numbers fits into no memory limit.
   const auto much = held->database().query("SELECT len(list(range)) FROM range(1000000000)");
   ASSERT_FALSE(much.ok());
   EXPECT_EQ(much.error().code, Code::kOutOfMemory) << much.error().text;

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// XSP_PAGE: the built page's path (cmake/page.cmake).
+// XSP_PAGE is the built page's path (cmake/page.cmake).
 asm(".section .rodata\n"
     "xsp_page_begin: .incbin \"" XSP_PAGE
     "\"\n"

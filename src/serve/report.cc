@@ -58,7 +58,8 @@ Result<std::string> gzip(const std::string& text) {
   return bytes;
 }
 
-// Every analysis as it stands, and at each batch size where it takes one: those next to it.
+// Adds every analysis without a batch size, and at each batch size if it takes one. Those of one
+// analysis are adjacent.
 void add_analyses(const Entry& entry, std::vector<Recorded>* requests) {
   for (const analyze::Analysis& one : analyze::catalogue().value()) {
     const std::string request =
@@ -89,8 +90,9 @@ Result<std::vector<Recorded>> requests_of(Library& library) {
   return requests;
 }
 
-// An analysis that takes a batch size takes by default the smallest: the answer at that one, out of
-// the answer without it. Empty: its rows do not say that they are of this one alone.
+// An analysis that takes a batch size uses the smallest by default. Returns the answer at that
+// size, made from the answer without a size. Returns an empty text if its rows do not show that
+// they are of this size only.
 std::string at_batch(const std::string& answer, int64_t batch) {
   nlohmann::json known = nlohmann::json::parse(answer);
   const auto& columns = known["columns"];
@@ -106,13 +108,12 @@ std::string at_batch(const std::string& answer, int64_t batch) {
   return known.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Answers the requests that have no answer yet. Several at a time: each thread has files of its
-// own.
+// Answers the requests that have no answer yet. Several threads work, each with its own open files.
 class Recorder {
  public:
   Recorder(std::vector<Recorded>* all, const Progress& progress) : all_(*all), progress_(progress) {
     for (size_t i = 0; i < all_.size(); ++i) {
-      // The same analysis at a batch size: belongs to the one without.
+      // The same analysis at a batch size follows the one without.
       const bool is_same =
           !begins_.empty() && all_[i].request.starts_with(all_[begins_.back()].request + kBatch);
       if (!is_same) begins_.push_back(i);
@@ -155,7 +156,7 @@ class Recorder {
 
   static void fill(Api& api, Recorded* one) {
     Answer answer = api.answer(one->request);
-    // What has none, the page says not to be here.
+    // If a request has no answer, the page says that it is not in this report.
     if (answer.status == 200) one->answer = std::move(answer.body);
   }
 

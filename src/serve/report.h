@@ -1,8 +1,9 @@
-// Report: the page with the answers that it asks for, in one HTML file.
+// Report: one HTML file that contains the page and the answers that it asks for.
 //
-// The answers are those of the Api, word for word, by their requests as the page spells them
-// (requestOf in web/src/data/source.ts): a JSON object, compressed with gzip, as base64, in the
-// element #xsp-recorded. What was not recorded, the page says to be `not in this report`.
+// The answers are those of the Api, unchanged. Their keys are the requests as the page spells them
+// (requestOf in web/src/data/source.ts). They are a JSON object, compressed with gzip, as base64,
+// in the element #xsp-recorded. If a request was not recorded, the page says that it is `not in
+// this report`.
 #ifndef XSP_SERVE_REPORT_H_
 #define XSP_SERVE_REPORT_H_
 
@@ -15,13 +16,13 @@
 
 namespace xsp::serve {
 
-// Rows of one answer that a report keeps; total_rows tells how many there are.
+// The number of rows of one answer that a report keeps; total_rows has the number of all rows.
 inline constexpr size_t kReportRows = 5'000;
 
-// How far it is: answers recorded, of how many. Called from several threads, by one at a time.
+// Reports the progress: recorded answers, of how many. Several threads call it, one at a time.
 using Progress = std::function<void(size_t done, size_t all)>;
 
-// The whole file's text. Fails if an evaluation of the library cannot be read.
+// Returns the file's whole text. Fails if an evaluation of the library cannot be read.
 Result<std::string> make_report(Library& library, std::string_view page, const Progress& progress);
 
 }  // namespace xsp::serve

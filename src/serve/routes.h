@@ -1,4 +1,5 @@
-// Routes: what each area answers. An area is a file that defines its table; api.cc joins them.
+// Routes: the handlers of each area. An area is a file that defines its table; api.cc joins the
+// tables.
 #ifndef XSP_SERVE_ROUTES_H_
 #define XSP_SERVE_ROUTES_H_
 
@@ -18,11 +19,11 @@ namespace xsp::serve {
 struct Context {
   Library& library;
   const Request& request;
-  std::vector<std::string> parts;  // what the pattern's {} stand for, decoded, in order
-  size_t row_limit;                // of one answer
+  std::vector<std::string> parts;  // the path's parts for the pattern's {}, decoded, in order
+  size_t row_limit;                // rows of one answer
 };
 
-// Code::kUsage is answered with 400, Code::kNotAvailable with 404, others with 500.
+// Code::kUsage becomes status 400, Code::kNotAvailable 404, and others 500.
 using Handler = Result<nlohmann::json> (*)(const Context&);
 
 struct Route {
@@ -34,15 +35,15 @@ const std::vector<Route>& evaluation_routes();  // evaluations.cc: catalogue, ev
 const std::vector<Route>& compare_routes();     // compare.cc: several evaluations
 const std::vector<Route>& timeline_routes();    // timeline.cc
 
-// What a report of these evaluations, in this order, records of their comparison: with each of them
-// as the reference, the others in order.
+// Returns the requests that a report of these evaluations, in this order, records for their
+// comparison: each of them is the reference once, followed by the others in order.
 std::vector<std::string> compare_requests(const std::vector<Entry>& entries);
 
-// A result as the API spells it: columns [{name, unit}], rows, total_rows. Rows beyond `limit` are
-// left out, and counted.
+// Returns a result in the API's form: columns [{name, unit}], rows, total_rows. Rows beyond `limit`
+// are left out, and counted.
 nlohmann::json rows_json(const store::Table& table, const std::vector<analyze::Column>& columns,
                          size_t limit);
-nlohmann::json cell_json(const store::Value& value);  // NaN and infinities: null
+nlohmann::json cell_json(const store::Value& value);  // NaN and infinities become null
 
 }  // namespace xsp::serve
 

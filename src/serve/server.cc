@@ -25,7 +25,7 @@
 namespace xsp::serve {
 namespace {
 
-constexpr size_t kUploads = 4;  // at a time: each keeps a thread
+constexpr size_t kUploads = 4;  // at a time: each occupies a thread
 constexpr const char* kUploadPath = "/api/v1/evaluations";
 constexpr std::chrono::seconds kQuery{60};
 
@@ -41,7 +41,7 @@ void refuse(httplib::Response& response, int status, const std::string& text) {
                        "application/json");
 }
 
-// Takes as long wherever the two differ.
+// Compares in constant time, wherever the two texts differ.
 bool is_equal(std::string_view a, std::string_view b) {
   unsigned difference = a.size() != b.size();
   for (size_t i = 0; i < a.size(); ++i) {
@@ -51,7 +51,7 @@ bool is_equal(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-// "localhost:7777" -> "localhost", "[::1]:7777" -> "::1".
+// Returns "localhost" for "localhost:7777", and "::1" for "[::1]:7777".
 std::string_view name_of_host(std::string_view host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.find(':'));
@@ -76,7 +76,7 @@ bool is_loopback(std::string_view host) {
   in_addr v4{};
   in6_addr v6{};
   const std::string text(host);
-  // Only of an address do the first digits say where it is: 127.evil.example is a name like others.
+  // The first number means the network only in an address: 127.evil.example is an ordinary name.
   if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
   if (inet_pton(AF_INET6, text.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6) != 0;
   return host == "localhost";
@@ -97,7 +97,8 @@ Result<std::string> make_token() {
 
 namespace {
 
-// Why nobody can listen there, and what to do. Tried anew: the library does not say.
+// Explains why listening there fails, and names the remedy. It tries again, because the library
+// does not report the reason.
 std::string why_not(const std::string& host, int port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -124,7 +125,7 @@ std::string why_not(const std::string& host, int port) {
   }
 }
 
-// A request as the library that parses it reads it, and writes its answer.
+// Represents a request as the HTTP library reads it; it also receives the answer.
 class RequestStream final : public httplib::Stream {
  public:
   explicit RequestStream(Exchange& exchange) : exchange_(exchange) {}
@@ -149,12 +150,12 @@ bool has_body(const httplib::Request& request) {
           request.get_header_value("Content-Length") != "0");
 }
 
-// The library parses requests and writes answers. Its sockets' threads are not used: one that waits
-// for its client would be lost to others.
+// The library parses requests and writes answers. Its own socket threads are not used, because a
+// thread that waits for its client would be lost to others.
 class HttpServer final : public httplib::Server {
  public:
   int listener() const { return svr_sock_; }
-  // True: the connection may be used again.
+  // Returns true if the connection may be used again.
   bool answer(Exchange& exchange) {
     RequestStream stream(exchange);
     bool is_last = false;
@@ -164,7 +165,7 @@ class HttpServer final : public httplib::Server {
           request.ranges.clear();
           is_whole = request.method == "GET" && !has_body(request);
           if (is_whole) return;
-          // Whether all of its body is read or not, what follows is nobody's request.
+          // If the body was not read completely, the bytes that follow are not a request.
           request.headers.erase("Connection");
           request.set_header("Connection", "close");
           if (request.method == "POST") exchange.expect_body();
@@ -182,7 +183,7 @@ struct Server::State {
         options(std::move(given)),
         connections(options.limits, [this](Exchange& exchange) { return http.answer(exchange); }) {}
 
-  // Before anything else is looked at.
+  // Runs before any other check.
   bool is_refused(const httplib::Request& request, httplib::Response& response) const;
   void answer(const httplib::Request& request, httplib::Response& response);
   void receive(const httplib::Request& request, httplib::Response& response,
@@ -197,7 +198,8 @@ struct Server::State {
 };
 
 bool Server::State::is_refused(const httplib::Request& request, httplib::Response& response) const {
-  // A page of another site whose name was made to mean this machine sends that name.
+  // A page of another site may use a name that was made to resolve to this machine. Its requests
+  // carry that name.
   if (is_loopback(options.host) && !is_loopback(name_of_host(request.get_header_value("Host")))) {
     refuse(response, 421, "host: not this machine's own name: open http://127.0.0.1 instead");
     return true;
@@ -207,7 +209,7 @@ bool Server::State::is_refused(const httplib::Request& request, httplib::Respons
     refuse(response, 401, "token: missing or wrong: open the address that xsp serve printed");
     return true;
   }
-  // Before a body is read: what no upload brings would go to memory.
+  // This runs before the body is read: a body that is no upload would be read into memory.
   const bool is_read = request.method == "GET" || request.method == "HEAD";
   if (!is_read && (request.method != "POST" || request.path != kUploadPath)) {
     response.set_header("Allow", "GET, HEAD");
@@ -228,11 +230,12 @@ void Server::State::answer(const httplib::Request& request, httplib::Response& r
   response.status = answer.status;
   if (answer.status == 503) response.set_header("Retry-After", "1");
   if (!answer.tag.empty()) {
-    // Weak: it is the same whether it is compressed or not.
+    // The tag is weak: it is the same with and without compression.
     const std::string tag = "W/\"" + answer.tag + "\"";
     response.set_header("ETag", tag);
     response.headers.erase("Cache-Control");
-    response.set_header("Cache-Control", "private, no-cache");  // kept, and asked about each time
+    response.set_header("Cache-Control", "private, no-cache");  // kept by the client, and
+                                                                // revalidated each time
     if (request.get_header_value("If-None-Match").find(tag) != std::string::npos) {
       response.status = 304;
       return;
@@ -289,7 +292,8 @@ Server::Server(Library& library, ServerOptions options)
   library.limit_memory(state_->options.memory_bytes);
   httplib::Server& http = state_->http;
   http.set_payload_max_length(state_->options.max_upload_bytes);
-  // Not SO_REUSEPORT, which is the library's choice: a second server would take half the requests.
+  // SO_REUSEPORT, the library's choice, is not set: a second server would take half of the
+  // requests.
   http.set_socket_options([](socket_t socket) {
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -308,7 +312,7 @@ Server::Server(Library& library, ServerOptions options)
   });
   const std::string idle = std::to_string(state_->options.limits.idle / std::chrono::seconds(1));
   http.set_post_routing_handler([idle](const httplib::Request& request, auto& response) {
-    // The library's own says how it would have waited.
+    // The library writes this header for its own timeouts.
     if (response.headers.erase("Keep-Alive") == 0) return;
     const bool is_understood = request.local_port >= 0;
     response.set_header(is_understood ? "Keep-Alive" : "Connection",

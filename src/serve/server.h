@@ -1,9 +1,9 @@
 // Server: the page and the API over HTTP.
 //
-// What protects it: it listens on the loopback unless told otherwise, and elsewhere answers nothing
-// of the API without the token; on the loopback it answers only to the loopback's own names, so
-// that no other site's page can ask it through a browser; sizes, times and the number of requests
-// at once are bounded; files are read where Library finds them, and none is written but by an
+// Its protection: it listens on the loopback by default, and elsewhere it answers requests of the
+// API only with the token. On the loopback it accepts only the loopback's own names, so that a page
+// of another site cannot query it through a browser. Sizes, times and the number of concurrent
+// requests are bounded. It reads only files that Library finds, and writes none except by an
 // upload.
 #ifndef XSP_SERVE_SERVER_H_
 #define XSP_SERVE_SERVER_H_
@@ -21,17 +21,17 @@ namespace xsp::serve {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  int port = 7777;    // 0: any that is free
-  std::string page;   // another page than the one compiled in: its text; empty: that one
-  std::string token;  // empty: none is asked for
-  uint64_t max_upload_bytes = 0;              // 0: uploads are refused; they need a token
-  uint64_t memory_bytes = uint64_t{4} << 30;  // of all queries; see Library::limit_memory()
+  int port = 7777;                // 0: any free port
+  std::string page;               // text of a page in place of the compiled one; or empty
+  std::string token;              // empty: no token is required
+  uint64_t max_upload_bytes = 0;  // 0: uploads are refused; they need a token
+  uint64_t memory_bytes = uint64_t{4} << 30;  // memory of all queries; see Library::limit_memory()
   Limits limits;
 };
 
-// Is this name or address one of this machine's own, that no other machine reaches?
+// Returns true if this name or address belongs to this machine and no other machine can reach it.
 bool is_loopback(std::string_view host);
-// 128 random bits as text.
+// Returns 128 random bits as text.
 Result<std::string> make_token();
 
 class Server {
@@ -39,7 +39,7 @@ class Server {
   Server(Library& library, ServerOptions options);
   ~Server();
 
-  // Takes the port; returns the address to open: "http://127.0.0.1:7777/".
+  // Takes the port. Returns the address to open: "http://127.0.0.1:7777/".
   Result<std::string> listen();
   // Answers until stop(), which any thread may call.
   Status run();

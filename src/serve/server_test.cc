@@ -1,4 +1,4 @@
-// The server over a real socket, by a client that sends whatever it likes.
+// Tests the server over a real socket, with a client that may send any bytes.
 #include "serve/server.h"
 
 #include <filesystem>
@@ -77,7 +77,7 @@ TEST_F(ServerTest, OutlivesWhatIsNoRequest) {
         std::string("DELETE /api/v1/evaluations/a.xsp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                     "Connection: close\r\n\r\n")}) {
     const int client = connect();
-    // The server may leave before all of it is said.
+    // The server may close the connection before all bytes are sent.
     (void)!send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     shutdown(client, SHUT_WR);
     const std::string answer = hear(client);
@@ -106,7 +106,7 @@ TEST_F(ServerTest, SaysWhyItCannotListen) {
   const auto taken = Server(*first, options).listen();
   ASSERT_FALSE(taken.ok());
   EXPECT_NE(taken.error().text.find("the port is in use"), std::string::npos);
-  options.host = "192.0.2.1";  // reserved for documents: nobody's
+  options.host = "192.0.2.1";  // reserved for documents: no machine has it
   const auto other = Server(*second, options).listen();
   ASSERT_FALSE(other.ok());
   EXPECT_NE(other.error().text.find("no address of this machine"), std::string::npos);
@@ -127,7 +127,7 @@ TEST_F(ServerTest, AsksForTheToken) {
   options.token = "secret";
   start(options);
   const std::string host(kHost);
-  EXPECT_EQ(status_of(get("/")), 200);  // the page itself holds nothing
+  EXPECT_EQ(status_of(get("/")), 200);  // the page itself contains no data
   EXPECT_EQ(status_of(get("/api/v1/evaluations")), 401);
   EXPECT_EQ(status_of(get("/api/v1/evaluations", host + "Authorization: Bearer secre\r\n")), 401);
   EXPECT_EQ(status_of(get("/api/v1/evaluations", host + "Authorization: Bearer secrets\r\n")), 401);

@@ -1,5 +1,5 @@
-// What the server's tests share: a server over a folder of one evaluation, and a client that sends
-// whatever it likes.
+// Helpers of the server's tests: a server over a folder of one evaluation, and a client that may
+// send any bytes.
 #ifndef XSP_SERVE_TESTING_H_
 #define XSP_SERVE_TESTING_H_
 
@@ -58,7 +58,7 @@ class ServerTest : public testing::Test {
     running_ = std::thread([this] { EXPECT_TRUE(server_->run().ok()); });
   }
 
-  // `receive_bytes`: of what the system takes for this client; 0: as it likes.
+  // `receive_bytes` is the size of this client's receive buffer; 0 means the system's default.
   int connect(int receive_bytes = 0) const {
     const int client = socket(AF_INET, SOCK_STREAM, 0);
     if (receive_bytes != 0) {
@@ -71,14 +71,14 @@ class ServerTest : public testing::Test {
     EXPECT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
     return client;
   }
-  // What the server answers to these bytes, until it closes.
+  // Returns the server's answer to these bytes, until it closes the connection.
   std::string say(const std::string& bytes) const {
     const int client = connect();
     EXPECT_EQ(send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
     return hear(client);
   }
-  // All that comes, until the server closes.
+  // Returns all bytes that arrive until the server closes the connection.
   static std::string hear(int client) {
     std::string answer;
     char piece[4096];

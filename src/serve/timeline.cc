@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// The runs that were looked at lately. Thread rule: any number of threads.
+// Keeps the recently used runs. Thread rule: any number of threads.
 class Runs {
  public:
   Result<std::shared_ptr<const TimelineRun>> get(Held& held, int64_t run) {
@@ -114,7 +114,7 @@ Result<json> get_timeline(const Context& context) {
   return answer;
 }
 
-// The columns of one lane's items.
+// Returns the columns of one lane's items.
 json columns_json(const TimelineTile& tile, size_t begin, size_t end) {
   json columns = {{"start_ns", json::array()}, {"duration_ns", json::array()},
                   {"row", json::array()},      {"span", json::array()},

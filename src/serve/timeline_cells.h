@@ -1,4 +1,4 @@
-// Cells of a result as the timeline reads them.
+// Reads cells of a result for the timeline.
 #ifndef XSP_SERVE_TIMELINE_CELLS_H_
 #define XSP_SERVE_TIMELINE_CELLS_H_
 
@@ -16,7 +16,7 @@ inline std::optional<double> maybe_double(const store::Value& value) {
   return std::nullopt;
 }
 
-// A sum of integers is a HUGEINT, and comes as a double.
+// A sum of integers is a HUGEINT, and arrives as a double.
 inline std::optional<int64_t> maybe_int(const store::Value& value) {
   if (const auto* whole = std::get_if<int64_t>(&value)) return *whole;
   if (const auto* real = std::get_if<double>(&value)) return static_cast<int64_t>(*real);

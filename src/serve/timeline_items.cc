@@ -7,9 +7,9 @@
 namespace xsp::serve {
 namespace {
 
-constexpr int64_t kBefore = -1;  // the cell of what starts before the window
+constexpr int64_t kBefore = -1;  // the cell of items that start before the window
 
-// The items of one row, in the order of their starts.
+// Collects the items of one row, in the order of their starts.
 class Row {
  public:
   Row(const TimelineWindow& window, std::vector<TimelineItem>* out) : window_(window), out_(out) {}
@@ -32,7 +32,7 @@ class Row {
   void add_long(TimelineItem item, int64_t cell) {
     if (long_ && long_cell_ == cell) {
       if (item.duration_ns() > long_->duration_ns()) std::swap(item, *long_);
-      // What began before the window is counted in the tile where it began.
+      // A span that began before the window is counted in the tile where it began.
       if (cell != kBefore) add_short(item, cell);
       return;
     }

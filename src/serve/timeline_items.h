@@ -1,14 +1,15 @@
-// What a tile of the timeline shows: spans, and blocks of spans too short to be seen one by one.
+// The items of a timeline's tile: spans, and blocks of spans that are too short to be seen one by
+// one.
 //
-// A tile covers a stretch of a run's time, cut into cells of equal length. A span at least a cell
-// long is an item of its own in every tile that it touches. The shorter ones belong to the tile and
-// the cell in which they start: one alone is an item of its own, several are one block. So a row of
-// a lane has at most two items per cell, however many spans it has, and every span is counted
-// once: by the tile in which it starts.
+// A tile covers a stretch of a run's time, divided into cells of equal length. A span at least as
+// long as a cell is an item of its own in every tile that it touches. A shorter span belongs to the
+// tile and the cell in which it starts: a single one is an item of its own, several are one block.
+// So a row of a lane has at most two items per cell, however many spans it has, and every span is
+// counted once, by the tile in which it starts.
 //
-// Spans of one row do not overlap, save where a profiler's clocks or a program's threads disagree.
-// Of two that are a cell long and start in the same cell, the longer is an item, and the other part
-// of that cell's block.
+// Spans of one row do not overlap, unless a profiler's clocks or a program's threads disagree. If
+// two spans as long as a cell start in the same cell, the longer one is an item, and the other one
+// belongs to that cell's block.
 #ifndef XSP_SERVE_TIMELINE_ITEMS_H_
 #define XSP_SERVE_TIMELINE_ITEMS_H_
 
@@ -20,7 +21,7 @@
 
 namespace xsp::serve {
 
-// Texts by number; each is kept once. Number 0 is the empty text.
+// Holds texts by number; each is kept once. Number 0 is the empty text.
 class TextTable {
  public:
   TextTable() { number(""); }
@@ -40,9 +41,9 @@ struct TimelineItem {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t busy_ns = 0;  // the sum of the durations
-  int64_t span_id = 0;  // of a block: its longest span
+  int64_t span_id = 0;  // for a block: its longest span
   int64_t count = 1;
-  uint32_t name = 0;  // of a block: its longest span's
+  uint32_t name = 0;  // for a block: the name of its longest span
   uint32_t type = 0;
   uint16_t lane = 0;
   uint16_t row = 0;
@@ -55,7 +56,7 @@ struct TimelineItems {
   TextTable texts;
 };
 
-// Part of the time axis: [start_ns, start_ns + cell_ns * cells).
+// Describes a part of the time axis: [start_ns, start_ns + cell_ns * cells).
 struct TimelineWindow {
   int64_t start_ns = 0;
   int64_t cell_ns = 1;
@@ -66,8 +67,8 @@ struct TimelineWindow {
 
 void sort_items(std::vector<TimelineItem>* items);
 
-// The items of a window, out of finer ones: spans that start in it or reach into it, and blocks of
-// cells no longer than the window's own. `items` are in the order of sort_items().
+// Returns the items of a window, made from finer ones: spans that start in it or reach into it, and
+// blocks of cells no longer than the window's own. `items` are in the order of sort_items().
 std::vector<TimelineItem> fold(const std::vector<TimelineItem>& items,
                                const TimelineWindow& window);
 

@@ -1,4 +1,4 @@
-// What a report records of the timeline.
+// The part of the timeline that a report records.
 #include <algorithm>
 #include <deque>
 #include <iterator>
@@ -16,14 +16,14 @@ namespace {
 using store::Database;
 using store::Table;
 
-constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // as the Api
-constexpr size_t kTileBytes = 400;  // of an answer, about, besides its items
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // as in Api
+constexpr size_t kTileBytes = 400;  // approximate bytes of an answer without items
 constexpr size_t kItemBytes = 48;
 constexpr size_t kSpanBytes = 3'000;
-constexpr size_t kSpans = 300;  // of all runs: each is a few queries
+constexpr size_t kSpans = 300;  // spans of all runs: each takes a few queries
 
-// Of each batch size the run whose deepest level is deepest, without counters: what the page shows
-// first (defaultRun in web/src/timeline/runs.ts).
+// Selects for each batch size the run without counters that has the deepest level: the page shows
+// it first (defaultRun in web/src/timeline/runs.ts).
 constexpr const char* kDefaultRuns = R"(
     SELECT run_id FROM run
     WHERE status <> 'failed' AND NOT has_counters(counters)
@@ -34,7 +34,7 @@ constexpr const char* kDefaultRuns = R"(
 
 class Recording {
  public:
-  // `share`: how many runs share the bounds.
+  // `share` is the number of runs that share the bounds.
   Recording(Database& database, const TimelineRun& run, std::string prefix, size_t share)
       : database_(database),
         run_(run),
@@ -57,8 +57,8 @@ class Recording {
   }
 
  private:
-  // The tiles of [from_ns, to_ns), coarse ones first, until they show every span or the bound is
-  // met.
+  // Adds the tiles of [from_ns, to_ns), coarse ones first, until they show every span or the bound
+  // is reached.
   Status add_tiles(int64_t from_ns, int64_t to_ns, size_t bound) {
     std::deque<std::pair<int64_t, int64_t>> open = {{0, 0}};
     for (; !open.empty() && bytes_ < bound; open.pop_front()) {
@@ -85,7 +85,7 @@ class Recording {
     return Ok{};
   }
 
-  // The spans of one iteration, the higher levels first.
+  // Adds the spans of one iteration, the higher levels first.
   Status add_spans(int64_t iteration) {
     XSP_TRY(const Table table,
             database_.query("SELECT span_id FROM span WHERE run_id = $run AND iteration = "

@@ -14,18 +14,18 @@
 namespace xsp::serve {
 namespace {
 
-constexpr int kThreadBits = 22;  // as correlate/rules.h has them
+constexpr int kThreadBits = 22;  // as in correlate/rules.h
 
 using store::Database;
 using store::Table;
 using Row = std::vector<store::Value>;
 
-// A tile's cells are few enough that an answer has at most this many items in all of its rows.
+// A tile has so few cells that an answer has at most this many items in all of its rows.
 constexpr int64_t kItemsOfTile = 16'384;
 constexpr int kMostCellBits = 9;
 constexpr int kLeastCellBits = 4;
-// A tile at the finest zoom of the summary holds about so many spans, and so does one of the next
-// finer zoom, which is read from the file.
+// A tile at the finest zoom of the summary holds about this many spans, and so does a tile of the
+// next finer zoom, which is read from the file.
 constexpr int64_t kSpansOfTile = 32'768;
 constexpr int64_t kCellsOfSummary = 1 << 18;
 
@@ -40,7 +40,8 @@ std::string titled(const TimelineLane& lane) {
   if (lane.device) title += " · device " + std::to_string(*lane.device);
   if (lane.stream) title += " · stream " + std::to_string(*lane.stream);
   if (!lane.stream && lane.thread) {
-    // Above the kernel's number: the lane that layers of unknown threads were given.
+    // The bits above the kernel's thread number are the lane that layers of unknown threads were
+    // given.
     title += " · thread " + std::to_string(*lane.thread & ((1 << kThreadBits) - 1));
     const int64_t of_thread = *lane.thread >> kThreadBits;
     if (of_thread > 0) title += ", lane " + std::to_string(of_thread);
@@ -60,7 +61,7 @@ Status TimelineRun::load_lanes(Database& database) {
   if (known.rows.empty()) {
     return not_available("run " + std::to_string(run_) + ": not in this evaluation");
   }
-  // Grouped by plain columns first, of which DuckDB knows how few values they have.
+  // The first grouping is by plain columns, because DuckDB knows how few values they have.
   XSP_TRY(const Table table, database.query(R"(
       WITH place AS (
         SELECT level, process, thread, device, stream, max(depth) AS depth, count(*) AS spans,
@@ -184,7 +185,7 @@ Status TimelineRun::load_iterations(Database& database) {
 
 Status TimelineRun::read_items(Database& database, int64_t from_ns, int64_t to_ns, int64_t cell_ns,
                                int64_t below_ns, TimelineItems* out) const {
-  // A span as long as a cell is a group of its own: that of its id.
+  // A span as long as a cell is a group of its own, by its id.
   XSP_TRY(const Table table, database.query(R"(
       SELECT level, CASE WHEN stream IS NULL THEN process END AS place,
         CASE WHEN stream IS NULL THEN thread END AS line, device, stream,
@@ -228,7 +229,7 @@ Result<const TimelineItems*> TimelineRun::summary(Database& database) const {
   const std::lock_guard lock(summary_->mutex);
   if (!summary_->is_known) {
     const int64_t cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
-    summary_->items = {};  // of a reading that was broken off
+    summary_->items = {};  // left by an interrupted reading
     XSP_CHECK_OK(read_items(database, 0, axis_ns(), cell_ns, cell_ns, &summary_->items));
     summary_->is_known = true;
   }
@@ -356,7 +357,7 @@ Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t
 size_t TimelineRun::bytes() const {
   size_t bytes = sizeof *this + sizeof *summary_ + long_.capacity() * sizeof(TimelineItem);
   bytes += long_texts_.bytes() + lanes_.size() * (sizeof(TimelineLane) + 64);
-  // One that is being read is counted when it is asked for again.
+  // A summary that another thread is reading is counted at the next call.
   const std::unique_lock lock(summary_->mutex, std::try_to_lock);
   if (lock) {
     bytes += summary_->items.items.capacity() * sizeof(TimelineItem);

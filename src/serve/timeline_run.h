@@ -1,13 +1,13 @@
 // One run of an evaluation as the timeline shows it: its lanes, its iterations, its tiles.
 //
-// The time axis is the smallest power of two of nanoseconds that holds the run; zoom level Z cuts
-// it into 2^Z tiles, each into `cells` cells. The coarse zoom levels are answered from memory, by a
-// summary of all spans, one GROUP BY that waits for the first tile that needs it: who looks at one
-// inference of many does not. The finer ones are one GROUP BY over the rows of their time, which
-// the order of the rows (that of their ends) makes short.
+// The time axis is the smallest power of two of nanoseconds that holds the run. Zoom level Z
+// divides it into 2^Z tiles, each of `cells` cells. Tiles of coarse zoom levels come from memory,
+// from a summary of all spans. The summary is one GROUP BY, which runs at the first tile that needs
+// it, so that viewing one inference of many does not pay for it. A tile of a finer zoom level is
+// one GROUP BY over the rows of its time; the order of the rows (by their ends) makes it fast.
 //
-// Thread rule: any number of threads; tile() uses the Database, which is its caller's for that
-// time.
+// Thread rule: any number of threads. tile() uses the Database, which its caller must hold during
+// the call.
 #ifndef XSP_SERVE_TIMELINE_RUN_H_
 #define XSP_SERVE_TIMELINE_RUN_H_
 
@@ -24,7 +24,7 @@
 
 namespace xsp::serve {
 
-// Bounds. A lane's spans that nest deeper than kMaxRows are drawn in its last row; lanes beyond
+// Bounds. Spans of a lane that nest deeper than kMaxRows are drawn in its last row. Lanes beyond
 // kMaxLanes are left out and counted.
 inline constexpr int kMaxRows = 32;
 inline constexpr size_t kMaxLanes = 256;
@@ -40,15 +40,15 @@ struct TimelineLane {
   std::optional<int64_t> device;
   std::optional<int64_t> stream;
   int rows = 1;
-  int64_t spans = 0;      // of a series: its points
-  int64_t start_ns = 0;   // of its first span, since the base
-  int64_t end_ns = 0;     // of its last
-  bool is_aside = false;  // before and after the measured inferences alone
+  int64_t spans = 0;      // for a series: its points
+  int64_t start_ns = 0;   // start of its first span, since the base
+  int64_t end_ns = 0;     // end of its last span
+  bool is_aside = false;  // only before and after the measured inferences
   std::string title;
   std::string unit;
 };
 
-// A series' value from time_ns on. Where a cell has several, `value` is the last.
+// Holds a series' value from time_ns on. If a cell has several points, `value` is the last.
 struct TimelinePoint {
   int64_t time_ns = 0;
   double value = 0;  // not finite: not measured from here on
@@ -58,11 +58,11 @@ struct TimelinePoint {
 
 struct TimelineIterations {
   int64_t total = 0;
-  int64_t every = 1;  // only every so many are listed
+  int64_t every = 1;  // one of this many is listed
   std::vector<int64_t> iteration;
   std::vector<int64_t> start_ns;
   std::vector<int64_t> duration_ns;
-  // Of the iterations after warm-up, the one whose latency is nearest to their median.
+  // The iteration after warm-up whose latency is nearest to the median of their latencies.
   std::optional<int64_t> representative;
   int64_t representative_start_ns = 0;
   int64_t representative_duration_ns = 0;
@@ -80,7 +80,7 @@ struct TimelineTile {
 
 class TimelineRun {
  public:
-  // Code::kNotAvailable: there is no such run.
+  // Returns Code::kNotAvailable if there is no such run.
   static Result<TimelineRun> load(store::Database& database, int64_t run);
 
   int64_t run() const { return run_; }
@@ -94,19 +94,19 @@ class TimelineRun {
   int64_t spans_left_out() const { return spans_left_out_; }
   const std::vector<TimelineLane>& lanes() const { return lanes_; }
   const TimelineIterations& iterations() const { return iterations_; }
-  // What the model takes in this run, and in the run of the model alone at the same batch size
-  // (means over typical inferences); empty: not measured.
+  // The model's latency in this run, and in the run of the model alone at the same batch size
+  // (means over typical inferences). No value means that it was not measured.
   std::optional<double> latency_ns() const { return latency_ns_; }
   std::optional<double> undisturbed_ns() const { return undisturbed_ns_; }
   size_t bytes() const;
 
-  // The lane of a span; empty: one that was left out.
+  // Returns the lane of a span, or nothing if its lane was left out.
   std::optional<uint16_t> lane_of(int64_t level, std::optional<int64_t> process,
                                   std::optional<int64_t> thread, std::optional<int64_t> device,
                                   std::optional<int64_t> stream) const;
 
   TimelineWindow window(int64_t zoom, int64_t tile) const;
-  // Code::kUsage: there is no such tile.
+  // Returns Code::kUsage if there is no such tile.
   Result<TimelineTile> tile(store::Database& database, int64_t zoom, int64_t tile) const;
 
  private:
@@ -115,15 +115,15 @@ class TimelineRun {
   Status load_series(store::Database& database);
   Status load_long_spans(store::Database& database);
   void choose_cells();
-  // Lanes of what ran before or after the measured inferences alone, as threads that compile do,
-  // go behind all others.
+  // Puts lanes of threads that ran only before or after the measured inferences, such as threads
+  // that compile, behind all others.
   void order_lanes();
-  // Of all spans; read when it is first asked for, and kept.
+  // Returns the summary of all spans, which is read at the first call, and kept.
   Result<const TimelineItems*> summary(store::Database& database) const;
   TimelineTile::Series cut(size_t series, const TimelineWindow& window, bool* is_complete) const;
 
-  // Reads the spans that start in [from_ns, to_ns) and are shorter than below_ns: those shorter
-  // than cell_ns grouped by cell.
+  // Reads the spans that start in [from_ns, to_ns) and are shorter than below_ns. Those shorter
+  // than cell_ns are grouped by cell.
   Status read_items(store::Database& database, int64_t from_ns, int64_t to_ns, int64_t cell_ns,
                     int64_t below_ns, TimelineItems* items) const;
 
@@ -146,7 +146,7 @@ class TimelineRun {
     TimelineItems items;
   };
   std::unique_ptr<Summary> summary_ = std::make_unique<Summary>();
-  std::vector<TimelineItem> long_;  // spans at least a cell of the summary long
+  std::vector<TimelineItem> long_;  // spans at least as long as a cell of the summary
   TextTable long_texts_;
   struct Series {
     uint16_t lane = 0;

@@ -1,4 +1,4 @@
-// Series of a run: what was measured beside its spans, as values over time.
+// Series of a run: values over time that were measured beside its spans.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,8 +14,8 @@ namespace {
 using store::Database;
 using store::Table;
 
-// Of the samples of a device each value holds for the sample's own time; of an allocator from its
-// event on. What is drawn of each, and in which unit.
+// Selects the values to draw, with their units. A sample of a device holds for its own time; an
+// allocator's value holds from its event on.
 constexpr const char* kPoints = R"(
     WITH counted AS (
       SELECT span_id, name, value FROM span_counter WHERE run_id = $run

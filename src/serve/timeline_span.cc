@@ -15,7 +15,7 @@ using nlohmann::json;
 using store::Database;
 using store::Table;
 
-// What is told of a span that another one is related to.
+// The facts of a related span.
 constexpr const char* kBrief = R"(
     SELECT span_id, parent_id, level, process, thread, device, stream, depth, name, type,
       start_ns, duration_ns, self_ns FROM span WHERE run_id = $run AND )";
@@ -61,7 +61,7 @@ Result<std::vector<Brief>> read(Database& database, const TimelineRun& run,
   return briefs_of(run, table);
 }
 
-// From the parent upwards.
+// Returns the ancestors, from the parent upwards.
 Result<json> ancestors_of(Database& database, const TimelineRun& run,
                           std::optional<int64_t> parent) {
   json ancestors = json::array();
@@ -74,7 +74,7 @@ Result<json> ancestors_of(Database& database, const TimelineRun& run,
   return ancestors;
 }
 
-// Those below a span, of the spans of one inference, which hold all of them.
+// Returns the spans below `top`, from the spans of one inference, which include all of them.
 std::unordered_set<int64_t> below(const std::vector<Brief>& spans, int64_t top) {
   std::unordered_map<int64_t, std::vector<int64_t>> children;
   for (const Brief& one : spans) {
@@ -113,7 +113,7 @@ Status add_descendants(Database& database, const TimelineRun& run, int64_t span,
   (*answer)["children"] = std::move(children);
   (*answer)["total_children"] = child_count;
   (*answer)["descendants"] = std::move(ids);
-  // Below a span that holds whole inferences only its children are known here.
+  // Only the children of a span that holds whole inferences are known here.
   (*answer)["total_descendants"] = descendants.size();
   (*answer)["descendants_are_children"] = !model;
   return Ok{};
@@ -135,7 +135,7 @@ Result<json> facts_of(Database& database, const TimelineRun& run, int64_t span, 
   return facts;
 }
 
-// A launch and what it executed.
+// Returns a launch and its executions.
 Result<json> correlated_with(Database& database, const TimelineRun& run, int64_t span,
                              std::optional<int64_t> correlation) {
   json correlated = json::array();
@@ -200,7 +200,7 @@ Result<json> search_json(Database& database, const TimelineRun& run, const std::
   return json{{"run", run.run()},
               {"text", text},
               {"total", cell_json(total.rows[0][0])},
-              {"first", before_ns ? earlier - shown : earlier},  // place of matches[0], from 0
+              {"first", before_ns ? earlier - shown : earlier},  // index of matches[0], from 0
               {"matches", std::move(matches)}};
 }
 

@@ -1,4 +1,4 @@
-// One span of a run with all that is known of it, and spans by name.
+// Returns one span of a run with all its facts, and finds spans by name.
 #ifndef XSP_SERVE_TIMELINE_SPAN_H_
 #define XSP_SERVE_TIMELINE_SPAN_H_
 
@@ -13,18 +13,18 @@
 
 namespace xsp::serve {
 
-// Bounds of one answer; what is left out is counted.
+// Bounds of one answer; spans that are left out are counted.
 inline constexpr size_t kMaxChildren = 200;
 inline constexpr size_t kMaxDescendants = 20'000;
 inline constexpr size_t kMaxCorrelated = 1'000;
 inline constexpr size_t kMaxAncestors = 64;
 inline constexpr size_t kMaxMatches = 1'000;
 
-// Code::kNotAvailable: there is no such span in the run.
+// Returns Code::kNotAvailable if the run has no such span.
 Result<nlohmann::json> span_json(store::Database& database, const TimelineRun& run, int64_t span);
 
-// Spans whose name holds `text`, letters of either case alike, in the order of their starts: the
-// first from `from_ns` on, or the last before `before_ns`.
+// Returns the spans whose names contain `text`, without regard to case, in the order of their
+// starts: the first from `from_ns` on, or the last before `before_ns`.
 Result<nlohmann::json> search_json(store::Database& database, const TimelineRun& run,
                                    const std::string& text, int64_t from_ns,
                                    std::optional<int64_t> before_ns);

@@ -1,4 +1,4 @@
-// The timeline's tiles hold every span at every zoom, and its answers what they promise.
+// Tests that the timeline's tiles hold every span at every zoom, and that its answers are right.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,8 +17,9 @@ namespace {
 using nlohmann::json;
 using store::Database;
 
-// Two hundred inferences of one millisecond: a model, ten layers, in each of them twenty calls of
-// 100 ns to 2 us in two rows, and a kernel that runs on after its inference. A frame around it all.
+// Two hundred inferences of one millisecond. Each has a model, ten layers, in each layer twenty
+// calls of 100 ns to 2 us in two rows, and a kernel that continues after its inference. A frame
+// encloses them all.
 constexpr const char* kRun = R"sql(
 INSERT INTO run BY NAME SELECT 7 AS run_id, 'model,layer,library,kernel' AS levels, 1 AS batch,
   'cuda:0' AS device, 0 AS warmup_iterations, 200 AS iterations, 'ok' AS status;
@@ -82,7 +83,7 @@ class TimelineTest : public ::testing::Test {
   std::optional<Database> database_;
 };
 
-// The spans that the tiles of a stretch count, each in the tile where it starts, by lane and row.
+// Counts the spans of the tiles of a stretch, each in the tile where it starts, by lane and row.
 std::map<std::pair<int, int>, int64_t> counted(const TimelineTile& tile, const TimelineWindow& in) {
   std::map<std::pair<int, int>, int64_t> counts;
   for (const TimelineItem& item : tile.items.items) {
@@ -313,7 +314,7 @@ TEST_F(TimelineTest, SeriesAreStepsOfSamplesAndAllocations) {
   EXPECT_EQ(titles, (std::vector<std::string>{"Power in W", "Allocated · cuda:0 in bytes"}));
   const TimelineTile whole = tile(run, 0, 0);
   ASSERT_EQ(whole.series.size(), 2u);
-  EXPECT_EQ(whole.series[0].points.size(), 6u);  // and one that ends it
+  EXPECT_EQ(whole.series[0].points.size(), 6u);  // one more point ends it
   EXPECT_FALSE(std::isfinite(whole.series[0].points.back().value));
   EXPECT_EQ(whole.series[1].points.size(), 1u);  // a thousand events in one cell
   EXPECT_EQ(whole.series[1].points[0].value, 999);

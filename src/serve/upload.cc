@@ -40,7 +40,7 @@ Result<Upload> Upload::begin(const std::filesystem::path& folder, const std::str
   if (std::error_code error; std::filesystem::exists(upload.path_, error)) {
     return usage("upload: " + name + " is there: choose another name");
   }
-  // Not an .xsp file by its name: nobody lists it while it grows.
+  // The name does not end in .xsp, so that no list shows the file while it grows.
   upload.partial_ =
       folder / (name + ".upload-" + std::to_string(getpid()) + "-" + std::to_string(++count));
   upload.left_ = max_bytes;
@@ -80,7 +80,7 @@ Status Upload::write(std::string_view bytes) {
 Status Upload::finish(const store::ReadLimits& limits) {
   const auto database = store::Database::open(partial_, limits);
   if (!database.ok()) return corrupt("upload: not an .xsp file that this xsp can read");
-  // A link fails where the name is taken, which a rename would replace.
+  // A link fails if the name is taken; a rename would replace the file.
   if (::link(partial_.c_str(), path_.c_str()) != 0) {
     if (errno == EEXIST) {
       return usage("upload: " + path_.filename().string() + " is there: choose another name");

@@ -1,5 +1,5 @@
-// Upload: a file of the folder, written as it comes. It is beside its place until it is known to be
-// an evaluation, and never takes another's place.
+// Upload: writes a file of the folder as its bytes arrive. The file has another name until it is
+// known to be an evaluation, and never replaces an existing file.
 #ifndef XSP_SERVE_UPLOAD_H_
 #define XSP_SERVE_UPLOAD_H_
 
@@ -15,13 +15,13 @@ namespace xsp::serve {
 
 class Upload {
  public:
-  // `name`: letters, digits, '.', '_', '-', ending in .xsp, beginning with a letter or a digit.
-  // Code::kUsage where it is not; where the folder has such a file.
+  // `name` consists of letters, digits, '.', '_' and '-', begins with a letter or a digit, and ends
+  // in .xsp. Returns Code::kUsage if it does not, or if the folder has such a file.
   static Result<Upload> begin(const std::filesystem::path& folder, const std::string& name,
                               uint64_t max_bytes);
   Upload(Upload&& other) noexcept;
   Upload& operator=(Upload&&) = delete;
-  ~Upload();  // without finish() nothing stays
+  ~Upload();  // removes the file unless finish() succeeded
 
   Status write(std::string_view bytes);            // Code::kOutOfMemory beyond the limit
   Status finish(const store::ReadLimits& limits);  // Code::kCorrupt if it is no evaluation

@@ -1,4 +1,4 @@
-// The examples run, and their traces hold what they say.
+// Tests that the examples run, and that their traces have the expected content.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ class Examples : public testing::Test {
     EXPECT_TRUE(reader->is_complete());
     return std::move(reader).value();
   }
-  // How many spans there are of each name.
+  // Returns the number of spans of each name.
   static std::map<std::string, int> names(const Reader& reader) {
     std::map<std::string, int> found;
     xsp::trace::SpanBatch batch;

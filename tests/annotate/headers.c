@@ -1,4 +1,5 @@
-/* The public headers are C11, and a span that is not recorded needs nothing but them. */
+/* Tests that the public headers are C11, and that a span which is not recorded needs only the
+   headers. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

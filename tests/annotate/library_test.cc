@@ -1,4 +1,4 @@
-// What libxsp.so asks of the process that it is loaded into.
+// Tests the requirements of libxsp.so on the process that loads it.
 #include <gtest/gtest.h>
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
-// Everybody can read it: axe finds nothing serious, in either theme; the keyboard reaches all.
+// Accessibility: axe finds no serious problem, in either theme, and the keyboard reaches everything.
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, live, query, report, settled, test } from './page';
 
-// Of those of the recorded evaluation, one whose name says all.
+// One of the recorded evaluation's kernels, whose name is in all its texts.
 const kernel =
   'sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize64x32x64_stage5_' +
   'warpsize2x2x1_g1_tensor16x8x8_alignc4_execute_kernel__5x_cudnn';
@@ -33,7 +33,7 @@ for (const theme of ['light', 'dark'] as const) {
       await page.goto(live.open(hash + (name === 'home' ? '' : query(live.ids.gpu))));
       await expect(page.getByRole('main')).not.toBeEmpty();
       await page.waitForLoadState('networkidle');
-      // Themes differ in their colours, and in nothing else that the rules look at.
+      // Themes differ in their colours, and in nothing else that the rules check.
       expect(await seriousOf(page, theme === 'dark' ? ['color-contrast'] : undefined)).toEqual([]);
     });
   }

@@ -1,4 +1,4 @@
-// Every analysis of the catalogue is shown, live and in a report, or says why it is not.
+// Every analysis of the catalogue is shown, live and in a report, or the page says why it is not.
 import { ask, expect, live, query, report, test } from './page';
 
 for (const place of [live, report]) {

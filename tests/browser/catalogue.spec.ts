@@ -1,5 +1,5 @@
-// An analysis that somebody dropped in is drawn by its header alone: the page knows none by name.
-// (That the build finds such a file and serves it, tests/integration/drop_in.sh proves.)
+// The header of an added analysis is enough to draw it: the page has no names of analyses.
+// (tests/integration/drop_in.sh tests that the build finds such a file and serves it.)
 import { ask, expect, live, query, test } from './page';
 
 test('an analysis of which the page has never heard', async ({ page }) => {

@@ -1,4 +1,4 @@
-// What is chosen, a layer or a kernel, filters the rows of every view on the page of an analysis.
+// A selected layer or kernel filters the rows of every view on the page of an analysis.
 import type { Page } from '@playwright/test';
 import { ask, expect, live, query, test } from './page';
 

@@ -25,7 +25,7 @@ for (const place of [live, report]) {
       const rows = await ask(page, `/evaluations/${id}/analyses/a1`);
       const at = rows.columns.findIndex((one) => one.name === 'latency_ns');
       const latency = Number(rows.rows[0]?.[at]) / 1e6;
-      // In milliseconds, as both are; rounded to what its column shows.
+      // Both are in milliseconds, rounded to the decimals of their column.
       const isShown = async () =>
         (await model.innerText())
           .split(/[^\d.]+/)

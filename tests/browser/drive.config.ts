@@ -1,4 +1,4 @@
-// No tests: what drives the page for pictures.sh and measure.sh, beside a server that they start.
+// This config runs no tests: it drives the page for pictures.sh and measure.sh, which start a server.
 import { defineConfig } from '@playwright/test';
 import tests from './playwright.config';
 

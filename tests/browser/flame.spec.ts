@@ -32,7 +32,7 @@ for (const place of [
     expect(share).toBeGreaterThan(0.2);
     const ratio = (await wide(page, /^count_colours/)) / (await wide(page, /^thread .*main/));
     expect(Math.abs(ratio - share)).toBeLessThan(0.01);
-    // All of it is told to whom points at it, and to whom hears it.
+    // Pointing at a box shows all its facts, and a screen reader reads them.
     await box(page, /^count_colours/).hover();
     const tip = page.locator('.tip');
     await expect(tip).toContainText('count_colours');

@@ -1,4 +1,4 @@
-// More than a person reads: a table of a hundred thousand rows, thousands of points.
+// Data that is too large to read: a table of a hundred thousand rows, thousands of points.
 import type { Cell } from '../../web/src/data/types';
 import { ask, expect, live, query, test } from './page';
 
@@ -51,7 +51,7 @@ test('a table of 100,000 rows builds what is in view, sorts, filters, and scroll
   await expect(table.getByRole('row').nth(1)).toContainText(String(slowest));
   await table.getByRole('searchbox').fill('"layer 7777"');
   await expect(table).toContainText('11 of 100,000 rows'); // itself, and 77770 to 77779
-  // Between two frames, nothing that a person would notice takes long.
+  // No pause between two frames is long enough to be noticed.
   await table.getByRole('searchbox').fill('');
   await expect(table).toContainText('100,000 rows');
   const slowestFrame = await body.evaluate(async (element) => {
@@ -105,6 +105,6 @@ test('thousands of points are drawn on a canvas, and each can be pointed at', as
   await expect(figure.locator('.tip')).toContainText('latency');
   await page.keyboard.press('Enter');
   await expect(page.getByRole('group', { name: 'Filters' })).toContainText('kernel');
-  // All but those of the chosen kernel are dimmed.
+  // All points but those of the selected kernel are dimmed.
   await expect.poll(painted).toBeLessThan(0.8 * before);
 });

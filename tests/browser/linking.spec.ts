@@ -1,11 +1,12 @@
-// Tables: sorted, filtered, saved; a layer chosen in one view filters the others, and its page tells all.
+// Tables: sorted, filtered, saved; a layer selected in one view filters the others, and its page has all its
+// facts.
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { ask, expect, live, query, test } from './page';
 
 const layers = () => live.open(`#/analysis/layer_information${query(live.ids.gpu)}`);
 
-// The first layer that the evaluation has: its name, and how it is shown.
+// Returns the first layer of the evaluation: its name, and its label.
 async function firstLayer(page: Page): Promise<{ name: string; label: string; type: string }> {
   const id = encodeURIComponent(live.ids.gpu);
   const rows = await ask(page, `/evaluations/${id}/analyses/layer_information`);
@@ -28,7 +29,7 @@ test('a layer chosen goes along, until it is cleared', async ({ page }) => {
   expect(page.url()).not.toContain('layer=');
 });
 
-// RFC 4180, read anew: what a spreadsheet would see.
+// Parses RFC 4180 independently, as a spreadsheet would.
 function cells(text: string): string[][] {
   const lines: string[][] = [[]];
   for (const [, quoted, plain, end] of text.matchAll(
@@ -55,7 +56,7 @@ for (const analysis of ['layer_information', 'kernel_information', 'layer_flops'
     const rows = await ask(page, `/evaluations/${id}/analyses/${analysis}`);
     expect(head).toEqual(rows.columns.map((one) => one.name));
     const texts = rows.rows.map((row) => row.map((cell) => (cell === null ? '' : String(cell))));
-    // In the order of the table, which the analysis may want sorted.
+    // Sorts both alike, because the analysis may want the table sorted.
     const sorted = (some: string[][]) => some.map((line) => JSON.stringify(line)).sort();
     expect(sorted(lines)).toEqual(sorted(texts));
   });

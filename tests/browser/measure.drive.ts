@@ -1,4 +1,4 @@
-// How fast the page is on a large evaluation. See measure.sh.
+// Measures the speed of the page on a large evaluation. See measure.sh.
 import { statSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { expect, query, test } from './page';
@@ -27,7 +27,7 @@ function tell(what: string, times: number[]) {
   );
 }
 
-// The frames that the page itself noted while `act` ran.
+// Reports the frames that the page itself recorded while `act` ran.
 async function frames(page: Page, what: string, act: () => Promise<void>) {
   await page.evaluate(() => (window as unknown as { xspFrames: Frames }).xspFrames.reset());
   await act();

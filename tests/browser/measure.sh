@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How fast the page is on a large evaluation: prints one line per figure.
+# Measures the speed of the page on a large evaluation: prints one line per figure.
 #
 #   tests/browser/measure.sh [FILE.xsp]       without a file: one of a million spans, made by bench_timeline
 set -euo pipefail

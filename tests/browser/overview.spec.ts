@@ -23,7 +23,7 @@ for (const place of [live, report]) {
     await expect(bottleneck).toContainText('the GPU waits for the next launch');
     await expect(bottleneck).toContainText('kernels run 20.3 % of the latency');
     await expect(page.getByRole('region', { name: 'Latency' })).toContainText(/within .* \(95 %\)/);
-    // Batch 4 had time for one block alone, and the page says so.
+    // Batch 4 had time for only one block, and the page says so.
     await expect(page.getByRole('region', { name: 'Audit' })).toContainText(
       /2 of 16 checks are not ok.*latencies settled.*batch 4.*not settled: stopped by time/,
     );
@@ -48,7 +48,7 @@ for (const place of [live, report]) {
 test('a CPU has a bottleneck, too', async ({ page }) => {
   await page.goto(live.open(`#/overview${query(live.ids.cpu)}`));
   const bottleneck = page.getByRole('region', { name: 'Bottleneck' });
-  // Beside other programs nothing is concluded, and it is said.
+  // While other programs run, no conclusion is drawn, and the page says so.
   await expect(bottleneck).toContainText(
     /For \d+ % of an inference|The measurement is in doubt: dist(urb|ort)ed/,
   );
@@ -79,7 +79,7 @@ for (const place of [live, report]) {
     await settled(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(wide).toBeLessThanOrEqual(390);
-    // One tile under the other, each as wide as the phone.
+    // The tiles are one below the other, each as wide as the phone.
     const boxes = await page
       .getByRole('region')
       .evaluateAll((all) =>

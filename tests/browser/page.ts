@@ -1,4 +1,4 @@
-// What every test begins with: a page that may ask nobody but its server, and say nothing bad on the console.
+// The base of every test: a page that may contact only its server, and must log no error on the console.
 import { expect, test as base, type Page } from '@playwright/test';
 import type { Catalogue, Rows } from '../../web/src/data/types';
 import { build } from './setup';
@@ -48,7 +48,7 @@ export const test = base.extend<{ page: Page }>({
   },
 });
 
-// What the server itself answers, of which the page must show the same.
+// Returns the server's own answer, with which the page must agree.
 export async function ask(page: Page, path: '/catalogue'): Promise<Catalogue>;
 export async function ask(page: Page, path: `/evaluations/${string}`): Promise<Rows>;
 export async function ask(page: Page, path: string): Promise<unknown> {
@@ -57,7 +57,7 @@ export async function ask(page: Page, path: string): Promise<unknown> {
   return response.json();
 }
 
-// Every answer that the page asked for is there. Many of them, on a machine that does much else, take their time.
+// Waits until every answer that the page requested has arrived. Many requests take long on a busy machine.
 export const settled = (page: Page) =>
   expect(page.locator('[aria-busy=true]')).toHaveCount(0, { timeout: 45_000 });
 

@@ -1,4 +1,4 @@
-// The pictures of docs/img, from the pages that a user sees. See pictures.sh.
+// Draws the pictures of docs/img, from the pages that a user sees. See pictures.sh.
 import { statSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { expect, query, settled, test } from './page';
@@ -35,7 +35,7 @@ test('timeline', async ({ page }) => {
   await page.getByRole('searchbox', { name: /^Search by name/ }).fill('layer1/0/conv2');
   await page.keyboard.press('Enter');
   await expect(page.getByRole('region', { name: 'Selected span' })).toContainText('Ancestors');
-  // Nothing looked for, nothing dimmed; the span stays selected.
+  // No search, nothing dimmed; the span stays selected.
   await page.getByRole('searchbox', { name: /^Search by name/ }).fill('');
   await expect(stage).toHaveAttribute('data-loading', '0');
   await take(page, 'timeline', 720);

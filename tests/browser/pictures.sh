@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Draws docs/img anew: the real pages over the recorded GPU evaluation, and over one of the same model
-# that is measured on this machine's CPU (once: remove build/browser/pictures to measure again).
+# Draws docs/img anew: the real pages over the recorded GPU evaluation, and over one of the same model that is measured
+# on this machine's CPU (once: remove build/browser/pictures to measure again).
 #
 #   tests/browser/pictures.sh
 set -euo pipefail

@@ -1,4 +1,4 @@
-// The real page in the real browser: `xsp serve` and `xsp report` over real evaluations. See setup.ts.
+// Tests the real page in a real browser: `xsp serve` and `xsp report` over real evaluations. See setup.ts.
 import { defineConfig } from '@playwright/test';
 
 const build = new URL('../../build/browser/', import.meta.url).pathname;

@@ -1,4 +1,4 @@
-// The roofline: its sets of points, what a point says, and where it leads.
+// The roofline: its sets of points, the facts of a point, and its links.
 import type { Page } from '@playwright/test';
 import { ask, expect, live, query, report, test } from './page';
 
@@ -35,7 +35,7 @@ test('a point says what it is, is chosen by a click, opened by a double click', 
   const longest = [...placed].sort((a, b) => Number(b[time]) - Number(a[time]))[0];
 
   await open(page);
-  // The longest is the largest: its area is its share of the time.
+  // The largest point has the longest time: its area is its share of the time.
   const largest = page.locator('circle.point').first();
   await expect(largest).toBeVisible();
   const radii = await page

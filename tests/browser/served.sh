@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a command beside `xsp serve` over a folder of evaluations; XSP_ADDRESS tells it where.
+# Runs a command while `xsp serve` serves a folder of evaluations; XSP_ADDRESS has the server's address.
 #
 #   tests/browser/served.sh FOLDER COMMAND...
 set -euo pipefail

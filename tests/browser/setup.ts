@@ -1,4 +1,4 @@
-// Before all tests: the evaluations, a server over them, and their reports, in build/browser.
+// Runs before all tests: makes the evaluations, a server over them, and their reports, in build/browser.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
@@ -7,11 +7,12 @@ export const build = `${root}build/browser/`;
 export const samples = `${build}samples/`;
 const xsp = `${root}build/release/bin/xsp`;
 
-// What it says on its error stream is in the error.
+// An error contains the program's error stream.
 const run = (...words: string[]) =>
   execFileSync(xsp, words, { stdio: ['ignore', 'ignore', 'pipe'] });
 
-// The GPU's was recorded on an H200; the CPU's and that of a program that is watched are measured here, once.
+// The GPU's evaluation was recorded on an H200. The CPU's, and that of a watched program, are measured here,
+// once.
 function makeSamples() {
   mkdirSync(`${samples}gpu`, { recursive: true });
   const archive = `${root}tests/data/gpu/h200_resnet50.tar.xz`;

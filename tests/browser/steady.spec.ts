@@ -1,4 +1,5 @@
-// What comes later moves nothing that one reads already; and what is printed is black on white, with every row.
+// Content that arrives later does not move content that is already visible. Printed pages are black on white,
+// with every row.
 import { expect, live, query, settled, test } from './page';
 
 const pages: [string, string][] = [

@@ -1,4 +1,4 @@
-// The first bar of the page: a step's time by its causes, and who is to blame for each.
+// The first bar of the page: a step's time by its causes, and the culprits of each.
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { format } from '../../web/src/data/units';
@@ -24,7 +24,7 @@ for (const place of places) {
     const step = rows.find((row) => row['cause'] === 'step');
     const first = page.getByRole('main').getByRole('region').first();
     await expect(first).toHaveAccessibleName('Time of a step');
-    // The number is the one that steps has, as text and all.
+    // The number equals that of the analysis steps, including its format.
     await expect(tile(page)).toContainText(format('ns', step?.['time_ns']));
     const steps = await rowsOf(page, WATCHED, 'steps');
     expect(steps.map((row) => format('ns', row['step_ns']))).toContain(
@@ -48,7 +48,7 @@ for (const place of places) {
     await expect(panel).toContainText('wait_for_camera');
     await expect(panel).toContainText(/watched\.py:\d+/);
 
-    // Below it what to do: three sentences at most, and the doubts.
+    // The recommendations are below it: three sentences at most, and the doubts.
     const second = page.getByRole('main').getByRole('region').nth(1);
     await expect(second).toHaveAccessibleName('Findings');
     const findings = await rowsOf(page, WATCHED, 'findings');
@@ -100,7 +100,7 @@ test('pointing shows a cause, a click keeps it, the arrow keys walk', async ({ p
   await expect(title).toHaveText(third);
   await page.keyboard.press('Home');
   await expect(title).toHaveText(first);
-  // Then come its culprits, and where they are.
+  // Its culprits follow, with their places.
   await page.keyboard.press('Tab');
   await expect(panel).toBeFocused();
   await page.keyboard.press('Tab');

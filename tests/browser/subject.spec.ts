@@ -1,4 +1,4 @@
-// The page of a layer and of a kernel: everything known of it over the batch sizes, its parts, and the ways on.
+// The page of a layer and of a kernel: all its facts over the batch sizes, its parts, and its links.
 import type { Page } from '@playwright/test';
 import type { Cell, Rows } from '../../web/src/data/types';
 import { ask, expect, live, query, report, test, type Place } from './page';

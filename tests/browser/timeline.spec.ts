@@ -1,4 +1,4 @@
-// The timeline: moving, finding, selecting, measuring, by pointer and by keys; and the link to what is seen.
+// The timeline: moving, finding, selecting, measuring, by pointer and by keys; and the link to the view.
 import type { Page } from '@playwright/test';
 import { ask, expect, live, query, report, test, type Place } from './page';
 
@@ -8,7 +8,7 @@ const search = (page: Page) => page.getByRole('searchbox', { name: /^Search by n
 
 const isLoaded = (page: Page) => expect(stage(page)).toHaveAttribute('data-loading', '0');
 
-// At rest: all tiles are there, and the address tells what is in view.
+// Waits until all tiles are there, and the address has the view.
 async function rest(page: Page): Promise<{ from: number; to: number }> {
   await isLoaded(page);
   await expect(page).toHaveURL(/from=-?\d+&to=\d+/);
@@ -19,7 +19,7 @@ async function open(page: Page, place: Place, kind: 'gpu' | 'cpu') {
   await page.goto(place.open(`#/timeline${query(place.ids[kind])}`));
   await isLoaded(page);
 }
-// The median inference, as the address has it.
+// Opens the page and moves it away from the median inference, which the address has at first.
 async function openMoved(page: Page) {
   await open(page, live, 'gpu');
   await page.getByRole('button', { name: 'whole run' }).click();
@@ -27,7 +27,7 @@ async function openMoved(page: Page) {
   await page.getByRole('button', { name: 'median iteration' }).click();
   return moved(page, whole);
 }
-// Until the view is another one, which then stands still.
+// Waits until the view has changed, and stands still.
 async function moved(page: Page, before: { from: number; to: number }) {
   await expect.poll(async () => JSON.stringify(await rest(page))).not.toBe(JSON.stringify(before));
   let last = await rest(page);
@@ -81,7 +81,7 @@ test('buttons, keys and the wheel zoom; the pointer stays where it is', async ({
   const byKey = await moved(page, back);
   expect(width(byKey)).toBeLessThan(width(back));
 
-  // A tenth from the right end: it is nearly there still.
+  // A tenth from the right end, most of the moved view is still the same.
   const box = (await stage(page).boundingBox()) as { x: number; y: number; width: number };
   await page.mouse.move(box.x + box.width - 100, box.y + 120);
   await page.mouse.wheel(0, -200);

@@ -80,7 +80,7 @@ static int filter_calls(const int* calls, int count, unsigned action) {
 }
 """
 
-# What a process is, as it sees itself: everything that is inherited, or that who surrounds it may change.
+# Prints the process's own state: everything that is inherited, or that its environment may change.
 STATE = r"""
 #include <dirent.h>
 static void file(const char* path, const char* only) {
@@ -151,7 +151,7 @@ MAIN {
 }
 """
 
-# Starts what follows in a way that a shell cannot: starts HOW PROGRAM ARGUMENTS...
+# Starts a program in a way that a shell cannot: starts HOW PROGRAM ARGUMENTS...
 STARTS = r"""
 MAIN {
   sigset_t all;

@@ -1,4 +1,4 @@
-"""Difficult programs in Python: name -> script, and how it is started where that is not PYTHON script.py."""
+"""Difficult programs in Python: name -> script, and how to start it if not by PYTHON script.py."""
 
 SCRIPTS, LINES = {}, {}
 

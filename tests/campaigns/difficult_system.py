@@ -1,4 +1,4 @@
-"""More difficult programs in C: what they ask of the system, of the loader and of threads."""
+"""More difficult programs in C: their use of the system, of the loader and of threads."""
 
 SOURCES = {}
 FLAGS = {"static": ["-static"], "static_pie": ["-static-pie"], "library": ["-shared", "-fPIC"],

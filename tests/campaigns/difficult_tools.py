@@ -1,6 +1,6 @@
-"""Difficult programs that are lines of a shell: how C programs are started, tools, other languages.
+"""Difficult programs that are lines of a shell: ways to start C programs, tools, other languages.
 
-In a line {run} is what is put before a program, nothing or `xsp run ... --`; {bin} has the compiled programs,
+In a line {run} is the prefix of a program, nothing or `xsp run ... --`; {bin} has the compiled programs,
 {scripts} those in Python, {python} is the interpreter. A line that ends with 77 cannot be run here.
 """
 
@@ -183,4 +183,4 @@ NEEDS = {"rust": "rustc", "musl": "musl-gcc", "sqlite": "sqlite3", "compiler": "
          "state_nice": "chrt", "state_rights": "setpriv", "set_user": "setpriv", "own_audit": "cc"}
 for tool in ("strace", "gdb", "valgrind", "node", "go", "git", "perl", "make", "xargs", "awk"):
     NEEDS[tool] = tool
-ROOT = {"set_user", "other_root", "state_rights", "changes_users"}  # as who gives up rights needs some
+ROOT = {"set_user", "other_root", "state_rights", "changes_users"}  # a program needs rights to give them up

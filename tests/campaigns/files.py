@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Hostile files: changed .xsp files, traces and models, read by the real program, which must end in
-time, without a signal, and say in one line what is wrong.
+"""Hostile files: the real program reads changed .xsp files, traces and models. It must end in time, without a
+signal, and name the error in one line.
 
   tests/campaigns/files.py --xsp BIN/xsp --duckdb LIB/libduckdb.so --program BUILD/examples/annotate
                            [--count N | --seconds S] [--seed N] [--keep DIR]
 
-Prints counts by kind and status; exits 1 if any file did worse, which is then kept in DIR.
+Prints counts by kind and status; exits 1 if any file caused another end, and keeps it in DIR.
 """
 
 import argparse
@@ -22,12 +22,13 @@ import tempfile
 import time
 
 LIMIT_S = 120
-BLOCKS_AT, BLOCK = 12288, 262144  # of DuckDB's files: three headers of 4096 bytes, then blocks
+BLOCKS_AT, BLOCK = 12288, 262144  # in DuckDB's files: three headers of 4096 bytes, then blocks
 VERBS = [["query", "FILE", "SELECT level, count(*), sum(duration_ns) FROM span GROUP BY level"],
          ["query", "FILE", "FROM evaluation"], ["analyze", "model_summary", "FILE"], ["findings", "FILE"],
          ["analyze", "hotspots", "FILE", "--format", "json"], ["report", "FILE", "-o", "r.html"]]
 ENDLESS = "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t)"
-# In the place of a view that is a view: only the limit of ten minutes would end an endless one.
+# This replaces a table that is a view in real files. It is not endless, because only the limit of ten minutes
+# would stop an endless view.
 LONG = "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i < 100000)"
 COLUMNS = ["evaluation.value", "evaluation.key", "run.batch", "run.levels", "run.iterations", "loss.count",
            "block.duration_ns", "span_row.duration_ns", "span_row.level", "span_site.name",
@@ -39,7 +40,7 @@ TYPES = ["VARCHAR", "HUGEINT", "DOUBLE", "INTEGER[]", "BLOB", "BIGINT"]
 
 
 class Database:
-    """An .xsp file, changed by any SQL."""
+    """Opens an .xsp file, which any SQL may change."""
 
     def __init__(self, library, path):
         self.lib, self.db, self.con = library, ctypes.c_void_p(), ctypes.c_void_p()
@@ -55,9 +56,9 @@ class Database:
 
 
 def crafted(rng, library, path):
-    """Views, computed columns, other types and values, where a file has tables."""
+    """Puts views, computed columns, other types and values in place of a file's tables."""
     database = Database(library, path)
-    last = []  # whoever reads an endless view does not come back
+    last = []  # these run last: reading an endless view never returns
     for _ in range(rng.randrange(1, 4)):
         table, column = rng.choice(COLUMNS).split(".")
         choice = rng.randrange(5)
@@ -81,7 +82,7 @@ def crafted(rng, library, path):
 
 
 def checksum(data):
-    """DuckDB's, of a block."""
+    """Returns DuckDB's checksum of a block."""
     sum_ = 5381
     for word in struct.unpack(f"<{len(data) // 8}Q", data):
         sum_ ^= word * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
@@ -89,7 +90,7 @@ def checksum(data):
 
 
 def page(rng, data):
-    """Changes some bytes of a block, which then has a valid checksum."""
+    """Changes some bytes of a block, which then gets a valid checksum."""
     count = (len(data) - BLOCKS_AT) // BLOCK
     if rng.random() < 0.15 or count < 1:
         at, size = 4096 * rng.randrange(3), 4096
@@ -115,7 +116,7 @@ def mutated(rng, data):
 
 
 def verdict(command, folder):
-    """How a run ended, and whether that is as it must be."""
+    """Returns how a run ended, and whether that is allowed."""
     environment = dict(os.environ, TMPDIR=folder)
     began = time.monotonic()
     try:
@@ -129,7 +130,7 @@ def verdict(command, folder):
 
 
 def sources(options, folder):
-    """What is changed: kind -> files, each with those that belong to it."""
+    """Returns the files to change: kind -> files, each with those that belong to it."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     subprocess.run([options.xsp, "profile", "fake:layers=3,us=100,wait=sleep", "--max-time", "0.5",
                     "--no-peaks", "--quiet", "-o", "base.xsp"], check=True, **quiet)
@@ -143,7 +144,7 @@ def sources(options, folder):
 
 
 def beside(model):
-    """The other file of a model of two."""
+    """Returns the other file of a model of two."""
     for one, other in ((".prototxt", ".caffemodel"), ("-symbol.json", "-0000.params")):
         if model.endswith(one):
             return [model[:-len(one)] + other]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Kills: a recording, and what surrounds it, ended by SIGKILL or another signal at a random moment. What is
-left must be readable, each span that is missing must be counted or be one of the last moment's, and nobody
-must wait for who is gone.
+"""Kills: SIGKILL or another signal ends a recording, or a process around it, at a random moment. The rest
+must be readable; each missing span must be counted, or be from the last moment; and no process may wait
+for one that is gone.
 
   tests/campaigns/kills.py --xsp BIN/xsp [--count N | --seconds S] [--seed N] [--keep DIR]
 
 Four things are killed in turn: a program that records itself; a program that `xsp run` watches; `xsp run`
-itself, whose program must go on to its end; and `xsp profile`, with which its workers must end, and which
-leaves no half file. The program's threads number their spans: a number that is missing between two others is
-a loss. Prints counts by kind and outcome; exits 1 if any outcome is bad.
+itself, whose program must continue to its end; and `xsp profile`, with which its workers must end, and
+which leaves no incomplete file. The program's threads number their spans: a number that is missing between
+two others is a loss. Prints counts by kind and outcome; exits 1 if any outcome is bad.
 """
 
 import argparse
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
 }
 """
 LIMIT_S = 60
-# How long before its end a process may have emitted what nobody wrote to its file.
+# Spans of this time before a process's end may be missing from its file.
 LAST_MOMENT_S = 2.0
 NUMBERS = """SELECT count(*), coalesce(sum(missing), 0), (SELECT coalesce(sum(count), 0) FROM loss) FROM (
   SELECT max(c.value) - min(c.value) + 1 - count(*) AS missing
@@ -73,11 +73,11 @@ NUMBERS = """SELECT count(*), coalesce(sum(missing), 0), (SELECT coalesce(sum(co
 
 
 class Bad(Exception):
-    """What must not happen."""
+    """Reports an outcome that must not happen."""
 
 
 def with_default_signals():
-    """A shell starts what is in the background with SIGINT ignored."""
+    """Restores SIGINT, which a shell ignores in processes that it starts in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -124,7 +124,7 @@ class Campaign:
         self.started.clear()
 
     def ask(self, *words, place):
-        """What a verb of xsp prints; a failure is bad."""
+        """Returns the output of a verb of xsp; a failure is bad."""
         done = subprocess.run([self.xsp, *words], cwd=place, capture_output=True, text=True, timeout=LIMIT_S,
                               env=dict(os.environ, TMPDIR=place))
         if done.returncode != 0:
@@ -132,7 +132,7 @@ class Campaign:
         return done.stdout
 
     def numbers(self, file, place):
-        """How many spans there are; a gap that is not counted is bad."""
+        """Returns the number of spans; a gap that is not counted is bad."""
         text = self.ask("query", file, NUMBERS, "--format", "csv", place=place)
         spans, missing, lost = (float(value) for value in list(csv.reader(io.StringIO(text)))[1])
         if missing > lost:
@@ -140,7 +140,7 @@ class Campaign:
         return int(spans)
 
     def imported(self, traces, place):
-        """The spans of traces that were cut short, or 0 where none holds any."""
+        """Imports the truncated traces, and returns the number of their spans, or 0 if they have none."""
         try:
             self.ask("import", *traces, "--quiet", "-o", "left.xsp", place=place)
         except Bad:
@@ -225,7 +225,7 @@ class Campaign:
 
 
 def children(process):
-    """The numbers of its children."""
+    """Returns the ids of its children."""
     try:
         with open(f"/proc/{process}/task/{process}/children") as file:
             return [int(one) for one in file.read().split()]

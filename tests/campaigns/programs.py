@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Difficult programs, run bare and under `xsp run`: what they write, how they end, what they see of
-themselves and what they leave must be the same.
+"""Runs difficult programs bare and under `xsp run`: their output, their end, their view of themselves and the
+files that they leave must be the same.
 
   tests/campaigns/programs.py --xsp BIN/xsp [--count N | --seconds S] [--seed N] [--keep DIR] [--only NAME]
 
-The programs are in difficult_*.py beside this file. Each runs twice bare; what differs then (a number of a
-process, a time) is not steady, and not compared. Prints counts by verdict; exits 1 for any difference that is
-not in KNOWN below. With --seconds the programs run again and again, with other options of `xsp run`.
+The programs are in difficult_*.py beside this file. Each runs twice bare; values that differ then (a
+process id, a time) are unsteady, and are not compared. Prints counts by verdict; exits 1 for any
+difference that is not in KNOWN below. With --seconds the programs run again and again, with other options
+of `xsp run`.
 """
 
 import argparse
@@ -30,13 +31,13 @@ import difficult_signals
 import difficult_system
 import difficult_tools
 
-LIMIT_S = 90  # far above what any of them takes
+LIMIT_S = 90  # far above the time of any of them
 NOT_HERE = 77
 OPTIONS = [["--quiet"], ["--leveled=no"], ["--levels", "all"], ["--stacks", "1000"], ["--no-stacks"],
            ["--sample", "1/2"], ["--steps", "1:3"], ["--delay", "0.01", "--duration", "0.05"],
            ["--max-size", "2MB"]]
 
-# What may differ: programs, what of them, lines that are left out of both, and why.
+# The allowed differences: programs, output, lines that are removed from both, and the reason.
 OURS = (r"(ASAN_OPTIONS|CUDA_INJECTION64_PATH|INTEL_LIBITTNOTIFY64|LD_PRELOAD|NVTX_INJECTION64_PATH|"
         r"OPENCL_LAYERS|PYTHONPATH|XSP_COLLECTORS|XSP_LEVELS|XSP_RUN)")
 ENVIRONMENT = "programs inherit xsp's library, and what it has to know, by the environment"
@@ -65,20 +66,20 @@ KNOWN = [
     (r"not_there", "ended|stdout|stderr", r"12[67]$|error: |/bin/bash: ",
      "what cannot be run ends with 127 and xsp's message, as the help says"),
 ]
-# Where no evaluation is written, and why.
+# Programs for which no evaluation is written, and the reason.
 UNWATCHED = {"sanitizer": "programs with a sanitizer run unwatched", "musl": "programs of musl run unwatched",
              "not_there": "nothing ran"}
 
 
 class Program:
-    """A line of a shell, and what has to be there."""
+    """Describes a line of a shell, and its requirements."""
 
     def __init__(self, name, line):
         self.name, self.line = name, line
         self.needs = difficult_tools.NEEDS.get(name)
 
     def missing(self):
-        """Why it cannot be run here; nothing if it can."""
+        """Returns why it cannot be run here; nothing if it can."""
         for tool in [self.needs] + ["cc"] * ("{bin}" in self.line):
             if tool and not shutil.which(tool):
                 return f"no {tool}"
@@ -88,12 +89,12 @@ class Program:
 
 
 def sources():
-    """All C programs, by name."""
+    """Returns all C programs, by name."""
     return {**difficult_c.SOURCES, **difficult_signals.SOURCES, **difficult_system.SOURCES}
 
 
 def programs():
-    """All programs. Those in C that no line starts are started alone."""
+    """Returns all programs. Those in C that no line starts are started alone."""
     lines = {**difficult_tools.LINES, **difficult_python.LINES}
     helpers = {"state", "starts", "library", "audit", "signal_ends", "segv", "overflow_survived"}
     for name in sources():
@@ -103,7 +104,7 @@ def programs():
 
 
 class Place:
-    """Where programs are compiled, run and looked at."""
+    """Manages the folder where programs are compiled, run and examined."""
 
     def __init__(self, folder, xsp):
         self.folder, self.xsp = folder, xsp
@@ -121,7 +122,7 @@ class Place:
             self.environment[key] = os.environ.get(key, default)
 
     def compile(self, name):
-        """Compiles a program once; false where that is impossible."""
+        """Compiles a program once. Returns false if that is impossible."""
         path = os.path.join(self.bin, name)
         if not os.path.exists(path):
             command = ["cc", "-w", "-O1", "-pthread", "-x", "c", "-", "-o", path,
@@ -133,7 +134,7 @@ class Place:
         return os.path.exists(path)
 
     def run(self, line, before):
-        """What a line does: what is written, how it ends, what it leaves."""
+        """Runs a line, and returns its output, its end, and the files that it leaves."""
         work = os.path.join(self.folder, "work")
         for one in (work, self.environment["TMPDIR"]):
             shutil.rmtree(one, ignore_errors=True)
@@ -159,12 +160,12 @@ class Place:
 
 
 def lines_of(text):
-    """Lines, byte by byte, without addresses: the system chooses those anew each time."""
+    """Returns lines, byte by byte, without addresses, which the system chooses anew each time."""
     return re.sub(r"0x[0-9a-f]{6,}", "0x", text.decode("latin-1")).split("\n")
 
 
 def descendants():
-    """Every process below this one."""
+    """Returns every process below this one."""
     found, known = [], [os.getpid()]
     while known:
         pid = known.pop()
@@ -179,7 +180,7 @@ def descendants():
 
 
 def is_ended(pid):
-    """Whether a process is gone, or waits to be asked how it ended."""
+    """Returns whether a process is gone, or is a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
             return file.read().rpartition(")")[2].split()[0] == "Z"
@@ -195,7 +196,7 @@ def end(pid):
 
 
 def left_over():
-    """The names of processes that still run long after the program's end; they are ended."""
+    """Returns the names of processes that still run long after the program's end, and ends them."""
     names, until = [], time.monotonic() + 2
     while time.monotonic() < until and not all(is_ended(pid) for pid in descendants()):
         time.sleep(0.05)
@@ -217,7 +218,7 @@ def left_over():
 
 
 def files_of(folder):
-    """Every file below a folder: name, mode, owner, and what is in it."""
+    """Returns every file below a folder: name, mode, owner, and content."""
     found = []
     for path, folders, files in os.walk(folder):
         for name in folders + files:
@@ -232,7 +233,7 @@ def files_of(folder):
 
 
 def known(name, what, seen):
-    """What some runs showed, less what may differ; and the reasons of what does."""
+    """Returns the output of some runs without the allowed differences, and the reasons of those."""
     reasons = []
     for names, where, lines, reason in KNOWN:
         if what in where.split("|") and re.fullmatch(names, name):
@@ -244,7 +245,8 @@ def known(name, what, seen):
 
 
 def differences(name, bare, again, watched):
-    """What differs beyond what is unsteady and known; the reasons of what is known; what is unsteady."""
+    """Returns the differences that are neither unsteady nor known, the reasons of the known ones, and the
+    unsteady ones."""
     found, reasons, unsteady = [], [], []
     for what in bare:
         (first, second, third), why = known(name, what, [bare[what], again[what], watched[what]])
@@ -263,7 +265,7 @@ def differences(name, bare, again, watched):
 
 
 def judge(place, program, options, keep):
-    """Runs a program three times: its verdict and the reasons of differences."""
+    """Runs a program three times. Returns its verdict and the reasons of differences."""
     missing = program.missing()
     for name in re.findall(r"\{bin\}/(\w+)", program.line) + (["library"] if "loads" in program.line else []):
         if not missing and not place.compile(name):
@@ -314,7 +316,8 @@ def main():
         sys.exit(f"no program is called {options.only}")
     if options.count:
         every = rng.sample(every, min(options.count, len(every)))
-    ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what a program leaves behind comes here
+    ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans of a program become children of this
+                                    # process
     counts, reasons, began, done = collections.Counter(), collections.Counter(), time.monotonic(), 0
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, os.path.abspath(options.xsp))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Hostile requests: random and crafted ones against a real `xsp serve`, which must live and answer.
+"""Hostile requests: random and crafted ones against a real `xsp serve`, which must survive and answer.
 
   tests/campaigns/requests.py --xsp BIN/xsp [--count N | --seconds S] [--seed N]
 
-Prints counts by status; exits 1 if the server ended, did not answer in time, or answered what is no HTTP.
+Prints counts by status; exits 1 if the server ended, did not answer in time, or sent an answer that is not
+HTTP.
 """
 
 import argparse
@@ -33,14 +34,14 @@ PARTS = ["a.xsp", "hotspots", "model_summary", "findings", "layers", "model", "k
 
 
 def target(rng):
-    """A request's address: a route, with parts and parameters that fit or do not."""
+    """Returns a request's address: a route, with parts and parameters that may or may not match it."""
     path = re.sub(r"\{\}", lambda _: rng.choice(PARTS if rng.random() < 0.7 else TEXTS), rng.choice(ROUTES))
     query = "&".join(f"{rng.choice(NAMES)}={rng.choice(TEXTS + PARTS)}" for _ in range(rng.randrange(4)))
     return ("/api/v1" + path + ("?" + query if query else "")).replace(" ", "+")
 
 
 def request(rng):
-    """The bytes of one request, of which some are none."""
+    """Returns the bytes of one request, which may be invalid."""
     kind = rng.random()
     line = f"{rng.choice(['GET', 'GET', 'GET', 'GET', 'HEAD', 'POST', 'PUT', 'BREW'])} {target(rng)} HTTP/1.1"
     head = ["Host: " + rng.choice(["127.0.0.1"] * 8 + ["evil.example", "", "[::1]"])]
@@ -62,7 +63,7 @@ def request(rng):
 
 
 def ask(port, sent):
-    """What one request is answered with: its status, or why there is none."""
+    """Returns the status of the answer to one request, or why there is none."""
     with socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S) as client:
         try:
             client.sendall(sent)

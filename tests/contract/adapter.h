@@ -12,7 +12,7 @@
 
 namespace xsp::contract {
 
-// A tensor with its own memory.
+// Holds a tensor with its own memory.
 struct OwnTensor {
   std::string name;
   uint32_t dtype = 0;
@@ -31,7 +31,7 @@ class Adapter {
   const xsp_adapter* entry() const { return entry_; }
   const xsp_host* host() const { return &host_; }
   const Scratch& scratch() const { return scratch_; }
-  // What the last failing call said; forgotten by this call.
+  // Returns the error of the last failed call, and forgets it.
   std::string take_why();
 
  private:
@@ -42,10 +42,11 @@ class Adapter {
   xsp_host host_{};
 };
 
-// Where its models are opened: $XSP_TEST_DEVICE, "cuda:0", if the adapter offers such, else "cpu".
+// Returns the device for its models: $XSP_TEST_DEVICE, "cuda:0", if the adapter offers it, else
+// "cpu".
 std::string device_of(const Adapter& adapter);
 
-// An open model, closed with its scope.
+// Represents an open model, which is closed at the end of its scope.
 class Model {
  public:
   Model(const Adapter& adapter, const std::string& path, uint32_t levels, uint32_t model_site = 0);
@@ -55,10 +56,10 @@ class Model {
 
   xsp_status status() const { return status_; }
   xsp_model* get() { return model_; }
-  // The descriptions, as the worker reads them; dynamic dimensions are -1.
+  // Returns the descriptions, as the worker reads them; dynamic dimensions are -1.
   std::vector<OwnTensor> inputs();
   std::vector<OwnTensor> outputs();
-  // Values for every input that differ with the seed, for a batch of two.
+  // Returns values for every input that differ with the seed, for a batch of two.
   std::vector<OwnTensor> make_inputs(uint64_t seed);
   xsp_status set(const std::vector<OwnTensor>& tensors);
   xsp_status run() { return adapter_->run(model_); }

@@ -1,4 +1,4 @@
-// What adapters share: include/xsp/adapter_model.hpp and find_library.hpp.
+// Tests the code that adapters share: include/xsp/adapter_model.hpp and find_library.hpp.
 #include "xsp/adapter_model.hpp"
 
 #include <gtest/gtest.h>

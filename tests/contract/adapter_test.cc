@@ -1,4 +1,5 @@
-// What every adapter must do; see xsp/plugin.h. Runs over all adapters that were built.
+// Tests the requirements on every adapter; see xsp/plugin.h. Runs over all adapters that were
+// built.
 #include "adapter.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr uint32_t kModel = XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
 constexpr uint32_t kLayers = kModel | XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
-// Between two clocks of one machine, when one profiler's times are put into another's.
+// Tolerance between two clocks of one machine, for times of a profiler that are converted.
 constexpr int64_t kJitterNs = 20'000;
 
 class AdapterTest : public testing::TestWithParam<std::filesystem::path> {
@@ -27,7 +28,7 @@ class AdapterTest : public testing::TestWithParam<std::filesystem::path> {
 
   void SetUp() override {
     if (adapter_.entry() == nullptr) {
-      // Of a tree that was built elsewhere, one may need a library that is not here.
+      // If the tree was built elsewhere, an adapter may need a library that is missing here.
       const std::string why = adapter_.take_why();
       ASSERT_TRUE(is_moved() && why.find("cannot open shared object file") != std::string::npos)
           << why;
@@ -40,7 +41,7 @@ class AdapterTest : public testing::TestWithParam<std::filesystem::path> {
     }
   }
 
-  // A failure says why, on one line.
+  // Checks that a failure has a reason, on one line.
   void expect_why() {
     const std::string why = adapter_.take_why();
     EXPECT_FALSE(why.empty());
@@ -49,7 +50,7 @@ class AdapterTest : public testing::TestWithParam<std::filesystem::path> {
     EXPECT_LT(why.size(), 1000u) << why;
   }
 
-  // Runs the model as the worker does, recording to a file, and gives what was recorded.
+  // Runs the model as the worker does, recording to a file, and returns the recorded spans.
   TraceFile record(uint32_t levels, int iterations) {
     const std::string path = (trace_.path() / "t.xtrace").string();
     xsp_options options{};
@@ -122,10 +123,10 @@ TEST_P(AdapterTest, TakesOlderAndNewerStructs) {
   adapter_->close(model);
 
   newer.options.struct_size = offsetof(xsp_open_options, model_site);
-  newer.options.model_site = 0x5a5a5a5a;  // beyond the struct: not there
+  newer.options.model_site = 0x5a5a5a5a;  // beyond the struct's size: must be ignored
   ASSERT_EQ(adapter_->open(adapter_.host(), &newer.options, &model), XSP_OK) << adapter_.take_why();
 
-  // Tensors of a newer caller lie further apart.
+  // Tensors of a newer caller are larger.
   struct Newer {
     xsp_tensor tensor;
     char more[24];
@@ -275,7 +276,7 @@ TEST_P(AdapterTest, LayersLieInTheirModelAndAreDescribed) {
   constexpr size_t kIterations = 3;
   const TraceFile file = record(kLayers, kIterations);
   ASSERT_EQ(file.models.size(), kIterations);
-  // For a GPU a framework may fuse what it executes one by one on a processor.
+  // On a GPU a framework may fuse layers that a processor executes one by one.
   const bool is_fused = device_of(adapter_) != "cpu";
   const size_t layers_min = is_fused ? 1 : manifest_.layers;
   const size_t layers_max =

@@ -1,5 +1,5 @@
-// What every collector must do; see xsp/plugin.h. Runs over all collectors that were built, each in
-// this process, as the worker calls them.
+// Tests the requirements on every collector; see xsp/plugin.h. Runs over all collectors that were
+// built, each in this process, as the worker calls them.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ class CollectorTest : public testing::TestWithParam<std::filesystem::path> {
     probe_.struct_size = sizeof probe_;
     return collector_->probe(&host_, &probe_);
   }
-  // A run of two inferences that counts `counters`, with nothing inside them.
+  // Records a run of two inferences that counts `counters`, with nothing inside them.
   TraceFile record(uint32_t levels, const std::vector<const char*>& counters) {
     const std::string path = (scratch_.path() / "t.xtrace").string();
     xsp_options recording{};

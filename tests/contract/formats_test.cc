@@ -1,4 +1,4 @@
-// The zoo's models compute the same in every format that they are written in.
+// Tests that the zoo's models compute the same in every format in which they are written.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace xsp::contract {
 namespace {
 
-// Of the largest result; float32 in another order of summation.
+// Relative to the largest result; float32 in another order of summation.
 constexpr float kTolerance = 1e-5f;
 
 struct Case {
@@ -30,7 +30,7 @@ bool can_run(const std::string& adapter) {
   return !reply.empty() && reply[0] == "probe";
 }
 
-// The results of a model, on the inputs that the worker makes.
+// Returns the results of a model, for the inputs that the worker makes.
 std::vector<float> results(const std::string& adapter, const std::string& model, size_t batch) {
   Scratch folder;
   WorkerProcess worker({"--adapter", adapter_path(adapter), "--model", model, "--levels", "model",

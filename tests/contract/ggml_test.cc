@@ -1,4 +1,5 @@
-// The adapter `ggml`, beyond what every adapter must do: prefill and decoding, nodes, errors.
+// Tests the adapter `ggml`, beyond the requirements on every adapter: prefill and decoding, nodes,
+// errors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +36,7 @@ class GgmlTest : public testing::Test {
     return all;
   }
 
-  // Runs the model twice and gives its trace.
+  // Runs the model twice and returns its trace.
   static TraceFile traced(Fields more) {
     WorkerProcess worker(arguments("tiny.gguf", std::move(more), "model,layer"));
     const Fields ready = worker.reply();
@@ -48,7 +49,7 @@ class GgmlTest : public testing::Test {
     return read_trace(worker.trace());
   }
 
-  // The scores behind the last of these tokens, after that many runs.
+  // Returns the scores after the last of these tokens, after this many runs.
   static std::vector<float> scores(const std::vector<int32_t>& tokens, int runs, Fields more = {}) {
     Scratch folder;
     const auto file = folder.path() / "tokens.npy";
@@ -87,7 +88,7 @@ TEST_F(GgmlTest, NodesAreLayersWithTheirShapesAndNoNameIsTwice) {
   }
   ASSERT_NE(product, nullptr);
   EXPECT_EQ(product->type, "MUL_MAT");
-  // Of the last token of each sequence alone.
+  // Only the last token of each sequence is computed.
   EXPECT_EQ(attribute(*product, "input_shapes"), "[[128,32],[2,32]]");
   EXPECT_EQ(attribute(*product, "output_shapes"), "[[2,128]]");
   EXPECT_EQ(counter(*product, "parameter_bytes"), 128 * 32 * 4);
@@ -95,7 +96,7 @@ TEST_F(GgmlTest, NodesAreLayersWithTheirShapesAndNoNameIsTwice) {
 }
 
 TEST_F(GgmlTest, AStepOfDecodingIsAPrefillsLastToken) {
-  // The tokens behind a step are 0, 1, 2, ...
+  // The tokens before a step are 0, 1, 2, ...
   const std::vector<float> whole = scores({0, 1, 2, 3, 4, 5, 77}, 1);
   ASSERT_EQ(whole.size(), 128u);
   for (const int runs : {1, 3}) {

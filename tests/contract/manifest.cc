@@ -14,7 +14,7 @@ std::filesystem::path moved(const char* variable, const char* built) {
   return value != nullptr && *value != '\0' ? value : built;
 }
 
-// A name of a file in tests/data is made a path; anything else is left to the adapter.
+// Returns the path of a file in tests/data; other names are left to the adapter.
 std::string located(const std::string& model) {
   const auto file = source_folder() / "tests" / "data" / model;
   return std::filesystem::exists(file) ? file.string() : model;

@@ -1,10 +1,11 @@
-// What the conformance suite needs to know of an adapter: tests/contract/manifests/NAME.
+// The facts about an adapter that the conformance suite needs: tests/contract/manifests/NAME.
 //
-//   model = PATH            a small model: a file of tests/data, or what the adapter takes instead
-//   not_a_model = PATH      likewise, refused; any number of them
+//   model = PATH            a small model: a file of tests/data, or a name that the adapter takes
+//   not_a_model = PATH      a model that is refused; any number of them
 //   layers = N              layer spans of one run
-//   gpu_layers = N          likewise on a GPU, where it fuses some: at most so many; `layers` if
-//   not said no_device = NAME        a device that it does not have
+//   gpu_layers = N          the most layer spans of one run on a GPU, where the adapter fuses some;
+//                           by default `layers`
+//   no_device = NAME        a device that it does not have
 #ifndef XSP_TESTS_CONTRACT_MANIFEST_H_
 #define XSP_TESTS_CONTRACT_MANIFEST_H_
 
@@ -15,8 +16,8 @@
 
 namespace xsp::contract {
 
-// The build's bin/, and the source tree; $XSP_TEST_BIN and $XSP_TEST_SOURCE where these have moved
-// since (tests/gpu/run.sh tests an installed xsp on another machine).
+// Return the build's bin/, and the source tree; $XSP_TEST_BIN and $XSP_TEST_SOURCE if these have
+// moved since (tests/gpu/run.sh tests an installed xsp on another machine).
 std::filesystem::path bin_folder();
 std::filesystem::path source_folder();
 bool is_moved();
@@ -29,13 +30,13 @@ struct Manifest {
   std::string no_device;
 };
 
-// Of the adapter NAME.so; fails the running test if there is none.
+// Reads the manifest of the adapter NAME.so; fails the running test if there is none.
 Manifest read_manifest(const std::filesystem::path& adapter);
 
-// Every adapter that was built.
+// Returns every adapter that was built.
 std::vector<std::filesystem::path> built_adapters();
 
-// A folder that is removed with all that is in it.
+// Creates a folder that is removed at the end with all its files.
 class Scratch {
  public:
   Scratch();

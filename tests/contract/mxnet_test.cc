@@ -1,4 +1,5 @@
-// The adapter `mxnet`, beyond what every adapter must do: fused layers, facts, options, errors.
+// Tests the adapter `mxnet`, beyond the requirements on every adapter: fused layers, facts,
+// options, errors.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -30,7 +31,7 @@ class MxnetTest : public testing::Test {
     return all;
   }
 
-  // Runs the model twice and gives its trace.
+  // Runs the model twice and returns its trace.
   static TraceFile traced(const std::string& model, Fields more = {}) {
     WorkerProcess worker(arguments(model, std::move(more), "model,layer"));
     const Fields ready = worker.reply();

@@ -1,4 +1,5 @@
-// The adapter `onnxruntime`, beyond what every adapter must do: names, provenance, options, errors.
+// Tests the adapter `onnxruntime`, beyond the requirements on every adapter: names, provenance,
+// options, errors.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +45,7 @@ class OnnxRuntimeTest : public testing::Test {
     return all;
   }
 
-  // Runs the model twice and gives its trace.
+  // Runs the model twice and returns its trace.
   static TraceFile traced(const std::string& model, Fields more = {}) {
     WorkerProcess worker(arguments(model, std::move(more)));
     const Fields ready = worker.reply();
@@ -57,7 +58,7 @@ class OnnxRuntimeTest : public testing::Test {
     return read_trace(worker.trace());
   }
 
-  // What a worker says that fails.
+  // Returns the error of a worker that fails.
   static std::string failure(const std::string& model, Fields more = {}) {
     return failure_of(arguments(model, std::move(more), "model"));
   }
@@ -105,7 +106,7 @@ TEST_F(OnnxRuntimeTest, TokensAndMasksAreMadeAndMultiplied) {
   ASSERT_TRUE(array.ok());
   EXPECT_EQ(array->dimensions, (std::vector<int64_t>{2, 5}));
   const auto* values = reinterpret_cast<const int64_t*>(array->data.data());
-  // The mask is 1, so that the product is the tokens.
+  // The mask is 1, so that the product equals the tokens.
   for (size_t i = 0; i < 10; ++i) EXPECT_TRUE(values[i] >= 0 && values[i] < 100);
 }
 
@@ -138,7 +139,7 @@ TEST_F(OnnxRuntimeTest, DamagedBytesCostOneLine) {
   Scratch folder;
   std::ifstream file(data("tiny.onnx"), std::ios::binary);
   const std::string good{std::istreambuf_iterator<char>(file), {}};
-  // The first bytes hold the graph's structure; the weights are behind it.
+  // The first bytes contain the graph's structure; the weights are behind it.
   for (size_t at = 0; at < 640; at += 40) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ (1 << (at / 40 % 8)));
@@ -147,7 +148,7 @@ TEST_F(OnnxRuntimeTest, DamagedBytesCostOneLine) {
     WorkerProcess worker(arguments(path));
     const Fields reply = worker.reply();
     ASSERT_FALSE(reply.empty()) << "the worker died of a bit at byte " << at;
-    if (reply[0] == "ready") continue;  // a name, say: still a model
+    if (reply[0] == "ready") continue;  // for example a name: still a model
     ASSERT_EQ(reply.size(), 3u);
     EXPECT_EQ(reply[1], std::to_string(XSP_BAD_MODEL)) << reply[2];
     EXPECT_EQ(reply[2].rfind(path, 0), 0u) << reply[2];
@@ -156,8 +157,8 @@ TEST_F(OnnxRuntimeTest, DamagedBytesCostOneLine) {
   }
 }
 
-// What the runtime makes of a model depends on the processor: it pads channels to blocks of 8 or
-// of 16.
+// The runtime's graph of a model depends on the processor: it pads channels to blocks of 8 or of
+// 16.
 class OnnxRuntimeProcessorTest : public OnnxRuntimeTest,
                                  public testing::WithParamInterface<Processor> {
  protected:
@@ -189,12 +190,13 @@ TEST_P(OnnxRuntimeProcessorTest, FusedLayersAreTiedToTheModelsOwn) {
   const auto gemm = std::find_if(file.layers.begin(), file.layers.end(),
                                  [](const Span& s) { return s.site.type == "Gemm"; });
   ASSERT_NE(gemm, file.layers.end());
-  // Its weights are packed when the model is opened, and missing in the runtime's own profile.
+  // Its weights are packed when the model is opened, and are missing from the runtime's own
+  // profile.
   EXPECT_EQ(attribute(gemm->site, "input_shapes"), "[[2,8],[8,10],[10]]");
   EXPECT_EQ(counter(gemm->site, "parameter_bytes"), (8 * 10 + 10) * 4);
 }
 
-// 12 and 20 channels fill no whole number of blocks of any processor.
+// 12 and 20 channels do not fill a whole number of blocks on any processor.
 std::string padded_model(const Scratch& folder) {
   using models::fixed;
   using models::symbolic;
@@ -205,7 +207,8 @@ std::string padded_model(const Scratch& folder) {
   x = b.relu("relu2", b.batch_norm("bn2", b.conv("conv2", x, 20, {3, 1, 1})));
   x = b.add("add", b.conv("conv3", x, 20, {3, 1, 1}), x);
   x = b.conv("depthwise", x, 20, {3, 1, 1, 20});
-  // Strides of 3 hide from the runtime that both have one shape: it adds them in whole blocks.
+  // Because of strides of 3, the runtime does not see that both have one shape: it adds them in
+  // whole blocks.
   x = b.add("sum", b.conv("conv4", x, 12, {3, 3, 1}), b.conv("conv5", x, 12, {3, 3, 1}));
   b.output(b.global_average_pool("pool", x), "y", models::kFloat32, {symbolic("batch")});
   const std::string path = folder.path() / "padded.onnx";

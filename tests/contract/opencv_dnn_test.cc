@@ -1,5 +1,5 @@
-// The adapter `opencv_dnn`, beyond what every adapter must do: fused layers, facts, options,
-// errors.
+// Tests the adapter `opencv_dnn`, beyond the requirements on every adapter: fused layers, facts,
+// options, errors.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +33,7 @@ class OpencvTest : public testing::Test {
     return all;
   }
 
-  // Runs the model twice and gives its trace.
+  // Runs the model twice and returns its trace.
   static TraceFile traced(const std::string& model, Fields more = {}) {
     WorkerProcess worker(arguments(model, std::move(more)));
     const Fields ready = worker.reply();
@@ -112,7 +112,7 @@ TEST_F(OpencvTest, OnnxFilesRunWithTheirOwnSignature) {
             (Fields{"input", "x", "float32", "2,3,8", "random in (-1, 1), seed 1"}));
   worker.send("run\t1");
   EXPECT_EQ(worker.reply()[0], "ran");
-  // Kernels that the file leaves to the weights' shapes are beyond this version.
+  // This version does not support kernels whose size follows only from the weights' shapes.
   const std::string why = failure(data("onnx/tiny.onnx"));
   EXPECT_EQ(why.substr(0, 9), "failed 2 ") << why;
   EXPECT_EQ(why.find(".cpp:"), std::string::npos) << why;
@@ -145,7 +145,7 @@ TEST_F(OpencvTest, DamagedWeightsCostOneLine) {
     WorkerProcess worker(arguments(text));
     const Fields reply = worker.reply();
     ASSERT_FALSE(reply.empty()) << "the worker died of a bit at byte " << at;
-    if (reply[0] == "ready") continue;  // a name, say: still a model
+    if (reply[0] == "ready") continue;  // for example a name: still a model
     ASSERT_EQ(reply.size(), 3u);
     EXPECT_EQ(reply[1], std::to_string(XSP_BAD_MODEL)) << reply[2];
     EXPECT_LT(reply[2].size(), 600u) << reply[2];

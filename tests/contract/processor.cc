@@ -36,7 +36,8 @@ std::ostream& operator<<(std::ostream& out, const Processor& processor) {
 }
 
 std::vector<Processor> older_processors() {
-  // What the emulator lacks of the model is taken off it, or it says so at every start.
+  // Features that the emulator lacks are removed from the model; otherwise it would warn at every
+  // start.
   return {
       {"sse42", {"qemu-x86_64", "-cpu", "Nehalem"}, {}},
       {"avx2", {"qemu-x86_64", "-cpu", "Haswell-noTSX,-invpcid,-pcid,-x2apic,-tsc-deadline"}, {}}};

@@ -1,6 +1,6 @@
-// What a worker runs on: this machine's processor; an older one under an emulator; or this one as
-// far as a library's own limits let it. What layers are called, and how they are laid out, depends
-// on the instructions that a library finds.
+// The processor on which a worker runs: this machine's; an older one under an emulator; or this
+// one, as far as a library's own limits allow. Names and layouts of layers depend on the
+// instructions that a library finds.
 #ifndef XSP_TESTS_CONTRACT_PROCESSOR_H_
 #define XSP_TESTS_CONTRACT_PROCESSOR_H_
 
@@ -12,22 +12,22 @@ namespace xsp::contract {
 
 struct Processor {
   std::string name;                      // in the names of tests
-  std::vector<std::string> emulator;     // that a worker is started with; empty: none
+  std::vector<std::string> emulator;     // command before a worker; empty if there is none
   std::vector<std::string> environment;  // "NAME=value"
 };
 std::ostream& operator<<(std::ostream& out, const Processor& processor);
 
-// One with SSE 4.2, and one with AVX2; both and, before them, this machine's.
+// Return one with SSE 4.2 and one with AVX2; both and, before them, this machine's.
 std::vector<Processor> older_processors();
 std::vector<Processor> processors();
-// The same machine with TensorFlow's own kernels, and with oneDNN's for several sets of
+// Returns this machine with TensorFlow's own kernels, and with oneDNN's for several sets of
 // instructions.
 std::vector<Processor> onednn_limits();
 
-// Why no worker can be run on it here; empty: one can.
+// Returns why no worker can run on it here; empty if one can.
 std::string why_no_worker_on(const Processor& processor);
 
-// As long as it lives, workers are started on that processor.
+// During its lifetime, workers are started on that processor.
 class OnProcessor {
  public:
   explicit OnProcessor(const Processor& processor);
@@ -36,11 +36,13 @@ class OnProcessor {
   OnProcessor& operator=(const OnProcessor&) = delete;
 
  private:
-  std::vector<std::pair<std::string, std::string>> before_;  // of the environment's variables
-  std::vector<std::string> absent_;                          // those that there were not
+  std::vector<std::pair<std::string, std::string>> before_;  // previous values of environment
+                                                             // variables
+  std::vector<std::string> absent_;                          // variables that did not exist
 };
 
-// Of XSP_TEST_EMULATOR, which any test may be run with: "qemu-x86_64 -cpu Nehalem".
+// Returns the words of XSP_TEST_EMULATOR, with which any test may be run: "qemu-x86_64 -cpu
+// Nehalem".
 std::vector<std::string> emulator_words();
 
 }  // namespace xsp::contract

@@ -1,4 +1,5 @@
-// The layers of a model are the same on every processor, whatever the framework makes of them.
+// Tests that the layers of a model are the same on every processor, however the framework changes
+// them.
 #include "processor.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ class ProcessorTest : public testing::TestWithParam<Run> {
     if (!why.empty()) GTEST_SKIP() << "skipped: " << why;
   }
 
-  // Why the adapter's library cannot be used on the processor that workers are started on.
+  // Returns why the adapter's library cannot be used on the workers' processor.
   static std::string why_no_library() {
     WorkerProcess probe({"--adapter", std::get<0>(GetParam()), "--probe"});
     const Fields reply = probe.reply();
@@ -33,7 +34,8 @@ class ProcessorTest : public testing::TestWithParam<Run> {
     return "the library needs instructions that this processor lacks";
   }
 
-  // What is known of each layer, by the last of the model's own that it stands for, or by its name.
+  // Returns the facts of each layer, by the last of the model's own layers that it stands for, or
+  // by its name.
   static std::map<std::string, std::string> layers() {
     const Manifest manifest = read_manifest(std::get<0>(GetParam()));
     WorkerProcess worker({"--adapter", std::get<0>(GetParam()), "--model", manifest.model,
@@ -69,7 +71,7 @@ TEST_P(ProcessorTest, LayersAreThoseOfThisMachine) {
   EXPECT_EQ(layers(), here);
 }
 
-// One CTest case each, named after the adapter and the processor.
+// There is one CTest case for each, named after the adapter and the processor.
 INSTANTIATE_TEST_SUITE_P(All, ProcessorTest,
                          testing::Combine(testing::ValuesIn(built_adapters()),
                                           testing::ValuesIn(older_processors())),

@@ -1,4 +1,5 @@
-// The adapter `tensorflow`, beyond what every adapter must do: facts, SavedModels, options, errors.
+// Tests the adapter `tensorflow`, beyond the requirements on every adapter: facts, SavedModels,
+// options, errors.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -34,7 +35,7 @@ class TensorFlowTest : public testing::Test {
     return all;
   }
 
-  // Runs the model twice and gives its trace.
+  // Runs the model twice and returns its trace.
   static TraceFile traced(const std::string& model, Fields more = {}) {
     WorkerProcess worker(arguments(data(model), std::move(more), "model,layer"));
     const Fields ready = worker.reply();
@@ -108,7 +109,7 @@ TEST_F(TensorFlowTest, AnAbsentLibraryIsSaidToBeAbsent) {
   EXPECT_NE(reply[2].find("xsp doctor --install tensorflow"), std::string::npos) << reply[2];
 }
 
-// Where the processor suits oneDNN, TensorFlow calls it by operators of other names.
+// If oneDNN supports the processor, TensorFlow calls it by operators of other names.
 class TensorFlowProcessorTest : public TensorFlowTest,
                                 public testing::WithParamInterface<Processor> {
  protected:
@@ -117,7 +118,7 @@ class TensorFlowProcessorTest : public TensorFlowTest,
     TensorFlowTest::SetUp();
   }
 
-  // "_MklNativeFusedConv2D" and "_FusedConv2D" are the latter, "_MklMatMul" is "MatMul".
+  // Returns "_FusedConv2D" for "_MklNativeFusedConv2D", and "MatMul" for "_MklMatMul".
   static std::string plain_type(const std::string& type) {
     static const std::regex kNames("_Mkl(Native)?(Fused(?!Batch))?(.*)");
     std::smatch parts;
@@ -165,7 +166,7 @@ TEST_P(TensorFlowProcessorTest, PartsOfAGraphAreRunByName) {
             "[\"bn1\",\"relu1\",\"pool\",\"fc\",\"fc_bias\",\"probabilities\"]");
 }
 
-// The limits that these tests set are those that the library obeys.
+// The library obeys the limits that these tests set.
 TEST_F(TensorFlowTest, TypesTellWhoseKernelsRan) {
   for (const Processor& processor : onednn_limits()) {
     if (processor.environment.empty()) continue;  // there the processor decides

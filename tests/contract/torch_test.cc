@@ -1,5 +1,5 @@
-// The adapter `torch`, beyond what every adapter must do: names, facts, signatures, options,
-// errors.
+// Tests the adapter `torch`, beyond the requirements on every adapter: names, facts, signatures,
+// options, errors.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -36,7 +36,7 @@ class TorchTest : public testing::Test {
     return all;
   }
 
-  // Runs the model so often and gives its trace.
+  // Runs the model `runs` times and returns its trace.
   static TraceFile traced(const std::string& model, int runs, Fields more = {}) {
     WorkerProcess worker(arguments(data(model), std::move(more), "model,layer"));
     const Fields ready = worker.reply();
@@ -50,7 +50,7 @@ class TorchTest : public testing::Test {
     return read_trace(worker.trace());
   }
 
-  // How many spans there are of neither a model nor a layer, after these commands.
+  // Returns the number of spans that are neither a model nor a layer, after these commands.
   static size_t others_after(const Fields& commands) {
     WorkerProcess worker(arguments(data("tiny.pt"), {}, "model,layer,api"));
     worker.reply();
@@ -66,14 +66,14 @@ class TorchTest : public testing::Test {
     return read_trace(worker.trace()).others;
   }
 
-  // What a worker says that fails, when it opens the model or runs it.
+  // Returns the error of a worker that fails, when it opens the model or runs it.
   static std::string failure(const std::string& path, Fields more = {}) {
     return failure_of(arguments(path, std::move(more), "model"));
   }
 };
 
 TEST_F(TorchTest, LayersAreNamedByModuleAndOperatorInEveryRun) {
-  constexpr size_t kRuns = 6;  // the first are studied, the others only recognised
+  constexpr size_t kRuns = 6;  // the first ones are studied, the others only recognised
   const TraceFile file = traced("tiny.pt", kRuns, {"--batch", "2"});
   const std::vector<std::string> once = {"layer1/conv1/conv2d",
                                          "layer1/relu",
@@ -89,7 +89,7 @@ TEST_F(TorchTest, LayersAreNamedByModuleAndOperatorInEveryRun) {
                                          "t",
                                          "matmul"};
   ASSERT_EQ(file.layers.size(), kRuns * once.size());
-  // The executor may move what does not depend on each other: each run has each layer once.
+  // The executor may reorder independent operators, but each run has each layer once.
   const std::multiset<std::string> expected(once.begin(), once.end());
   for (size_t run = 0; run < kRuns; ++run) {
     std::multiset<std::string> names;
@@ -126,7 +126,7 @@ TEST_F(TorchTest, LayersSayWhatTheyReadAndGive) {
   EXPECT_EQ(counter(conv, "parameter_bytes"), 4 * 3 * 3 * 3 * 4);
   EXPECT_EQ(counter(conv, "output_bytes"), 2 * 4 * 8 * 8 * 4);
   EXPECT_EQ(counter(conv, "allocated_bytes"), 2 * 4 * 8 * 8 * 4);
-  // A view of weights is weights.
+  // A view of weights counts as weights.
   EXPECT_EQ(counter(sites["matmul"], "parameter_bytes"), 8 * 10 * 4);
 }
 
@@ -150,8 +150,8 @@ TEST_F(TorchTest, AllocationsAreRecordedInTheFirstThreeMeasuredInferences) {
   EXPECT_GT(once, 10u);  // each layer's results, and their release
   const size_t thrice = others_after({"warm\t6", "run\t3"});
   EXPECT_GT(thrice, 2 * once);
-  // Torch itself may allocate or release something between two commands; eight more inferences
-  // that were recorded would be eight times `once`.
+  // Torch itself may allocate or release memory between two commands. Eight more recorded
+  // inferences would add eight times `once`.
   const size_t later = others_after({"warm\t6", "run\t2", "run\t1", "warm\t2", "run\t8"});
   EXPECT_GE(later + 2, thrice);
   EXPECT_LE(later, thrice + 2);

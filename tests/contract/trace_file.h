@@ -17,7 +17,7 @@ struct Span {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   uint32_t thread = 0;
-  int64_t iteration = -1;  // -1: not said
+  int64_t iteration = -1;  // -1: not set
   std::map<std::string, double> counters;
 
   bool holds(const Span& inner) const {
@@ -34,7 +34,7 @@ struct TraceFile {
   uint64_t lost = 0;
 };
 
-// Of a site: "absent" and -1 if it has none of that key.
+// Return a value of a site: "absent" and -1 if it has none of that key.
 std::string attribute(const trace::Site& site, const std::string& key);
 double counter(const trace::Site& site, const std::string& key);
 

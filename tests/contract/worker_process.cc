@@ -33,7 +33,7 @@ WorkerProcess::WorkerProcess(const Fields& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   pid_ = fork();
   if (pid_ == 0) {
-    // Sanitizers would turn a crash, and asking for too much memory, into an exit.
+    // Sanitizers would turn a crash, or a request for too much memory, into an exit.
     setenv("ASAN_OPTIONS", "handle_segv=0:allocator_may_return_null=1", 1);
     dup2(input[0], STDIN_FILENO);
     dup2(replies[1], capture::kReplyFd);

@@ -1,4 +1,4 @@
-// bin/xsp-worker as a child process of the test, driven line by line.
+// bin/xsp-worker as a child process of the test, controlled line by line.
 #ifndef XSP_TESTS_CONTRACT_WORKER_PROCESS_H_
 #define XSP_TESTS_CONTRACT_WORKER_PROCESS_H_
 
@@ -15,19 +15,19 @@ using Fields = std::vector<std::string>;
 
 class WorkerProcess {
  public:
-  // With --trace and --scratch in a folder of its own, and the arguments given.
+  // Starts it with --trace and --scratch in a folder of its own, and the given arguments.
   explicit WorkerProcess(const Fields& arguments);
-  // The process is killed if it is still there.
+  // Kills the process if it still runs.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   void send(const std::string& line);
   void close_input();
-  // The next reply that is not a note, an input or an output; those are kept. Nothing when the
-  // worker has closed its replies, or says nothing for so long.
+  // Returns the next reply that is not a note, an input or an output; those are kept. Returns
+  // nothing if the worker has closed its replies, or sends nothing for this long.
   Fields reply(int timeout_ms = 60'000);
-  // Waits for the end of the process, as waitpid tells it.
+  // Waits for the end of the process. Returns its status as waitpid does.
   int wait();
 
   pid_t pid() const { return pid_; }
@@ -47,7 +47,7 @@ class WorkerProcess {
 // lib/xsp/adapters/NAME.so
 std::string adapter_path(const std::string& name);
 
-// What a worker says that fails, when it opens the model or runs it.
+// Returns the error of a worker that fails, when it opens the model or runs it.
 std::string failure_of(const Fields& arguments);
 
 }  // namespace xsp::contract

@@ -1,4 +1,4 @@
-// The worker process: its protocol, its traces, and how each kind of failure shows.
+// Tests the worker process: its protocol, its traces, and its reports of each kind of failure.
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -138,9 +138,9 @@ TEST(Worker, LayersOfOtherThreadsNestedAndLateOnes) {
 struct Fault {
   const char* name;
   const char* fault;
-  int signal;       // that ends the worker; 0: none
+  int signal;       // the signal that ends the worker; 0 if none does
   int exit_status;  // if no signal
-  int xsp_status;   // that it reports; 0: it says nothing
+  int xsp_status;   // the reported status; 0 if there is none
 };
 
 class WorkerFault : public testing::TestWithParam<Fault> {};
@@ -192,7 +192,7 @@ TEST(Worker, AFailedRunLeavesItsEarlierIterations) {
   EXPECT_TRUE(file.is_complete);
   EXPECT_EQ(file.models.size(), 2u);
   EXPECT_EQ(file.layers.size(), 4u);
-  EXPECT_EQ(file.open, 1u);  // the iteration that never came to its end
+  EXPECT_EQ(file.open, 1u);  // the iteration that never ended
 }
 
 TEST(Worker, AHangingRunIsTheParentsToKill) {
@@ -219,7 +219,8 @@ TEST(Worker, IgnoresInterruptsAndObeysThePipe) {
 }
 
 TEST(Worker, DisappearsWithItsParent) {
-  // The parent that dies is a process between this one and the worker, which becomes our child.
+  // A process between this one and the worker dies as the worker's parent; then the worker becomes
+  // this process's child.
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   int told[2];
   ASSERT_EQ(pipe(told), 0);
@@ -230,7 +231,7 @@ TEST(Worker, DisappearsWithItsParent) {
     worker->send("run\t1");
     const pid_t pid = worker->pid();
     if (write(told[1], &pid, sizeof pid) != sizeof pid) _exit(1);
-    // Scratch would be removed by a destructor that never runs.
+    // The destructor that removes the scratch folder never runs.
     std::filesystem::remove_all(worker->scratch().path());
     kill(getpid(), SIGKILL);
   }
@@ -238,7 +239,8 @@ TEST(Worker, DisappearsWithItsParent) {
   ASSERT_EQ(read(told[0], &worker, sizeof worker), static_cast<ssize_t>(sizeof worker));
   int status = 0;
   waitpid(parent, &status, 0);
-  EXPECT_EQ(waitpid(worker, &status, 0), worker);  // would wait for ever if it lived on
+  EXPECT_EQ(waitpid(worker, &status, 0), worker);  // this would wait for ever if the worker
+                                                   // survived
   EXPECT_TRUE(WIFSIGNALED(status));
   close(told[0]);
   close(told[1]);
@@ -271,8 +273,8 @@ TEST(Worker, ProbesAdaptersAndCollectors) {
   ASSERT_EQ(probe.size(), 8u);
   EXPECT_EQ(probe[1], "cpu");
   EXPECT_NE(probe[3], "");
-  EXPECT_EQ(probe[5], "");  // the host
-  EXPECT_EQ(probe[7], "");  // nothing that keeps it from working
+  EXPECT_EQ(probe[5], "");  // for the host
+  EXPECT_EQ(probe[7], "");  // no obstacle
   EXPECT_EQ(other.wait(), 0);
   WorkerProcess names({"--collector", collector.string(), "--names"});
   EXPECT_EQ(names.reply(), (Fields{"names", ""}));

@@ -1,4 +1,4 @@
-// Arbitrary bytes as a program of XLA's, an HloModuleProto.
+// Reads arbitrary bytes as a program of XLA, an HloModuleProto.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Arbitrary bytes as the header of an .npy file.
+// Reads arbitrary bytes as the header of an .npy file.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

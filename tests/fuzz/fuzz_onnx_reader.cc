@@ -1,4 +1,4 @@
-// Arbitrary bytes as an ONNX file: the reader, and all that is done with a graph that it accepts.
+// Reads arbitrary bytes as an ONNX file, and processes each graph that the reader accepts.
 #include <cstdint>
 #include <cstdlib>
 #include <map>

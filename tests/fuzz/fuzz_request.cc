@@ -1,4 +1,4 @@
-// Arbitrary bytes as an address that somebody asks the server for.
+// Parses arbitrary bytes as the address of a request to the server.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

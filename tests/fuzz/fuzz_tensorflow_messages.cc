@@ -1,4 +1,4 @@
-// Arbitrary bytes as TensorFlow's messages: a saved model, a graph, the record of a run.
+// Reads arbitrary bytes as TensorFlow's messages: a saved model, a graph, the record of a run.
 #include <cstdint>
 #include <cstdlib>
 #include <functional>

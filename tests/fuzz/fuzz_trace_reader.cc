@@ -1,8 +1,9 @@
-// Any bytes are an .xtrace that can be read in part, or one line that says why not; never a crash.
+// Reads any bytes as an .xtrace: the reader returns a part of it, or one line that says why not,
+// and never crashes.
 //
-// Checksums would keep a fuzzer out of all that they guard, so the input describes a file in a
-// simpler form, which is given right checksums: the first page's fields, then chunks. Inputs whose
-// first byte is 'R' are taken as they are.
+// Checksums would keep a fuzzer out of the parts that they protect. So the input describes a file
+// in a simpler form, which gets correct checksums: the first page's fields, then chunks. Inputs
+// whose first byte is 'R' are used unchanged.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ using xsp::trace::SessionBlock;
 using xsp::trace::SpanBatch;
 using xsp::trace::SpanValue;
 
-// An input, taken from its front.
+// Represents an input, which is consumed from its front.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
@@ -56,7 +57,7 @@ void append_bytes(std::vector<uint8_t>* file, const void* bytes, size_t size) {
   file->insert(file->end(), from, from + size);
 }
 
-// A chunk of the input: a byte of type, two of size, the payload.
+// Appends a chunk of the input: a byte of type, two of size, the payload.
 void append_chunk(Input* input, uint32_t sequence, std::vector<uint8_t>* file) {
   ChunkHeader header = {};
   header.magic = xsp::trace::kChunkMagic;

@@ -1,4 +1,4 @@
-// Arbitrary bytes as the record of XLA's profiler, an XSpace.
+// Reads arbitrary bytes as the record of XLA's profiler, an XSpace.
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>

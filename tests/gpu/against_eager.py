@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares what an exported model gives in xsp-worker with what its module gives in Python.
+"""Compares the results of an exported model in xsp-worker with those of its module in Python.
 
   tests/gpu/against_eager.py TREE MODEL_FILE RECIPE [--device cuda] [--batch 3]
 
-The module is made by tools/export_torch.py again, from the same seed. Prints the relative difference of
-each output, in the norm; exit status 1 if one is above the tolerance.
+tools/export_torch.py makes the module again, from the same seed. Prints the relative difference of each
+output, in the norm; exit status 1 if one is above the tolerance.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def flattened(value):
 
 
 def from_worker(options, files, folder):
-    """The arrays that xsp-worker gives for these inputs."""
+    """Returns the arrays that xsp-worker computes for these inputs."""
     import numpy
     argv = [f"{options.tree}/bin/xsp-worker", "--adapter", f"{options.tree}/lib/xsp/adapters/torch.so",
             "--model", options.file, "--device", options.device, "--levels", "model",
@@ -41,7 +41,7 @@ def from_worker(options, files, folder):
     for name, path in files.items():
         argv += ["--input", f"{name}=@{path}"]
     commands = f"run\t2\nsave\t{folder}\nquit\n"
-    # Without the descriptor for replies they come to standard output.
+    # Without the descriptor for replies, they go to standard output.
     done = subprocess.run(argv, input=commands, capture_output=True, text=True, timeout=140,
                           env={**os.environ, "LD_LIBRARY_PATH": f"{options.tree}/lib"})
     for line in done.stdout.splitlines():

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Counters of an evaluation against Nsight Compute's, for the ten heaviest kernels of a TorchScript model.
+"""Compares counters of an evaluation with Nsight Compute's, for the ten heaviest kernels of a TorchScript
+model.
 
     tests/gpu/against_ncu.py XSP EVALUATION.xsp MODEL.pt [--batch N]
 
-The evaluation was made with --counters roofline. Prints bytes and flops of both, kernel by kernel in
-the order of execution. Exit status 0 if they agree within 2 %, but for kernels that move less than 1 MiB.
+The evaluation was made with --counters roofline. Prints bytes and flops of both, kernel by kernel in the
+order of execution. Exit status 0 if they agree within 2 %, except for kernels that move less than 1 MiB.
 """
 import argparse
 import csv
@@ -63,7 +64,7 @@ def of_ncu(model, batch):
     folder = __file__.rsplit("/", 1)[0]
     text = subprocess.run(
         ["ncu", "--clock-control", "none", "--profile-from-start", "off", "--metrics", metrics,
-         # As xsp counts: in place, with the caches as the kernels before left them.
+         # These options count as xsp does: in place, with the caches as the previous kernels left them.
          "--replay-mode", "application", "--cache-control", "none",
          "--csv", "--page", "raw", "--print-units", "base",
          sys.executable, "-c", PROGRAM, model, str(batch), folder],
@@ -82,7 +83,7 @@ def of_ncu(model, batch):
 
 
 def stem(name):
-    """The name without template arguments and parameters, which the tools write differently."""
+    """Returns the name without template arguments and parameters, which the tools write differently."""
     return name.replace("void ", "").split("<")[0].split("(")[0].strip()
 
 

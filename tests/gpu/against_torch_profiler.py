@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Kernel times of an evaluation against torch.profiler's, for the same TorchScript model on this machine.
+"""Compares kernel times of an evaluation with torch.profiler's, for the same TorchScript model on this
+machine.
 
     tests/gpu/against_torch_profiler.py XSP EVALUATION.xsp MODEL.pt [--batch N]
 
-Prints one line for each kernel name: how often it ran in an inference and the median of its duration, by
+Prints one line for each kernel name: its executions in an inference and the median of its duration, by
 both. Exit status 0 if the counts are equal and the median of the differences, weighted by time, is within
 3 %.
 """

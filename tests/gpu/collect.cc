@@ -1,11 +1,13 @@
-// collect: the collector cupti on a real GPU, checked against what the GPU was asked to do.
+// collect: runs the collector cupti on a real GPU, and compares its records with the work that the
+// GPU was given.
 //
-//   collect COLLECTOR.so libcollect_work.so TRACE           prints every check; exits 1 if one
-//   failed collect COLLECTOR.so libcollect_work.so TRACE --cost LEVELS KERNELS INFERENCES [graph]
+//   collect COLLECTOR.so libcollect_work.so TRACE
+//       prints every check; exits 1 if one failed
+//   collect COLLECTOR.so libcollect_work.so TRACE --cost LEVELS KERNELS INFERENCES [graph]
 //       prints the microseconds per inference of KERNELS small kernels with these levels recorded:
 //       none, kernel or api,kernel
 //
-// collect_work.cu, built by nvcc on the machine with the GPU, is the work.
+// nvcc builds the work, collect_work.cu, on the machine with the GPU.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -37,7 +39,7 @@ void check_equal(const char* what, double found, double expected) {
   check(found == expected, what, found, expected);
 }
 
-// ---- Layers, as an adapter would tell them ----
+// ---- Layers, as an adapter would emit them ----
 
 constexpr int kLayers = 32;
 uint32_t layer_sites[kLayers];

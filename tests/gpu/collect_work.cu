@@ -71,7 +71,7 @@ int plain(work_layer layer, work_counts* counts) {
     counts->launches += 500;
     layer(-1);
   }
-  // Geometries of their own.
+  // These have geometries of their own.
   layer(2);
   for (const int grid : {1, 2, 3}) {
     for (int i = 0; i < 10; ++i) scale<float><<<grid, 64, 1024 * grid>>>(m.x, 1.0f);
@@ -162,8 +162,8 @@ int graph(work_layer layer, work_counts* counts) {
   counts->launches += WORK_GRAPH_LAYERS * WORK_GRAPH_KERNELS;  // calls, which execute nothing
   cudaGraph_t copy;
   CHECK(cudaGraphClone(&copy, captured));
-  // One is instantiated of the capture, one of a copy of it; what they were made of is gone when
-  // they run, and so are they when their records are read.
+  // One graph is instantiated from the capture, one from a copy of it. Both sources are destroyed
+  // before the graphs run, and the graphs before their records are read.
   for (cudaGraph_t source : {captured, copy}) {
     cudaGraphExec_t executable;
     CHECK(cudaGraphInstantiate(&executable, source, 0));
@@ -181,7 +181,7 @@ int graph(work_layer layer, work_counts* counts) {
   return release(&m, counts);
 }
 
-// Launches through the driver alone, as compilers' run times do.
+// Launches only through the driver, as compilers' run times do.
 int driver(work_layer layer, work_counts* counts) {
   Memory m;
   if (const int error = prepare(&m)) return error;
@@ -221,7 +221,7 @@ int allocation(work_layer, work_counts* counts) {
   return 0;
 }
 
-// A second context on the device, and a launch that is refused.
+// Uses a second context on the device, and a launch that is refused.
 int contexts(work_layer layer, work_counts* counts) {
   CUcontext context;
 #if CUDA_VERSION >= 13000

@@ -1,5 +1,5 @@
-// An operator whose kernel never ends where there is more than one input in a batch: run.sh shows
-// with it what becomes of a profile whose GPU hangs. For the adapter torch's option `library`.
+// An operator whose kernel never ends if a batch has more than one input. run.sh uses it to test a
+// profile whose GPU hangs. For the adapter torch's option `library`.
 #include <cuda.h>
 #include <torch/library.h>
 

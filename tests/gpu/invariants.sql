@@ -1,9 +1,9 @@
--- What must be true of any evaluation with kernels, whatever the machine: one row for each invariant, with how
--- many spans offend. Runs that counted replay their kernels: their times are left out, their places are not.
+-- Invariants of any evaluation with kernels, on any machine: one row for each invariant, with the number of spans that
+-- violate it. Runs with counters replay their kernels: their times are left out, their places are not.
 WITH kernel_run AS (
   SELECT run_id, coalesce(counters, '') <> '' AS counts FROM run
   WHERE status = 'ok' AND list_contains(string_split(levels, ','), 'kernel')),
--- Measured inferences alone: what a framework does when it opens a model belongs to no layer.
+-- Only measured inferences count: the work of a framework while it opens a model belongs to no layer.
 execution AS (
   SELECT s.*, k.counts FROM span s JOIN kernel_run k USING (run_id)
   WHERE s.level = 6 AND s.device IS NOT NULL AND (s.iteration >= 0 OR s.iteration IS NULL)),
@@ -16,8 +16,8 @@ launch AS (
 neighbour AS (
   SELECT name, lag(name) OVER stream AS before, start_ns - lag(start_ns + duration_ns) OVER stream AS gap_ns
   FROM timed WINDOW stream AS (PARTITION BY run_id, device, stream ORDER BY start_ns)),
--- Kernels that are launched to begin while the one before them ends (programmatic dependent launch, as cuDNN and
--- XLA do) overlap it as a rule; others never do.
+-- Kernels that are launched to begin while the previous one ends (programmatic dependent launch, used by cuDNN and XLA)
+-- usually overlap it; others never do.
 dependent AS (SELECT before, name FROM neighbour GROUP BY ALL HAVING median(gap_ns) < 0),
 per_inference AS (
   SELECT run_id, iteration, count(*) AS kernels FROM measured WHERE type = 'kernel' GROUP BY ALL),
@@ -33,7 +33,7 @@ line AS (
       SELECT 1 FROM span c JOIN kernel_run k USING (run_id)
       WHERE c.iteration >= 0 AND c.level = 5 AND c.type IN ('launch', 'graph_launch') AND NOT k.counts AND NOT EXISTS (
         FROM span e WHERE e.run_id = c.run_id AND e.correlation_id = c.correlation_id AND e.level = 6))
-  -- Two microseconds: the clocks of host and device are converted by sampling.
+  -- The tolerance is two microseconds: the clocks of host and device are converted by sampling.
   UNION ALL SELECT 'no execution starts before its launch', count(*) FILTER (e.start_ns < l.start_ns - 2000)
     FROM timed e JOIN launch l USING (run_id, correlation_id)
   UNION ALL SELECT 'executions lie within their model', count(*) FILTER (

@@ -1,8 +1,9 @@
-// known: counters of kernels whose numbers are known on paper, through the collector cupti.
+// known: checks counters of kernels whose values can be computed on paper, through the collector
+// cupti.
 //
 //   known COLLECTOR.so libknown_kernels.so TRACE      prints every check; exits 1 if one failed
 //
-// Every case is a layer of one model, counted as the worker counts a model, by both replays.
+// Every case is a layer of one model, counted as the worker counts a model, with both replays.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -21,7 +22,7 @@
 namespace xsp::gpu_test {
 namespace {
 
-constexpr double kAllowed = 0.02;  // of a number known on paper
+constexpr double kAllowed = 0.02;  // relative tolerance
 int failures = 0;
 
 void check(bool is_right, const std::string& what, double found, double expected) {
@@ -106,7 +107,7 @@ bool record(const std::string& path) {
   return xsp_start(&options) == 0;
 }
 
-// What the worker does with a model: warm-up, then as many inferences as one count takes.
+// Runs the model as the worker does: warm-up, then as many inferences as one count takes.
 uint64_t run_cases(const Parts& parts, const std::vector<uint32_t>& sites) {
   static xsp_site model_site = XSP_SITE(XSP_LEVEL_MODEL, "known kernels");
   const auto infer = [&] {
@@ -132,7 +133,7 @@ uint64_t run_cases(const Parts& parts, const std::vector<uint32_t>& sites) {
   return runs;
 }
 
-// What the kernels of each layer add up to, in one inference.
+// The sums over the kernels of each layer, in one inference.
 using Sums = std::map<std::string, std::map<std::string, double>>;
 
 Sums sums_of_layers(const Recorded& recorded, uint64_t runs) {
@@ -163,7 +164,7 @@ void check_case(const known_case& expected, std::map<std::string, double>& sums,
           sums["l2_read_bytes"], expected.read_bytes);
     check(is_near(sums["l2_write_bytes"], expected.write_bytes), name + ": l2_write_bytes",
           sums["l2_write_bytes"], expected.write_bytes);
-    // What was written before may leave the cache now, and what is written now may stay.
+    // Data written before may leave the cache now, and data written now may stay.
     check(std::abs(sums["dram_write_bytes"] - expected.write_bytes) <= l2_bytes,
           name + ": dram_write_bytes, but for the cache", sums["dram_write_bytes"],
           expected.write_bytes);
@@ -252,7 +253,8 @@ void check_names(const Parts& parts) {
   check(has_it, "the chip's own metrics are listed", has_it ? 1 : 0, 1);
 }
 
-// Kernels of a graph cannot be counted one by one: the whole inference is, on the model's span.
+// Kernels of a graph cannot be counted one by one: the whole inference is counted, on the model's
+// span.
 void check_graph(const Parts& parts, const std::string& path) {
   std::printf("---- a CUDA graph\n");
   if (!record(path) || start(parts, {"roofline"}, XSP_REPLAY_AUTO) != XSP_OK) {
@@ -297,7 +299,7 @@ int main_of_known(int argc, char** argv) {
     return 2;
   }
   const Parts parts = load_parts(argv);
-  // Before CUDA is used, as the worker does.
+  // This comes before CUDA is used, as in the worker.
   check_names(parts);
   const int cases = parts.open();
   if (cases == 0) return 1;

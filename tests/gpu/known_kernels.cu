@@ -1,5 +1,5 @@
-// Known kernels: see known_kernels.h. A library of nvcc's, or with -DKNOWN_MAIN a program that runs each
-// case once, for other profilers to look at:
+// Known kernels: see known_kernels.h. nvcc builds a library or, with -DKNOWN_MAIN, a program that
+// runs each case once, for other profilers:
 //   nvcc -std=c++17 -arch=native -DKNOWN_MAIN known_kernels.cu -lcublas -lcublasLt
 #include "known_kernels.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 struct Case {
   known_case told{};
-  std::function<bool()> launch;  // false: it failed, and an error was printed
+  std::function<bool()> launch;  // false if it failed, after an error was printed
 };
 
 std::vector<Case> all_cases;
@@ -26,8 +26,8 @@ std::vector<Case> all_cases;
 constexpr int kAxpyElements = 1 << 26;
 constexpr int kBlocks = 1024;
 constexpr int kThreads = 256;
-constexpr int kRounds = 1000;  // of the loops; each round is eight operations
-constexpr int kChains = 8;     // independent ones, so that the pipe is full
+constexpr int kRounds = 1000;  // rounds of the loops; each is eight operations
+constexpr int kChains = 8;     // independent chains, so that the pipe is full
 
 __global__ void axpy(int n, float a, const float* x, float* y) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -91,7 +91,7 @@ bool is_fine(cublasStatus_t status, const char* what) {
   return false;
 }
 
-// Zeroed device memory, kept until the process ends.
+// Returns zeroed device memory, which is kept until the process ends.
 void* room(size_t bytes) {
   void* pointer = nullptr;
   if (!is_fine(cudaMalloc(&pointer, bytes), "cudaMalloc")) return nullptr;
@@ -155,7 +155,7 @@ struct Product {
   size_t in_bytes, out_bytes;
 };
 
-// C = A^T B, square: transposed A is what 8-bit products ask for.
+// C = A^T B, square: 8-bit products require a transposed A.
 Case product_case(cublasLtHandle_t handle, void* workspace, size_t workspace_bytes,
                   const Product& p) {
   const size_t elements = static_cast<size_t>(p.size) * p.size;

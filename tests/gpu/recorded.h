@@ -1,4 +1,4 @@
-// What a trace holds, correlated, for tests that look at all of it.
+// The correlated content of a trace, for tests that check all of it.
 #ifndef XSP_TESTS_GPU_RECORDED_H_
 #define XSP_TESTS_GPU_RECORDED_H_
 
@@ -19,7 +19,7 @@ struct Span {
   std::string type;
   std::map<std::string, double> numbers;
   std::map<std::string, std::string> texts;
-  // Of its site.
+  // Attributes of its site.
   std::map<std::string, std::string> attributes;
   std::map<std::string, double> counters;
 };
@@ -41,7 +41,7 @@ struct Recorded {
   }
 };
 
-// The whole of a trace that is small.
+// Reads the whole of a small trace.
 Result<Recorded> read_recorded(const std::string& path);
 
 }  // namespace xsp::gpu_test

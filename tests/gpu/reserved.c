@@ -1,13 +1,13 @@
-// What a machine looks like whose driver reserves hardware counters to administrators, to a program
-// that is none: preloaded, as the real thing takes root and a driver loaded anew. Only what the
-// program reads is other than it is: the driver would not refuse.
+// Simulates a machine whose driver reserves hardware counters to administrators, for a program
+// without such rights. It is preloaded, because the real setting needs root and a reload of the
+// driver. It changes only the files that the program reads: the driver would not refuse.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// A file with a descriptor, as C++'s streams read from that.
+// Returns a file with a descriptor, because C++'s streams read from that.
 static FILE* answer(const char* path) {
   if (strcmp(path, "/proc/driver/nvidia/params") != 0) return NULL;
   FILE* file = tmpfile();

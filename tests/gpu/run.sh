@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole GPU suite, on any machine with an NVIDIA GPU, nvcc and a python3 with PyTorch. Checks invariants,
-# not numbers; then measures a fixed set of models. Prints one short table last.
+# The whole GPU suite, on any machine with an NVIDIA GPU, nvcc and a python3 with PyTorch. Checks invariants, not
+# numbers; then measures a fixed set of models. Prints one short table last.
 #
 #   tests/gpu/run.sh [--tree PREFIX --programs DIR] [--out DIR] [STAGE...]
 #
@@ -30,14 +30,14 @@ if ! nvidia-smi -L >/dev/null 2>&1; then
   exit 0
 fi
 [ -n "$out" ] || { out="$PWD/xsp-gpu-$(date +%Y%m%d-%H%M%S)"; mkdir -p "$out"; }
-# Packages must be built by the compiler whose C++ library is the system's: another one crashes in them.
+# Packages must be built by the compiler whose C++ library is the system's: code of another compiler crashes in them.
 export CXX="${CXX:-/usr/bin/g++}"
 models="${XSP_GPU_MODELS:-$out/models}"
 mkdir -p "$out/log" "$models"
 table="$out/table.txt"
-seconds="${XSP_GPU_SECONDS:-12}"  # that each evaluation may measure
+seconds="${XSP_GPU_SECONDS:-12}"  # for each evaluation
 
-# line STATUS WHAT DETAIL
+# line STATUS WHAT DETAIL: prints a line and adds it to the table.
 line() { printf '%-7s %-34s %s\n' "$1" "$2" "$3" | tee -a "$table"; }
 # check WHAT LOG COMMAND...: its exit status decides; the last line of its output is the detail.
 check() {
@@ -45,10 +45,10 @@ check() {
   if "$@" >"$log" 2>&1; then line ok "$what" "$(tail -n 1 "$log" | cut -c1-150)"
   else line FAILED "$what" "$(tail -n 1 "$log" | cut -c1-150)"; fi
 }
-# Ctrl-C after so long keeps what was measured.
+# Ctrl-C after this many seconds keeps the results so far.
 bound="${XSP_GPU_BOUND:-150}"
 xsp() { timeout -s INT -k 30 "$bound" "$tree/bin/xsp" "$@"; }
-# value FILE SQL: what it selects, as one line.
+# value FILE SQL: prints the result as one line.
 value() { xsp query "$1" "$2" --format csv | tail -n +2 | tr '\n' ' ' | tr -d '"'; }
 
 stage_build() {
@@ -74,7 +74,7 @@ stage_counters() {
     "$tree/lib/xsp/collectors/cupti.so" "$out/libknown_kernels.so" "$out/known.xtrace"
 }
 
-# What every adapter and every collector must do, of the installed ones, where they can on a GPU.
+# Runs the requirements on every adapter and every collector with the installed ones, on a GPU if they can use one.
 stage_conformance() {
   local suite="$programs/../contract_test"
   [ -x "$suite" ] || { line skipped "conformance" "no $suite: build with -DXSP_TESTS=ON"; return; }
@@ -87,7 +87,7 @@ stage_conformance() {
   done
 }
 
-# name: recipe of tools/export_torch.py and its options
+# Each line has a name, and a recipe of tools/export_torch.py with its options.
 recipes() {
   cat <<'R'
 resnet50.pt resnet50
@@ -120,7 +120,7 @@ stage_models() {
   done
 }
 
-# invariants FILE [EXCEPT]: every invariant of an evaluation, as one line; but for those that match EXCEPT.
+# invariants FILE [EXCEPT]: checks every invariant of an evaluation, except those that match EXCEPT; prints one line.
 invariants() {
   local file=$1 except=${2:-^$} offenders
   offenders=$(xsp query "$file" "$(cat "$source_dir/tests/gpu/invariants.sql")" --format csv |
@@ -128,7 +128,7 @@ invariants() {
   if [ -n "$offenders" ]; then tr '\n' ';' <<<"$offenders"; return 1; fi
   echo "all hold"
 }
-# profile NAME OUTPUT OPTIONS...
+# profile NAME OUTPUT OPTIONS...: profiles a model, and checks the result.
 profile() {
   local model=$1 name=$2; shift 2
   local file="$out/$name.xsp" log="$out/log/$name.txt"
@@ -159,14 +159,14 @@ stage_batches() {
     --counters roofline --max-time $((5 * seconds))
 }
 
-# The other models over batch sizes, at every level: latencies, kernels, and the sizes that do not fit.
+# Measures the other models over batch sizes, at every level: latencies, kernels, and the sizes that do not fit.
 stage_sweep() {
   local name file log levels="${XSP_GPU_SWEEP_LEVELS:-all}" seconds="${XSP_GPU_SWEEP_SECONDS:-120}"
   local bound=$((seconds + 600))  # nine batch sizes, and five processes of each that open the model
   for name in ${XSP_GPU_SWEEP_MODELS:-bert-base vit_b_16 gpt2-prefill gpt2-decode mobilenet_v2 ssd300_vgg16}; do
     [ -e "$models/$name.pt" ] || { line skipped "sweep $name" "not exported"; continue; }
     file="$out/$name-sweep.xsp" log="$out/log/sweep_$name.txt"
-    # A batch size that does not fit is a failed run, and the exit status says so.
+    # If a batch size does not fit, its run fails, and the exit status reports that.
     xsp profile "$models/$name.pt" --framework torch --device cuda --levels "$levels" --counters none --no-peaks \
       --batch "${XSP_GPU_BATCHES:-1,2,4,8,16,32,64,128,256}" --max-time "$seconds" -o "$file" >"$log" 2>&1
     [ -e "$file" ] || { line FAILED "sweep $name" "$(grep -m1 error "$log" | cut -c1-150)"; continue; }
@@ -182,7 +182,7 @@ stage_sweep() {
     if [ "$least" -ge 6 ]; then line ok "sweep $name, inferences" "at least $least of each run"
     else line FAILED "sweep $name, inferences" "only $least of a run"; fi
     [ "$levels" = model ] || kernels_of_sweep "$name" "$file"
-    # Whatever fails but for memory is a failure.
+    # Every failure counts, except for lack of memory.
     local others
     others=$(value "$file" "SELECT string_agg(DISTINCT reason, '; ') FROM run
       WHERE status = 'failed' AND reason NOT LIKE '%out of memory%'")
@@ -195,11 +195,11 @@ kernels_of_sweep() { # NAME FILE
   verdict=$(invariants "$2") && line ok "sweep $1, invariants" "$verdict" || line FAILED "sweep $1, invariants" "$verdict"
 }
 
-# Packages: one without the hooks that tell layers apart; and what they compute, held against Python.
+# Measures packages: one without the hooks that identify layers; and compares their results with Python's.
 stage_packages() {
   if [ -e "$models/resnet50-plain.pt2" ]; then
     profile resnet50-plain.pt2 resnet50-plain --counters none --max-time "$seconds"
-    # What the package generated has no names; what it calls of PyTorch, torch's observers see within it.
+    # The package's generated code has no names; torch's observers see its calls of PyTorch.
     local layers
     layers=$(value "$out/resnet50-plain.xsp" "SELECT string_agg(DISTINCT type, ',' ORDER BY type) FROM span
       WHERE level = 3 AND iteration >= 0 AND run_id = (SELECT max(run_id) FROM run WHERE levels LIKE '%kernel%')")
@@ -217,7 +217,7 @@ stage_packages() {
   done
 }
 
-# A model that calls operators of a library of its own.
+# Measures a model that calls operators of a library of its own.
 stage_operators() {
   [ -e "$models/fasterrcnn.pt" ] || { line skipped "Faster R-CNN" "not exported"; return; }
   local library libraries=() short=(--framework torch --device cuda --no-peaks --counters none --max-time "$seconds")
@@ -229,7 +229,7 @@ stage_operators() {
   profile fasterrcnn.pt fasterrcnn --counters none --max-time "$seconds" "${libraries[@]}"
 }
 
-# Two GPUs in one process: a model that computes on both, and a collector that sees both.
+# Uses two GPUs in one process: a model that computes on both, and a collector that sees both.
 stage_devices() {
   local count
   count=$(nvidia-smi -L | grep -c '^GPU')
@@ -247,7 +247,7 @@ stage_devices() {
   esac
 }
 
-# The allocator's events are those of three inferences, and cost the others nothing that can be seen.
+# The allocator's events are those of three inferences, and have no visible cost for the others.
 stage_memory() {
   local file="$out/resnet50.pt.xsp"
   [ -e "$file" ] || profile resnet50.pt resnet50.pt --counters none --max-time "$seconds"
@@ -266,7 +266,7 @@ stage_memory() {
     AND coalesce(r.counters, '') = '' GROUP BY ALL)")"
 }
 
-# The energy of layers that are repeated alone adds up to that of the inference, but for what the caches change.
+# The energy of layers that are repeated alone adds up to that of the inference, except for effects of the caches.
 stage_energy() {
   local one name batch file
   for one in ${XSP_GPU_ENERGY:-resnet50:64 resnet50:1 bert-base:1}; do
@@ -281,13 +281,14 @@ stage_energy() {
   done
 }
 
-# XLA's plugin for CUDA, if python3 has it.
+# Finds XLA's plugin for CUDA, if python3 has it.
 find_xla() {
   [ -n "${XSP_PJRT_CUDA:-}" ] || XSP_PJRT_CUDA=$(python3 -c "import jax_plugins.xla_cuda13 as p
 print(list(p.__path__)[0] + '/xla_cuda_plugin.so')" 2>/dev/null)
   export XSP_PJRT_CUDA
 }
-# The same models by XLA: layers and kernels in one hierarchy, as PyTorch's are; and XLA's own times of the layers.
+# Measures the same models by XLA: layers and kernels in one hierarchy, as with PyTorch; and XLA's own times of the
+# layers.
 stage_xla() {
   find_xla
   [ -e "$XSP_PJRT_CUDA" ] || { line skipped "XLA" "python3 has no jax-cuda13-pjrt"; return; }
@@ -297,13 +298,13 @@ stage_xla() {
     check "build $name for XLA" "xla_build_$name" "$tree/bin/xsp" models build "$name" --format stablehlo -o "$models/$name.mlir"
     check "profile $name by XLA" "xla_$name" "$tree/bin/xsp" profile "$models/$name.mlir" "${options[@]}" --levels all \
       --counters none -o "$file"
-    # XLA lets kernels begin before the one ahead of them has ended (programmatic dependent launch).
+    # XLA lets kernels begin before the previous one has ended (programmatic dependent launch).
     verdict=$(invariants "$file" '^executions of a stream') && line ok "invariants $name by XLA" "$(summary "$file")" ||
       line FAILED "invariants $name by XLA" "$verdict"
   done
   check "layers by XLA's profiler" xla_device "$tree/bin/xsp" profile "$models/resnet50.mlir" "${options[@]}" \
     --levels model,layer --option layers=device --counters none -o "$out/resnet50-xla-device.xsp"
-  # Of the kernels and of XLA's own times of the same instructions, in processes that tuned themselves.
+  # Compares the kernels' times with XLA's own times of the same instructions, in processes that tuned themselves.
   local kernels layers
   kernels=$(value "$out/resnet50-xla.xsp" "SELECT median(ns) FROM (SELECT sum(duration_ns) AS ns FROM span
     WHERE level = 6 AND type = 'kernel' AND iteration >= 0 GROUP BY run_id, iteration)")
@@ -322,7 +323,7 @@ stage_truth() {
   check "kernel times as torch.profiler's" truth_times python3 "$source_dir/tests/gpu/against_torch_profiler.py" \
     "$tree/bin/xsp" "$file" "$models/resnet50.pt"
   if command -v ncu >/dev/null; then
-    # A batch whose tensors do not fit into the caches: what these write back later is a matter of chance.
+    # The tensors of this batch do not fit into the caches: which data the caches write back later is random.
     profile resnet50.pt resnet50-b64 --batch 64 --levels model,layer,kernel --counters roofline --max-time 6
     check "counters as Nsight Compute's" truth_counters python3 "$source_dir/tests/gpu/against_ncu.py" \
       "$tree/bin/xsp" "$out/resnet50-b64.xsp" "$models/resnet50.pt" --batch 64
@@ -337,7 +338,7 @@ stage_cost() {
   check "build bare_torch" build_bare g++ -std=c++20 -O2 -w "$source_dir/bench/bare_torch.cc" -o "$out/bare_torch" \
     -I"$folder/include" -I"$folder/include/torch/csrc/api/include" -L"$folder/lib" -Wl,--no-as-needed -ltorch_cuda \
     -ltorch_cpu -lc10 -Wl,-rpath,"$folder/lib" -Wl,--allow-shlib-undefined
-  # Printed beside its budgets, not judged: how much a launch costs depends on the machine.
+  # The result is printed beside its budgets, not judged: the cost of a launch depends on the machine.
   python3 "$source_dir/bench/against_bare.py" --build "$tree" --bare "$out/bare_torch {model} cuda 1,3,224,224" \
     --framework torch --device cuda --levels model --levels model,layer --levels model,layer,api --levels model,api,kernel \
     --levels model,layer,api,kernel --rounds "${XSP_GPU_ROUNDS:-5}" --seconds 3 "$models/resnet50.pt" \
@@ -346,7 +347,7 @@ stage_cost() {
   cat "$out/log/cost.txt"
 }
 
-# fault WHAT LOG TEXT COMMAND...: the command fails, or not, but says TEXT in one line.
+# fault WHAT LOG TEXT COMMAND...: the command may fail or not, but must print TEXT in one line.
 fault() {
   local what=$1 log="$out/log/$2.txt" text=$3; shift 3
   timeout 60 "$@" >"$log" 2>&1
@@ -429,7 +430,7 @@ P
     --levels all --device cuda -o "$out/f5.xsp"
 }
 
-# Programs with one planted cause each: does the first finding name it, and is its bound one?
+# Programs with one planted cause each: checks that the first finding names it, and that its bound is correct.
 stage_planted() {
   # shellcheck disable=SC2086
   check "planted programs" planted timeout -k 30 "${XSP_GPU_PLANTED_BOUND:-3600}" python3 \

@@ -1,4 +1,4 @@
--- One line for each batch size: the model's latency, and what of it the GPU was busy.
+-- One line for each batch size: the model's latency, and the GPU's busy share of it.
 WITH r AS (SELECT *, list_contains(string_split(levels, ','), 'kernel') AND coalesce(counters, '') = '' AS is_kernel,
              levels = 'model' AND coalesce(counters, '') = '' AS is_model FROM run WHERE status = 'ok'),
 model AS (SELECT r.batch, median(s.duration_ns) AS model_ns FROM r JOIN span s USING (run_id)

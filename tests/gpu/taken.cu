@@ -1,5 +1,5 @@
 // A client that holds CUPTI's only subscription from the start of the process, as another profiler
-// would: named by CUDA_INJECTION64_PATH.
+// would. CUDA_INJECTION64_PATH names it.
 #include <cupti.h>
 
 static void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}

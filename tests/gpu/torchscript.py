@@ -1,9 +1,9 @@
-"""A TorchScript file of tools/export_torch.py on the GPU, with inputs as the file describes them."""
+"""Runs a TorchScript file of tools/export_torch.py on the GPU, with inputs as the file describes them."""
 import torch
 
 
 def load(path, batch):
-    """The model, ready to be called, and its inputs."""
+    """Returns the model, ready to be called, and its inputs."""
     files = {"signature": ""}
     model = torch.jit.load(path, map_location="cuda", _extra_files=files).eval()
     text = files["signature"]

@@ -9,7 +9,7 @@ class Two(torch.nn.Module):
     def forward(self, x):
         here = torch.softmax(torch.matmul(x, x), -1)
         there = torch.relu(torch.matmul(here.to(torch.device("cuda:1")), here.to(torch.device("cuda:1"))))
-        # Back on the first, whose stream waits for the second's.
+        # The result returns to the first device, whose stream waits for the second's.
         return there.to(torch.device("cuda:0")) + here
 
 

@@ -1,5 +1,5 @@
-// Programs that annotate a model of their own get what a framework's model gets: the examples, run
-// as a user runs them, watched and on their own.
+// Tests that programs which annotate a model of their own get the same results as a framework's
+// model. It runs the examples as a user runs them, watched and alone.
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
@@ -28,7 +28,7 @@ class AnnotatedTest : public WatchedTest {
     options.environment = {{"PYTHONPATH", XSP_PYTHON_DIR}};
     return run(arguments, options);
   }
-  // Runs the program with its own xsp_start, and imports what it recorded.
+  // Runs the program with its own xsp_start, and imports its trace.
   void record(const std::string& name, const std::string& count, const std::string& levels) const {
     RunOptions options;
     options.program = example(name);
@@ -51,7 +51,8 @@ class AnnotatedTest : public WatchedTest {
     return finished.err;
   }
 
-  // Two runs that took turns, of all inferences, in blocks; and every analysis has its numbers.
+  // Expects two runs that took turns, of all inferences, in blocks; and numbers from every
+  // analysis.
   void expect_leveled(int inferences, const std::vector<std::string>& layers) const {
     const auto runs = query("t.xsp",
                             "SELECT levels, batch, warmup_iterations AS warmup, iterations, "
@@ -78,7 +79,7 @@ class AnnotatedTest : public WatchedTest {
     EXPECT_TRUE(analysis("findings").is_array());
     EXPECT_FALSE(analysis("audit").empty());
   }
-  // Each once in an inference; together no longer than it.
+  // Expects each layer once in an inference, and that together they are no longer than it.
   void expect_layers(const std::vector<std::string>& layers) const {
     const auto found = analysis("layer_information");
     ASSERT_EQ(found.size(), layers.size()) << found;
@@ -132,7 +133,7 @@ TEST_F(AnnotatedTest, OneRunForEachLevelWorksAsWell) {
   expect_layers({"harmonic", "alternating"});
 }
 
-// Where nothing is recorded the spans tell of steps all the same.
+// Spans mark steps even if nothing is recorded.
 TEST_F(AnnotatedTest, StepsAreSeenWhereNothingIsRecorded) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{example("annotate"), "1000"},
@@ -161,7 +162,7 @@ TEST_F(AnnotatedTest, WhatAProgramRecordedOfItselfIsImported) {
   EXPECT_EQ(runs[0]["batch"], 4);
   EXPECT_EQ(runs[0]["inferences"], 50);
   expect_layers({"harmonic", "alternating"});
-  // Its model alone, when the program is told so.
+  // The program records only its model, as its arguments request.
   record("annotate", "50", "model");
   EXPECT_EQ(scalar("t.xsp", "SELECT levels FROM run"), "application,model");
   EXPECT_EQ(analysis("model_information")[0]["batch"], 4);
@@ -214,7 +215,8 @@ TEST_F(AnnotatedTest, LevelsHaveNamesInPython) {
       "batch 0: is no number of inputs: give one from 1, or None\n");
 }
 
-// Its own spans are around those that xsp finds, whose numbers are then the inferences' own.
+// The program's own spans enclose those that xsp finds; xsp's iteration numbers are then those of
+// the program's inferences.
 TEST_F(AnnotatedTest, ModulesOfPyTorchInAnAnnotatedModelAreOfItsInference) {
   if (std::system("/usr/bin/python3 -c 'import torch' 2>/dev/null") != 0) {
     GTEST_SKIP() << kPython << " has no torch";

@@ -1,4 +1,4 @@
-// bench_trace: what its figures are of, and that tools can read them.
+// Tests that the figures of bench_trace are labelled, and that tools can read them.
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -26,7 +26,7 @@ TEST_F(BenchTest, TheCostOfASpanIsThatOfRecordedSpansAndJson) {
   const std::map<std::string, int> wanted = {
       {"floor", 4}, {"span_hot", 4}, {"span_drained", 4}, {"span_off", 4}};
   EXPECT_EQ(runs, wanted);
-  // For people, beside it: figure, budget and ratio.
+  // The table for people has the figure, the budget and the ratio.
   for (const char* text : {"budget    ratio", "\nspan_hot ", "\nspan_drained ", "\nspan_off "}) {
     EXPECT_NE(finished.err.find(text), std::string::npos) << text << "\n" << finished.err;
   }

@@ -1,4 +1,4 @@
-// xsp diff, on models whose difference is known.
+// Tests xsp diff, on models whose difference is known.
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 class DiffTest : public XspTest {
  protected:
-  // Three layers that sleep for so long, in runs of many blocks.
+  // Profiles three layers that sleep for `us` microseconds, in runs of many blocks.
   void profile(const std::string& file, int us, const std::string& max_time = "6") {
     const Finished finished =
         run({"profile", "fake:layers=3,us=" + std::to_string(us) + ",wait=sleep", "--max-time",
@@ -19,7 +19,8 @@ class DiffTest : public XspTest {
   }
 };
 
-// A factor of four: what is allowed for the spread between processes may be much on a busy machine.
+// The models differ by a factor of four, because on a busy machine the allowance for the spread
+// between processes may be large.
 TEST_F(DiffTest, ARegressionTripsTheGateAndAnImprovementDoesNot) {
   profile("a.xsp", 1000);
   profile("b.xsp", 4000);
@@ -31,7 +32,7 @@ TEST_F(DiffTest, ARegressionTripsTheGateAndAnImprovementDoesNot) {
   EXPECT_EQ(run({"diff", "b.xsp", "a.xsp", "--fail-on-regression", "20"}).status, 0);
   EXPECT_EQ(run({"diff", "a.xsp", "a.xsp", "--fail-on-regression", "0"}).status, 0);
   EXPECT_EQ(run({"diff", "a.xsp", "b.xsp"}).status, 0);
-  // A difference that is less than what is allowed.
+  // The difference is smaller than the allowance.
   EXPECT_EQ(run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "900"}).status, 0);
 }
 
@@ -78,9 +79,9 @@ TEST_F(DiffTest, WithoutEvidenceTheGateDoesNotPass) {
   EXPECT_EQ(finished.status, 4) << finished.out << finished.err;
   EXPECT_EQ(error_lines(finished), 1);
   EXPECT_NE(finished.err.find("too few blocks"), std::string::npos) << finished.err;
-  // The numbers are shown all the same.
+  // The numbers are shown nevertheless.
   EXPECT_NE(finished.out.find("too few blocks"), std::string::npos) << finished.out;
-  // Without the gate the numbers are shown, and why nothing is said of them.
+  // Without the gate the numbers are shown, with the reason why there is no verdict.
   const Finished shown = run({"diff", "a.xsp", "few.xsp"});
   EXPECT_EQ(shown.status, 0);
   EXPECT_NE(shown.out.find("too few"), std::string::npos) << shown.out;
@@ -105,7 +106,7 @@ TEST_F(DiffTest, WhereBFailedTheGateTripsAndWhereItWasNotTriedItIsNotJudged) {
   EXPECT_NE(untried.err.find("batch 8: not measured: not tried"), std::string::npos) << untried.err;
   for (const char* file : {"b.xsp", "c.xsp"}) {
     EXPECT_EQ(run({"diff", "a.xsp", file, "--batch", "1", "--fail-on-regression", "50"}).status, 0);
-    // What B alone has is no regression.
+    // A batch size that only B has is no regression.
     EXPECT_EQ(run({"diff", file, "a.xsp", "--fail-on-regression", "50"}).status, 0);
   }
 }
@@ -129,7 +130,7 @@ TEST_F(DiffRunTest, ASlowerModelTripsTheGateAndTheSameDoesNot) {
   EXPECT_NE(slower.out.find("A  " + fast_ + "\nB  " + slow_ + "\n"), std::string::npos)
       << slower.out;
   EXPECT_NE(slower.out.find("batch 1: B takes "), std::string::npos) << slower.out;
-  // Each has processes enough: nothing is allowed for.
+  // Each has enough processes, so there is no allowance.
   EXPECT_EQ(slower.out.find("recorded separately"), std::string::npos) << slower.out;
   const Finished same = run_pairs(fast_, fast_, {"--fail-on-regression", "20"});
   EXPECT_EQ(same.status, 0) << same.out << same.err;
@@ -155,7 +156,8 @@ TEST_F(DiffRunTest, TheFilesAgreeWithWhatWasPrinted) {
   const std::string id = "SELECT value FROM evaluation WHERE key = 'experiment.id'";
   EXPECT_EQ(scalar("kept/a.xsp", id), scalar("kept/b.xsp", id));
   for (const std::string file : {"kept/a.xsp", "kept/b.xsp"}) {
-    // A process is a block, the same pairs on both sides; every measured inference is there once.
+    // A process is a block, with the same pairs on both sides; every measured inference is there
+    // once.
     EXPECT_EQ(query(file, "SELECT block FROM block WHERE run_id = 1 ORDER BY block"),
               query("kept/a.xsp", "SELECT block FROM block WHERE run_id = 1 ORDER BY block"));
     EXPECT_EQ(scalar(file,
@@ -177,15 +179,15 @@ TEST_F(DiffRunTest, WhereBFailsTheGateTrips) {
       run_pairs(fast_, failing, {"--batch", "1,8", "--fail-on-regression", "90"});
   EXPECT_EQ(gated.status, 3) << gated.out << gated.err;
   EXPECT_NE(gated.out.find("batch 8: B failed: "), std::string::npos) << gated.out;
-  // Without the gate it is a run that failed, as xsp profile has it.
+  // Without the gate it is a failed run, as in xsp profile.
   const Finished plain = run_pairs(fast_, failing, {"--batch", "1,8"});
   EXPECT_EQ(plain.status, 1) << plain.out << plain.err;
   EXPECT_EQ(error_lines(plain), 1);
   EXPECT_NE(plain.err.find("error: B, model, batch 8: failed: "), std::string::npos) << plain.err;
-  // Nothing is known of B that fails at once, at every batch size: that is a regression, too.
+  // B fails at once, at every batch size, so it has no numbers: that is a regression, too.
   const Finished all = run_pairs(fast_, fast_ + ",fault=crash@1", {"--fail-on-regression", "90"});
   EXPECT_EQ(all.status, 3) << all.out << all.err;
-  // Of A it cannot be judged what B is.
+  // If A fails, B cannot be judged.
   const Finished a = run_pairs(fast_ + ",fault=crash@1", fast_, {"--fail-on-regression", "90"});
   EXPECT_EQ(a.status, 4) << a.out << a.err;
 }
@@ -228,7 +230,7 @@ TEST_F(DiffRunTest, MisuseIsOneLine) {
   const Finished missing = run({"diff", "--run", fast_, "none.onnx"});
   EXPECT_EQ(missing.status, 1);
   EXPECT_EQ(error_lines(missing), 1);
-  // fake has no options: the side that is given one is refused.
+  // The adapter fake has no options: the side that is given one is refused.
   const Finished option = run_pairs(fast_, fast_, {"--option-b", "x=1"});
   EXPECT_EQ(option.status, 1);
   EXPECT_NE(option.err.find("error: B, model: failed: option x: "), std::string::npos)

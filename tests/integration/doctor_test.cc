@@ -1,4 +1,4 @@
-// xsp doctor: says of every level and framework whether it can be had, or why not.
+// Tests that xsp doctor reports for every level and framework whether it is available, or why not.
 #include <set>
 
 #include "tests/integration/run_xsp.h"
@@ -38,7 +38,7 @@ TEST_F(DoctorTest, NamesEveryLevelAndFrameworkWithAReason) {
   for (const char* name : {"programs", "Python", "CUDA", "NVTX"}) {
     EXPECT_EQ(by_name[name]["kind"], "xsp run") << name;
   }
-#ifndef __SANITIZE_ADDRESS__  // its library cannot be preloaded into other programs
+#ifndef __SANITIZE_ADDRESS__  // a sanitizer's library cannot be preloaded into other programs
   EXPECT_EQ(by_name["programs"]["status"], "available") << by_name["programs"];
 #endif
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A new analysis, finding, adapter and collector are found by the build with no other file edited: proven on a
-# scratch copy of the tree, by asking the binary that it builds.
+# Tests that the build finds a new analysis, finding, adapter and collector with no other file edited. It builds a
+# scratch copy of the tree, and asks the resulting binary.
 #
 #   tests/integration/drop_in.sh SOURCE-DIR
 set -euo pipefail

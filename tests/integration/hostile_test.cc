@@ -1,4 +1,4 @@
-// Files that come from somebody who means harm: each costs its own row, and says why.
+// Tests files with malicious content: each affects only its own row, which has the reason.
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ constexpr const char* kEndless =
 
 class HostileTest : public XspTest {
  protected:
-  // An .xsp file, and then what `sql` makes of it.
+  // Makes an .xsp file, and then applies `sql` to it.
   void make(const std::string& name, const std::string& sql) {
     auto database = store::Database::create(folder / name);
     ASSERT_TRUE(database.ok()) << database.error().text;
@@ -32,7 +32,7 @@ class HostileTest : public XspTest {
     ASSERT_TRUE(database->finish().ok());
   }
 
-  // A server over the folder; `ask` is called with its port and its process.
+  // Starts a server over the folder; `ask` is called with its port and its process.
   Finished serve(const std::function<void(uint16_t, int)>& ask) {
     RunOptions options;
     options.watch = [&](const std::string& err, int pid) {
@@ -106,7 +106,7 @@ TEST_F(HostileTest, CellsOfAnotherKindThanTheSchemasCostTheirRowAlone) {
   }
 }
 
-// The process of a server's that has a file open; 0: there is none.
+// Returns the process of a server that has a file open; 0 if there is none.
 int reader_of(int server) {
   for (const auto& task :
        std::filesystem::directory_iterator("/proc/" + std::to_string(server) + "/task")) {
@@ -170,11 +170,11 @@ TEST_F(HostileTest, WhoAsksAndIsKilledLeavesNoProcessBehind) {
   while (::kill(reader, 0) == 0 && Clock::now() < until) {
     std::ifstream stat("/proc/" + std::to_string(reader) + "/stat");
     std::string text((std::istreambuf_iterator<char>(stat)), {});
-    if (text.find(") Z") != std::string::npos) break;  // nobody here collects it
+    if (text.find(") Z") != std::string::npos) break;  // a zombie that its parent does not collect
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_LT(Clock::now(), until);
-  // What it left is removed by the next one.
+  // The next process removes the files that it left.
   EXPECT_EQ(run({"query", "a.xsp", "SELECT 1"}).status, 0);
   EXPECT_TRUE(std::filesystem::is_empty(folder / "tmp"));
 }

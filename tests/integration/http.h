@@ -1,4 +1,4 @@
-// Asks a server that a test has started.
+// Sends requests to a server that a test has started.
 #ifndef XSP_TESTS_INTEGRATION_HTTP_H_
 #define XSP_TESTS_INTEGRATION_HTTP_H_
 
@@ -13,7 +13,7 @@
 
 namespace xsp::integration {
 
-// What the server at this port answers to GET.
+// Returns the answer of the server at this port to a GET.
 inline std::string get(uint16_t port, const std::string& target) {
   const int client = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in to{};
@@ -34,7 +34,7 @@ inline std::string get(uint16_t port, const std::string& target) {
   return answer;
 }
 
-// The port of the address that it says it serves at; 0: it has not said yet.
+// Returns the port of the address that the server prints; 0 if it has not printed it yet.
 inline uint16_t port_of(const std::string& err) {
   constexpr std::string_view kAt = "http://127.0.0.1:";
   const size_t at = err.find(kAt);

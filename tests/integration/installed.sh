@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The tree that `cmake --install` makes runs from anywhere, without the caches and the build tree that
-# it came from; so does the tarball.
+# Tests that the tree that `cmake --install` makes runs from anywhere, without the caches and the build tree that it
+# came from; so does the tarball.
 #
 #   tests/integration/installed.sh BUILD-DIR SOURCE-DIR
 set -euo pipefail

@@ -1,6 +1,6 @@
-// The level library: calls of the libraries below the framework, of unchanged programs. Here BLAS
-// and oneDNN, as Debian's packages call them; the GPU's libraries are wrapped by the same
-// generator, and checked where there is one (tests/gpu).
+// Tests the level library: calls of the libraries below the framework, in unchanged programs. These
+// tests use BLAS and oneDNN, as Debian's packages call them. The same generator wraps the GPU's
+// libraries, which are tested on machines with a GPU (tests/gpu).
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
@@ -37,7 +37,7 @@ class LibraryTest : public WatchedTest {
     arguments.insert(arguments.end(), command.begin(), command.end());
     return run(arguments);
   }
-  // Of the outermost calls of the level: function, library, calls, and the facts asked for.
+  // Returns the outermost calls of the level: function, library, calls, and the requested facts.
   nlohmann::json calls(const std::vector<std::string>& keys, const std::string& where) const {
     std::string columns;
     for (const std::string& key : keys) {
@@ -112,7 +112,7 @@ TEST_F(LibraryTest, TheProductOfALinearLayerIsUnderIt) {
   EXPECT_EQ(layers[0]["layer"], "0/addmm");
   EXPECT_EQ(layers[0]["name"], "sgemm_");
   EXPECT_EQ(layers[0]["calls"], 5);
-  // Fortran's matrices are by column: the product is computed transposed.
+  // Fortran's matrices are stored by column: the product is computed transposed.
   EXPECT_EQ(layers[0]["m"], "96");
   EXPECT_EQ(layers[0]["n"], "32");
   EXPECT_EQ(layers[0]["k"], "48");
@@ -134,14 +134,14 @@ TEST_F(LibraryTest, TheProductOfALinearLayerIsUnderIt) {
   EXPECT_EQ(numpy[0]["dtype"], "float64");
 }
 
-// MXNet's library has oneDNN in it, which no wrapper reaches.
+// MXNet's library contains a copy of oneDNN, whose calls no wrapper reaches.
 TEST_F(LibraryTest, PrimitivesOfAOnednnThatIsLinkedInAreSpans) {
   const std::string model = XSP_SOURCE_DIR "/tests/data/mxnet/tiny-symbol.json";
   const Finished finished = run({"profile", model, "--levels", "layer,library", "--max-time", "2",
                                  "--no-peaks", "-o", "t.xsp"});
   if (finished.status == 4) GTEST_SKIP() << "skipped: MXNet is not installed";
   ASSERT_EQ(finished.status, 0) << finished.err;
-  // The layer that MXNet fused of a convolution and what follows it.
+  // MXNet fused this layer from a convolution and the operators behind it.
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT string_agg(DISTINCT p.type, ',') FROM span s JOIN span p ON p.run_id = "
                    "s.run_id AND p.span_id = s.parent_id WHERE s.level = 4 AND s.type = 'onednn' "

@@ -1,5 +1,5 @@
-// xsp profile on a GPU, as far as it goes without one: a driver and an NVML that tell what tests
-// want to hear, and a model that claims to run there.
+// Tests xsp profile on a GPU, as far as possible without one: a fake driver and a fake NVML answer
+// as tests want, and a model claims to run there.
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -33,8 +33,8 @@ TEST_F(ProfileGpuTest, TheFileSaysWhatTheGpuIsAndHowItWas) {
   EXPECT_EQ(facts["gpu.driver_version"], "580.1");
   EXPECT_EQ(facts["gpu.cuda_version"], "13.0");
   EXPECT_EQ(facts["gpu.price_per_hour"], "2.5");
-  // 10 multiprocessors at 1 GHz, of which each does 128 flops in fp32 in a clock; and a memory of
-  // 1024 bits at 1 GHz, twice in a clock.
+  // 10 multiprocessors at 1 GHz do 128 flops in fp32 per clock each; a memory of 1024 bits at 1 GHz
+  // transfers twice per clock.
   const auto peak = [this](const char* name) {
     return scalar("out.xsp", std::string("SELECT value FROM peak WHERE device = 'cuda:0' AND "
                                          "source = 'attribute' AND name = '") +
@@ -43,7 +43,7 @@ TEST_F(ProfileGpuTest, TheFileSaysWhatTheGpuIsAndHowItWas) {
   EXPECT_EQ(peak("fp32_flops_per_s"), 1.28e12);
   EXPECT_EQ(peak("fp16_tensor_flops_per_s"), 20.48e12);
   EXPECT_EQ(peak("memory_bytes_per_s"), 256e9);
-  // A device that computes nothing has no measured ceilings, which is said.
+  // A device that computes nothing has no measured ceilings, which is reported.
   EXPECT_EQ(scalar("out.xsp", "SELECT count(*) FROM peak WHERE source = 'measured'"), 0);
   EXPECT_NE(finished.err.find("CUDA_ERROR_INVALID_PTX"), std::string::npos) << finished.err;
   EXPECT_EQ(scalar("out.xsp",
@@ -75,11 +75,12 @@ TEST_F(ProfileGpuTest, EnergyHasAStretchOfItsOwnWithSamplesOverIt) {
   EXPECT_EQ(rows[0]["device"], 0);
   EXPECT_EQ(rows[0]["level"], 1);
   EXPECT_EQ(rows[0]["watts"], 100);
-  // 100 W at all times: the samples' ends are off by no more than a poll or a late wake-up.
+  // The power is 100 W at all times: the samples' ends are off by no more than a poll or a late
+  // wake-up.
   const double watts = rows[0]["joules"].get<double>() / (rows[0]["ns"].get<double>() / 1e9);
   EXPECT_NEAR(watts, 100, 10);
-  // Samples follow each other without a gap, and cover the stretch of measured inferences but for
-  // one period at each end.
+  // Samples follow each other without a gap, and cover the stretch of measured inferences except
+  // for one period at each end.
   EXPECT_EQ(scalar("out.xsp",
                    "SELECT count(*) FROM (SELECT start_ns, lag(start_ns + duration_ns) OVER (ORDER "
                    "BY start_ns) AS before FROM span WHERE run_id = 3 AND name = 'sample') WHERE "
@@ -169,7 +170,7 @@ TEST_F(ProfileGpuTest, TheDoctorAsksTheGpu) {
             "1: Fake GPU, compute capability 8.0, driver 580.1, CUDA driver interface 13.0");
   EXPECT_EQ(by_name["nvml"]["status"], "available") << by_name["nvml"];
   EXPECT_EQ(by_name["ceilings"]["status"], "available") << by_name["ceilings"];
-  // Without CUPTI there are no kernels, and the reason is not the GPU.
+  // Without CUPTI there are no kernels; the reason must not blame the GPU.
   EXPECT_NE(by_name["kernel"]["reason"], "") << by_name["kernel"];
 }
 

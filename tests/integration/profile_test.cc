@@ -1,4 +1,4 @@
-// xsp profile, on models whose every answer is known.
+// Tests xsp profile, on models whose every answer is known.
 #include <signal.h>
 #include <sys/mount.h>
 
@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What every profile here has: an end, and no time spent on the machine's ceilings.
+// Returns the options of every profile here: it has an end, and does not measure the machine's
+// ceilings.
 std::vector<std::string> profile(const std::string& model,
                                  const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {"profile",    model, "--max-time", "2",
@@ -31,8 +32,8 @@ TEST_F(ProfileTest, EachLevelHasItsOwnRunAndLayersLastAsLongAsTheySleep) {
   EXPECT_EQ(runs[1]["levels"], "model,layer");
   EXPECT_EQ(runs[0]["status"], "ok");
   EXPECT_EQ(scalar("out.xsp", "SELECT count(*) FROM span WHERE run_id = 1 AND level <> 2"), 0);
-  // Three layers in each iteration, none of which can last less than it sleeps, in order, inside
-  // their model span.
+  // Each iteration has three layers, in order, inside their model span; none can last less than its
+  // sleep.
   const auto layers =
       query("out.xsp",
             "SELECT name, min(ordinal) AS first, max(ordinal) AS last, min(duration_ns) AS least, "
@@ -70,7 +71,7 @@ TEST_F(ProfileTest, WarmUpIsNegativeAndBlocksHoldTheRest) {
     EXPECT_EQ(row["measured"], row["iterations"]);
     EXPECT_EQ(row["in_blocks"], row["iterations"]);
   }
-  // The runs took turns: between two blocks of one there is one of the other.
+  // The runs took turns: between two blocks of one run there is a block of the other.
   EXPECT_EQ(scalar("out.xsp",
                    "SELECT count(*) FROM (SELECT run_id, lag(run_id, 2) OVER (ORDER BY start_ns) "
                    "AS earlier, lag(run_id) OVER (ORDER BY start_ns) AS last FROM block) WHERE "
@@ -226,7 +227,7 @@ TEST_F(ProfileTest, ABatchThatFailsKeepsTheOtherBatches) {
 TEST_F(ProfileTest, CtrlCKeepsWhatWasMeasured) {
   RunOptions options;
   options.watch = [this](const std::string&, int pid) {
-    // Once the second worker's trace is there, layers are about to be measured.
+    // Once the second worker's trace exists, layers are about to be measured.
     for (const auto& entry : fs::recursive_directory_iterator(folder / "tmp")) {
       if (entry.path().filename() != "2.xtrace" || entry.file_size() == 0) continue;
       ::usleep(1'500'000);
@@ -277,7 +278,7 @@ TEST_F(ProfileTest, AFullDiskLosesNothingThatWasMeasured) {
   if (::mount("none", small.c_str(), "tmpfs", 0, "size=1500k") != 0) {
     GTEST_SKIP() << "no privilege to mount a small file system";
   }
-  // It fills while the model is measured.
+  // The file fills while the model is measured.
   RunOptions options;
   options.watch = [&small](const std::string& err, int) {
     if (err.find("model,layer") == std::string::npos) return false;
@@ -300,7 +301,7 @@ TEST_F(ProfileTest, AFullDiskLosesNothingThatWasMeasured) {
   fs::remove_all(fs::path(path).parent_path());
 }
 
-// A path below a file, and folders that are not there: no privilege makes them writable.
+// The path is below a file, in folders that do not exist: no privilege makes it writable.
 TEST_F(ProfileTest, AnOutputThatCannotBeWrittenIsRefusedBeforeMeasuring) {
   std::ofstream(folder / "file") << "x";
   for (const char* path : {"file/out.xsp", "absent/out.xsp", "/proc/out.xsp", "/dev/full", "tmp"}) {
@@ -329,7 +330,8 @@ TEST_F(ProfileTest, AnOnnxFileIsProfiledByItsEndingAtEachBatchSize) {
                    "coalesce(counters, ''), ' ' ORDER BY run_id) FROM run"),
             "1:model: 1:model,layer: 1:model:cpu_time_ns "
             "2:model: 2:model,layer: 2:model:cpu_time_ns");
-  // As many layers in every inference, each with its shapes; and the file's own layers beside them.
+  // Every inference has the same number of layers, each with its shapes, and the file's own layers
+  // beside them.
   EXPECT_EQ(scalar("out.xsp",
                    "SELECT count(DISTINCT layers) FROM (SELECT count(*) AS layers FROM "
                    "span WHERE level = 3 AND depth = 0 GROUP BY run_id, iteration)"),

@@ -1,4 +1,4 @@
-// xsp run of a program that uses CUDA: on a fake driver and a fake CUPTI, where no GPU is
+// Tests xsp run of a program that uses CUDA, on a fake driver and a fake CUPTI, without a GPU
 // (collectors/cupti/fake/program.cc).
 #include <cstdlib>
 
@@ -94,7 +94,7 @@ TEST_F(RunCudaTest, HoweverTheProgramEndsWhatWasCompleteIsThere) {
     int status;
     int kernels;
   };
-  // Of a process that is killed the last quarter of a second may be lost.
+  // A process that is killed may lose the last quarter of a second.
   const Case cases[] = {
       {{"launch", "launch", "_exit"}, 0, 2},
       {{"launch", "exit1"}, 1, 1},
@@ -139,7 +139,7 @@ TEST_F(RunCudaTest, AProgramThatUsesCuptiItselfGetsItAndThatIsSaid) {
                    "SELECT count(*) FROM evaluation WHERE key LIKE 'note.%' AND value LIKE "
                    "'%recorded until fake_cuda_program uses CUPTI itself%'"),
             1);
-  // From the beginning.
+  // The program is recorded from its beginning.
   EXPECT_EQ(watch({"subscribe", "launch"}).out, "subscribed 0\n1 launches\n");
   EXPECT_EQ(spans_of(6), 0);
 }

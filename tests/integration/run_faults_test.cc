@@ -1,5 +1,5 @@
-// xsp run: whatever becomes of the program, it behaves as it would alone, and what it recorded
-// until then is in the file, or counted.
+// Tests xsp run with programs that fail: a program behaves as it does alone, and everything
+// recorded until then is in the file, or counted.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,13 +15,13 @@ constexpr const char* kPython = "/usr/bin/python3";
 constexpr const char* kNotWritten = "file not writable or at its limit";
 constexpr const char* kKilled = "process ended before writing";
 
-// Before each program: what emits spans, and brings those that have ended to the trace.
+// The start of each program: functions that emit spans, and that write ended spans to the trace.
 constexpr const char* kBegin =
     "import ctypes, gc, os, resource, signal, subprocess, sys\n"
-    "gc.disable()\n"  // whose collections are spans, too
+    "gc.disable()\n"  // collections would be spans, too
     "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
     "try: import xsp\n"
-    "except ImportError: xsp = None\n"  // it is run alone
+    "except ImportError: xsp = None\n"  // it runs alone
     "def spans(count):\n"
     "    for _ in range(count if xsp else 0):\n"
     "        with xsp.span('work'): pass\n"
@@ -31,7 +31,7 @@ constexpr const char* kBegin =
 
 class RunFaultsTest : public WatchedTest {
  protected:
-  // Runs the program alone, then watched: what it says and how it ends is the same.
+  // Runs the program alone, then watched: its output and its end are the same.
   Finished watch(const std::string& program, const RunOptions& options = {}) const {
     std::ofstream(folder / "program.py") << kBegin << program;
     RunOptions alone_options = options;
@@ -48,7 +48,7 @@ class RunFaultsTest : public WatchedTest {
   int64_t spans() const {
     return scalar("t.xsp", "SELECT count(*) FROM span WHERE name = 'work'").get<int64_t>();
   }
-  // The process's own among them.
+  // Returns the number of spans, including the process's own.
   int64_t all() const { return scalar("t.xsp", "SELECT count(*) FROM span").get<int64_t>(); }
   int64_t lost(const std::string& cause) const {
     const auto sum = scalar(
@@ -150,7 +150,7 @@ TEST_F(RunFaultsTest, AFullDiskLosesSpansAndNothingElse) {
 TEST_F(RunFaultsTest, AnEvaluationThatCannotBeWrittenKeepsItsTraces) {
   std::ofstream(folder / "program.py") << kBegin << "spans(50)\n";
   RunOptions options;
-  options.file_bytes_max = 200'000;  // an .xsp file has more
+  options.file_bytes_max = 200'000;  // an .xsp file is larger
   const Finished finished =
       run({"run", "--leveled=no", "-o", "t.xsp", "--", kPython, "program.py"}, options);
   EXPECT_EQ(finished.status, 0) << finished.err;
@@ -186,7 +186,7 @@ TEST_F(RunFaultsTest, PreloadedLibrariesOfTheProgramAndClearedEnvironmentsAreKep
       options);
   EXPECT_NE(finished.out.find("\n42\n"), std::string::npos) << finished.out;
   EXPECT_EQ(spans(), 10);
-  // The children run as they were asked to: with nothing of ours.
+  // The children run as requested: without any part of xsp.
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'process'"), 1);
 }
 
@@ -216,7 +216,7 @@ TEST_F(RunFaultsTest, AProcessThatOutlivesTheCommandIsRecordedUntilThen) {
   EXPECT_EQ(lost(), 0);
   EXPECT_EQ(scalar("t.xsp", "SELECT min(value) FROM audit_fact WHERE name = 'trace_complete'"), 1);
   EXPECT_EQ(scalar("t.xsp", "SELECT is_open FROM span WHERE name LIKE 'python3%'"), true);
-  // It goes on as it would alone.
+  // The program continues as it does alone.
   std::ofstream(folder / "go") << "";
   for (int i = 0; i < 1000 && !std::filesystem::exists(folder / "done"); ++i) ::usleep(10'000);
   std::stringstream out;

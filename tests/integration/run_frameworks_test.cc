@@ -1,4 +1,5 @@
-// xsp run: frameworks of which it sees whole models alone. Packages of their names stand for them.
+// Tests xsp run with frameworks of which it sees only whole models. Packages of their names stand
+// for them.
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
@@ -49,7 +50,7 @@ TEST_F(RunFrameworksTest, EveryRunOfAnOnnxRuntimeSessionIsAModel) {
   EXPECT_EQ(all[0]["type"], "InferenceSession");
   EXPECT_EQ(all[0]["calls"], 6);
   EXPECT_EQ(scalar("t.xsp", "SELECT framework || framework_version FROM run"), "onnxruntime9.9");
-  // One run had no input: how many an inference has is not known of all.
+  // One run had no input, so the number per inference is not known for all.
   EXPECT_EQ(scalar("t.xsp", "SELECT batch FROM run"), nullptr);
 }
 

@@ -1,4 +1,4 @@
-// xsp run: programs that a library within them could harm or hinder behave as they do alone.
+// Tests xsp run: programs that a library within them could harm or hinder behave as they do alone.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace {
 
 class RunHarmTest : public WatchedTest {
  protected:
-  // Runs the command alone, then watched: what it says and how it ends is the same.
+  // Runs the command alone, then watched: its output and its end are the same.
   Finished watch(std::vector<std::string> command, const std::string& levels = "") const {
     RunOptions options;
     options.program = command[0];
@@ -52,7 +52,7 @@ TEST_F(RunHarmTest, ACancelledThreadLeavesNoLock) {
 TEST_F(RunHarmTest, AFilterOfSystemCallsEndsTheRecordingAndNothingElse) {
   for (const char* what : {"forbids_calls", "forbids_all_calls", "forbids_the_counter"}) {
     const Finished finished = watch_hard(what);
-    if (finished.status == 77) continue;  // refused here, to whoever asks
+    if (finished.status == 77) continue;  // the system refuses it here
     EXPECT_EQ(finished.status, 5) << what;
     EXPECT_EQ(spans(), 10) << what;
     EXPECT_EQ(count("loss WHERE cause = 'begun while the process ended' AND count = 10"), 1);
@@ -71,7 +71,7 @@ TEST_F(RunHarmTest, CallsForProcessesOfOneThreadAreAnsweredAsAlone) {
 }
 
 TEST_F(RunHarmTest, WhatIsBegunWhileTheProcessEndsIsCounted) {
-  // On a busy machine the others may not run at all in that moment.
+  // On a busy machine the other threads may not run at all in that moment.
   int64_t counted = 0;
   for (int tries = 0; tries < 20 && counted == 0; ++tries) {
     watch_hard("ends_while_others_emit");
@@ -158,7 +158,7 @@ TEST_F(RunHarmTest, AProgramWithASanitizerRunsUnwatched) {
 }
 
 TEST_F(RunHarmTest, AProgramOfAnotherCLibraryRunsUnwatched) {
-  // By its loader's name: it is this system's.
+  // The program names its loader, which is this system's.
   write_file("other.c",
              "#include <stdlib.h>\nint main(void) { return getenv(\"LD_PRELOAD\") ? 9 : 6; }");
   RunOptions compiler;

@@ -1,5 +1,6 @@
-// xsp run: what torch.compile generates. A package of torch's name stands for it: its "compiler"
-// loads programs of the form that Inductor writes (2.4 to 2.11), with kernels that do nothing.
+// Tests xsp run with code that torch.compile generates. A package of torch's name stands for it:
+// its "compiler" loads programs of the form that Inductor writes (2.4 to 2.11), with kernels that
+// do nothing.
 #include <filesystem>
 #include <fstream>
 
@@ -26,7 +27,8 @@ optim = types.SimpleNamespace(Optimizer=Optimizer)
 _C = types.SimpleNamespace(_get_tracing_state=lambda: None)
 )";
 
-// Of the compiler, what is watched: its entry, the loading of programs, what it tells of them.
+// The watched parts of the compiler: its entry, the loading of programs, and its reports about
+// them.
 constexpr const char* kCompiler = R"(
 import importlib.util, types
 from torch._inductor import codecache, config, debug, ir
@@ -136,7 +138,7 @@ class RunInductorTest : public WatchedTest {
     EXPECT_EQ(finished.status, 0) << finished.err;
     return finished;
   }
-  // "name|type|modules" of the launches of one call, in order.
+  // Returns "name|type|modules" of the launches of one call, in order.
   std::vector<std::string> launches() const {
     const auto rows = query(
         "t.xsp",
@@ -160,7 +162,7 @@ TEST_F(RunInductorTest, LaunchesNameTheModulesThatTheyStandForAlsoFromTheCache) 
   const std::string printed = "(['addmm', 'addmm', 'kernel', 'kernel'],)\n";
   EXPECT_EQ(watch(kCall, true).out, printed + printed + printed);
   EXPECT_EQ(launches(), kExact);
-  // Inductor's cache has the program, and nobody tells of it: what was told is remembered.
+  // The program comes from Inductor's cache, without a report: the earlier report is remembered.
   EXPECT_EQ(watch(kCall, false).out, printed + printed + printed);
   EXPECT_EQ(launches(), kExact);
 }

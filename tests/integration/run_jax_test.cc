@@ -1,4 +1,4 @@
-// xsp run: what JAX does in a program that it watches, on the CPU.
+// Tests xsp run: the work of JAX in a watched program, on the CPU.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -62,7 +62,7 @@ TEST_F(RunJaxTest, InstructionsOfXlaAreLayersOfTheFunctionThatTheyWereMadeOf) {
                    "'jax was kept from dispatching asynchronously%'"),
             1);
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2 AND name = 'net'"), 20);
-  // The first call compiles, and is over before anything is known of XLA's program.
+  // The first call compiles, and is over before XLA's program is known.
   const char* const kProducts =
       "SELECT count(*) FROM span s WHERE level = 3 AND EXISTS (FROM attribute a WHERE a.run_id = "
       "s.run_id AND a.span_id = s.span_id AND key = 'source_layers' AND value LIKE "
@@ -77,7 +77,7 @@ TEST_F(RunJaxTest, InstructionsOfXlaAreLayersOfTheFunctionThatTheyWereMadeOf) {
                    "SELECT min(value) FROM span s JOIN attribute a USING (run_id, span_id) WHERE "
                    "level = 3 AND key = 'output_dtypes'"),
             "[\"float32\"]");
-  // Layers lie in the call that they belong to, and those that a loop runs in the loop.
+  // Layers lie in the call that they belong to, and those of a loop lie in the loop.
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT count(*) FROM span l JOIN span m ON m.run_id = l.run_id AND m.span_id = "
                    "l.model_id JOIN attribute a ON a.run_id = l.run_id AND a.span_id = l.span_id "
@@ -105,7 +105,7 @@ TEST_F(RunJaxTest, ThreadsHaveTheirOwnAndNothingIsLostWhereAProgramLeavesAtOnce)
                                   "for one in threads: one.start()\n"
                                   "for one in threads: one.join()\n"
                                   "os._exit(0)\n");
-  // All 21, unless the profile was read while another thread was in a call.
+  // All 21 are there, unless the profile was read while another thread was in a call.
   EXPECT_GE(scalar("t.xsp", "SELECT count(DISTINCT model_id) FROM span WHERE level = 3"), 18);
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT count(DISTINCT l.thread) FROM span l JOIN span m ON m.run_id = l.run_id "
@@ -129,7 +129,7 @@ TEST_F(RunJaxTest, AProgramThatProfilesItselfHasItsProfile) {
   EXPECT_LE(scalar("t.xsp", "SELECT count(DISTINCT model_id) FROM span WHERE level = 3"), 5);
 }
 
-// What XLA prints of modules, in its older form and on a GPU; no JAX is needed.
+// XLA's text of modules, in its older form and on a GPU; no JAX is needed.
 class RunHloTest : public WatchedTest {};
 
 TEST_F(RunHloTest, TheTextOfAModuleSaysWhatItsInstructionsAre) {

@@ -1,4 +1,4 @@
-// xsp run of a program with NVTX's ranges, which needs no GPU.
+// Tests xsp run of a program with NVTX's ranges, which needs no GPU.
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -15,7 +15,7 @@ class RunNvtxTest : public WatchedTest {
     options.environment = environment;
     return run(arguments, options);
   }
-  // NAME TYPE LEVEL PARENT of every span but the process's, by its start.
+  // Returns NAME TYPE LEVEL PARENT of every span but the process's, by its start.
   std::vector<std::string> spans() const {
     std::vector<std::string> lines;
     const auto rows = query("t.xsp",
@@ -38,7 +38,7 @@ using Lines = std::vector<std::string>;
 TEST_F(RunNvtxTest, RangesAndMarksAreSpansWithTheirAttributes) {
   const Finished finished = watch({"default", "domains"});
   ASSERT_EQ(finished.status, 0) << finished.err;
-  // The depths of the pushes, of the pops, and of one pop too many.
+  // The output has the depths of the pushes, of the pops, and of one pop too many.
   EXPECT_EQ(finished.out, "0 1\n1 0 -2 ");
   Lines all = spans();
   ASSERT_EQ(all.size(), 7u) << ::testing::PrintToString(all);
@@ -57,7 +57,7 @@ TEST_F(RunNvtxTest, RangesAndMarksAreSpansWithTheirAttributes) {
 
 TEST_F(RunNvtxTest, TheDomainXspSaysWhichLevelARangeHas) {
   ASSERT_EQ(watch({"steps"}).status, 0);
-  // However many of them are warm-up.
+  // This holds for any number of warm-up iterations.
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT concat(count(*), ' ', max(iteration) - min(iteration)) FROM span "
                    "WHERE level = 2 AND name = 'step'"),

@@ -1,4 +1,4 @@
-// xsp run and xsp profile of what uses an OpenCL device: PoCL's, which is the CPU.
+// Tests xsp run and xsp profile of programs that use an OpenCL device: PoCL's, which is the CPU.
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -62,7 +62,7 @@ TEST_F(RunOpenclTest, WithoutItsLevelsTheProgramIsLeftAlone) {
   EXPECT_EQ(finished.out.find("OPENCL_LAYERS"), std::string::npos);
 }
 
-// OpenCV takes a device that is no GPU only if it is told to.
+// OpenCV takes a device that is no GPU only on request.
 TEST_F(RunOpenclTest, AModelsKernelsBelongToItsLayers) {
   RunOptions options;
   options.environment = {{"OPENCV_OPENCL_DEVICE", ":CPU:"},
@@ -83,7 +83,7 @@ TEST_F(RunOpenclTest, AModelsKernelsBelongToItsLayers) {
                           "k.iteration >= 0 GROUP BY l.name, p.name ORDER BY 1");
   std::vector<std::string> lines;
   for (const auto& row : rows) lines.push_back(row["line"]);
-  // What no layer did is the reading of the results.
+  // The commands outside of layers read the results.
   EXPECT_EQ(lines, (std::vector<std::string>{
                        "conv1 clEnqueueNDRangeKernel 1", "fc clEnqueueNDRangeKernel 3",
                        "none clEnqueueReadBuffer 1", "pool clEnqueueNDRangeKernel 1",

@@ -1,4 +1,4 @@
-// xsp run: where a program's threads are, seen from outside.
+// Tests xsp run: the stacks of a program's threads, seen from outside.
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 namespace xsp::integration {
 namespace {
 
-// Half its processor time in slow(), at line 6; then it sleeps, waits for a lock that another
-// thread holds, and reads a pipe into which nothing comes.
+// The program spends half its processor time in slow(), at line 6; then it sleeps, waits for a lock
+// that another thread holds, and reads a pipe without data.
 constexpr const char* kPlanted = R"(import os, threading, time
 
 def slow(seconds):
@@ -59,7 +59,8 @@ class RunStacksTest : public WatchedTest {
     arguments.insert(arguments.end(), command.begin(), command.end());
     return run(arguments);
   }
-  // Seconds of samples of the main thread that fulfil the condition, in the function or below it.
+  // Returns the seconds of the main thread's samples that satisfy the condition, in the function or
+  // below it.
   double seconds_in(const std::string& function, const std::string& condition) const {
     const auto value = scalar(
         "t.xsp",
@@ -72,7 +73,7 @@ class RunStacksTest : public WatchedTest {
             condition);
     return value.is_number() ? value.get<double>() : -1;
   }
-  // The version that an interpreter prints. Empty: there is no such interpreter.
+  // Returns the version that an interpreter prints; empty if there is no such interpreter.
   std::string version_of(const std::string& python) const {
     RunOptions options;
     options.program = python;
@@ -87,7 +88,7 @@ void RunStacksTest::expect_planted(const std::string& python) {
   write_file("planted.py", kPlanted);
   const Finished finished = watch({python, "planted.py"});
   ASSERT_EQ(finished.status, 0) << finished.err;
-  // On a processor both functions take 0.6 s; how long they are in the queue, the machine decides.
+  // Both functions take 0.6 s on a processor; the machine decides how long they are in the queue.
   const double slow = seconds_in("slow", "state = 'running'");
   const double other = seconds_in("other", "state = 'running'");
   EXPECT_GT(slow + other, 0.6);
@@ -101,7 +102,7 @@ void RunStacksTest::expect_planted(const std::string& python) {
   EXPECT_EQ(line[0]["file"], "planted.py");
   EXPECT_EQ(line[0]["line"], 6);
   EXPECT_GT(seconds_in("slow", "gil = 'held'"), 0.3);
-  // Asleep: all of it, less what is between two looks.
+  // All of that time is asleep, except for the time between two looks.
   EXPECT_NEAR(seconds_in("takes", "waits_in = 'futex'"), 0.6, 0.2);
   EXPECT_NEAR(seconds_in("reads", "waits_in = 'read'"), 0.6, 0.2);
   EXPECT_NEAR(seconds_in("<module>", "waits_in IN ('clock_nanosleep', 'pselect6', 'select')"), 0.6,
@@ -114,7 +115,8 @@ void RunStacksTest::expect_planted(const std::string& python) {
 
 TEST_F(RunStacksTest, APythonProgramIsWhereItWasPlanted) { expect_planted("python3"); }
 
-// Other versions, where they are: $XSP_PYTHONS lists interpreters by their paths, with ':' between.
+// This covers other versions, if installed: $XSP_PYTHONS lists interpreters by their paths,
+// separated by ':'.
 TEST_F(RunStacksTest, SoItIsWithOtherVersions) {
   const char* listed = std::getenv("XSP_PYTHONS");
   std::string rest = std::string("/usr/bin/python3:") + (listed != nullptr ? listed : "");
@@ -129,7 +131,8 @@ TEST_F(RunStacksTest, SoItIsWithOtherVersions) {
   }
 }
 
-// It returns through compiled code all the time, so that frames vanish while they are read.
+// The program returns through compiled code all the time, so that frames vanish while they are
+// read.
 constexpr const char* kReturns = R"(import functools, time
 
 class Node:
@@ -155,7 +158,7 @@ TEST_F(RunStacksTest, FramesThatVanishAreReadAnew) {
   EXPECT_GT(seconds_in("<module>", "gil = 'held'"), 0.95 * all.get<double>());
 }
 
-// Whether the kernel notes addresses of a thread here; many containers forbid it.
+// Returns whether the kernel reports addresses of a thread here; many containers forbid it.
 bool has_clocks() {
   perf_event_attr wanted = {};
   wanted.size = sizeof wanted;
@@ -167,7 +170,7 @@ bool has_clocks() {
   return file >= 0;
 }
 
-// Whether the processor is one whose stacks are unwound.
+// Returns whether stacks are unwound on this processor.
 constexpr bool has_unwinder() {
 #ifdef __x86_64__
   return true;
@@ -205,8 +208,8 @@ TEST_F(RunStacksTest, CompiledCodeIsBelowThePythonThatCallsIt) {
   EXPECT_GT(share.get<double>(), 0.7);
 }
 
-// The share of the samples in a state whose innermost frames are these functions, from the inside
-// out; a name may be a pattern.
+// Selects the share of the samples in a state whose innermost frames are these functions, from the
+// inside out; a name may be a pattern.
 constexpr const char* kPathShare =
     "SELECT avg(CASE WHEN a.function LIKE '%s' AND b.function LIKE '%s' AND c.function LIKE '%s' "
     "THEN 1.0 ELSE 0 END) FROM sample s LEFT JOIN stack a USING (run_id, stack_id) "
@@ -225,7 +228,7 @@ TEST_F(RunStacksTest, ACompiledProgramHasItsWholeStack) {
   EXPECT_GT(seconds_in("chain::outer(double)", "state <> 'waiting'"), 0.6);
   EXPECT_NEAR(seconds_in("chain::sleeps()", "waits_in = 'clock_nanosleep'"), 0.6, 0.2);
   EXPECT_NEAR(seconds_in("chain::waits()", "waits_in = 'clock_nanosleep'"), 0.6, 0.2);
-  // The outermost is the program's own.
+  // The outermost function is the program's own.
   EXPECT_EQ(scalar("t.xsp", "SELECT mode(function) FROM stack WHERE parent_id IS NULL"), "main");
   const Finished tree = run({"analyze", "flame_graph", "t.xsp", "--format", "csv"});
   EXPECT_NE(tree.out.find("          chain::computes(int)"), std::string::npos) << tree.out;
@@ -254,7 +257,7 @@ TEST_F(RunStacksTest, AChildOfAForkHasItsStack) {
 TEST_F(RunStacksTest, FreshMemoryIsCounted) {
   EXPECT_EQ(watch({XSP_CHAIN_PROGRAM, "faults"}).status, 3);
   EXPECT_GT(scalar("t.xsp", "SELECT sum(faults) FROM sample"), 10000);
-  // Touching a page is the kernel's work for the most part.
+  // Touching a page is mostly the kernel's work.
   EXPECT_GT(scalar("t.xsp", "SELECT sum(system_ns) / 1e9 FROM sample"), 0.2);
   EXPECT_LT(scalar("t.xsp", "SELECT sum(system_ns) / 1e9 FROM sample"), 1.5);
   EXPECT_EQ(watch({XSP_CHAIN_PROGRAM, "works"}).status, 3);
@@ -275,7 +278,8 @@ TEST_F(RunStacksTest, ALibraryOfMatricesIsBelowThePythonThatCallsIt) {
              "        a @ a\n"
              "multiplies()\n");
   EXPECT_EQ(watch({"/usr/bin/python3", "matrices.py"}).status, 0);
-  // Of the samples on a processor below the function, those with BLAS, and with NumPy between.
+  // These are the shares with BLAS, and with NumPy between, of the samples on a processor below the
+  // function.
   const auto shares = query(
       "t.xsp",
       "WITH RECURSIVE below AS (SELECT run_id, stack_id, false AS is_blas, false AS is_numpy FROM "
@@ -300,7 +304,7 @@ TEST_F(RunStacksTest, AProgramThatIsKilledKeepsItsSamples) {
              "doomed()\n");
   EXPECT_EQ(watch({"python3", "dies.py"}).status, 128 + 9);
   EXPECT_GT(seconds_in("doomed", "state = 'running'"), 0.3);
-  // Those that were lost are counted.
+  // Lost samples are counted.
   const auto lost = scalar("t.xsp",
                            "SELECT coalesce(sum(count), 0) FROM loss WHERE cause = "
                            "'sample of a process that ended before writing'");
@@ -343,7 +347,7 @@ TEST_F(RunStacksTest, NobodyLooksIfThatIsNotWanted) {
   EXPECT_NE(finished.err.find("--no-stacks"), std::string::npos) << finished.err;
 }
 
-// The sampler measures itself, and looks less often where it would take more than its share.
+// The sampler measures itself, and looks less often if it would take more than its share.
 TEST_F(RunStacksTest, LooksTakeNoMoreThanTheirShare) {
   write_file("costs.py",
              "import os, time\n"
@@ -360,7 +364,7 @@ TEST_F(RunStacksTest, LooksTakeNoMoreThanTheirShare) {
              "        print(int(open(folder + '/schedstat').read().split()[0]) / 2e9)\n");
   const Finished finished = watch({"python3", "costs.py"}, {"--stacks", "1000"});
   EXPECT_EQ(finished.status, 0) << finished.err;
-  // 0.8 per cent, and the first look at every function.
+  // The limit is 0.8 per cent, plus the first look at every function.
   EXPECT_LT(std::atof(finished.out.c_str()), 0.015) << finished.out;
   EXPECT_GT(std::atof(finished.out.c_str()), 0.0) << finished.out;
 }

@@ -1,4 +1,4 @@
-// xsp run: the command behaves as it would alone, and what it did is in the file.
+// Tests xsp run: the command behaves as it does alone, and its actions are in the file.
 #include <signal.h>
 
 #include <fstream>
@@ -15,7 +15,7 @@ class RunTest : public WatchedTest {
     arguments.insert(arguments.end(), command.begin(), command.end());
     return run(arguments);
   }
-  // The processes, in the order of their starts: name, its parent's name, and so on.
+  // Returns the processes, in the order of their starts: name, its parent's name, and so on.
   nlohmann::json processes() const {
     return query("t.xsp",
                  "SELECT s.name, p.name AS parent, s.process, s.is_open, s.duration_ns, "
@@ -38,7 +38,7 @@ TEST_F(RunTest, TheCommandKeepsItsStreamsAndItsExitStatus) {
 
 TEST_F(RunTest, ASignalThatEndsTheCommandEndsXspToo) {
   EXPECT_EQ(watch({"sh", "-c", "kill -TERM $$"}).status, 128 + 15);
-  // Killed: its span never ended.
+  // The process was killed: its span never ended.
   EXPECT_EQ(watch({"sh", "-c", "kill -KILL $$"}).status, 128 + 9);
   const auto killed = processes();
   ASSERT_EQ(killed.size(), 1u);
@@ -67,7 +67,7 @@ TEST_F(RunTest, ChildrenAreFollowedThroughForkAndExec) {
   ASSERT_GE(all.size(), 4u) << all;
   EXPECT_EQ(all[0]["name"], "sh");
   EXPECT_TRUE(all[0]["parent"].is_null());
-  // env becomes true: the same process, two programs.
+  // env becomes true: one process, two programs.
   EXPECT_EQ(all[1]["name"], "env");
   EXPECT_EQ(all[2]["name"], "true");
   EXPECT_EQ(all[1]["process"], all[2]["process"]);
@@ -106,9 +106,9 @@ TEST_F(RunTest, AProgramThatIsLinkedStaticallyRunsAndIsSaidToBeUnrecorded) {
   EXPECT_FALSE(std::filesystem::exists(folder / "t.xsp"));
 }
 
-// ---- What is recorded when ----------------------------------------------------------------------
+// ---- Times of recording -------------------------------------------------------------------------
 
-// Steps of some milliseconds, in each a span of the level model.
+// Steps of some milliseconds, each with a span of the level model.
 constexpr const char* kSteps =
     "import sys, time, xsp\n"
     "from xsp import _native\n"
@@ -127,7 +127,7 @@ TEST_F(RunTest, OnlyTheWantedStepsAreRecorded) {
   const Finished finished = run({"run", "--leveled=no", "--steps", "4:9", "-o", "t.xsp", "--",
                                  "/usr/bin/python3", "steps.py", "20"});
   ASSERT_EQ(finished.status, 0) << finished.err;
-  // A run for what was recorded, and one for the steps in which nothing was.
+  // There is a run for the recorded steps, and one for those without recording.
   const auto runs = query("t.xsp",
                           "SELECT levels, count(*) FILTER (level = 2) AS models, "
                           "  count(*) FILTER (" +
@@ -153,7 +153,7 @@ TEST_F(RunTest, ADelayAndADurationCountFromTheProcesssStart) {
       "t.xsp",
       "SELECT min(s.start_ns - p.start_ns) / 1e9 AS first, max(s.start_ns - p.start_ns) / 1e9 AS "
       "last FROM span s, (FROM span WHERE type = 'process') p WHERE s.level = 2");
-  // Switched within milliseconds; this machine may be busy.
+  // The switch takes milliseconds; this machine may be busy.
   EXPECT_GE(times[0]["first"].get<double>(), 0.5);
   EXPECT_LE(times[0]["first"].get<double>(), 1.0);
   EXPECT_LE(times[0]["last"].get<double>(), 1.3);
@@ -175,7 +175,7 @@ TEST_F(RunTest, LevelsTakeTurnsInBlocksOfSteps) {
   EXPECT_EQ(runs[1]["layers"], runs[1]["models"]);
   EXPECT_GE(runs[1]["blocks"], 5);
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2"), 60);
-  // Too few for turns.
+  // There are too few steps for turns.
   const Finished few = run({"run", "-o", "few.xsp", "--", "/usr/bin/python3", "steps.py", "3"});
   EXPECT_NE(few.err.find("too few steps"), std::string::npos) << few.err;
   EXPECT_EQ(scalar("few.xsp", "SELECT count(*) FROM span WHERE level = 3"), 3);
@@ -193,11 +193,11 @@ TEST_F(RunTest, OneStepInManyIsRecordedWhole) {
   ASSERT_EQ(runs.size(), 2u) << runs;
   EXPECT_EQ(runs[0]["layers"], 0);
   EXPECT_EQ(runs[0]["steps"].get<int>() + runs[1]["steps"].get<int>(), 400);
-  // The first steps are recorded whole as well.
+  // The first steps are recorded completely as well.
   EXPECT_GE(runs[1]["steps"], 20);
   EXPECT_LE(runs[1]["steps"], 45);
   EXPECT_GE(runs[1]["layers"], runs[1]["steps"]);
-  // Each figure says how many steps it rests on.
+  // Each figure states the number of steps behind it.
   const Finished steps = run({"analyze", "steps", "t.xsp", "--format", "csv"});
   EXPECT_NE(steps.out.find(",steps,"), std::string::npos) << steps.out;
   EXPECT_NE(steps.out.find(",steady,application,"), std::string::npos) << steps.out;
@@ -316,7 +316,7 @@ TEST_F(RunTest, EveryModuleOfPyTorchIsALayerUnderItsModel) {
   }
   EXPECT_EQ(scalar("t.xsp", "SELECT framework FROM run"), "torch");
   EXPECT_EQ(scalar("t.xsp", "SELECT value FROM evaluation WHERE key = 'framework'"), "torch");
-  // Each in a step, under the process.
+  // Each is in a step, below the process.
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT count(*) FROM span m JOIN span s ON s.span_id = m.parent_id "
                    "  JOIN span p ON p.span_id = s.parent_id "
@@ -355,7 +355,7 @@ TEST_F(RunTest, AnErrorInAModelIsTheProgramsOwn) {
              "net[0](torch.ones(1))\n");
   const Finished finished = watch({kPython, "infer.py"});
   EXPECT_EQ(finished.out, "no\n") << finished.err;
-  // What follows is an inference of its own: nothing was left open.
+  // The next call is an inference of its own: nothing was left open.
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2 AND NOT is_open"), 2);
 }
 

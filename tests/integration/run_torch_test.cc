@@ -1,4 +1,4 @@
-// xsp run: what PyTorch does in a program that it watches.
+// Tests xsp run: the work of PyTorch in a watched program.
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
@@ -17,7 +17,7 @@ class RunTorchTest : public WatchedTest {
       GTEST_SKIP() << kPython << " has no torch";
     }
   }
-  // Runs a program and returns what it printed.
+  // Runs a program and returns its output.
   std::string watch(const std::string& program,
                     const std::vector<std::string>& options = {}) const {
     std::ofstream(folder / "program.py") << program;
@@ -51,7 +51,7 @@ constexpr const char* kTraining =
     "        loss.backward()\n"
     "        optimizer.step()\n";
 
-// How torch was set when the model was first called; 32-bit convolutions may run in TF32 by
+// The facts are torch's settings at the model's first call; 32-bit convolutions may run in TF32 by
 // default.
 TEST_F(RunTorchTest, SettingsOfTorchAreFacts) {
   const std::string model =
@@ -100,8 +100,8 @@ TEST_F(RunTorchTest, OperatorsAreLayersInsideTheirModule) {
             5);
 }
 
-// What the shapes ask for, in each of many calls: the tensors are looked at in some of them alone.
-// A module that is called twice, with other shapes, is two layers.
+// The flops follow from the shapes, in each of many calls, although only some of them have their
+// tensors examined. A module that is called twice, with other shapes, is two layers.
 TEST_F(RunTorchTest, FlopsFollowFromTheShapesOfOperators) {
   watch(
       "import torch\n"
@@ -149,12 +149,13 @@ TEST_F(RunTorchTest, FlopsFollowFromTheShapesOfOperators) {
     EXPECT_EQ(row["unknown"], nullptr) << row;
     if (!row["flops"].is_null()) flops += row["flops"].get<double>();
   }
-  // A convolution of 3x3 over two of the four channels, a product, and 4 flops a GELU's element.
+  // The sum has a convolution of 3x3 over two of the four channels, a product, and 4 flops per
+  // element of GELU.
   EXPECT_EQ(flops, 2 * 144 * 2 * 9 + 2 * 10 * 72 + 4 * (144 + 10)) << layers;
 }
 
-// Nothing that a call is given tells of the shapes in it: they are those that were seen, or not
-// known.
+// The arguments of a call do not reveal the shapes inside it: the shapes are those that were seen,
+// or not known.
 TEST_F(RunTorchTest, ShapesThatNoArgumentTellsOfAreNotTakenFromOtherCalls) {
   watch(
       "import torch\n"
@@ -167,7 +168,7 @@ TEST_F(RunTorchTest, ShapesThatNoArgumentTellsOfAreNotTakenFromOtherCalls) {
       "        return torch.exp(self.kept)\n"
       "net = Net()\n"
       "for _ in range(20): net(torch.ones(1, 4))\n");
-  // The first calls are looked at: one, two, three rows and so on.
+  // The first calls are examined: those with one, two, three rows and so on.
   EXPECT_EQ(
       scalar("t.xsp",
              "SELECT list(value ORDER BY start_ns)[1:3]::VARCHAR FROM span s JOIN attribute a "
@@ -182,7 +183,7 @@ TEST_F(RunTorchTest, ShapesThatNoArgumentTellsOfAreNotTakenFromOtherCalls) {
             1);
 }
 
-// A text that grows word by word: every call is new, and most of what it computes is not.
+// The text grows word by word: every call is new, but most of its computations are not.
 TEST_F(RunTorchTest, CallsThatNeverRepeatKeepTheShapesThatStayTheSame) {
   watch(
       "import torch\n"
@@ -211,7 +212,7 @@ TEST_F(RunTorchTest, CallsThatNeverRepeatKeepTheShapesThatStayTheSame) {
   EXPECT_GE(grown["shapes"], 30);
   EXPECT_LE(grown["shapes"], 32);
   EXPECT_LT(grown["known"], 40);  // the others have none, rather than another call's
-  // As many layers in every call, though there are many more.
+  // Every call has the same number of layers, though there are many more of them.
   const auto layers = nlohmann::json::parse(
       run({"query", "t.xsp",
            "SELECT count(DISTINCT n) AS counts FROM (SELECT count(*) AS n FROM span "
@@ -238,12 +239,12 @@ TEST_F(RunTorchTest, PhasesOfATrainingAreSpansAndWhatRunsInThemBelongsToModules)
     EXPECT_EQ(nodes[i]["module"], kModules[i]);
     EXPECT_EQ(nodes[i]["calls"], 3);
   }
-  // And what a node calls, to the node's module.
+  // The operators that a node calls also belong to the node's module.
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT list(DISTINCT name)::VARCHAR FROM span "
                    "WHERE type = 'aten::convolution_backward'"),
             "[conv/convolution_backward]");
-  // The phases themselves.
+  // These are the phases themselves.
   const auto phases =
       query("t.xsp",
             "SELECT s.name, a.value AS phase, count(*) AS calls FROM span s "
@@ -252,13 +253,13 @@ TEST_F(RunTorchTest, PhasesOfATrainingAreSpansAndWhatRunsInThemBelongsToModules)
   ASSERT_EQ(phases.size(), 3u) << phases;
   const char* const kNames[] = {"SGD.step", "backward", "next batch"};
   const char* const kPhases[] = {"optimizer", "backward", "data"};
-  const int kCalls[] = {3, 3, 4};  // the last batch is that there is none
+  const int kCalls[] = {3, 3, 4};  // the last batch reports the end of data
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(phases[i]["name"], kNames[i]);
     EXPECT_EQ(phases[i]["phase"], kPhases[i]);
     EXPECT_EQ(phases[i]["calls"], kCalls[i]);
   }
-  // Every operator of a phase says so, whatever it is called by.
+  // Every operator of a phase states the phase, regardless of its caller.
   EXPECT_EQ(scalar("t.xsp",
                    "SELECT count(*) FROM span s JOIN span p ON p.type = 'phase' "
                    "  AND s.start_ns BETWEEN p.start_ns AND p.start_ns + p.duration_ns "
@@ -268,8 +269,8 @@ TEST_F(RunTorchTest, PhasesOfATrainingAreSpansAndWhatRunsInThemBelongsToModules)
             0);
 }
 
-// Each thread numbers the nodes that it makes: both have the same ones here, made before any is
-// used.
+// Each thread numbers the nodes that it creates: both threads have the same numbers here, created
+// before any is used.
 TEST_F(RunTorchTest, ABackwardPassBelongsToWhatItsOwnThreadCalled) {
   watch(
       "import threading, torch\n"
@@ -359,12 +360,13 @@ TEST_F(RunTorchTest, WhatPreparesBatchesAndJudgesResultsIsNoModel) {
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(outermost[i]["type"], kTypes[i]);
     EXPECT_EQ(outermost[i]["level"], kLevels[i]);
-    EXPECT_EQ(outermost[i]["calls"], 4);  // a worker's; here Softplus is within torch's own range
+    EXPECT_EQ(outermost[i]["calls"], 4);  // a worker thread's; here Softplus is within torch's own
+                                          // range
   }
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'Softplus' AND level = 3"), 8);
 }
 
-// What stands in the call's place behaves as the function that it replaced.
+// The wrapper of a call behaves like the function that it replaced.
 TEST_F(RunTorchTest, ACallOfAModuleIsAsItWouldBeAlone) {
   const std::string printed = watch(
       "import inspect, torch\n"
@@ -385,12 +387,12 @@ TEST_F(RunTorchTest, ACallOfAModuleIsAsItWouldBeAlone) {
   EXPECT_EQ(printed,
             "3 7 6 7\nValueError\nTypeError\nTypeError\n[1, 2] _call_impl True\n"
             "method (*input, **kwargs)\n3\n");
-  // Those that failed are calls, too; call() is none.
+  // Failed calls count, too; call() does not.
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'Net' AND depth = 0"), 7);
 }
 
-// torch.compile sees into functions of Python alone: when it begins to trace, the call is one. It
-// notes, when it is imported, what an unchanged call is.
+// torch.compile sees only into functions of Python: when it begins to trace, the call must be one.
+// At its import, it remembers the unchanged call.
 TEST_F(RunTorchTest, TheCompilerFindsACallThatItCanTrace) {
   std::filesystem::create_directories(folder / "_dynamo");
   std::ofstream(folder / "_dynamo/__init__.py")

@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-// Far above what anything here takes: what hangs is killed, and the test fails.
+// The limit is far above the time of any test: a program that hangs is killed, and the test fails.
 constexpr seconds kLimit{120};
 
-// Reads what is there; false at the end.
+// Reads the available data. Returns false at the end.
 bool drain(int fd, std::string* text) {
   char buffer[8192];
   for (;;) {
@@ -48,7 +48,7 @@ bool drain(int fd, std::string* text) {
     const rlimit limit{options.file_bytes_max, options.file_bytes_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
-  // A crash on purpose is to end a process as it does without sanitizers.
+  // A deliberate crash must end a process as it does without sanitizers.
   ::setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1", 0);
   ::setenv("TMPDIR", (folder / "tmp").c_str(), 1);
   for (const auto& [key, value] : options.environment) ::setenv(key.c_str(), value.c_str(), 1);
@@ -71,7 +71,7 @@ void XspTest::SetUp() {
 }
 
 void XspTest::TearDown() {
-  // Nothing that was temporary is left behind, however the program ended.
+  // No temporary file is left behind, however the program ended.
   if (!HasFailure() && fs::exists(folder / "tmp")) {
     EXPECT_TRUE(fs::is_empty(folder / "tmp")) << fs::directory_iterator(folder / "tmp")->path();
   }

@@ -21,24 +21,25 @@ struct Finished {
 };
 
 struct RunOptions {
-  std::string program;                             // what is run, by its whole path; empty: xsp
-  std::map<std::string, std::string> environment;  // added to ours
+  std::string program;                             // path of the program; empty: xsp
+  std::map<std::string, std::string> environment;  // added to this process's
   uint64_t file_bytes_max = 0;                     // RLIMIT_FSIZE; 0: none
-  // Called every few milliseconds with what it has said on standard error so far and its process
-  // id, until it returns true: to send a signal at the right moment.
+  // Called every few milliseconds with the program's standard error so far and its process id,
+  // until it returns true: serves to send a signal at the right moment.
   std::function<bool(const std::string& err, int pid)> watch;
 };
 
-// A test in a temporary folder, where xsp is run.
+// Represents a test in a temporary folder, where xsp is run.
 class XspTest : public testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
 
   Finished run(const std::vector<std::string>& arguments, const RunOptions& options = {}) const;
-  // The rows of a query over a file of this folder, as an array of objects; null if it failed.
+  // Returns the rows of a query over a file of this folder, as an array of objects; null if it
+  // failed.
   nlohmann::json query(const std::string& file, const std::string& sql) const;
-  // The first column of its first row.
+  // Returns the first column of its first row.
   nlohmann::json scalar(const std::string& file, const std::string& sql) const;
   std::vector<std::string> files() const;  // in the folder, by name
   void write_file(const std::string& name, const std::string& text) const;
@@ -53,7 +54,7 @@ class WatchedTest : public XspTest {
   void SetUp() override;
 };
 
-// How many lines begin with "error: ".
+// Returns the number of lines that begin with "error: ".
 int error_lines(const Finished& finished);
 
 }  // namespace xsp::integration

@@ -1,4 +1,4 @@
-// xsp serve and xsp report, as their users start and end them.
+// Tests xsp serve and xsp report, as their users start and end them.
 
 #include <csignal>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Standard streams that are closed: no file of ours takes their place.
+// Tests closed standard streams: no file of xsp takes their place.
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -6,7 +6,7 @@ namespace {
 
 class StreamsTest : public XspTest {
  protected:
-  // xsp with these arguments, by a shell that closes streams.
+  // Runs xsp with these arguments, by a shell that closes streams.
   Finished run_without(const std::string& closed, const std::string& arguments) {
     RunOptions options;
     options.program = "/bin/sh";
@@ -17,7 +17,7 @@ class StreamsTest : public XspTest {
 
 TEST_F(StreamsTest, WhatIsWrittenIsWholeWhicheverStreamsAreClosed) {
   for (const char* closed : {"2>&-", "1>&-", "0<&-", "0<&- 1>&- 2>&-"}) {
-    // It says much on standard error while its file is open.
+    // It writes much to standard error while its file is open.
     run_without(closed,
                 "profile fake:layers=3,us=100,wait=sleep --framework fake "
                 "--max-time 0.5 --no-peaks -o a.xsp");

@@ -1,4 +1,4 @@
-// Text that is none, wherever it may come in: nothing crashes, nothing that was measured is lost.
+// Tests invalid text, wherever it may come in: nothing crashes, and no measurement is lost.
 #include <csignal>
 #include <fstream>
 #include <iterator>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The wheel is built without a network, installs into a fresh virtual environment, and works there: it
+# Tests that the wheel is built without a network, installs into a fresh virtual environment, and works there: it
 # records a block of a program, and answers questions about it.
 #
 #   tests/integration/wheel.sh BUILD-DIR SOURCE-DIR
@@ -81,7 +81,7 @@ else:
     raise AssertionError("there is no such file")
 PROGRAM
 venv/bin/python program.py || fail "the program failed"
-# And under `xsp run`, from the same environment.
+# The same works under `xsp run`, from the same environment.
 venv/bin/xsp run --quiet -o run.xsp -- venv/bin/python -c 'import xsp
 with xsp.profile("none.xsp", name="part") as recording: pass
 assert recording.result is None' || fail "a program cannot be watched"

@@ -7,7 +7,7 @@ namespace xsp::models {
 namespace {
 
 const OrtApi* load_api(std::string* why) {
-  // Never unloaded: the runtime has threads of its own.
+  // The library is never unloaded, because the runtime has threads of its own.
   void* library = ::dlopen(XSP_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     *why = ::dlerror();
@@ -22,7 +22,7 @@ const OrtApi* load_api(std::string* why) {
   return base()->GetApi(ORT_API_VERSION);
 }
 
-// The error of a call, if it failed.
+// Returns the error of a call, if it failed.
 Status check(const OrtApi* api, OrtStatus* status) {
   if (status == nullptr) return Ok{};
   const std::string text = api->GetErrorMessage(status);

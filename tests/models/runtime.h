@@ -1,4 +1,5 @@
-// A little of ONNX Runtime's C interface, for tests: open a model, run it, look at the results.
+// A small part of ONNX Runtime's C interface, for tests: opens a model, runs it, and returns the
+// results.
 #ifndef XSP_TESTS_MODELS_RUNTIME_H_
 #define XSP_TESTS_MODELS_RUNTIME_H_
 
@@ -20,7 +21,7 @@ struct RuntimeTensor {
 
 class Session {
  public:
-  // Writes the graph that the runtime makes of the model to `optimised_path`.
+  // Writes the runtime's graph of the model to `optimised_path`.
   static Result<Session> open(const std::string& path, const std::string& optimised_path);
   Session(Session&&) noexcept;
   Session& operator=(Session&&) = delete;

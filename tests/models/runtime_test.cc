@@ -1,6 +1,6 @@
-// Every model of the zoo in the real ONNX Runtime: it loads, runs, computes something that is
-// finite and not all the same, has the shapes that xsp infers, and every node that was executed is
-// tied to the model's own.
+// Tests every model of the zoo in the real ONNX Runtime: it loads and runs, its results are finite
+// and not all the same, its shapes are those that xsp infers, and every executed node is linked to
+// the model's own nodes.
 #include "runtime.h"
 
 #include <gtest/gtest.h>

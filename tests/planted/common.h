@@ -1,4 +1,4 @@
-// The planted programs in C++ share this: their options, their loop, and the rate that it prints.
+// Shared by the planted programs in C++: their options, their loop, and the printed rate.
 #ifndef XSP_TESTS_PLANTED_COMMON_H_
 #define XSP_TESTS_PLANTED_COMMON_H_
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-// There under `xsp run` alone, as the program is linked without xsp.
+// The function exists only under `xsp run`, because the program is linked without xsp.
 extern "C" void xsp_step(void) __attribute__((weak));
 
 namespace planted {
@@ -34,7 +34,7 @@ struct Options {
   }
 };
 
-constexpr int kSkipped = 77;  // the exit status that says that a program cannot run here
+constexpr int kSkipped = 77;  // the exit status of a program that cannot run here
 
 // Calls `step` until the time is over and prints the rate of the steady steps; `finish` waits for
 // the device, if there is one.

@@ -1,7 +1,7 @@
-"""What the planted programs share: their options, their loop, and the rate that it prints.
+"""Shared by the planted programs: their options, their loop, and the printed rate.
 
-A program runs for --seconds, or for --steps, and prints how many steps it made a second. The first
-steps, in which memory is reserved, kernels are loaded and workers are started, are not counted.
+A program runs for --seconds, or for --steps, and prints its steps per second. The first steps, in which
+memory is reserved, kernels are loaded and workers are started, are not counted.
 """
 
 import argparse
@@ -12,9 +12,9 @@ import pathlib
 import sys
 import time
 
-SKIPPED = 77  # the exit status that says that a program cannot run here, as CTest has it
+SKIPPED = 77  # the exit status of a program that cannot run here, as in CTest
 WARM_STEPS = 3
-WARM_SHARE = 0.25  # of the seconds or the steps
+WARM_SHARE = 0.25  # share of the seconds or the steps
 
 
 @functools.cache
@@ -28,7 +28,7 @@ def options():
 
 
 def mended(rule=None):
-    """Whether this is the mended twin: of the cause `rule`, where there are two."""
+    """Returns whether this is the mended twin: of the cause `rule`, if there are two."""
     return options().mended == "all" or (rule is not None and options().mended == rule)
 
 
@@ -49,7 +49,7 @@ def need(module, folder=None):
 
 
 def cuda():
-    """PyTorch with a GPU, and that GPU."""
+    """Returns PyTorch with a GPU, and that GPU."""
     torch = need("torch")
     if not torch.cuda.is_available():
         skip("PyTorch sees no GPU")
@@ -68,7 +68,7 @@ def _finish_device_work():
 
 
 def _marker(is_marked):
-    """xsp.step under `xsp run`, for programs without a framework whose steps xsp could see."""
+    """Returns xsp.step under `xsp run`, for programs without a framework whose steps xsp could see."""
     if is_marked:
         try:
             from xsp import step

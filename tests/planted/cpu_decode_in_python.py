@@ -9,7 +9,7 @@ BLANK = 0
 
 
 def decode(scores):
-    """The best symbol of each moment, without repetitions and blanks."""
+    """Returns the best symbol of each moment, without repetitions and blanks."""
     if common.mended():
         best = scores.argmax(2)
         is_new = torch.ones_like(best, dtype=torch.bool)

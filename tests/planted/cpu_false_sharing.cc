@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kThreads = 2;
 constexpr int kCount = 1 << 21;
-constexpr int kApart = 16;  // counters of 8 bytes, so that each has two lines of the cache
+constexpr int kApart = 16;  // counters of 8 bytes, so that each has two cache lines
 
-// Every thread counts in shared memory, as statistics do that others read meanwhile.
+// Every thread counts in shared memory, like statistics that other threads read meanwhile.
 void count(const std::vector<float>& values, int from, int to, std::atomic<long>* counter) {
   for (int i = from; i < to; ++i) {
     if (values[i] > 0.1f) {

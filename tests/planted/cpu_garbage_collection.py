@@ -24,7 +24,7 @@ def main():
         loss.backward()
         optimizer.step()
         if not common.mended():
-            gc.collect()  # to save memory, as its author thinks
+            gc.collect()  # the author believes that this saves memory
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ torch = common.need("torch")
 
 
 def keep_memory():
-    """Lets the C library keep what is freed: else the system makes the pages of each result anew."""
+    """Makes the C library keep freed memory; otherwise the system makes the pages of each result anew."""
     m_trim_threshold, m_mmap_threshold = -1, -3
     ctypes.CDLL(None).mallopt(m_mmap_threshold, 1 << 30)
     ctypes.CDLL(None).mallopt(m_trim_threshold, (1 << 31) - 1)

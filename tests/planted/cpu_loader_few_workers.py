@@ -18,7 +18,7 @@ class Remote(torch.utils.data.Dataset):
         return 1_000_000
 
     def fetch(self, index):
-        time.sleep(0.01)  # as long as a store takes to answer
+        time.sleep(0.01)  # the time that a store takes to answer
         return self.images[index % 64]
 
     def __getitem__(self, index):

@@ -20,13 +20,13 @@ class Archive(torch.utils.data.Dataset):
         return 1_000_000
 
     def fetch(self, index):
-        time.sleep(0.01)  # as long as a disk takes to answer
+        time.sleep(0.01)  # the time that a disk takes to answer
         return self.images[index % 64]
 
     def __getitem__(self, index):
         if common.mended():
             return self.fetch(index), index % 10
-        with self.lock:  # as readers of files do that are not safe to share
+        with self.lock:  # as in readers of files that are not thread-safe
             return self.fetch(index), index % 10
 
 

@@ -25,7 +25,7 @@ class Pipeline {
     hand_to(kEnd);
     for (std::thread& one : workers_) one.join();
   }
-  // Through all stages, one after the other.
+  // Runs through all stages, one after the other.
   void run() {
     hand_to(0);
     wait(stages_);

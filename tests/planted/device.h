@@ -1,4 +1,4 @@
-// The planted programs in CUDA share this: an error of the runtime ends them.
+// Shared by the planted programs in CUDA: an error of the runtime ends them.
 #ifndef XSP_TESTS_PLANTED_DEVICE_H_
 #define XSP_TESTS_PLANTED_DEVICE_H_
 

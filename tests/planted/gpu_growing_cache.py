@@ -36,7 +36,7 @@ class Layer(torch.nn.Module):
             self.values = torch.cat([self.values, v], 2)
         self.length += 1
         keys, values = self.keys[:, :, :self.length], self.values[:, :, :self.length]
-        # One query a head: products with the cache as it lies, without a kernel for long sequences.
+        # One query per head: products with the cache in place, without a kernel for long sequences.
         y = torch.softmax(q @ keys.transpose(2, 3) / keys.shape[3] ** 0.5, -1) @ values
         return x + self.out(y.transpose(1, 2).reshape(batch, 1, width))
 

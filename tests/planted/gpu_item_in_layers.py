@@ -16,7 +16,7 @@ class Checked(torch.nn.Module):
     def check(self, x):
         bad = x[0].sum().isnan()
         if common.mended():
-            self.bad += bad  # looked at once, at the end
+            self.bad += bad  # examined once, at the end
         elif bad.item():
             raise ValueError("a layer's output is not finite")
 

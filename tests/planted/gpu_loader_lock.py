@@ -28,7 +28,7 @@ class Archive(torch.utils.data.Dataset):
         if common.mended():
             record = self.read(index)
         else:
-            with self.lock:  # as readers of files do that are not safe to share
+            with self.lock:  # as in readers of files that are not thread-safe
                 record = self.read(index)
         return record.reshape(64, 4096), index % 100
 

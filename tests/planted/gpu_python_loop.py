@@ -14,7 +14,7 @@ BOXES = 12
 
 
 def assign(boxes):
-    """For each grid, the cells that hold a box's centre or lie beside it."""
+    """Returns, for each grid, the cells that hold a box's centre or lie beside it."""
     cells = []
     for number, image in enumerate(boxes):
         for x, y, width, height in image:

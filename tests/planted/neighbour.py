@@ -1,13 +1,13 @@
-"""Other programs that a planted one finds on its machine: in sessions of their own, and not watched."""
+"""Other programs that run beside a planted one on its machine: in sessions of their own, and not watched."""
 
 import atexit
 import os
 import subprocess
 import sys
 
-SECONDS_MAX = 120  # of a processor's time, whatever happens to us
+SECONDS_MAX = 120  # processor time, even if this program is killed
 
-# Ends with the pipe that it reads, which ends with us.
+# It ends with the pipe that it reads, which ends with this program.
 PREAMBLE = f"""
 import os, resource, threading
 resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS_MAX}, {SECONDS_MAX}))
@@ -16,7 +16,7 @@ threading.Thread(target=lambda: (os.read(0, 1), os._exit(0)), daemon=True).start
 
 
 def start(text, copies=1):
-    """Runs copies of a Python program, each of which prints a line when it is ready, until ours ends."""
+    """Runs copies of a Python program, which print a line when they are ready, until this program ends."""
     kept = ("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "LANG")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     others = []

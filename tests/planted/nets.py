@@ -6,7 +6,7 @@ from torch.nn import functional
 
 
 class Block(nn.Module):
-    """A transformer's block, before whose two halves its input is normalised."""
+    """A transformer's block; the input of each of its two halves is normalised."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -64,14 +64,14 @@ class Wide(nn.Module):
 
 
 def small_classifier(width, kernel, stride):
-    """Two convolutions and a linear layer, of three colours and ten classes."""
+    """Returns two convolutions and a linear layer, for three colours and ten classes."""
     return nn.Sequential(
         nn.Conv2d(3, 16, kernel, stride, padding=kernel // 2), nn.ReLU(), nn.Conv2d(16, width, 3, stride=2),
         nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 10))
 
 
 def train(model, batches):
-    """Steps of a classifier's training."""
+    """Runs steps of a classifier's training."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     for images, labels in batches:
         loss = functional.cross_entropy(model(images), labels)

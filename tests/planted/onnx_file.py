@@ -39,7 +39,8 @@ def node(kind, inputs, output, **attributes):
 
 
 def model(nodes, weights, entry, leave):
-    """Its bytes; weights: name to array of NumPy; entry and leave: name and shape, of numbers and names."""
+    """Returns the model's bytes. weights: name to array of NumPy; entry and leave: name and shape, of numbers
+    and names."""
     graph = b"".join(_field(1, one) for one in nodes) + _field(2, "net")
     for name, array in weights.items():
         array = array.astype("<f4")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Runs the planted programs bare and under `xsp run`: does xsp's first finding name what was planted?
+"""Runs the planted programs bare and under `xsp run`, and checks that xsp's first finding names the planted
+cause.
 
   score.py [--device cpu|gpu] [--only NAME...] [--installed TREE] [--json] [--keep DIR] [--gate PERCENT]
   score.py --bare                        the programs alone: what mending gains
   score.py --markdown RESULTS.json...    writes the table of docs/planted.md from what --json printed
 
-A program is right if the first finding has the rule that was planted; of two causes, if it has one of them
-and another finding the other; a good one if no finding promises more than 10 %. The gain, of a period in %,
-is measured by running it and its mended twin in turns, without xsp: it is to lie between half the bound and
-the bound.
+A program is right if the first finding has the planted rule; with two causes, if it has one of them and
+another finding has the other; a program without a cause, if no finding promises more than 10 %. The gain,
+in % of a period, is measured by running the program and its mended twin in turns, without xsp. It should
+lie between half the bound and the bound.
 """
 
 import argparse
@@ -29,23 +30,23 @@ import threading
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 DOCUMENT = TREE / "docs" / "planted.md"
-SKIPPED = 77  # as common.py has it
-LIMIT_SECONDS = 180  # for a program and what xsp does with it
+SKIPPED = 77  # as in common.py
+LIMIT_SECONDS = 180  # for a program and xsp's analysis of it
 GOOD_PCT_MAX = 10  # a bound up to here is no advice
-NO_RULES = ("doubt", "unasked")  # rows of findings that are none
-NOISE_PCT = 2  # of a period: two measurements of the same program differ by as much
-LEAST_RATIO = 1.2  # a mended twin that is not as much faster is none
+NO_RULES = ("doubt", "unasked")  # rows that are no findings
+NOISE_PCT = 2  # % of a period: two measurements of the same program may differ by this
+LEAST_RATIO = 1.2  # a mended twin must be faster by this factor
 
 
 class NotRun(Exception):
-    """A program that cannot run here, and why."""
+    """Reports a program that cannot run here, and the reason."""
 
 
 @dataclasses.dataclass
 class Program:
     path: pathlib.Path
-    rules: list  # for each cause the names that are right, one of them
-    culprits: list  # one of which is to be named
+    rules: list  # for each cause its correct names, of which one suffices
+    culprits: list  # names, one of which must be found
     device: str
     seconds: float
     cause: str
@@ -65,7 +66,7 @@ class Program:
 
 
 def read(path):
-    """A program by the first lines of its text."""
+    """Reads a program's description from the first lines of its text."""
     facts = dict(re.findall(r"^(?:#|//) (planted|cause|bound): (.*)$", path.read_text(), re.MULTILINE))
     planted = dict(pair.split("=", 1) for pair in facts["planted"].split(", "))
     rules = [names.split("|") for names in planted["rule"].split("+")]
@@ -79,7 +80,7 @@ def programs():
 
 
 class Runner:
-    """Runs programs: with which Python, which xsp, and for how long."""
+    """Runs programs: keeps the Python, the xsp, and the time limit."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -119,7 +120,7 @@ class Runner:
         return ["--seconds", str(max(self.options.seconds, program.seconds))]
 
     def rate(self, program, mended, gpu):
-        """Steps a second, without xsp."""
+        """Returns steps per second, without xsp."""
         way = [] if mended is None else [f"--mended={mended}"] if mended != "all" else ["--mended"]
         done = self.run(self.command(program) + self.seconds(program) + way, gpu)
         return self.rate_of(done)
@@ -135,7 +136,7 @@ class Runner:
         return float(found[1])
 
     def findings(self, program, gpu):
-        """What xsp finds in the planted program, the first one first."""
+        """Returns xsp's findings in the planted program, in their order."""
         file = self.folder / f"{program.name}.xsp"
         file.unlink(missing_ok=True)
         command = self.command(program) + self.seconds(program)
@@ -149,7 +150,8 @@ class Runner:
         return [{"finding": done.stderr.strip().splitlines()[-1], "is_error": True}]
 
     def gain(self, program, mended, gpu):
-        """The rates of the program and of its twin, and by how much of a period in % mending shortens it."""
+        """Returns the rates of the program and of its twin, and by how much, in % of a period, mending
+        shortens it."""
         rates = ([], [])
         for _ in range(self.options.repeats):
             for twin, way in enumerate((None, mended)):
@@ -159,7 +161,7 @@ class Runner:
 
 
 def judge(program, rows):
-    """Whether the findings are right: the columns of the table that follow from them."""
+    """Returns whether the findings are right: the columns of the table that follow from them."""
     told = [row for row in rows if row.get("rule") or "rule" not in row and row.get("gain_pct") is not None]
     bounds = [row["gain_pct"] for row in rows if row.get("gain_pct") is not None]
     if program.is_good:
@@ -188,7 +190,7 @@ def measure(runner, program, gpu):
         mended = "all"
         if not runner.options.bare:
             result.update(judge(program, runner.findings(program, gpu)))
-            # The twin mends the cause that was found alone: the bound is about nothing else.
+            # The twin mends only the cause that was found, because the bound is about nothing else.
             if len(program.rules) > 1 and result["rule"]:
                 mended = result["rule"]
         if program.is_good:
@@ -208,7 +210,7 @@ def measure(runner, program, gpu):
 
 
 def measure_all(runner, chosen):
-    """All results, in the programs' order; on several GPUs so many programs at a time."""
+    """Returns all results, in the programs' order; with several GPUs, as many programs run at a time."""
     gpus = queue.Queue()
     for number in range(runner.options.gpus):
         gpus.put(number if runner.options.gpus > 1 else None)
@@ -221,7 +223,7 @@ def measure_all(runner, chosen):
             result = measure(runner, program, gpu)
         finally:
             gpus.put(gpu)
-        with lock:  # what was measured so far is kept, should the rest not come to an end
+        with lock:  # the results so far are kept if the rest fails
             done[program.name] = result
             results = [done[other.name] for other in chosen if other.name in done]
             (runner.folder / "score.json").write_text(as_json(results))
@@ -254,7 +256,7 @@ def line(texts):
 
 
 def score(results):
-    """In per cent: the programs that are right, and the gains that lie within their bounds."""
+    """Returns, in per cent, the programs that are right, and the gains that lie within their bounds."""
     ran = [one for one in results if one["status"] != "skipped"]
     with_cause = [one for one in ran if one["wanted"] != "none"]
 
@@ -271,7 +273,7 @@ def as_json(results):
 
 
 def write_document(files):
-    """Replaces the table of the document, with the results that the files hold."""
+    """Replaces the table of the document with the results in the files."""
     told = [json.loads(pathlib.Path(file).read_text())["programs"] for file in files]
     results = {one["program"]: one for programs_of_file in told for one in programs_of_file}
     rows = [["program", "what was planted", *COLUMNS[1:]]]
@@ -288,7 +290,7 @@ def write_document(files):
 
 
 def weak(result):
-    """Programs of which nothing can be said: they failed, or their twin is no faster."""
+    """Returns the programs without a result: they failed, or their twin is no faster."""
     if result["status"] == "ok" and result["wanted"] != "none":
         return result["mended_rate"] < LEAST_RATIO * result["rate"]
     return result["status"] == "failed"

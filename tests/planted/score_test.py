@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What score.py makes of findings, and of the first lines of every program."""
+"""Tests score.py with given findings, and with the first lines of every program."""
 
 import pathlib
 import unittest

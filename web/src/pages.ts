@@ -1,10 +1,10 @@
-// The pages: every src/pages/NAME/page.ts, found by the build. A page is what its default export says.
+// The pages: every src/pages/NAME/page.ts, found by the build. Its default export describes the page.
 import type { Component } from 'svelte';
 
 export interface Page {
   name: string; // in the address: #/NAME
-  title: string; // in the navigation; empty: not there (a page about one layer, say)
-  order: number; // from left to right
+  title: string; // in the navigation; empty: not there (a page about one layer, for example)
+  order: number; // position, from left to right
   component: Component;
 }
 

@@ -1,9 +1,9 @@
-// Where the page is: all of it is in the address, so that a link shows what its sender saw.
+// The state of the page. All of it is in the address, so that a link shows what its sender saw.
 //
 //     #/PAGE/SUBJECT?e=EVALUATION&batch=8&layer=NAME&kernel=NAME&...
 //
-// `e` (given twice or more where evaluations are compared), `batch`, `layer` and `kernel` go along from page
-// to page: they are what every view filters by. Everything else belongs to one page and is left behind.
+// `e` (given twice or more if evaluations are compared), `batch`, `layer` and `kernel` are kept from page to
+// page: every view filters by them. All other parameters belong to one page and are dropped.
 
 const CARRIED = ['e', 'batch', 'layer', 'kernel'];
 
@@ -35,7 +35,7 @@ class Place {
     const text = this.query.get('batch');
     return text === null ? undefined : Number(text);
   }
-  // What every view filters by: what a page is about, or else what is chosen.
+  // The filter of every view: the subject of the page, or else the selection.
   get layer(): string | undefined {
     return this.page === 'layer' ? this.subject : (this.query.get('layer') ?? undefined);
   }
@@ -43,7 +43,7 @@ class Place {
     return this.page === 'kernel' ? this.subject : (this.query.get('kernel') ?? undefined);
   }
 
-  // The address of a page; what `changes` sets to null or undefined is left out.
+  // Returns the address of a page; parameters that `changes` sets to null or undefined are left out.
   href(
     page: string,
     subject = '',
@@ -63,7 +63,7 @@ class Place {
     return `#/${page}${subject ? `/${encodeURIComponent(subject)}` : ''}${text ? `?${text}` : ''}`;
   }
 
-  // Changes the query of this page; `replace` leaves no step in the browser's history.
+  // Changes the query of this page. `replace` adds no entry to the browser's history.
   set(changes: Record<string, string | number | null | undefined>, replace = false) {
     const query = new URLSearchParams(this.query);
     for (const [name, value] of Object.entries(changes)) {

@@ -1,4 +1,4 @@
-// The shim of the adapter `ggml`: compiled against the headers of the llama.cpp that it serves.
+// The shim of the adapter `ggml`, compiled against the headers of its llama.cpp.
 #include <ggml-backend.h>
 #include <ggml.h>
 #include <llama.h>
@@ -14,9 +14,9 @@ struct xsp_ggml {
   llama_model* model = nullptr;
   llama_context* context = nullptr;
   llama_batch batch{};
-  int32_t room = 0;  // of the batch
+  int32_t room = 0;  // room of the batch
   int threads = 0;
-  int behind = 0;  // tokens that a run finds in each sequence
+  int behind = 0;  // tokens of each sequence before a run begins
   int sequences = 0;
   int length = 0;
   void (*watch)(void*, int, const void*) = nullptr;
@@ -25,7 +25,7 @@ struct xsp_ggml {
 
 namespace {
 
-// The first thing that llama.cpp complained of, which is nearest to the cause.
+// The first complaint of llama.cpp, which is nearest to the cause.
 std::string& complaint() {
   static std::string text;
   return text;
@@ -33,14 +33,14 @@ std::string& complaint() {
 
 void on_log(ggml_log_level level, const char* text, void*) {
   if (level != GGML_LOG_LEVEL_ERROR || !complaint().empty()) return;
-  // "function: why"
+  // Returns a text such as "function: why".
   const std::string whole = text;
   const size_t end = whole.find(": ");
   const bool has_function = end != std::string::npos && whole.find(' ') > end;
   complaint() = has_function ? whole.substr(end + 2) : whole;
 }
 
-// Views are no work: what reads them computes.
+// Views compute nothing: their readers do.
 bool computes(const ggml_tensor* node) {
   switch (node->op) {
     case GGML_OP_NONE:
@@ -79,7 +79,7 @@ xsp_ggml* open(const xsp_ggml_settings* settings, char* why, size_t why_size) {
   llama_backend_init();
   complaint().clear();
   auto* model = new xsp_ggml;
-  // Its own default is 4, however many processors there are.
+  // llama.cpp's default is 4, regardless of the number of processors.
   const auto processors = static_cast<int>(std::thread::hardware_concurrency());
   model->threads = settings->threads > 0 ? settings->threads : std::max(processors, 1);
   model->behind = settings->context;
@@ -104,7 +104,7 @@ bool make_context(xsp_ggml* model, int batch, int length) {
   llama_context_params params = llama_context_default_params();
   params.n_seq_max = static_cast<uint32_t>(batch);
   params.n_ctx = static_cast<uint32_t>(batch * (model->behind + length));
-  // One graph for all tokens of a run.
+  // One graph holds all tokens of a run.
   params.n_batch = params.n_ubatch = static_cast<uint32_t>(batch * longest);
   params.no_perf = true;
   params.n_threads = params.n_threads_batch = model->threads;
@@ -120,7 +120,8 @@ bool make_context(xsp_ggml* model, int batch, int length) {
   return true;
 }
 
-// Tokens of every sequence, from a position on; of the last of each the scores are wanted.
+// Fills in tokens of every sequence, from a position on; only the last token of each requests its
+// scores.
 void fill(llama_batch* batch, const int32_t* tokens, int sequences, int length, int from) {
   batch->n_tokens = 0;
   for (int s = 0; s < sequences; ++s) {
@@ -155,7 +156,7 @@ int set_tokens(xsp_ggml* model, const int32_t* tokens, int batch, int length) {
 }
 
 int run(xsp_ggml* model) {
-  // What the last run added is forgotten: every run is the same.
+  // The cache forgets the last run's tokens, so that every run is the same.
   llama_memory_t memory = llama_get_memory(model->context);
   for (int s = 0; s < model->sequences; ++s) {
     llama_memory_seq_rm(memory, s, model->behind, -1);

@@ -1,5 +1,5 @@
-/* shim.h: what the adapter `ggml` needs of llama.cpp, as a C interface that does not change with
- * it.
+/* shim.h: the parts of llama.cpp that the adapter `ggml` needs, as a C interface that does not
+ * change with llama.cpp.
  *
  * llama.cpp's own interface passes structs by value that grow with every release. So a small
  * library is compiled beside it, when it is installed, against its own headers (llama.cc here); the
@@ -38,9 +38,8 @@ typedef struct xsp_ggml_node {
 typedef struct xsp_ggml_settings {
   const char* path;
   int threads; /* 0: as many as there are processors */
-  int context; /* tokens that each sequence has behind it when a run begins; 0: a run is a prefill
-                */
-  /* Before and after each node that computes something; NULL: nobody watches. */
+  int context; /* tokens of each sequence before a run begins; 0: a run is a prefill */
+  /* Called before and after each node that computes something; NULL if there is no observer. */
   void (*watch)(void* user, int is_end, const void* node);
   void* user;
 } xsp_ggml_settings;
@@ -48,13 +47,13 @@ typedef struct xsp_ggml_settings {
 typedef struct xsp_ggml_interface {
   int version; /* XSP_GGML_SHIM_VERSION */
   const char* (*build)(void);
-  /* NULL: it could not be opened, and why_size bytes at `why` say why. */
+  /* Returns NULL if the model cannot be opened, with the reason in the why_size bytes at `why`. */
   xsp_ggml* (*open)(const xsp_ggml_settings* settings, char* why, size_t why_size);
   int (*vocabulary)(const xsp_ggml* model);
-  /* The tokens of each of `batch` sequences, one after the other. 0: done. */
+  /* Sets the tokens of each of `batch` sequences, one after the other. Returns 0 on success. */
   int (*set_tokens)(xsp_ggml* model, const int32_t* tokens, int batch, int length);
   int (*run)(xsp_ggml* model);
-  /* The scores of every token of the vocabulary, behind the last one of a sequence. */
+  /* Returns the scores of every token of the vocabulary, after the last token of a sequence. */
   const float* (*scores)(xsp_ggml* model, int sequence);
   void (*describe)(const void* node, xsp_ggml_node* facts);
   void (*close)(xsp_ggml* model);

@@ -1,5 +1,5 @@
-// A CUPTI that plays what a test tells it to: libcupti.so.13 with the functions that library.h asks
-// for, and one more that gives this control of it. fake/driver.cc is the CUDA driver beside it.
+// A fake CUPTI that does what a test tells it: libcupti.so.13 with the functions that library.h
+// looks up, and one more that returns this control. fake/driver.cc is the CUDA driver beside it.
 #ifndef XSP_COLLECTORS_CUPTI_FAKE_CONTROL_H_
 #define XSP_COLLECTORS_CUPTI_FAKE_CONTROL_H_
 
@@ -14,7 +14,7 @@
 
 namespace xsp::cupti::fake {
 
-// Ids of the fake's calls, in the domains of the runtime and of the driver.
+// Lists ids of the fake's calls, in the domains of the runtime and of the driver.
 enum RuntimeId : uint32_t {
   kGetDevice = 1,
   kLaunchKernel,
@@ -30,29 +30,28 @@ enum DriverId : uint32_t { kCtxGetCurrent = 1, kDriverLaunchKernel, kDriverMemAl
 struct Control {
   uint32_t version = 130001;
   CUptiResult subscribe_result = CUPTI_SUCCESS;
-  std::map<CUpti_ActivityKind, CUptiResult>
-      refused;  // what enabling a kind returns, if not success
+  std::map<CUpti_ActivityKind, CUptiResult> refused;  // result of enabling a kind, if not success
   std::set<std::pair<CUpti_CallbackDomain, uint32_t>> unknown;  // calls that cannot be enabled
-  int64_t clock_ahead_ns = 0;                                   // of CLOCK_REALTIME
-  size_t dropped = 0;  // records that the next question after them counts
+  int64_t clock_ahead_ns = 0;                                   // ahead of CLOCK_REALTIME
+  size_t dropped = 0;  // number of dropped records that the next query returns
 
-  // What the collector did.
+  // The collector's actions.
   std::set<CUpti_ActivityKind> kinds;
   std::set<std::pair<CUpti_CallbackDomain, uint32_t>> calls;
   std::set<uint32_t> resource_events;
   bool is_subscribed = false;
   bool has_system_threads = false;
 
-  // Appends a record to the buffer in use, asking for one if need be.
+  // Appends a record to the buffer in use, and asks for a buffer if there is none.
   template <typename Record>
   void play(const Record& record) {
     append(this, &record, sizeof record);
   }
-  // A callback of the domain resource.
+  // Issues a callback of the domain resource.
   void play_event(CUpti_CallbackIdResource event, uint64_t node, uint64_t original = 0) {
     fire(this, event, node, original);
   }
-  // The buffer in use is handed back, as when it is full.
+  // Returns the buffer in use, as if it were full.
   void hand_back() { give_back(this); }
   uint64_t now_ns() { return now(this); }
 
@@ -73,7 +72,7 @@ struct Control {
 
 }  // namespace xsp::cupti::fake
 
-// The symbol: Control* fake_cupti_control().
+// Declares the symbol of the fake library: Control* fake_cupti_control().
 extern "C" xsp::cupti::fake::Control* fake_cupti_control();
 
 #endif  // XSP_COLLECTORS_CUPTI_FAKE_CONTROL_H_

@@ -201,7 +201,7 @@ FAKE_API CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t size,
   return record_size((*record)->kind) != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
 }
 
-#ifndef FAKE_OLD  // what old versions lack
+#ifndef FAKE_OLD  // old versions lack these
 FAKE_API CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t enable) {
   return enable_call(CUPTI_CB_DOMAIN_RUNTIME_API, id, enable);
 }

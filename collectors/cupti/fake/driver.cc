@@ -1,4 +1,4 @@
-// A CUDA driver of one device with the limits of a multiprocessor of compute capability 9.0.
+// A fake CUDA driver of one device with the limits of a multiprocessor of compute capability 9.0.
 #include <cuda.h>
 
 #define FAKE_API __attribute__((visibility("default")))

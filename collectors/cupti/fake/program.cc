@@ -1,15 +1,15 @@
-// A program that uses CUDA, as far as `xsp run` can tell: it initialises the fake driver, which
-// calls the library that $CUDA_INJECTION64_PATH names as the real one does, and launches kernels,
-// whose records the fake CUPTI plays.
+// A program that uses CUDA, as far as `xsp run` can tell. It initialises the fake driver, which
+// calls the library that $CUDA_INJECTION64_PATH names, as the real one does. It launches kernels,
+// whose records the fake CUPTI produces.
 //
 //   program [WORD...]     one after another:
 //     launch              a kernel, by cudaLaunchKernel, inside a span "step" of the level layer
 //     step                xsp_step()
 //     fork                a child that does nothing with CUDA, and ends by exit
-//     wait                until everything that is flushed now and then has been
+//     wait                until everything that is flushed periodically has been flushed
 //     close               every descriptor but the standard ones
 //     subscribe           becomes CUPTI's client itself, as a program linked to it does
-//     crash kill _exit exec exit1    ends so; exec becomes `true`
+//     crash kill _exit exec exit1    ends in this way; exec becomes `true`
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ void* load(const char* path) {
   return library;
 }
 
-// As the driver does in cuInit.
+// Does the same as the driver in cuInit.
 void initialize() {
   load(XSP_FAKE_CUDA_DIR "/libcuda.so.1");
   void* cupti = load(XSP_FAKE_CUDA_DIR "/libcupti.so.13");
@@ -86,7 +86,7 @@ void close_all() {
   for (int fd = 3; fd < 256; ++fd) close(fd);
 }
 
-// What the dynamic linker resolves a call of a linked program to.
+// The function to which the dynamic linker resolves a call of a linked program.
 void subscribe() {
   if (control == nullptr) initialize();
   void* function = dlsym(RTLD_DEFAULT, "cuptiSubscribe");

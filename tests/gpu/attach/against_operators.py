@@ -1,9 +1,9 @@
-"""A training on the GPU: xsp run counts the operators that torch.profiler counts, and attributes them.
+"""Watches a training on the GPU: xsp run counts the same operators as torch.profiler, and attributes them.
 
     against_operators.py XSP
 
-Compares the counts of one pass over a little data, name by name; then looks at what belongs to whom. The last
-line sums up; exit status 1: something differs.
+Compares the counts of one pass over a little data, name by name; then checks the attribution. The last
+line is a summary; exit status 1 if something differs.
 """
 
 import collections
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# What torch.profiler lists besides operators and ranges: the calls of CUDA.
+# Entries of torch.profiler that are neither operators nor ranges: the calls of CUDA.
 CALLS = ("cu", "Memcpy", "Memset", "Activity Buffer", "Lazy Function", "Buffer Flush", "Command Buffer")
 
 
@@ -43,7 +43,8 @@ def train_with(watch):
 def with_profiler(torch, train):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         train()
-    # As they were recorded: its own lists leave out an operator that is all that one of the same name calls.
+    # These are the recorded events: torch's own lists leave out an operator that is the only call of one with
+    # the same name.
     events = profiler.profiler.kineto_results.events()
     json.dump(collections.Counter(event.name() for event in events), sys.stdout)
 

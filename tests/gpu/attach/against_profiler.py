@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kernels of `xsp run` against torch.profiler's, of the same script in processes of their own.
+"""Compares the kernels of `xsp run` with torch.profiler's, for the same script in separate processes.
 
     against_profiler.py XSP
 
@@ -15,7 +15,7 @@ import tempfile
 
 xsp = sys.argv[1]
 script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "resnet50.py")
-# The last 20 inferences: those of the model spans with the highest iteration.
+# The last 20 inferences are those of the model spans with the highest iterations.
 KERNELS = """SELECT k.name, count(*) AS n, sum(k.duration_ns) AS ns
 FROM span k JOIN span m ON m.span_id = k.model_id
 WHERE k.level = 6 AND k.type = 'kernel'

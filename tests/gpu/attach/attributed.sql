@@ -1,6 +1,6 @@
--- Of an evaluation of `xsp run`: how much of the device's time belongs to a module (a layer, or the model itself), and
--- the kernels that most of the rest is spent in. One row; the first column is the share in a module, in percent.
--- Copies from host to host are not the device's, though CUPTI tells a stream.
+-- Computes for an evaluation of `xsp run` how much of the device's time belongs to a module (a layer, or the model
+-- itself), and the kernels in which most of the rest is spent. One row; the first column is the share in a module, in
+-- percent. Copies from host to host are not the device's, although CUPTI reports a stream for them.
 WITH execution AS (SELECT * FROM span WHERE level = 6 AND device IS NOT NULL AND name <> 'memcpy HtoH'),
 total AS (
   SELECT count(*) AS executions, sum(duration_ns) AS all_ns, count(*) FILTER (parent_id IS NULL) AS without_launch,

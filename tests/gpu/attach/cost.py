@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""What `xsp run` costs a program, by default ResNet-50, eager, batch 1, in Python.
+"""Measures the cost of `xsp run` for a program, by default ResNet-50, eager, batch 1, in Python.
 
     cost.py XSP [--rounds N] [--calls N] [--processes N] [--only 'NAME;NAME'] [--program "SCRIPT ARGUMENT..."]
 
-Several processes of each configuration are open at once and compute in turn, in random order, one at a time.
-Printed are the median over all processes of one configuration of their medians, its ratio to bare, the range
-of the processes' ratios, and the ratio of means over all turns, which holds what few calls cost, too. Two
-processes of one configuration differ, too: see the range of bare itself.
+Several processes of each configuration are open at once and compute in turn, in random order, one at a
+time. Prints the median over all processes of one configuration of their medians, its ratio to bare, the
+range of the processes' ratios, and the ratio of means over all turns, which includes costs that only few
+calls have. Two processes of one configuration differ, too: see the range of bare itself.
 
-The program is a script beside this one that takes --turns, and is measured within torch.profiler, too.
-`default` is `xsp run` without a flag, where levels take turns; `sampled` is `--sample 1/100`, judged by its
-mean. Budgets: loaded but off 1.01, kernels 1.10, kernels and layers 1.25, sampled 1.01. Printed, not judged.
+The program is a script beside this one that takes --turns; it is also measured within torch.profiler.
+`default` is `xsp run` without a flag, where levels take turns; `sampled` is `--sample 1/100`, judged by
+its mean. Budgets: loaded but off 1.01, kernels 1.10, kernels and layers 1.25, sampled 1.01. They are
+printed, not judged.
 """
 import argparse
 import contextlib
@@ -35,21 +36,21 @@ BUDGETS = {"off": 1.01, "kernels": 1.10, "kernels and layers": 1.25, "sampled": 
 
 
 class Program:
-    """One process of a configuration, and the median ms of a call in each of its turns."""
+    """Represents one process of a configuration, and the median ms of a call in each of its turns."""
 
     def __init__(self, name, command, xsp, folder, number):
         path = f"{folder}/{name}-{number}"
         if name in FLAGS:
             command = [xsp, "run", "--quiet", *FLAGS[name], "-o", path + ".xsp", "--", *command]
         command = [*command, *PEERS.get(name, [])]
-        self.said = open(path + ".txt", "w+")  # a pipe that nobody reads would fill
-        few = {**os.environ, "OMP_NUM_THREADS": "2"}  # that they all start at once
+        self.said = open(path + ".txt", "w+")  # a file, because a pipe without a reader would fill
+        few = {**os.environ, "OMP_NUM_THREADS": "2"}  # so that all of them can start at once
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         stderr=self.said, env=few)
         self.times = []
 
     def start(self):
-        """Waits for it, whatever it prints before; false if it ended instead."""
+        """Waits until it is ready, whatever it prints before. Returns false if it ended instead."""
         if any(line.strip() == "ready" for line in iter(self.process.stdout.readline, "")):
             return True
         self.said.seek(0)
@@ -115,7 +116,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     command = [sys.executable, os.path.join(here, script), *arguments, "--turns"]
     names = ["bare", *(options.only.split(";") if options.only else [*FLAGS, *PEERS])]
-    # Who is stopped before the last round has what was measured until then.
+    # If it is stopped before the last round, it prints the measurements until then.
     signal.signal(signal.SIGTERM, stop)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as at_the_end:
         programs = {name: [Program(name, command, options.xsp, folder, i) for i in range(options.processes)]

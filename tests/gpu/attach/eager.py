@@ -4,7 +4,7 @@
 
 `gpt` is a transformer like nanoGPT's of 124 M parameters over 256 tokens, `gpt-training` a step of its
 training, `unet` an image network of 31 M parameters with skips, over a picture of 256 x 256. With --turns
-it computes whenever it is told to (turns.py); else it prints the median of a call's time in ms.
+it computes on request (turns.py); else it prints the median of a call's time in ms.
 """
 import statistics
 import sys
@@ -17,7 +17,7 @@ from torch.nn import functional
 
 
 class Block(nn.Module):
-    """A transformer's block: attention and a perceptron, each of what is normalised before."""
+    """A transformer's block: attention and a perceptron; the input of each is normalised."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -37,7 +37,7 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """Logits of the next token, for (batch, length) tokens."""
+    """Returns logits of the next token, for (batch, length) tokens."""
 
     def __init__(self, words=50304, width=768, depth=12, heads=12, length=256):
         super().__init__()
@@ -58,7 +58,7 @@ def two_convolutions(channels, wide):
 
 
 class UNet(nn.Module):
-    """An image of the same size as its input's, through four halvings and back."""
+    """Returns an image of the same size as its input, through four halvings and back."""
 
     def __init__(self, width=64):
         super().__init__()

@@ -1,6 +1,6 @@
-"""transformers' generate with random weights. generate.py gpt2|llama [--turns]
+"""Runs transformers' generate with random weights. generate.py gpt2|llama [--turns]
 
-With --turns it generates whenever it is told to (turns.py).
+With --turns it generates on request (turns.py).
 """
 import sys
 

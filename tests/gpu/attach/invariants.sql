@@ -1,5 +1,5 @@
--- What must be true of any evaluation of `xsp run` with the levels api and kernel: one row for each invariant, with how
--- many spans offend. A program launches and goes on, so kernels may outlast the layers that launched them.
+-- Invariants of any evaluation of `xsp run` with the levels api and kernel: one row for each invariant, with the number
+-- of spans that violate it. A program launches and continues, so kernels may outlast the layers that launched them.
 WITH execution AS (SELECT * FROM span WHERE level = 6 AND device IS NOT NULL),
 launch AS (
   SELECT run_id, correlation_id, min(start_ns) AS start_ns FROM span
@@ -15,10 +15,10 @@ UNION ALL SELECT 'every execution has a parent', count(*) FILTER (parent_id IS N
 UNION ALL SELECT 'no launch without its execution', count(*) FROM (
     SELECT 1 FROM span c WHERE c.level = 5 AND c.type IN ('launch', 'graph_launch') AND c.correlation_id IS NOT NULL
     AND NOT EXISTS (FROM execution e WHERE e.run_id = c.run_id AND e.correlation_id = c.correlation_id))
--- Two microseconds: the clocks of host and device are converted by sampling.
+-- The tolerance is two microseconds: the clocks of host and device are converted by sampling.
 UNION ALL SELECT 'no execution starts before its launch', count(*) FILTER (e.start_ns < l.start_ns - 2000)
   FROM execution e JOIN launch l USING (run_id, correlation_id)
 UNION ALL SELECT 'executions have a duration', count(*) FILTER (duration_ns <= 0 AND type = 'kernel') FROM execution
--- A kernel may begin before the one that it depends on has ended (programmatic dependent launch).
+-- A kernel may begin before the one on which it depends has ended (programmatic dependent launch).
 UNION ALL SELECT 'executions of a stream follow one another', count(*) FILTER (gap_ns < -5000) FROM neighbour
 UNION ALL SELECT 'nothing was dropped', (SELECT coalesce(sum(count), 0) FROM loss)

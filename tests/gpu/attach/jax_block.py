@@ -1,4 +1,4 @@
-"""A transformer block's worth of JAX, compiled by XLA."""
+"""Runs a transformer block in JAX, compiled by XLA."""
 import jax
 import jax.numpy as jnp
 

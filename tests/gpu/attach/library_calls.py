@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Are PyTorch's calls of cuBLAS, cuDNN and cuFFT recorded with the right sizes, and is nothing changed by it?
+"""Checks that PyTorch's calls of cuBLAS, cuDNN and cuFFT are recorded with the right sizes, and that
+recording changes nothing.
 
     library_calls.py XSP OUT          prints a line for each check, a table of costs, and last a verdict
 
-XSP is the program; evaluations go to the folder OUT. With `work` or `cost` instead it is what is watched.
+XSP is the program; evaluations go to the folder OUT. With `work` or `cost` instead, this script is the
+watched program.
 """
 
 import json
@@ -69,7 +71,7 @@ def work():
 
 
 def cost():
-    """Microseconds of the host for a call, the best of several rounds."""
+    """Returns microseconds of the host for a call, the best of several rounds."""
     import torch
     a, bias = torch.randn(32, 32).cuda(), torch.randn(32).cuda()
     image, weights = torch.randn(1, 8, 8, 8).cuda(), torch.randn(8, 8, 3, 3).cuda()
@@ -92,7 +94,7 @@ def cost():
     print(json.dumps(result))
 
 
-# The kernels of products of matrices, and whether each is below a call of a library.
+# Selects the kernels of matrix products, and whether each is below a call of a library.
 PRODUCTS = """
 WITH RECURSIVE up AS (
   SELECT span_id AS kernel, parent_id, name, false AS is_in FROM span
@@ -116,7 +118,7 @@ def query(xsp, path, sql):
 
 
 def check_calls(xsp, path):
-    """Number of failures."""
+    """Returns the number of failures."""
     calls = {}
     for row in query(xsp, path, "SELECT s.span_id, s.name, a.key, a.value FROM span s "
                                 "JOIN attribute a USING (run_id, span_id) WHERE s.level = 4"):

@@ -1,7 +1,8 @@
--- Of an evaluation by `xsp run` of a program that a compiler fused: how much of the device's time in steady calls
--- belongs to layers that name what they stand for (instructions of XLA, launches of Inductor), or to layers inside
--- those; of a replayed CUDA graph, to layers that were inside of such when it was captured. One row; the first column
--- is that share in percent. The copies of a graph's inputs to where it reads them stand for nothing of the model.
+-- Computes, for an evaluation by `xsp run` of a program that a compiler fused, how much of the device's time in steady
+-- calls belongs to layers that name what they stand for (instructions of XLA, launches of Inductor), or to layers
+-- inside those. In a replayed CUDA graph, the layers count that were inside such layers when it was captured. One row;
+-- the first column is that share in percent. The copies of a graph's inputs to its own memory stand for no part of the
+-- model.
 WITH RECURSIVE execution AS (
   SELECT e.* FROM span e LEFT JOIN span l ON l.run_id = e.run_id AND l.span_id = e.layer_id
   WHERE e.level = 6 AND e.device IS NOT NULL AND e.iteration >= 0 AND l.name IS DISTINCT FROM '_foreach_copy_'),

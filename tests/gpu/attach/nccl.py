@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Two processes with NCCL on two GPUs, watched: are the collectives recorded, and is nothing changed by it?
+"""Watches two processes with NCCL on two GPUs: checks that the collectives are recorded, and that recording
+changes nothing.
 
     nccl.py XSP OUT          prints a line for each check, and last a verdict; it needs two GPUs
 
-XSP is the program; the evaluation goes to the folder OUT. With `work` instead it is what is watched.
+XSP is the program; the evaluation goes to the folder OUT. With `work` instead, this script is the watched
+program.
 """
 
 import json

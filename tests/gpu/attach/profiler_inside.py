@@ -1,4 +1,4 @@
-"""A program that uses torch.profiler itself. Prints how many kernels that saw: as many as without
+"""A program that uses torch.profiler itself. Prints how many kernels the profiler saw: as many as without
 `xsp run`."""
 import torch
 

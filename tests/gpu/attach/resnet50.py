@@ -2,7 +2,7 @@
 
     resnet50.py [--batch N] [--iterations N] [--profile FILE] [--turns [--profiler kernels|operators]]
 
-Prints the median of an inference's time in ms; with --turns whenever it is told to (turns.py). With
+Prints the median of an inference's time in ms; with --turns it does so on request (turns.py). With
 --profile, torch.profiler's kernels of the last 20 inferences go to the file, a line each: name, count, ns.
 """
 import argparse

@@ -2,7 +2,7 @@
 # XSP_GPU_ATTACH="programs compilers profiler operators shapes inside bounds cost library nccl" (all by default).
 attach="$source_dir/tests/gpu/attach"
 
-# attach_program NAME PERCENT SCRIPT...: at least PERCENT of the device's time belongs to a module.
+# attach_program NAME PERCENT SCRIPT...: checks that at least PERCENT of the device's time belongs to a module.
 attach_program() {
   local name=$1 least=$2 file="$out/attach_$1.xsp" log="$out/log/attach_$1.txt"; shift 2
   if ! xsp run --leveled=no -o "$file" -- python3 "$@" >"$log" 2>&1; then
@@ -18,7 +18,7 @@ attach_program() {
   if [ -z "$verdict" ]; then line ok "invariants, $name" "all hold"; else line FAILED "invariants, $name" "$verdict"; fi
 }
 
-# All at once: they are checked, not timed.
+# The programs run at the same time, because they are checked, not timed.
 attach_programs() {
   attach_program resnet50 95 "$attach/resnet50.py" --iterations 30 &
   attach_program train 95 "$attach/train.py" &
@@ -33,7 +33,7 @@ attach_programs() {
   wait
 }
 
-# attach_named NAME FLAGS SCRIPT...: what a compiler fused belongs to layers that say what they stand for.
+# attach_named NAME FLAGS SCRIPT...: checks that fused work belongs to layers that name what they stand for.
 attach_named() {
   local name=$1 flags=$2 file="$out/attach_named_$1.xsp" log="$out/log/attach_named_$1.txt" row; shift 2
   if ! XLA_FLAGS=$flags xsp run --leveled=no -o "$file" -- python3 "$@" >"$log" 2>&1; then
@@ -45,7 +45,7 @@ attach_named() {
   else line FAILED "xsp run, layers of $name" "${row#*,}"; fi
 }
 
-# With CUDA graphs and without.
+# Runs compilers with CUDA graphs and without.
 attach_compilers() {
   attach_named inductor '' "$attach/compiled.py"
   attach_named inductor-graph '' "$attach/compiled.py" reduce-overhead
@@ -54,8 +54,8 @@ attach_compilers() {
   attach_named xla '--xla_gpu_enable_command_buffer=' "$attach/jax_block.py"
 }
 
-# ResNet-50's 4.09 G multiply-adds, and as many flops for the rest as its normalisations, sums and pools have; the
-# roofline of its convolutions.
+# Checks ResNet-50's 4.09 G multiply-adds, and the flops of its normalisations, sums and pools; and the roofline of its
+# convolutions.
 attach_shapes() {
   local file="$out/attach_shapes.xsp" log="$out/log/attach_shapes.txt" row
   if ! xsp run -o "$file" -- python3 "$attach/resnet50.py" --iterations 400 >"$log" 2>&1; then
@@ -78,7 +78,7 @@ print(good, f"{products / 2e9:.3f} G multiply-adds, {flops / 1e9:.3f} Gflop, {un
   if [ "${row%% *}" = True ]; then line ok "flops of xsp run" "${row#* }"; else line FAILED "flops of xsp run" "${row#* }"; fi
 }
 
-# A program with a profiler of its own behaves as it would alone.
+# A program with a profiler of its own behaves as it does alone.
 attach_inside() {
   local alone watched
   alone=$(python3 "$attach/profiler_inside.py" 2>/dev/null)
@@ -91,13 +91,13 @@ attach_inside() {
   if [ -n "$said" ]; then line ok "and who has CUPTI is said" "$said"; else line FAILED "and who has CUPTI is said" ""; fi
 }
 
-# Kernels are given up first, between two steps; what was recorded until then is whole.
+# At the limit, kernels are given up first, between two steps; everything recorded before is complete.
 attach_limit() {
   local file="$out/attach_limit.xsp" said row
   xsp run --leveled=no --max-size 1MB -o "$file" -- python3 "$attach/resnet50.py" --iterations 400 \
     >"$out/log/attach_limit.txt" 2>&1 || true
   said=$(value "$file" "SELECT value FROM evaluation WHERE key = 'note.size' AND value LIKE '%kernel from %'")
-  # What the program allocates before its first step has nothing that holds it.
+  # No span contains the memory that the program allocates before its first step.
   row=$(xsp query "$file" "SELECT (SELECT count(*) FROM span WHERE level = 6) > 0
     AND (SELECT sum(value) FROM audit_fact WHERE name = 'executions_unmatched') = 0
     AND (SELECT count(*) FROM span WHERE level = 6 AND parent_id IS NULL) = 0
@@ -107,7 +107,7 @@ attach_limit() {
   else line FAILED "a size limit gives up kernels" "$row: $said"; fi
 }
 
-# A process with CUDA that outlives the command completes its trace, and goes on.
+# A process with CUDA that outlives the command completes its trace, and continues.
 attach_survivor() {
   local file="$out/attach_survivor.xsp" log="$out/log/attach_survivor.txt" row
   rm -f "$log"

@@ -1,7 +1,7 @@
-"""A script that computes when it is told to: standard input has counts of calls, a line each.
+"""Lets a script compute on request: each line of standard input has a number of calls.
 
-The answer to each is the median and the mean of a call's time in ms, without the first fifth, as a device
-that has rested is slow at first. With --profiler it does so within torch.profiler.
+The answer to each is the median and the mean of a call's time in ms, without the first fifth, because a
+device is slow at first after a rest. With --profiler it does so within torch.profiler.
 """
 import contextlib
 import os
@@ -26,7 +26,7 @@ def answer(call):
             steady = times[len(times) // 5:]
             print(f"{statistics.median(steady) * 1e3:.4f} {statistics.mean(steady) * 1e3:.4f}", flush=True)
         if "--profiler" in sys.argv:
-            os._exit(0)  # What it recorded nobody reads, and the profiler would take minutes to prepare it.
+            os._exit(0)  # The recording is not needed, and the profiler would take minutes to prepare it.
 
 
 def profiler():

@@ -1,5 +1,5 @@
-// A CUDA driver with one device, which has attributes and nothing else: what needs the device
-// itself fails. With FAKE_GPU_NONE set it knows no device.
+// A fake CUDA driver with one device, which has only attributes: calls that need the device itself
+// fail. With FAKE_GPU_NONE set there is no device.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -34,8 +34,8 @@ FAKE_API int cuDeviceGet(int* device, int number) {
   return number == 0 && has_device() ? 0 : kInvalidDevice;
 }
 FAKE_API int cuDeviceGetAttribute(int* value, int attribute, int) {
-  // The driver's CUdevice_attribute: clock, multiprocessors, the memory's clock and width, L2, and
-  // compute capability 8.0.
+  // Values of the driver's CUdevice_attribute: clock, multiprocessors, the memory's clock and
+  // width, L2, and compute capability 8.0.
   const int known[][2] = {{13, 1'000'000}, {16, 10}, {36, 1'000'000}, {37, 1024},
                           {38, 1 << 22},   {75, 8},  {76, 0}};
   for (const auto& [number, is] : known) {

@@ -1,10 +1,9 @@
-// NVML of one GPU that draws 100 W at all times; its energy counter moves every 20 ms.
+// A fake NVML of one GPU that draws 100 W at all times; its energy counter changes every 20 ms.
 //   FAKE_NVML_NO_ENERGY  it has no energy counter
 //   FAKE_NVML_THROTTLED  a power cap holds its clock down
-//   FAKE_NVML_NEIGHBOUR  process 1 computes on it for 60 % of the time, the children of who asks
-//   for
-//                        40 %
-//   FAKE_NVML_GROWS      each question finds 50 GB more of its memory taken
+//   FAKE_NVML_NEIGHBOUR  process 1 computes on it for 60 % of the time, the caller's children
+//                        for 40 %
+//   FAKE_NVML_GROWS      each query finds 50 GB more of its memory taken
 #include <time.h>
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
-// Functions that call one another, for stacks of compiled code.
+// Functions that call each other, for stacks of compiled code.
 //
 //   chain works    computes for a second below outer(), then sleeps below waits()
 //   chain faults   touches fresh memory all the time
-//   chain forks    has a child compute
-//   chain forbids  works where the system refuses perf_event_open, as containers do
+//   chain forks    lets a child compute
+//   chain forbids  works where the system refuses perf_event_open, as in containers
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
@@ -37,8 +37,8 @@ void forbid_clocks() {
   };
   const sock_fprog program = {4, filter};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  // Past the C library, as if it had been there before the program: one that a program gives itself
-  // by a function of the C library ends its recording.
+  // The call bypasses the C library, as if the filter had existed before the program: a filter that
+  // a program sets by a function of the C library ends its recording.
   long result = SYS_prctl;
   asm volatile("syscall"
                : "+a"(result)

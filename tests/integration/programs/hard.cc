@@ -1,4 +1,5 @@
-// A program that does, by its first argument, what a library within it may not survive, or hinder.
+// A program that does, by its first argument, things that a library within it may not survive, or
+// may hinder.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -57,7 +58,7 @@ void* emit_when_cancelled(void* barrier) {
   for (;;) pause();
 }
 
-// Each is cancelled before its first span, with which it joins the recording.
+// Each thread is cancelled before its first span, with which it would join the recording.
 int threads_are_cancelled() {
   for (int i = 0; i < 20; ++i) {
     pthread_barrier_t barrier;
@@ -73,7 +74,7 @@ int threads_are_cancelled() {
   return 0;
 }
 
-// Of all threads, but for writing and ending: by libseccomp's way.
+// Forbids calls to all threads, except for writing and ending: by libseccomp's way.
 int forbids_calls() {
   emit(10);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -87,7 +88,7 @@ int forbids_calls() {
     return 77;
   }
   emit(10);
-  // Long enough for other threads of the process to call the system.
+  // The loop is long enough for other threads of the process to call the system.
   for (uint64_t begin = read_counter(); read_counter() - begin < 200'000'000;) {
   }
   say("done\n");
@@ -120,7 +121,8 @@ int leaves_the_others() {
 
 int gives_up_its_rights() {
   usleep(30'000);
-  // This thread's alone: the C library asks the same of all, and ends a process that differs.
+  // This affects only this thread; the C library makes the later calls for all threads, and ends a
+  // process whose threads differ.
   prctl(PR_SET_KEEPCAPS, 1);
   for (int i = 0; i < 20; ++i) {
     if (seteuid(1) != 0 || seteuid(0) != 0) return 77;
@@ -143,11 +145,11 @@ void* emit_on(void*) {
   for (;;) {
     emit(1);
     emitted->fetch_add(1, std::memory_order_relaxed);
-    sched_yield();  // slowly enough for its ring
+    sched_yield();  // slow enough for its ring
   }
 }
 
-// Its threads go on until it is gone.
+// Its threads continue until the process is gone.
 int ends_while_others_emit() {
   static std::atomic<uint64_t> count{0};
   emitted = &count;
@@ -161,7 +163,7 @@ int ends_while_others_emit() {
 
 volatile sig_atomic_t number_got = 0;
 
-// Says which signal it got.
+// Prints the signal that it received.
 int waits_for_a_signal() {
   struct sigaction action = {};
   action.sa_handler = [](int number) { number_got = number; };

@@ -1,5 +1,5 @@
-// A program with NVTX's ranges and marks, compiled with NVIDIA's own header. The binary interface
-// that xsp declares for itself is held against that header here.
+// A program with NVTX's ranges and marks, compiled with NVIDIA's own header. It also compares that
+// header with the binary interface that xsp declares for itself.
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ void domains() {
   nvtxDomainRangePop(b);
 }
 
-// Three steps, as iterations of a model.
+// Makes three steps, as iterations of a model.
 void steps() {
   const nvtxDomainHandle_t xsp = nvtxDomainCreateA("xsp");
   nvtxDomainNameCategoryA(xsp, 1, "model");
@@ -98,7 +98,7 @@ void steps() {
   }
 }
 
-// The ends of steps, said by marks.
+// Marks report the ends of steps.
 void marks() {
   const nvtxDomainHandle_t xsp = nvtxDomainCreateA("xsp");
   const nvtxEventAttributes_t step = event("step");
@@ -129,13 +129,13 @@ void* end_it(void* id) {
   return nullptr;
 }
 
-// Started here, ended by another thread.
+// A range that this thread starts and another thread ends.
 void started() {
   nvtxRangeId_t id = nvtxRangeStartA("across threads");
   pthread_t thread;
   pthread_create(&thread, nullptr, end_it, &id);
   pthread_join(thread, nullptr);
-  nvtxRangeEnd(id);  // it has ended: this is nothing
+  nvtxRangeEnd(id);  // it has ended: this has no effect
 }
 
 void in_child() {

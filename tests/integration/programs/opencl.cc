@@ -1,5 +1,5 @@
-// Uses an OpenCL device: opencl_program [N]. Twice as many kernels as N, on two queues, a write and
-// a read around them; exits with 77 if there is no device, 1 if a result is wrong.
+// Uses an OpenCL device: opencl_program [N]. Runs twice as many kernels as N, on two queues, with a
+// write before and a read after them. Exits with 77 if there is no device, 1 if a result is wrong.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 

@@ -1,11 +1,11 @@
-// A comparison of evaluations as the API answers it, and its rows by meaning rather than by column.
+// A comparison of evaluations as the API returns it, and its rows with named fields in place of columns.
 import { get } from '../data/source';
 import type { Cell, Rows } from '../data/types';
 
 export type TableName = 'model' | 'layers' | 'kernels' | 'facts';
 export type LayerTime = 'work' | 'host';
 
-// Columns that an evaluation has of its own end in its letter, before the unit: latency_b_ns.
+// The column of one evaluation has its letter as a suffix, before the unit: latency_b_ns.
 export interface Comparison extends Omit<Rows, 'analysis' | 'parameters'> {
   comparison: TableName;
   evaluations: string[];
@@ -17,7 +17,7 @@ export const COMPARED_MAX = 6;
 
 export const letterOf = (evaluation: number) => String.fromCharCode(65 + evaluation);
 export const colourOf = (evaluation: number) => `var(--c${evaluation + 1})`;
-// "runs/resnet50.xsp" is called runs/resnet50.
+// Returns "runs/resnet50" for "runs/resnet50.xsp".
 export const nameOf = (id: string) => id.replace(/\.xsp$/, '');
 
 export function compare(
@@ -29,7 +29,7 @@ export function compare(
   return get<Comparison>(`/compare/${table}`, { e: evaluations, batch: options.batch, time });
 }
 
-// A row's cells by column.
+// Reads a row's cells by column.
 export class Reader {
   private readonly index: Map<string, number>;
 
@@ -66,7 +66,7 @@ export interface ModelSide {
 }
 
 export interface Verdict {
-  ratio: number | null; // latency / the reference's
+  ratio: number | null; // latency divided by the reference's
   low: number | null;
   high: number | null;
   significant: boolean | null; // null: not known
@@ -76,7 +76,7 @@ export interface Verdict {
 export interface ModelRow {
   batch: number;
   sides: (ModelSide | null)[];
-  verdicts: (Verdict | null)[]; // the first is the reference's: null
+  verdicts: (Verdict | null)[]; // the first is the reference's, null
 }
 
 export function modelRows(comparison: Comparison): ModelRow[] {
@@ -117,7 +117,7 @@ export function modelRows(comparison: Comparison): ModelRow[] {
 export type Matched = 'name' | 'order' | 'position' | 'group' | 'none';
 
 export interface ItemSide {
-  label: string | null; // null: it has none in this place
+  label: string | null; // null: there is none at this place
   type: string | null;
   matched: Matched | null; // with the reference's; null: not measured
   names: string[]; // as the framework or the device calls them
@@ -125,15 +125,15 @@ export interface ItemSide {
   count: number | null; // executions of a kernel
   flops: number | null;
   bytes: number | null;
-  difference: number | null; // ns, to the reference
+  difference: number | null; // ns, from the reference
   share: number | null; // % of the whole difference
 }
 
 export interface Item {
   label: string;
   type: string;
-  index: number | null; // of a layer, in the reference
-  layers: number | null; // of a kernel: in so many
+  index: number | null; // position of a layer in the reference
+  layers: number | null; // number of layers that call a kernel
   sides: ItemSide[];
 }
 
@@ -183,7 +183,8 @@ export function items(comparison: Comparison): Item[] {
 
 export const hasName = (item: Item, name: string | undefined) =>
   name !== undefined && item.sides.some((side) => side.names.includes(name));
-// The name by which other pages know it: the reference's, or that of the first that has it.
+// Returns the name by which other pages know it: the reference's, or that of the first evaluation that has
+// it.
 export const ownName = (item: Item) => item.sides.find((side) => side.names.length)?.names[0];
 
 // ---- facts ----------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ export const ownName = (item: Item) => item.sides.find((side) => side.names.leng
 export interface Fact {
   subject: string;
   key: string;
-  differs: boolean | null; // null: it always does
+  differs: boolean | null; // null: it always differs
   values: (string | null)[];
 }
 
@@ -208,7 +209,7 @@ export function facts(comparison: Comparison): Fact[] {
   });
 }
 
-// What an evaluation is, in a few words: those facts that people call it by.
+// Describes an evaluation in a few words, by its best-known facts.
 export function inWords(all: Fact[], evaluation: number): string {
   const of = (key: string) => all.find((fact) => fact.key === key)?.values[evaluation] ?? null;
   const framework = [of('framework'), of('framework_version')].filter(Boolean).join(' ');

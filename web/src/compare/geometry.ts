@@ -1,4 +1,4 @@
-// Where things are drawn: scales, ticks, and the points of a roofline. Pure functions.
+// Computes where things are drawn: scales, ticks, and the points of a roofline. Pure functions.
 import type { Peak } from '../data/types';
 import type { Item } from './comparison';
 
@@ -14,7 +14,7 @@ export function logarithmic(domain: [number, number], range: [number, number]): 
   return (value) => place(Math.log(value));
 }
 
-// Round numbers from 0 to at least `largest`, about `count` of them.
+// Returns about `count` round numbers from 0 to at least `largest`.
 export function ticks(largest: number, count = 4): number[] {
   if (!(largest > 0)) return [0];
   const rough = largest / count;
@@ -24,7 +24,7 @@ export function ticks(largest: number, count = 4): number[] {
   return Array.from({ length: steps + 1 }, (_, i) => i * step);
 }
 
-// The powers of ten from `low` to `high`, both ends included.
+// Returns the powers of ten from `low` to `high`, both ends included.
 export function decades(low: number, high: number): number[] {
   const first = Math.floor(Math.log10(low));
   const last = Math.ceil(Math.log10(high));
@@ -33,7 +33,7 @@ export function decades(low: number, high: number): number[] {
 
 // ---- The ratio's axis -----------------------------------------------------------------------------
 
-// A domain around 1, the same factor to either side, that holds all ends.
+// Returns a domain around 1, with the same factor to either side, that contains all ends.
 export function ratioDomain(ends: number[]): [number, number] {
   const largest = ends.reduce((most, one) => Math.max(most, Math.abs(Math.log(one))), 0.01);
   const factor = Math.exp(largest * 1.15);
@@ -59,7 +59,8 @@ export function pointOf(item: Item, evaluation: number): Point | null {
   return { intensity: side.flops / side.bytes, speed: side.flops / (side.latency / 1e9) };
 }
 
-// From the reference to the other, of those that have a place on both sides; in the items' order.
+// Returns arrows from the reference to the other evaluation, for the items that have a place in both, in the
+// items' order.
 export function arrows(items: Item[], evaluation: number): Arrow[] {
   const found: Arrow[] = [];
   for (const item of items) {
@@ -77,7 +78,7 @@ export interface Roof {
 
 const COMPUTE = /^(?!.*_1_thread)(.*)_flops_per_s$/;
 
-// The ceilings of a device, what was measured before what its attributes say.
+// Returns the ceilings of a device; measured ones come before those by attributes.
 export function roofOf(peaks: Peak[], device: string): Roof | null {
   const best = new Map<string, Peak>();
   for (const peak of peaks) {
@@ -97,14 +98,14 @@ export function roofOf(peaks: Peak[], device: string): Roof | null {
   return { memory: memory.value, compute };
 }
 
-// What is drawn of them: the highest, that of fp32, and that of the tensor cores that fp32 may use.
+// Returns the ceilings to draw: the highest, that of fp32, and that of the tensor cores that fp32 may use.
 export function shownRoofs(roof: Roof): Roof['compute'] {
   return roof.compute.filter(
     (one, index) => index === 0 || one.name === 'fp32' || one.name === 'tf32 tensor',
   );
 }
 
-// Whole decades that hold all numbers.
+// Returns whole decades that contain all numbers.
 export function decadeDomain(values: number[]): [number, number] {
   const positive = values.filter((one) => one > 0 && Number.isFinite(one));
   if (positive.length === 0) return [0.1, 10];

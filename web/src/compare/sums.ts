@@ -1,4 +1,4 @@
-// What several rows take together: latencies, and the difference that they make.
+// Sums over several rows: their latencies, and their difference.
 import type { Item } from './comparison';
 
 export interface Sums {

@@ -1,5 +1,5 @@
-// What a ratio of latencies means, in words. Less time is said in percent; beyond half or double, as
-// a factor, as "95 % less" is hard to tell from "97 % less".
+// Puts a ratio of latencies into words. Less time is given in percent; beyond half or double, as a factor,
+// because "95 % less" is hard to distinguish from "97 % less".
 import type { Verdict } from './comparison';
 
 export type Tone = 'good' | 'bad' | 'same' | 'unknown';
@@ -12,17 +12,17 @@ export interface Statement {
 
 const FACTOR_FROM = 2;
 
-// So many decimals that the interval's two ends can be told apart, three at most.
+// Returns so many decimals that the interval's two ends differ, three at most.
 function decimalsFor(width: number): number {
   if (!(width > 0)) return 1;
   return Math.min(3, Math.max(0, -Math.floor(Math.log10(width / 2.5))));
 }
 
-// A number and its interval: "12.3 % less time [11.8, 12.9]".
+// Returns a number and its interval: "12.3 % less time [11.8, 12.9]".
 function withInterval(value: number, ends: [number, number], words: string): string {
   const [low, high] = ends[0] <= ends[1] ? ends : [ends[1], ends[0]];
   let decimals = decimalsFor(high - low);
-  // An end beside zero must not read as zero.
+  // A limit close to zero must not be shown as zero.
   while (decimals < 3 && low > 0 && Number(low.toFixed(decimals)) === 0) decimals += 1;
   const text = (one: number) => one.toFixed(decimals).replace(/^-(0(\.0*)?)$/, '$1');
   return `${text(value)}${words} [${text(low)}, ${text(high)}]`;
@@ -57,7 +57,7 @@ export function statementOf(verdict: Verdict, name: string, reference: string): 
   return { tone: 'bad', lead, detail };
 }
 
-// How layers were found to belong together.
+// The ways in which layers were matched.
 export const MATCHED_WORDS: Record<string, string> = {
   name: 'by name, or by the layer of the model that they stand for',
   order: 'by their order and type',

@@ -1,7 +1,7 @@
 import type { Analysis, Evaluation } from './types';
 
-// Has the evaluation what the analysis needs, by its runs? Where they do not tell, or it has not, the analysis
-// itself is asked: it knows the reason.
+// Returns whether the evaluation has the levels, counters and ceilings that the analysis needs. Unless the
+// answer is 'yes', the caller asks the analysis itself, which knows the reason.
 export function measured(
   analysis: Analysis,
   evaluation: Evaluation,

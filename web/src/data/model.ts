@@ -1,15 +1,18 @@
-// A row of model_information: how long the model takes.
+// Reads a row of model_information: the model's time.
 import { number, text, type Row } from './records';
 
-/** The call returns before the device is done, so that its latency alone does not say how long the model takes. */
+/* True if the call returns before the device is done: then its latency alone is not the model's time. */
 export const isEarly = (row: Row | undefined) => text(row?.['headline']) !== '';
 
-/** The step of the program where the call returns early (none repeats: until the device is done), else the latency. */
+/**
+ * If the call returns early, the step of the program (or the time until the device is done, if no step
+ * repeats); else the latency.
+ */
 export function timeOf(row: Row | undefined): number | null {
   if (!isEarly(row)) return number(row?.['latency_ns']);
   return number(row?.['step_ns']) ?? number(row?.['span_ns']);
 }
 
-/** The row of a batch size, or the first. */
+/* Returns the row of a batch size, or the first row. */
 export const ofBatch = (rows: Row[], batch: number | undefined): Row | undefined =>
   rows.find((row) => row['batch'] === batch) ?? rows[0];

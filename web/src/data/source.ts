@@ -1,12 +1,12 @@
-// Where answers come from: the server that sent this page or, in a report, the answers recorded in it.
+// The source of answers: the server that sent this page or, in a report, the answers recorded in it.
 import type { Catalogue, Evaluation, EvaluationList, Rows } from './types';
 
 export const API = '/api/v1';
 
 export type Query = Record<string, string | number | undefined | (string | number)[]>;
 
-// The one spelling of a request, by which a report's answers are found: what the query leaves undefined is
-// not in it, and names are in order.
+// Returns the only spelling of a request, by which a report's answers are found: without undefined parts of
+// the query, and with the names in order.
 export function requestOf(route: string, query: Query = {}): string {
   const pairs: [string, string][] = [];
   for (const name of Object.keys(query).sort()) {
@@ -45,8 +45,8 @@ export const isReport = async () => (await recordedAnswers()) !== null;
 
 const TOKEN = 'xsp-token';
 
-// The server's token comes in the page's own address, once; from there it goes to the tab's memory, so that it is
-// in no link that is passed on.
+// The server's token comes once, in the page's own address. From there it moves to the tab's memory, so that
+// no link which is passed on contains it.
 function token(): string | null {
   const address = new URL(window.location.href);
   const given = address.searchParams.get('token');
@@ -73,11 +73,11 @@ async function ask(request: string, signal?: AbortSignal): Promise<unknown> {
   return body;
 }
 
-// Answers that were given lately, so that a view which comes back is there at once.
+// Recent answers, so that a view which is opened again has its answer at once.
 const kept = new Map<string, Promise<unknown>>();
 const KEEP = 200;
 
-// Throws ApiError with the server's one line. An answer is asked for once, however often it is needed.
+// Throws ApiError with the server's one line. An answer is requested once, however often it is needed.
 export function get<T>(route: string, query: Query = {}): Promise<T> {
   const request = requestOf(route, query);
   const known = kept.get(request);
@@ -89,7 +89,7 @@ export function get<T>(route: string, query: Query = {}): Promise<T> {
   return answer as Promise<T>;
 }
 
-// As get(), for answers that their asker keeps, and may want no more before they come.
+// Works like get(), for answers that the caller keeps, and may cancel before they arrive.
 export const getOnce = <T>(route: string, query: Query, signal: AbortSignal): Promise<T> =>
   ask(requestOf(route, query), signal) as Promise<T>;
 

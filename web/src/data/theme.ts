@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it; remembered where the browser lets us.
+// The theme: light, dark, or the system's; remembered if the browser allows it.
 export type Theme = 'auto' | 'light' | 'dark';
 
 const KEY = 'xsp-theme';
@@ -18,6 +18,6 @@ export function setTheme(theme: Theme) {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    return; // it lasts as long as the page
+    return; // the choice lasts as long as the page
   }
 }

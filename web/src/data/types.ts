@@ -1,4 +1,4 @@
-// What the API answers, version 1: docs/http_api.md has it in prose.
+// The answers of the API, version 1; docs/http_api.md describes them.
 
 export interface Param {
   name: string;
@@ -32,23 +32,23 @@ export interface Analysis {
 
 export interface Catalogue {
   analyses: Analysis[];
-  levels: string[]; // names by number less one
+  levels: string[]; // level n has the name levels[n - 1]
 }
 
-// One .xsp file of the folder. `id` is its path in the folder.
+// Describes one .xsp file of the folder. `id` is its path in the folder.
 export interface EvaluationEntry {
   id: string;
   size_bytes: number;
   modified: string; // ISO 8601
   status: 'ok' | 'unreadable';
   reason: string; // empty if ok
-  facts: Record<string, string>; // model, framework, device, machine, ... where known
+  facts: Record<string, string>; // model, framework, device, machine, ... if known
   batches: number[];
 }
 
 export interface EvaluationList {
   evaluations: EvaluationEntry[];
-  left_out: number | null; // that are too many to be listed; null: more than could be looked for
+  left_out: number | null; // files that are not listed; null: the folder is too large to count them
 }
 
 export interface Run {
@@ -82,13 +82,13 @@ export interface Evaluation extends EvaluationEntry {
 
 export type Cell = string | number | boolean | null;
 
-// Rows of an analysis. `not_measured` says why there are none.
+// Holds rows of an analysis. `not_measured` has the reason if there are none.
 export interface Rows {
   analysis: string;
-  parameters: Record<string, Cell>; // all of them, defaults filled in
+  parameters: Record<string, Cell>; // all parameters, with defaults filled in
   columns: { name: string; unit: string }[];
   rows: Cell[][];
-  total_rows: number; // more than rows.length: the rest was left out
+  total_rows: number; // larger than rows.length if rows were left out
   not_measured?: string;
-  doubts?: string[]; // why the numbers are less certain than was wanted
+  doubts?: string[]; // why the numbers are less certain than intended
 }

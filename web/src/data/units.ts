@@ -1,5 +1,6 @@
-// Units: how numbers are written for a person. The same digits as the terminal's (src/cli/units.h): one scale
-// and one number of decimals for a whole column, chosen from its values, so that it can be read down.
+// Units: formats numbers for people. The digits are the same as the terminal's (src/cli/units.h): one scale
+// and one number of decimals for a whole column, chosen from its values, so that its numbers are easy to
+// compare.
 import type { Cell } from './types';
 
 export interface Step {
@@ -45,12 +46,12 @@ const STEPS: Record<string, [number, string][]> = {
   pct: [[1, '%']],
 };
 
-// The larger units that a unit is written in, the smallest first.
+// Returns the larger units in which a unit is written, the smallest first.
 export function stepsOf(unit: string): Step[] {
   return (STEPS[unit] ?? [[1, '']]).map(([factor, label]) => ({ factor, label }));
 }
 
-// The largest of them that does not exceed the value.
+// Returns the largest of them that does not exceed the value.
 export function stepFor(unit: string, value: number): Step {
   const steps = stepsOf(unit);
   let best = steps[0] as Step;
@@ -70,7 +71,7 @@ function withGroups(digits: string): string {
   return rest === undefined ? grouped : `${grouped}.${rest}`;
 }
 
-// Rounds half to even where the value lies exactly between two, as C++ does; toFixed rounds up.
+// Rounds half to even if the value lies exactly between two, as C++ does; toFixed rounds up.
 export function fixed(value: number, decimals: number): string {
   const text = value.toFixed(decimals);
   if (Math.abs((value * 10 ** decimals) % 1) !== 0.5) return text;
@@ -81,7 +82,7 @@ export function fixed(value: number, decimals: number): string {
   return (value < 0 ? '-' : '') + towardsZero.toFixed(decimals);
 }
 
-// Six significant digits, without the zeros at the end: "0.0125", "1.5e-07".
+// Returns six significant digits, without the zeros at the end: "0.0125", "1.5e-07".
 function shortest(value: number): string {
   const exponent = Math.floor(Math.log10(Math.abs(value)));
   const text = value.toPrecision(6);
@@ -101,9 +102,9 @@ export class Scale {
   private groups = false;
   private plain = false;
 
-  // `unit` is one of the catalogue's; an unknown one counts as "number". Columns of one unit that are compared
-  // across share the scale of `largestBeside`, the largest value among them all, unless this column is far
-  // below it.
+  // `unit` is one of the catalogue's; an unknown one counts as "number". Columns of one unit that are
+  // compared with each other share the scale of `largestBeside`, the largest value among them all, unless
+  // this column is far below it.
   constructor(unit: string, values: Iterable<number | null>, largestBeside = 0) {
     const sizes: number[] = [];
     for (const value of values) {
@@ -125,7 +126,7 @@ export class Scale {
     this.label = step.label;
     this.groups = true;
     if (this.factor === 1 && integral && unit !== 'pct' && unit !== 'ratio') return;
-    // Three significant digits of the middle value, four of times; three decimals at most.
+    // The middle value has three significant digits, or four if it is a time; at most three are decimals.
     const middle = sizes.length ? (sizes[Math.floor(sizes.length / 2)] as number) / this.factor : 1;
     const digits = (unit === 'ns' ? 4 : 3) - 1 - Math.floor(Math.log10(middle));
     this.decimals = unit === 'pct' ? 1 : Math.min(Math.max(digits, 0), 3);
@@ -140,13 +141,13 @@ export class Scale {
     return this.groups ? withGroups(digits) : digits;
   }
 
-  // With the unit behind it: "12.40 ms", "51.4 %".
+  // Returns the value with its unit: "12.40 ms", "51.4 %".
   withUnit(value: number): string {
     return this.label ? `${this.text(value)} ${this.label}` : this.text(value);
   }
 }
 
-// One value on its own, with its unit: "12.40 ms". A cell that is empty gives an empty text.
+// Returns a single value with its unit: "12.40 ms". An empty cell gives an empty text.
 export function format(unit: string, value: Cell | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return new Scale(unit, [value]).withUnit(value);
@@ -165,14 +166,14 @@ const SUFFIXES = [
   'per_s',
 ];
 
-// "latency_ns" of unit "ns" is "latency": the unit is written apart.
+// Returns "latency" for "latency_ns" of unit "ns", because the unit is written separately.
 export function labelOfName(name: string, unit: string): string {
   const cut =
     SUFFIXES.includes(unit) && name.endsWith(`_${unit}`) ? name.slice(0, -unit.length - 1) : name;
   return cut.replaceAll('_', ' ');
 }
 
-// The largest value, moments in time aside, of the columns that share this one's unit.
+// Returns the largest value, except moments in time, of the columns that have the same unit as this one.
 export function largestOf(rows: Cell[][], columns: number[]): number {
   let largest = 0;
   for (const row of rows) {

@@ -1,4 +1,4 @@
-// The key figures of a layer or a kernel at one batch size: each from the analysis that it leads to.
+// The key figures of a layer or a kernel at one batch size, each from the analysis to which it links.
 import { number, text, type Row } from '../data/records';
 import { format } from '../data/units';
 import { rankOf, recordsAt, type Known } from './known';
@@ -7,7 +7,7 @@ export interface KeyFigure {
   title: string;
   value: string;
   details: string[];
-  analysis: string; // where it comes from
+  analysis: string; // the analysis that it comes from
 }
 
 const pct = (value: number) => `${value.toFixed(value < 0.095 ? 2 : 1)} %`;
@@ -17,7 +17,7 @@ export const ordinal = (value: number) => `${value}${ORDINALS[rules.select(value
 export const counted = (value: number, what: string) =>
   `${format('number', value)} ${what}${value === 1 ? '' : 's'}`;
 
-// "2.05 – 8.60 us": both in the unit of the larger.
+// Returns "2.05 – 8.60 us": both ends in the unit of the larger one.
 function rangeOf(unit: string, low: number | null, high: number | null): string {
   if (low === null || high === null) return '';
   const [from, to] = [format(unit, low), format(unit, high)];
@@ -33,7 +33,7 @@ const sumOf = (row: Row | undefined, ...columns: string[]) => {
 const some = (...details: (string | false | null | undefined)[]) =>
   details.filter((one): one is string => typeof one === 'string' && one !== '');
 
-// Flops, bytes and intensity: counted by the device, or going by the shapes.
+// Flops, bytes and intensity, either counted by the device or computed from the shapes.
 function workOf(analysis: string, flops: number | null, bytes: number | null, how: string) {
   if (flops === null) return [];
   const moved = bytes !== null && `${format('bytes', bytes)} moved`;
@@ -120,7 +120,7 @@ export function layerFigures(known: readonly Known[], batch: number): KeyFigure[
       : workOf('layer_flops', number(shapes?.['flops']), number(shapes?.['bytes']), 'by shapes')),
   );
   const from = device ? 'layer_counted_roofline' : 'layer_roofline';
-  // By the shapes the roof may lie between two.
+  // Computed from shapes, the share of the roof may be a range between two values.
   const roofs = ['roof_pct', 'roof_high_pct'].flatMap((name) => number(at(from)?.[name]) ?? []);
   figures.push(...boundOf(from, at(from), roofs));
   return figures;

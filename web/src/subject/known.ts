@@ -1,4 +1,4 @@
-// Everything that is known of one layer or one kernel: the rows about it of every analysis, over the batch sizes.
+// Collects the rows of every analysis about one layer or one kernel, over the batch sizes.
 import { analysis as ask, catalogue, evaluation } from '../data/source';
 import { recordsOf, type Row } from '../data/records';
 import type { Analysis, Cell, Rows } from '../data/types';
@@ -8,19 +8,20 @@ export type Kind = 'layer' | 'kernel';
 
 export interface Known {
   analysis: Analysis;
-  rows: Cell[][]; // those about it
-  answers: Rows[]; // all rows, an answer for each batch size
+  rows: Cell[][]; // rows about the subject
+  answers: Rows[]; // all rows, one answer per batch size
 }
 
-// The rows that name it, of answers for one batch size each.
+// Returns the rows that name the subject, from answers for one batch size each.
 export function rowsAbout(analysis: Analysis, answers: Rows[], kind: Kind, name: string): Cell[][] {
   const column = subjectOf(analysis.needs, analysis.columns)[kind];
   if (column === null) return [];
   return answers.flatMap((answer) => answer.rows.filter((row) => row[column] === name));
 }
 
-// One analysis after the other, those of `first` first: `onknown` is called with each that has rows about it, `onlost`
-// with what could not be asked for. An analysis that fails does not keep the others.
+// Asks the analyses one after the other, those of `first` first. Calls `onknown` with each that has rows
+// about the subject, and `onlost` with the requests that failed. An analysis that fails does not stop the
+// others.
 export async function collect(
   id: string,
   kind: Kind,
@@ -50,7 +51,7 @@ export async function collect(
   }
 }
 
-// The rows about it of one analysis at one batch size.
+// Returns the rows of one analysis about the subject at one batch size.
 export function recordsAt(known: readonly Known[], name: string, batch: number): Row[] {
   const one = known.find(({ analysis }) => analysis.name === name);
   if (!one) return [];
@@ -58,7 +59,8 @@ export function recordsAt(known: readonly Known[], name: string, batch: number):
   return all.filter((row) => row['batch'] === batch);
 }
 
-// Where it stands among all rows of that analysis at that batch size by a column, the largest first, from 1.
+// Returns the subject's rank by a column among all rows of that analysis at that batch size; the largest
+// value has rank 1.
 export function rankOf(known: readonly Known[], name: string, batch: number, column: string) {
   const one = known.find(({ analysis }) => analysis.name === name);
   const own = recordsAt(known, name, batch)[0]?.[column];
@@ -68,7 +70,7 @@ export function rankOf(known: readonly Known[], name: string, batch: number, col
   return { rank: larger.length + 1, of: all.length };
 }
 
-// The one before and the one after, in the order of execution, of the rows of layer_information or
+// Returns the names before and after this one, in the order of execution, in the rows of layer_information or
 // kernel_information.
 export function neighbours(names: string[], name: string): { before?: string; after?: string } {
   const at = names.indexOf(name);

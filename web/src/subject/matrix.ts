@@ -1,4 +1,4 @@
-// What analyses say of one layer or kernel with one row for each batch size, as facts over the batch sizes.
+// Turns analyses that have one row per batch size for a layer or kernel into facts over the batch sizes.
 import type { Analysis, Cell, Column } from '../data/types';
 import { format, labelOfName, Scale } from '../data/units';
 import { subjectOf } from '../views/subject';
@@ -8,10 +8,10 @@ export interface Fact {
   name: string;
   label: string;
   description: string;
-  unit: string; // as it is written
+  unit: string; // the unit as shown
   isText: boolean;
   texts: string[]; // by batch size; empty: not measured
-  isSame: boolean; // a text that is the same at every batch size
+  isSame: boolean; // the text is the same at every batch size
 }
 
 export interface Group {
@@ -21,7 +21,8 @@ export interface Group {
 
 const batchOf = (one: Known) => one.analysis.columns.findIndex(({ name }) => name === 'batch');
 
-// Has it one row for a batch size at most? Such rows are columns of the matrix, others make a table of their own.
+// Returns whether it has at most one row per batch size. Such rows become columns of the matrix; others
+// become a table of their own.
 export function isSingle(one: Known): boolean {
   const at = batchOf(one);
   return at >= 0 && new Set(one.rows.map((row) => row[at])).size === one.rows.length;
@@ -45,7 +46,7 @@ function factOf(column: Column, cells: Cell[]): Fact {
   };
 }
 
-// Facts of one name that differ in their units are told apart by their whole names.
+// Gives facts of one name with different units their whole names, so that they can be distinguished.
 function toldApart(facts: Fact[]): Fact[] {
   const isTwice = (fact: Fact) => facts.filter((one) => one.label === fact.label).length > 1;
   return facts.map((fact) =>
@@ -53,7 +54,7 @@ function toldApart(facts: Fact[]): Fact[] {
   );
 }
 
-// What a group before it has said already, in the same words, is not said again; nor is what it is called.
+// Leaves out facts that an earlier group shows with the same texts, and the name of the subject.
 export function matrixOf(known: readonly Known[], batches: readonly number[]): Group[] {
   const said = new Set<string>();
   return known.filter(isSingle).flatMap((one) => {

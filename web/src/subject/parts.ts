@@ -1,5 +1,5 @@
-// Which analyses the parts of the page of a layer and of a kernel are drawn from. Those that are wanted first stand
-// first; every other that has rows about it follows of itself.
+// The analyses for the parts of the page of a layer and of a kernel. The most important ones come first; all
+// others that have rows about the subject are added automatically.
 import type { Kind } from './known';
 
 export const LIST: Record<Kind, string> = {
@@ -73,7 +73,7 @@ export const SHARE: Record<Kind, { title: string; analysis: string; column: stri
   ],
 };
 
-// Columns of kernel_information: of the kernels of a layer, and of the layers of a kernel.
+// Columns of kernel_information: for the kernels of a layer, and for the layers of a kernel.
 const COUNTED = ['flops', 'dram_read_bytes', 'dram_write_bytes', 'occupancy_pct', 'pipe', 'bound'];
 export const PARTS: Record<Kind, string[]> = {
   layer: ['position', 'label', 'per_inference', 'latency_ns', 'min_ns', 'max_ns', ...COUNTED],

@@ -1,4 +1,4 @@
-// How long it takes at each batch size, and how much that varies: a layer's executions as a box, a kernel's as a dot
+// The durations at each batch size and their variation: a layer's executions as a box, a kernel's as a dot
 // for each layer that calls it.
 import { number, text, type Row } from '../data/records';
 
@@ -8,7 +8,7 @@ export interface Execution {
   least: number;
   middle: number; // mean over the typical inferences
   most: number;
-  half: [number, number] | null; // the middle half
+  half: [number, number] | null; // the range of the middle half
 }
 
 export function spreadOfLayer(rows: readonly Row[]): Execution[] {
@@ -31,14 +31,15 @@ export function spreadOfKernel(rows: readonly Row[]): Execution[] {
   });
 }
 
-// The end of the axis: what most executions stay below. A single one far above is cut, and told.
+// Returns the end of the axis: most executions stay below it. A single one far above is cut, which is
+// reported.
 export function topOf(executions: readonly Execution[]): number {
   const usual = executions.map((one) => Math.max(one.middle, one.half?.[1] ?? 0));
   const most = executions.map((one) => one.most);
   return Math.min(Math.max(...most), 1.6 * Math.max(...usual));
 }
 
-// "4 times the inputs take 1.08 times as long": from the smallest batch size to the largest.
+// Returns "4 times the inputs take 1.08 times as long": from the smallest batch size to the largest.
 export function growthOf(executions: readonly Execution[]): string {
   const sums = new Map<number, { sum: number; count: number }>();
   for (const { batch, middle } of executions) {

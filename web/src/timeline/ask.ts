@@ -1,4 +1,4 @@
-// The timeline's requests. In a report a run is there as far as it was recorded.
+// The timeline's requests. A report has only the recorded part of a run.
 import { get, getOnce, routeOf } from '../data/source';
 import type { Matches, SpanDetails, Tile, Timeline } from './types';
 

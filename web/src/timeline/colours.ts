@@ -1,4 +1,4 @@
-// The colours of theme.css, as the canvas takes them: of each its shades, and the text that is read on it.
+// The colours of theme.css for the canvas: the shades of each, and the colour of text on it.
 
 import { LEVELS } from '../data/levels';
 
@@ -37,12 +37,12 @@ const WHITE: Rgb = [255, 255, 255];
 export const textOn = (colour: Rgb): Rgb =>
   contrast(colour, WHITE) >= contrast(colour, BLACK) ? WHITE : BLACK;
 
-// Of each colour: full, three for blocks by how busy they are, and the one of what is not looked at.
+// Each colour has a full shade, three for blocks by how busy they are, and one for spans out of focus.
 export const SHADES = 5;
 export const DIM = 4;
 const SHARES = [1, 0.45, 0.65, 0.85, 0.28];
 
-// Colours 0 to 5 are the levels', 6 to 13 the categories'.
+// Colours 0 to 5 belong to the levels, 6 to 13 to the categories.
 const CATEGORIES = 8;
 
 function hashOf(text: string): number {
@@ -51,8 +51,9 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-// Layers have the colour of their type, and as long as there are colours no two types the same; what is not a kernel
-// among what a device executed is told from kernels; all else has its level's.
+// A layer has the colour of its type; as long as there are enough colours, two types have different ones.
+// Executions on a device that are not kernels differ in colour from kernels. All other spans have the colour
+// of their level.
 export class Colours {
   private readonly types = new Map<string, number>();
   private readonly used = new Array<number>(CATEGORIES).fill(0);
@@ -63,8 +64,8 @@ export class Colours {
     return Math.min(Math.max(level, 1), LEVELS.length) - 1;
   }
 
-  // The one that its name says, so that it has the same in most models; where another type has that, the next that
-  // the fewest have.
+  // Returns the colour that follows from the type's name, so that the type has the same colour in most
+  // models. If another type has that colour, returns the next one among those in least use.
   private category(type: string): number {
     const known = this.types.get(type);
     if (known !== undefined) return known;
@@ -83,8 +84,8 @@ export const blockShade = (busy: number, length: number): number => {
 };
 
 export interface Palette {
-  fill: string[]; // by colour * SHADES + shade
-  text: string[]; // what is read on it
+  fill: string[]; // index: colour * SHADES + shade
+  text: string[]; // colour of the text on it
   bg: string;
   panel: string;
   ink: string;

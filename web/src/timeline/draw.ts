@@ -1,5 +1,5 @@
-// Draws the lanes: spans as rectangles by colour, names where they fit, series as steps. In the loop over the items
-// nothing is allocated: what is to be drawn is noted in buffers, and painted colour by colour.
+// Draws the lanes: spans as coloured rectangles, names where they fit, series as steps. The loop over the
+// items allocates nothing: it writes rectangles to buffers, which are then painted colour by colour.
 import { blockShade, Colours, DIM, SHADES, type Palette } from './colours';
 import { Scale } from '../data/units';
 import { ROW, SERIES, type Placed } from './layout';
@@ -12,13 +12,13 @@ export interface Scene {
   placed: Placed[];
   palette: Palette;
   view: View;
-  left: number; // of the lanes, in CSS pixels; the canvas ends at `width`
+  left: number; // left edge of the lanes, in CSS pixels; the canvas ends at `width`
   top: number;
   width: number;
   height: number;
   scroll: number;
-  matching: Uint8Array | null; // by text; null: nothing is searched
-  lit: Set<number> | null; // spans; null: nothing is selected
+  matching: Uint8Array | null; // by text; null: no search
+  lit: Set<number> | null; // spans; null: no selection
 }
 
 const FONT = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
@@ -39,10 +39,11 @@ export class LanePainter {
   private readonly head = new Int32Array(14 * SHADES);
   private readonly ofTypes = new Colours();
   private readonly colours = new Map<number, number>(); // by level and type
-  private readonly widths: number[] = []; // of whole names, by text
-  private readonly cuts = new Map<number, string>(); // names cut short, by text and length
+  private readonly widths: number[] = []; // widths of whole names, by text
+  private readonly cuts = new Map<number, string>(); // shortened names, by text and length
 
-  // Draws everything in view; true: all of it is as fine as can be. Says what the report lacks through `absent`.
+  // Draws everything in view. Returns true if everything has the finest detail. Reports parts that the report
+  // lacks through `absent`.
   draw(
     context: CanvasRenderingContext2D,
     scene: Scene,
@@ -114,17 +115,18 @@ export class LanePainter {
             ? matching[name] === 1
             : lit === null || lit.has(items.span[i] as number);
         const shade = !shown ? DIM : many ? blockShade(items.busy[i] as number, stop - start) : 0;
-        // What goes on in the next tile ends on a whole pixel, so that no line lies between them.
+        // A span that continues in the next tile ends on a whole pixel, so that there is no line between
+        // them.
         const whereX = left + ((start > from ? start : from) - view.from) / nsPerPixel;
         const x = start >= from ? whereX : Math.floor(whereX);
-        // A short one may reach beyond its tile; the next tile does not have it.
+        // A short span may reach beyond its tile; the next tile does not contain it.
         const cut = stop < to || stop - start < length / 16 ? stop : to;
-        // A line of background lies between neighbours.
+        // A line of background separates neighbours.
         const whereEnd = left + (cut - view.from) / nsPerPixel;
         const end = cut === stop ? whereEnd : Math.ceil(whereEnd);
         const width = end - x - (cut === stop && end - x > 1.5 ? 0.5 : 0);
         const whole = (stop - Math.max(start, view.from)) / nsPerPixel;
-        // The name is written once: by the tile in which the span begins, or the first in view.
+        // The name is written once: by the tile in which the span begins, or by the first in view.
         const named = !many && whole >= LEAST_TEXT && (start >= from || isFirst);
         const style = this.colour(level, items.type[i] as number, scene) * SHADES + shade;
         this.push(x, y, width, style, named ? name : 0, whole);
@@ -204,7 +206,7 @@ export class LanePainter {
     }
   }
 
-  // As much of a name as there is room for.
+  // Returns as much of a name as fits.
   private fit(
     context: CanvasRenderingContext2D,
     label: number,
@@ -226,7 +228,7 @@ export class LanePainter {
     return cut;
   }
 
-  // The greatest value that a lane's points have in all the run, so that its scale does not jump.
+  // Returns the greatest value of a lane's points in the whole run, so that its scale does not jump.
   scaleOf(scene: Scene, placed: Placed): number {
     const points = scene.store.get(0, 0)?.series[placed.lane.lane];
     if (!points) return 1;
@@ -290,7 +292,7 @@ export class LanePainter {
       }
       context.stroke();
     }
-    // What its height stands for: the greatest value of the run.
+    // Labels the lane's full height with the greatest value of the run.
     context.font = FONT;
     context.textBaseline = 'middle';
     context.fillStyle = palette.muted;

@@ -1,15 +1,16 @@
-// Stepping through what a search found: the server tells a thousand matches at once, by where one looks.
+// Steps through the results of a search: the server returns a thousand matches at once, near the current
+// time.
 import type { Brief, Matches } from './types';
 
 export type Ask = (where: { from?: number; before?: number }) => Promise<Matches>;
 
 export interface Found {
   match: Brief;
-  place: number; // among all, from 0
+  place: number; // position among all matches, from 0
   total: number;
 }
 
-// The match that follows the moment, or the last before it; at the run's end it begins anew.
+// Finds the match that follows the moment, or the last before it; at the run's end it starts again.
 export async function step(ask: Ask, moment: number, by: number): Promise<Found | null> {
   const whole = Math.max(Math.floor(moment), 0);
   const answer = by > 0 ? await ask({ from: whole + 1 }) : await ask({ before: whole });

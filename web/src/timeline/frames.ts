@@ -1,14 +1,15 @@
-// How long frames take: window.xspFrames, for whoever measures. The latest 4096 frames.
+// Measures the times of frames: window.xspFrames has the latest 4096, for tests and measurements.
 
 const KEEP = 4096;
 
 class Frames {
-  private readonly between = new Float64Array(KEEP); // since the frame before, while something moves; 0: at rest
-  private readonly drawn = new Float64Array(KEEP); // in drawing
+  private readonly between = new Float64Array(KEEP); // ns since the frame before, while something moves; 0:
+                                                     // at rest
+  private readonly drawn = new Float64Array(KEEP); // time spent in drawing
   private count = 0;
   private last = 0;
 
-  // `moves`: the frame before was followed by this one without a pause.
+  // `moves` tells whether this frame followed the one before without a pause.
   add(now: number, drawing: number, moves: boolean) {
     const at = this.count++ % KEEP;
     this.between[at] = moves ? now - this.last : 0;
@@ -18,7 +19,7 @@ class Frames {
   reset() {
     this.count = 0;
   }
-  // In milliseconds: the times between frames that followed one another, and the time each took to draw.
+  // Returns, in milliseconds, the times between consecutive frames, and the time that each took to draw.
   read(): { between: number[]; drawing: number[] } {
     const count = Math.min(this.count, KEEP);
     return {

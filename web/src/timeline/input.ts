@@ -1,4 +1,4 @@
-// Pointer, wheel and touch on the stage.
+// Handles pointer, wheel and touch on the stage.
 import { OVERVIEW } from './overlay';
 import type { Item, Stage } from './stage';
 
@@ -9,14 +9,14 @@ export interface InputHooks {
   measured(from: number, to: number, isDone: boolean): void;
 }
 
-const CLICK = 4; // pixels that a click may move
+const CLICK = 4; // pixels by which the pointer may move in a click
 
 interface Finger {
   x: number;
   y: number;
 }
 
-// Says how to take it away again.
+// Returns a function that detaches it.
 export function attachInput(canvas: HTMLCanvasElement, stage: Stage, hooks: InputHooks) {
   const fingers = new Map<number, Finger>();
   let mode: 'none' | 'pan' | 'overview' | 'measure' = 'none';

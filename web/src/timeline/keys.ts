@@ -56,7 +56,7 @@ const ACTIONS: Record<string, Action> = {
   Escape: { kind: 'escape' },
 };
 
-// What a key asks for; nothing while one types, or with the keys of the browser's own shortcuts.
+// Returns the action of a key; none while the user types, or for the browser's own shortcuts.
 export function keyAction(press: Press): Action | undefined {
   if (press.ctrlKey || press.metaKey || press.altKey || isTyping(press.target)) return undefined;
   const lower = press.key.toLowerCase();

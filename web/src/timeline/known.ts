@@ -1,7 +1,7 @@
 import type { Item } from './stage';
 import type { SpanDetails } from './types';
 
-// What the tiles know of a span, where a report has no more.
+// Returns the facts of a span that the tiles contain, for a report that has no more.
 export function knownOf(item: Item, run: number): SpanDetails {
   return {
     run,

@@ -1,4 +1,4 @@
-// Where lanes lie on the canvas, and what lies under a point of it. In CSS pixels.
+// Places lanes on the canvas, and finds the lane under a point. In CSS pixels.
 import type { Lane } from './types';
 
 export const ROW = 18;
@@ -22,7 +22,7 @@ export function layOut(lanes: Lane[]): { placed: Placed[]; height: number } {
   return { placed, height: top };
 }
 
-// The lane at a height, and its row; between lanes: nothing.
+// Returns the lane at a height, and its row; nothing between lanes.
 export function laneAt(placed: Placed[], y: number): { placed: Placed; row: number } | undefined {
   for (const one of placed) {
     if (y < one.top || y >= one.top + one.height) continue;
@@ -32,7 +32,7 @@ export function laneAt(placed: Placed[], y: number): { placed: Placed; row: numb
   return undefined;
 }
 
-// How far to scroll so that a row is seen.
+// Returns the scroll position at which a row is visible.
 export function scrollTo(scroll: number, top: number, height: number, room: number): number {
   if (top < scroll) return Math.max(0, top - GAP);
   if (top + height > scroll + room) return top + height - room + GAP;

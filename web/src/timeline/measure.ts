@@ -1,15 +1,16 @@
-// What lies between two moments, as far as the tiles in view tell.
+// Measures the spans between two moments, as far as the tiles in view contain them.
 import { firstFrom, type Loaded } from './tiles';
 import type { Lane } from './types';
 
 export interface Measured {
   lane: Lane;
   count: number; // spans that start in it
-  busy: number; // the time of its outermost row's spans within it
-  about: boolean; // blocks lie across its ends
+  busy: number; // time of its outermost row's spans within it
+  about: boolean; // approximate: blocks cross its ends
 }
 
-// One lane of one tile, of which only [from, to) counts; `holds` says where spans are counted that begin before.
+// Adds one lane of one tile, of which only [from, to) counts. `holds` determines where spans are counted that
+// begin before.
 export function measureLane(into: Measured, loaded: Loaded, lane: Lane, from: number, to: number) {
   const items = loaded.lanes[lane.lane];
   if (!items) return;

@@ -1,4 +1,5 @@
-// What lies around and above the lanes: overview, ruler, lane titles, iterations, selection, arrows, measuring.
+// Draws everything around and above the lanes: overview, ruler, lane titles, iterations, selection, arrows,
+// measuring.
 import { SHADES, type Palette } from './colours';
 import { ROW, type Placed } from './layout';
 import type { TileStore } from './store';
@@ -10,7 +11,7 @@ export const RULER = 22;
 export const TOP = OVERVIEW + RULER;
 const FONT = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
 
-// How a moment becomes a place on the canvas, and back.
+// Converts between a moment and a place on the canvas.
 export interface Frame {
   view: View;
   left: number;
@@ -25,7 +26,7 @@ export const timeAt = (frame: Frame, x: number): number =>
   frame.view.from +
   ((x - frame.left) / (frame.width - frame.left)) * (frame.view.to - frame.view.from);
 
-// The titles of the lanes, and the bands behind them: drawn again only when they change.
+// Draws the titles of the lanes, and the bands behind them; they are redrawn only when they change.
 export function drawGutter(
   context: CanvasRenderingContext2D,
   frame: Frame,
@@ -60,7 +61,7 @@ export function drawGutter(
   }
 }
 
-// Of each level the lane with the most spans.
+// Returns the lane with the most spans of each level.
 function busiest(lanes: Lane[]): Lane[] {
   const found = new Map<number, Lane>();
   for (const lane of lanes) {
@@ -71,7 +72,7 @@ function busiest(lanes: Lane[]): Lane[] {
   return [...found.values()].sort((a, b) => a.level - b.level);
 }
 
-// All of the run in a strip: where its inferences are, and what of it is in view.
+// Draws the whole run as a strip: its inferences, and the part in view.
 export function drawOverview(
   context: CanvasRenderingContext2D,
   frame: Frame,
@@ -113,7 +114,7 @@ export function drawOverview(
   }
 }
 
-// The part of the overview that is in view.
+// Draws the part of the overview that is in view.
 export function drawWindow(
   context: CanvasRenderingContext2D,
   frame: Frame,
@@ -132,7 +133,8 @@ export function drawWindow(
 export function drawRuler(context: CanvasRenderingContext2D, frame: Frame, palette: Palette) {
   const { view } = frame;
   const step = niceStep(((view.to - view.from) / (frame.width - frame.left)) * 110);
-  // Deep in a run moments are written as what has passed since a round one, which stands on the left.
+  // Far from the start of the run, moments are written as offsets from a round moment, which is shown on the
+  // left.
   const far = Math.abs(view.from) > step * 200;
   const base = far ? Math.floor(view.from / (step * 100)) * step * 100 : 0;
   context.fillStyle = palette.bg;
@@ -154,7 +156,7 @@ export function drawRuler(context: CanvasRenderingContext2D, frame: Frame, palet
   context.fillRect(0, TOP - 1, frame.width, 1);
 }
 
-// Where inferences begin and end, through all lanes.
+// Draws the begins and ends of inferences, through all lanes.
 export function drawIterations(
   context: CanvasRenderingContext2D,
   frame: Frame,
@@ -202,7 +204,7 @@ function outline(
   return { x, end, y: y + ROW / 2 };
 }
 
-// The selected span, its ancestors, and the arrow from a launch to what it executed.
+// Draws the selected span, its ancestors, and the arrow from a launch to its execution.
 export function drawSelection(
   context: CanvasRenderingContext2D,
   frame: Frame,
@@ -235,7 +237,7 @@ function arrow(context: CanvasRenderingContext2D, x: number, y: number, toX: num
   context.stroke();
 }
 
-// The stretch between two moments.
+// Draws the stretch between two moments.
 export function drawMeasure(
   context: CanvasRenderingContext2D,
   frame: Frame,
@@ -265,7 +267,7 @@ export function drawMeasure(
   context.fillText(text, middle + 6, TOP + 13);
 }
 
-// Where a report holds no more than this.
+// Marks where a report has no finer detail.
 export function drawAbsent(
   context: CanvasRenderingContext2D,
   frame: Frame,

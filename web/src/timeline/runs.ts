@@ -1,4 +1,4 @@
-// Which run is shown first, and what is said of its times.
+// Chooses the run that is shown first, and describes the reliability of its times.
 import { LEVELS } from '../data/levels';
 import type { Run } from '../data/types';
 
@@ -9,8 +9,8 @@ export const hasCounters = (run: Run): boolean => !['', 'none', null].includes(r
 
 const batchOf = (run: Run): number => run.batch ?? 1;
 
-// The run whose deepest level is deepest, without counters; the longest of several. The same rule as kDefaultRuns
-// of src/serve/timeline_report.cc.
+// Returns the run without counters that has the deepest level; the longest one of several. The rule is the
+// same as that of kDefaultRuns in src/serve/timeline_report.cc.
 export function defaultRun(runs: Run[], batch?: number): Run | undefined {
   const usable = runs.filter(
     (run) => run.status !== 'failed' && run.spans > 0 && (run.iterations ?? 0) >= 0,
@@ -32,7 +32,7 @@ export function runLabel(run: Run): string {
   return `${run.levels.split(',').join(' · ')}${counters}`;
 }
 
-// What the deeper levels did to the model's latency, in words.
+// Describes how recording the deeper levels changed the model's latency.
 export function distortion(
   latency: number | null,
   undisturbed: number | null,

@@ -1,4 +1,4 @@
-// The stage: a canvas, what of a run is seen on it, and how that is moved. It draws only when something changed.
+// The stage: a canvas, the visible part of a run, and its movement. It draws only after a change.
 import { readPalette, type Palette } from './colours';
 import { LanePainter, type Scene } from './draw';
 import { frames } from './frames';
@@ -22,7 +22,7 @@ import { firstFrom, tileLength, tileRange, zoomFor } from './tiles';
 import type { Lane, SpanDetails, Timeline } from './types';
 import { around, clamp, durationText, iterationAt, pan, reveal, zoomAt, type View } from './view';
 
-// What lies under a point: a span, or a block of several.
+// Describes the item under a point: a span, or a block of several.
 export interface Item {
   lane: Lane;
   row: number;
@@ -37,7 +37,7 @@ export interface Item {
 
 export interface Hooks {
   viewed(view: View): void; // the view came to rest
-  loaded(): void; // a tile came
+  loaded(): void; // a tile arrived
 }
 
 const REST_MS = 150;
@@ -61,7 +61,7 @@ export class Stage {
   private scene: Scene;
   private selected: SpanDetails | null = null;
   private search = '';
-  private searched = 0; // texts that `matching` knows
+  private searched = 0; // number of texts that `matching` covers
   private matching = new Uint8Array(1024);
   private request = 0;
   private rest = 0;
@@ -161,7 +161,7 @@ export class Stage {
     this.scroll = Math.min(Math.max(this.scroll + pixels, 0), most);
     this.redraw();
   }
-  // W, A, S or D is down, or no more.
+  // Called when W, A, S or D is pressed or released.
   hold(key: string, isDown: boolean) {
     if (isDown) this.held.add(key);
     else this.held.delete(key);
@@ -170,7 +170,7 @@ export class Stage {
   release() {
     this.held.clear();
   }
-  // A point of the overview: the view goes there.
+  // Moves the view to a point of the overview.
   showAt(x: number) {
     const share = (x - this.frame.left) / (this.frame.width - this.frame.left);
     const middle = share * this.timeline.duration_ns;
@@ -191,7 +191,8 @@ export class Stage {
     this.rest = window.setTimeout(() => this.hooks.viewed(this.view), REST_MS);
   }
 
-  // ---- What is looked at ---------------------------------------------------------------------------------------
+  // ---- Selection
+  // -----------------------------------------------------------------------------------------------
 
   select(details: SpanDetails | null, show: 'fit' | 'reveal' | 'stay') {
     this.selected = details;
@@ -250,7 +251,7 @@ export class Stage {
     return this.nearest(under.placed.lane, under.row, time, 2 * per);
   }
 
-  // The item of a row at a moment, or the nearest within reach: of a span and a block the span.
+  // Returns the item of a row at a moment, or the nearest within reach; a span takes precedence over a block.
   nearest(lane: Lane, row: number, time: number, reach: number): Item | null {
     let best: Item | null = null;
     let least = Infinity;
@@ -262,7 +263,7 @@ export class Stage {
     return best;
   }
 
-  // Every item of a row, or of all rows, that touches a stretch of time, as fine as the view has it.
+  // Visits every item of a row, or of all rows, that touches a stretch of time, in the detail of the view.
   each(lane: Lane, row: number | null, from: number, to: number, take: (item: Item) => void) {
     const { store } = this;
     const per = (this.view.to - this.view.from) / (this.frame.width - this.frame.left);
@@ -298,7 +299,7 @@ export class Stage {
     }
   }
 
-  // The next span of a row, to the right (1) or to the left (-1).
+  // Returns the next span of a row, to the right (1) or to the left (-1).
   beside(lane: Lane, row: number, start: number, by: number): Item | null {
     let best: Item | null = null;
     const wide = (this.view.to - this.view.from) * 1.5;
@@ -365,7 +366,7 @@ export class Stage {
     }
   }
 
-  // A picture that is drawn again only when what it shows is another.
+  // Draws a cached picture, which is redrawn only when its content changes.
   private cached(
     canvas: HTMLCanvasElement,
     draw: (context: CanvasRenderingContext2D) => void,
@@ -431,7 +432,7 @@ export class Stage {
   }
 
   private askAt = 0;
-  // Tiles are asked for while the view moves, too, but not for each of its frames.
+  // Tiles are also requested while the view moves, but not for each of its frames.
   private ask() {
     const per = (this.view.to - this.view.from) / (this.frame.width - this.frame.left);
     const now = performance.now();

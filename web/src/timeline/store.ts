@@ -1,17 +1,18 @@
-// The tiles of one run: what is here, what is on its way, what to draw until it comes. Nothing here waits.
+// The tiles of one run: those that have arrived, those that are requested, and those to draw meanwhile. No
+// function waits.
 import { ApiError } from '../data/source';
 import { keyOf, loadTile, Texts, tileOf, tileRange, zoomOf, type Loaded } from './tiles';
 import type { Tile, Timeline } from './types';
 
 export type Fetch = (zoom: number, tile: number, signal: AbortSignal) => Promise<Tile>;
 
-// A tile that stands for a stretch of the view.
+// Describes a tile that is drawn for a stretch of the view.
 export interface Piece {
   key: number;
   loaded: Loaded;
-  from: number; // what of it is drawn, in tiles of the zoom that was asked for
+  from: number; // the part to draw, in tiles of the requested zoom
   to: number;
-  exact: boolean; // it shows all there is at that zoom
+  exact: boolean; // it has all detail of that zoom
   absent: boolean; // the finer tile is not in this report
 }
 
@@ -25,7 +26,7 @@ export class TileStore {
   private readonly absent = new Set<number>();
   private readonly running = new Map<number, AbortController>();
   private wanted: number[] = [];
-  // Pieces are used again for every frame.
+  // Pieces are reused in every frame.
   private readonly pieces: Piece[] = [];
 
   constructor(
@@ -35,7 +36,7 @@ export class TileStore {
     private readonly limit = 96 << 20,
   ) {}
 
-  // The coarsest tile is always kept: there is always something to draw.
+  // The coarsest tile is always kept, so that something can always be drawn.
   begin() {
     this.want([keyOf(0, 0)]);
   }
@@ -50,8 +51,8 @@ export class TileStore {
     return this.tiles.size;
   }
 
-  // What to draw from tile `first` to tile `last`: each stretch from the finest tile that is here. Says how many
-  // pieces; the pieces are piece(0), piece(1), ... until the next call.
+  // Returns the number of pieces to draw from tile `first` to tile `last`: each stretch comes from the finest
+  // tile that has arrived. The pieces are piece(0), piece(1), ... until the next call.
   cover(zoom: number, first: number, last: number): number {
     let count = 0;
     for (let tile = first; tile <= last; tile++) {
@@ -88,13 +89,13 @@ export class TileStore {
     return this.pieces[index] as Piece;
   }
 
-  // Is the tile next to the one that is drawn known not to be in the report?
+  // Returns whether the tile one finer than the drawn one is known to be absent from the report.
   private isAbsent(zoom: number, tile: number, drawn: number): boolean {
     return this.absent.has(keyOf(drawn + 1, Math.floor(tile / 2 ** (zoom - drawn - 1))));
   }
 
-  // Asks for what a view lacks, in the order of need: the tiles in view from coarse to fine, then their neighbours.
-  // What was asked for and is needed no more is aborted.
+  // Requests the tiles that a view lacks, by urgency: the tiles in view from coarse to fine, then their
+  // neighbours. Requests that are no longer needed are aborted.
   request(zoom: number, from: number, to: number) {
     const [first, last] = tileRange(this.timeline, zoom, from, to);
     const keys: number[] = [keyOf(0, 0)];
@@ -105,8 +106,8 @@ export class TileStore {
     this.want(keys);
   }
 
-  // The tile itself, unless a coarser one says that it shows no more. In a report it may not be there: then the
-  // tiles above it, from the finest that is here downwards.
+  // Adds the tile itself, unless a coarser one shows that it has no more detail. A report may lack it: then
+  // adds the tiles above it, from the finest that has arrived downwards.
   private need(zoom: number, tile: number, keys: number[]) {
     let isAbsent = this.absent.has(keyOf(zoom, tile));
     for (let z = zoom - 1, t = tile; z >= 0; z--) {
@@ -118,7 +119,7 @@ export class TileStore {
     if (wanted !== undefined && !keys.includes(wanted)) keys.push(wanted);
   }
 
-  // The tile one finer than the finest that is here; nothing where that is known to be absent.
+  // Returns the tile one finer than the finest that has arrived; nothing if it is known to be absent.
   private stepBelow(zoom: number, tile: number): number | undefined {
     for (let z = zoom; z >= 0; z--) {
       const t = Math.floor(tile / 2 ** (zoom - z));

@@ -1,15 +1,16 @@
-// Tiles: which of them a view needs, and their columns. A run's time axis is a power of two of nanoseconds; zoom
-// level Z cuts it into 2^Z tiles, each into `cells` cells; see src/serve/timeline_items.h for what is in one.
+// Tiles: the tiles that a view needs, and their columns. A run's time axis is a power of two of nanoseconds;
+// zoom level Z divides it into 2^Z tiles, each of `cells` cells. src/serve/timeline_items.h describes the
+// content of a tile.
 import type { Tile, TileLane, Timeline } from './types';
 
-// One number for a tile, to look it up by without making a text. Zoom is below 64, the number below 2^40.
+// Returns one number for a tile, so that a look-up needs no text. Zoom is below 64, the number below 2^40.
 export const keyOf = (zoom: number, tile: number): number => tile * 64 + zoom;
 export const zoomOf = (key: number): number => key % 64;
 export const tileOf = (key: number): number => Math.floor(key / 64);
 
 type Axis = Pick<Timeline, 'axis_ns' | 'cells' | 'max_zoom'>;
 
-// The coarsest zoom whose cells are no longer than a pixel.
+// Returns the coarsest zoom whose cells are no longer than a pixel.
 export function zoomFor(axis: Axis, nsPerPixel: number): number {
   const wanted = Math.ceil(Math.log2(axis.axis_ns / (axis.cells * nsPerPixel)) - 1e-9);
   return Math.min(Math.max(wanted, 0), Math.min(axis.max_zoom, 40));
@@ -17,7 +18,7 @@ export function zoomFor(axis: Axis, nsPerPixel: number): number {
 
 export const tileLength = (axis: Axis, zoom: number): number => axis.axis_ns / 2 ** zoom;
 
-// The first and the last tile of a stretch of time, inside the axis; last < first: none.
+// Returns the first and the last tile of a stretch of time, inside the axis; last < first means none.
 export function tileRange(axis: Axis, zoom: number, from: number, to: number): [number, number] {
   const length = tileLength(axis, zoom);
   return [
@@ -26,7 +27,7 @@ export function tileRange(axis: Axis, zoom: number, from: number, to: number): [
   ];
 }
 
-// Texts that tiles share, by number. What is drawn of a name is worked out once.
+// Holds texts that tiles share, by number. Values for drawing a name are computed once.
 export class Texts {
   readonly all: string[] = [''];
   readonly short: string[] = [''];
@@ -43,7 +44,8 @@ export class Texts {
   }
 }
 
-// What a kernel's name is known by: without its result, its namespaces, its template's and its own parameters.
+// Returns the recognisable part of a kernel's name: without its result, its namespaces, and the parameters of
+// its template and its own.
 export function shortName(name: string): string {
   if (!name.includes('(') && !name.includes('<')) return name;
   let depth = 0;
@@ -59,16 +61,16 @@ export function shortName(name: string): string {
   return last || name;
 }
 
-// The columns of one lane in one tile, as numbers that are quick to go through.
+// Holds the columns of one lane in one tile, as numbers in arrays that are fast to traverse.
 export interface LaneItems {
   start: Float64Array;
   duration: Float64Array;
   busy: Float64Array;
   span: Float64Array;
   count: Float64Array;
-  name: Int32Array; // of Texts
+  name: Int32Array; // numbers of Texts
   type: Int32Array;
-  rowBegin: Int32Array; // of each row the first item; one more at the end
+  rowBegin: Int32Array; // first item of each row; one more at the end
 }
 
 export interface Points {
@@ -123,8 +125,8 @@ export function loadTile(tile: Tile, timeline: Timeline, texts: Texts): Loaded {
   return loaded;
 }
 
-// The first item of a row that may reach to `time` or beyond. Items of a row are in the order of their starts, and
-// at most two of them, a span and a block, begin in one cell.
+// Returns the first item of a row that may reach to `time` or beyond. Items of a row are in the order of
+// their starts, and at most two of them, a span and a block, begin in one cell.
 export function firstFrom(items: LaneItems, row: number, time: number): number {
   const begin = items.rowBegin[row] ?? 0;
   let low = begin;

@@ -1,4 +1,5 @@
-// What the timeline's routes answer: docs/http_api.md has it in prose. Times are nanoseconds since the run's base.
+// The answers of the timeline's routes; docs/http_api.md describes them. Times are nanoseconds since the
+// run's base.
 
 export interface Lane {
   lane: number;
@@ -10,7 +11,7 @@ export interface Lane {
   thread: number | null;
   device: number | null;
   stream: number | null;
-  rows: number; // most nesting + 1
+  rows: number; // deepest nesting + 1
   spans: number;
 }
 
@@ -19,18 +20,18 @@ export interface Timeline {
   base_ns: string; // UNIX time
   duration_ns: number;
   axis_ns: number; // the power of two that tiles divide
-  cells: number; // of a tile
+  cells: number; // cells of a tile
   max_zoom: number;
   spans: number;
   lanes: Lane[];
   lanes_left_out: number;
   spans_left_out: number;
-  latency_ns: number | null; // of the model, in this run
+  latency_ns: number | null; // the model's latency in this run
   undisturbed_ns: number | null; // in the run of the model alone
   representative: number | null; // the iteration whose latency is nearest to the median
   iterations: {
     total: number;
-    every: number; // only every so many are listed
+    every: number; // one of this many is listed
     iteration: number[];
     start_ns: number[];
     duration_ns: number[];
@@ -45,7 +46,7 @@ export interface TileLane {
   span: number[];
   count: number[]; // more than 1: a block of spans too short to be seen one by one
   busy_ns: number[];
-  name: number[]; // into texts
+  name: number[]; // indices into texts
   type: number[];
 }
 
@@ -101,6 +102,6 @@ export interface SpanDetails extends Brief {
 export interface Matches {
   text: string;
   total: number;
-  first: number; // the place of matches[0] among all, from 0
+  first: number; // position of matches[0] among all, from 0
   matches: Brief[];
 }

@@ -1,4 +1,4 @@
-// The stretch of time that is in view, and what moves it. Times are nanoseconds since the run's base.
+// The stretch of time in view, and its movements. Times are nanoseconds since the run's base.
 
 export interface View {
   from: number;
@@ -18,7 +18,7 @@ export function clamp(view: View, duration: number): View {
   return { from, to: from + span };
 }
 
-// `factor` below 1 zooms in; the time `at` stays where it is.
+// Zooms by `factor` (below 1 zooms in); the time `at` stays where it is.
 export function zoomAt(view: View, at: number, factor: number): View {
   const span = view.to - view.from;
   const wanted = Math.max(span * factor, MIN_SPAN_NS);
@@ -28,13 +28,13 @@ export function zoomAt(view: View, at: number, factor: number): View {
 
 export const pan = (view: View, by: number): View => ({ from: view.from + by, to: view.to + by });
 
-// A view of one span, with room beside it.
+// Returns a view of one span, with room beside it.
 export function around(start: number, duration: number, room = 0.15): View {
   const span = Math.max(duration, MIN_SPAN_NS / 2);
   return { from: start - span * room, to: start + span * (1 + room) };
 }
 
-// So that a span is seen: the same view if it is, else moved, and wider if it must be.
+// Returns a view in which a span is visible: the same view if it is, else a moved one, wider if necessary.
 export function reveal(view: View, start: number, duration: number): View {
   if (start >= view.from && start + duration <= view.to) return view;
   const span = view.to - view.from;
@@ -43,7 +43,7 @@ export function reveal(view: View, start: number, duration: number): View {
   return { from: middle - span / 2, to: middle + span / 2 };
 }
 
-// The iteration that holds a moment, or the last one before it; -1: before the first.
+// Returns the iteration that contains a moment, or the last one before it; -1 before the first.
 export function iterationAt(starts: number[], time: number): number {
   let low = 0;
   let high = starts.length;
@@ -55,7 +55,7 @@ export function iterationAt(starts: number[], time: number): number {
   return low - 1;
 }
 
-// The iteration to step to: `by` is 1 or -1.
+// Returns the iteration to step to: `by` is 1 or -1.
 export function nextIteration(starts: number[], view: View, by: number): number {
   const middle = (view.from + view.to) / 2;
   const here = iterationAt(starts, middle);
@@ -65,7 +65,7 @@ export function nextIteration(starts: number[], view: View, by: number): number 
 
 const NICE = [1, 2, 5, 10];
 
-// A step of 1, 2 or 5 times a power of ten, not less than `least`.
+// Returns a step of 1, 2 or 5 times a power of ten, not less than `least`.
 export function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
   for (const nice of NICE) if (nice * power >= least * (1 - 1e-9)) return nice * power;
@@ -79,7 +79,7 @@ const UNITS: [number, string][] = [
   [1, 'ns'],
 ];
 
-// A moment as the ruler writes it: in the unit of the step, with the decimals that the step needs.
+// Formats a moment for the ruler: in the unit of the step, with the decimals that the step needs.
 export function tickText(value: number, step: number): string {
   const [factor, unit] = UNITS.find(([size]) => step >= size || size === 1) as [number, string];
   const coarser = UNITS[UNITS.findIndex(([size]) => size === factor) - 1];
@@ -91,7 +91,7 @@ export function tickText(value: number, step: number): string {
   return `${(value / use[0]).toFixed(step >= use[0] ? 0 : decimals)} ${use[1]}`;
 }
 
-// A duration for a person: four significant digits.
+// Formats a duration with four significant digits.
 export function durationText(ns: number): string {
   const size = Math.abs(ns);
   const [factor, unit] = UNITS.find(([least]) => size >= least) ?? ([1, 'ns'] as const);
@@ -100,7 +100,7 @@ export function durationText(ns: number): string {
   return `${factor === 1 ? Math.round(value) : value.toFixed(Math.min(digits, 3))} ${unit}`;
 }
 
-// A moment in a table, so that those of one view differ: milliseconds to the nanosecond.
+// Formats a moment for a table, so that those of one view differ: milliseconds to the nanosecond.
 export function momentText(ns: number): string {
   const [whole = '', rest = ''] = (ns / 1e6).toFixed(6).split('.');
   return `${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${rest} ms`;

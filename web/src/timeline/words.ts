@@ -1,4 +1,4 @@
-// Words and numbers beside the canvas.
+// Formats words and numbers beside the canvas.
 import { Scale } from '../data/units';
 import type { Timeline } from './types';
 import type { Measured } from './measure';
@@ -11,7 +11,7 @@ const SUFFIXES: [string, string][] = [
   ['_ns', 'ns'],
 ];
 
-// A counter's value, in the unit that its name ends with.
+// Formats a counter's value, in the unit at the end of its name.
 export function formatCell(name: string, value: number | null): string {
   if (value === null) return 'not measured';
   const ends = SUFFIXES.find(([suffix]) => name.endsWith(suffix) || name === suffix.slice(1));
@@ -24,7 +24,7 @@ export const countText = (count: number): string => count.toLocaleString('en-US'
 export const spansText = (count: number): string =>
   `${countText(count)} ${count === 1 ? 'span' : 'spans'}`;
 
-// What is to be seen, for whoever does not see it.
+// Describes the view for users who cannot see it.
 export function summary(timeline: Timeline, view: View): string {
   const lanes = timeline.lanes
     .map(

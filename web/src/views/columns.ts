@@ -1,4 +1,4 @@
-// How the columns of a table are written and how wide they are: from all of its rows, so that scrolling moves
+// Formats the columns of a table and computes their widths, from all of its rows, so that scrolling moves
 // nothing.
 import type { Cell } from '../data/types';
 import { format, labelOfName, largestOf, Scale } from '../data/units';
@@ -8,14 +8,14 @@ export interface TableColumn {
   index: number; // in the rows
   name: string;
   label: string;
-  unit: string; // as it is written: "ms"
+  unit: string; // as shown: "ms"
   description: string;
   isText: boolean;
-  characters: number; // of its longest cell, or its head
+  characters: number; // characters of its longest cell, or its heading
   write: (row: Cell[]) => string;
 }
 
-const LOOKED_AT = 5000; // rows, spread evenly: the widths of a hundred thousand
+const LOOKED_AT = 5000; // rows, spread evenly: a sample of a hundred thousand is enough for the widths
 
 const oneLine = (text: string) => text.replace(/[\u0000-\u001f\u007f]/g, ' ');
 
@@ -64,7 +64,7 @@ export function tableColumns(columns: Described[], rows: Cell[][], shown: number
   });
 }
 
-// Widths in characters: the widest texts give way until all fit, none of them below `least`.
+// Returns widths in characters: the widest texts are cut until all fit, none of them below `least`.
 export function fitted(columns: TableColumn[], room: number, least = 12): number[] {
   const widths = columns.map((one) => one.characters);
   let over = widths.reduce((sum, one) => sum + one, 0) - room;
@@ -99,7 +99,7 @@ export function splitEmpty(rows: Cell[][], shown: number[]): { full: number[]; e
   return { full: shown.filter((index) => !empty.includes(index)), empty };
 }
 
-// Whether a column says the same in every row: only then is it a caption of them all.
+// Returns whether a column has the same value in every row: only then is it a caption of them all.
 export const sameIn = (rows: Cell[][]) => (index: number) => {
   const first = rows[0]?.[index] ?? null;
   return first !== null && rows.every((row) => row[index] === first);

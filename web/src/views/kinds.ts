@@ -1,5 +1,5 @@
-// The ways to draw the rows of an analysis: every src/views/kinds/KIND.svelte, found by the build.
-// `@view KIND` in the header of an analysis names one. A kind that none of them draws is left to other faces.
+// The kinds of views of an analysis: every src/views/kinds/KIND.svelte, found by the build. `@view KIND` in
+// the header of an analysis names one. Other interfaces draw the kinds that have no file here.
 import type { Component } from 'svelte';
 import type { Analysis, Rows, View } from '../data/types';
 
@@ -7,8 +7,8 @@ export interface ViewProps {
   analysis: Analysis;
   view: View;
   rows: Rows;
-  evaluation: string; // its id: what else is known of it, a view may ask for
-  only?: boolean; // leave out the rows of other layers and kernels than the chosen ones
+  evaluation: string; // its id, for views that request more facts
+  only?: boolean; // leave out rows of layers and kernels that are not selected
 }
 
 const found = import.meta.glob<{ default: Component<ViewProps> }>('./kinds/*.svelte', {

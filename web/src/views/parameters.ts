@@ -1,15 +1,16 @@
-// The parameters of an analysis, as the address has them and as the request needs them.
+// Converts the parameters of an analysis between the address and the request.
 import type { Query } from '../data/source';
 import type { Analysis, Param } from '../data/types';
 
-// What a roofline keeps in the address beside parameters: whose points, in which colours, of which memory.
+// The state of a roofline in the address besides parameters: its set of points, their colours, its memory.
 export const ROOFLINE_SHOWS = ['points', 'colour', 'memory'] as const;
 
-// What a flame graph keeps there: the frame that is looked at, what is looked for, which time is drawn.
+// The state of a flame graph in the address: the frame in view, the text of the search, the time that is
+// drawn.
 export const FLAME_SHOWS = ['zoom', 'find', 'time'] as const;
 
-// What the address says of the analysis's parameters. A batch size that this evaluation has not is left to the
-// analysis, which takes the smallest.
+// Returns the address's values for the analysis's parameters. A batch size that this evaluation lacks is left
+// to the analysis, which takes the smallest.
 export function parametersOf(
   analysis: Analysis,
   query: URLSearchParams,
@@ -25,7 +26,8 @@ export function parametersOf(
   return parameters;
 }
 
-// Where the description lists what a text may be ("Which ceilings: measured or attribute (of ...)"), these.
+// Returns the values that the description lists for a text ("Which ceilings: measured or attribute (of
+// ...)").
 export function choicesOf(param: Param): string[] {
   if (param.type !== 'text' || param.default === null) return [];
   const listed = param.description.match(/: ([a-z_]+(?:, [a-z_]+)*) or ([a-z_]+)/);
@@ -34,7 +36,7 @@ export function choicesOf(param: Param): string[] {
   return words.includes(param.default) ? words : [];
 }
 
-// What is wrong with a text for a parameter; empty: nothing.
+// Returns the error of a text for a parameter; empty if there is none.
 export function problemOf(param: Param, text: string): string {
   if (text === '' || param.type === 'text') return '';
   if (param.type === 'integer' && !/^-?\d+$/.test(text)) return 'a whole number';

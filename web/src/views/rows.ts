@@ -1,4 +1,4 @@
-// Rows of a table: in order, filtered, as text for a file.
+// Rows of a table: sorted, filtered, and as text for a file.
 import type { Cell } from '../data/types';
 import { labelOfName, stepsOf } from '../data/units';
 
@@ -21,7 +21,8 @@ function compare(a: Cell, b: Cell): number {
 const isEmpty = (cell: Cell | undefined) =>
   cell === null || cell === undefined || (typeof cell === 'number' && Number.isNaN(cell));
 
-// Positions of the rows in order of a column: stable, and what is empty comes last in both directions.
+// Returns the positions of the rows in the order of a column. The order is stable, and empty cells come last
+// in both directions.
 export function sorted(rows: Cell[][], order: number[], column: number, to: Direction): number[] {
   const sign = to === 'ascending' ? 1 : -1;
   return [...order].sort((a, b) => {
@@ -44,7 +45,7 @@ const OPERATORS: Record<string, (a: number, b: number) => boolean> = {
 
 const canonical = (text: string) => text.toLowerCase().replace(/[\s_]+/g, '_');
 
-// The units that a written one may mean, and its size: "ms" is 1e6 of "ns".
+// Returns the units that a written unit may mean, with its size: "ms" is 1e6 of "ns".
 function meanings(written: string): { unit: string; factor: number }[] {
   const wanted = written.toLowerCase().replace('µ', 'u');
   const found: { unit: string; factor: number }[] = [];
@@ -89,8 +90,8 @@ function range(columns: Described[], name: string, operator: string, value: stri
     });
 }
 
-// What a person typed, as a test: words that must occur in some text of the row, "quoted ones" with their
-// spaces, -words that must not; and ranges: latency>1ms, share>=5, >1MiB (in any column of that unit).
+// Returns a test for the typed text: words that must occur in some text of the row, "quoted ones" with their
+// spaces, -words that must not occur; and ranges: latency>1ms, share>=5, >1MiB (in any column of that unit).
 export function filterOf(text: string, columns: Described[]): Test {
   const tests: Test[] = [];
   const texts = columns.flatMap((one, index) =>
@@ -129,14 +130,14 @@ function quoted(cell: Cell | undefined, separator: string): string {
     : text;
 }
 
-// RFC 4180, every digit of every number; nothing for what is empty.
+// Writes RFC 4180, with every digit of every number; empty cells stay empty.
 export function csv(names: string[], rows: Iterable<Cell[]>, separator = ','): string {
   const lines = [names.map((name) => quoted(name, separator)).join(separator)];
   for (const row of rows) lines.push(row.map((cell) => quoted(cell, separator)).join(separator));
   return lines.join('\r\n') + '\r\n';
 }
 
-// Long names differ at their ends: what is left out is taken from the middle.
+// Cuts a long name in the middle, because long names differ at their ends.
 export function shortened(text: string, length: number): string {
   if (text.length <= length) return text;
   if (length <= 1) return '…';

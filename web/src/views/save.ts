@@ -1,4 +1,4 @@
-// Hands a text to the person: as a file, or on the clipboard.
+// Saves a text: as a file, or to the clipboard.
 export function saveAs(name: string, type: string, text: string) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([text], { type }));
@@ -7,7 +7,7 @@ export function saveAs(name: string, type: string, text: string) {
   URL.revokeObjectURL(link.href);
 }
 
-// False where the browser does not let a page write there.
+// Returns false if the browser does not let a page write there.
 export async function copy(text: string): Promise<boolean> {
   return (
     (await navigator.clipboard?.writeText(text).then(

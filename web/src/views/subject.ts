@@ -1,17 +1,18 @@
-// Which column of an analysis names the layer, and which the kernel, that a row is about.
+// Determines which column of an analysis names the layer, and which one the kernel, of a row.
 //
-// The rule, by the columns' names and what the analysis needs:
+// The rule, by the columns' names and the analysis's needs:
 //   * a text column `layer` names the layer, a text column `kernel` the kernel;
-//   * a text column `name` names what the deepest level that is needed has: the kernel, or else the layer;
-//   * a text column `label` is how that name is shown.
-// The names are those of the framework and of the device: what the pages of a layer and of a kernel go by.
+//   * a text column `name` names the deepest level that is needed: the kernel, or else the layer;
+//   * a text column `label` is the form in which that name is shown.
+//
+// The names are those of the framework and of the device: the pages of a layer and of a kernel use them.
 import type { Cell } from '../data/types';
 
 export interface Subject {
   layer: number | null; // index of the column
   kernel: number | null;
-  label: number | null; // how the row itself is called
-  own: 'layer' | 'kernel' | null; // what the row itself is
+  label: number | null; // column with the name of the row
+  own: 'layer' | 'kernel' | null; // the kind of the row itself
 }
 
 export interface Chosen {
@@ -47,7 +48,8 @@ export const layerOf = (subject: Subject, row: readonly Cell[]) => text(row, sub
 export const kernelOf = (subject: Subject, row: readonly Cell[]) => text(row, subject.kernel);
 export const labelOf = (subject: Subject, row: readonly Cell[]) => text(row, subject.label);
 
-// What choosing this row chooses: the row's own subject; choosing it again lets go of it.
+// Returns the selection that choosing this row makes: the row's own subject, or none if it is selected
+// already.
 export function choiceOf(
   subject: Subject,
   row: readonly Cell[],
@@ -58,14 +60,15 @@ export function choiceOf(
   return { [subject.own]: now[subject.own] === name ? null : name };
 }
 
-// Is this row about the layer and the kernel that are chosen? Where the rows name neither, all of them are.
+// Returns whether this row is about the selected layer and kernel; true if the rows name neither.
 export function isChosen(subject: Subject, row: readonly Cell[], chosen: Chosen): boolean {
   const agrees = (index: number | null, wanted: string | undefined) =>
     index === null || wanted === undefined || row[index] === wanted;
   return agrees(subject.layer, chosen.layer) && agrees(subject.kernel, chosen.kernel);
 }
 
-// Does the choice tell some of these rows from others? If it fits none of them, it is about something else.
+// Returns whether the selection distinguishes some of these rows. If it matches none of them, it is about
+// something else.
 export function isChoiceAbout(subject: Subject, rows: readonly Cell[][], chosen: Chosen): boolean {
   const said =
     (subject.layer !== null && chosen.layer !== undefined) ||

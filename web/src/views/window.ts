@@ -1,4 +1,4 @@
-// Which rows of a long table are drawn: those in view and some around them.
+// Computes which rows of a long table are drawn: those in view and some around them.
 export interface Window {
   first: number;
   end: number;

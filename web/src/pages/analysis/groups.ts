@@ -1,4 +1,4 @@
-// The catalogue in groups, by what its analyses need: a new one finds its place by its header.
+// The catalogue in groups, by the needs of its analyses: the header of a new analysis determines its group.
 import type { Analysis } from '../../data/types';
 
 export interface Group {
@@ -6,7 +6,7 @@ export interface Group {
   analyses: Analysis[];
 }
 
-// The first that an analysis needs decides.
+// The first need that an analysis has decides.
 const GROUPS: [need: string, title: string][] = [
   ['steps', 'The program'],
   ['training', 'The program'],
@@ -45,7 +45,7 @@ export function grouped(analyses: Analysis[]): Group[] {
   })).filter((group) => group.analyses.length > 0);
 }
 
-// Every word, somewhere in what the analysis says of itself.
+// Returns the analyses whose texts contain every word.
 export function found(analyses: Analysis[], text: string): Analysis[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return analyses.filter((one) => {

@@ -1,4 +1,4 @@
-// The list of evaluations: what its columns are ordered by.
+// The list of evaluations: the values by which its columns are sorted.
 import type { EvaluationEntry } from '../../data/types';
 
 export interface Speed {
@@ -46,7 +46,7 @@ function keyOf(one: EvaluationEntry, column: Column, speed: Speed | undefined): 
 
 const collator = new Intl.Collator('en', { numeric: true });
 
-// Stable; files that cannot be read come last in both directions.
+// The order is stable. Files that cannot be read come last in both directions.
 export function ordered(
   list: EvaluationEntry[],
   column: Column,

@@ -1,4 +1,4 @@
-// What the bars of the overview are divided into: parts of a whole, the largest first, the rest by name.
+// The parts of the overview's bars: parts of a whole, the largest first, the rest by its name.
 import { number, text, type Row } from '../../data/records';
 
 export interface Part {
@@ -8,13 +8,13 @@ export interface Part {
 }
 
 export interface Segment extends Part {
-  share: number; // of the whole, 0 to 1
+  share: number; // share of the whole, 0 to 1
   kind: 'part' | 'others' | 'rest';
 }
 
-// At most `most` parts are shown on their own; smaller ones are put together. What they leave of the whole is
-// called `rest`. Where they exceed it (kernels that overlap, layers that run slower when recorded) the bar is as
-// long as they are.
+// At most `most` parts are shown individually; smaller ones are combined. The remainder of the whole is
+// called `rest`. If the parts exceed the whole (kernels that overlap, layers that run slower when recorded),
+// the bar is as long as the parts.
 export function segmentsOf(
   whole: number,
   parts: (Part & { isRest?: boolean })[],
@@ -44,7 +44,7 @@ export function segmentsOf(
   return segments;
 }
 
-// Rows of time_by_level: what is below a row, with the share of the model's latency that each stands for.
+// Returns the rows of time_by_level below a row, each with its share of the model's latency.
 export function below(rows: Row[], level: string, parent: string): (Part & { isRest: boolean })[] {
   return rows
     .filter((row) => row['level'] === level && row['parent'] === parent)
@@ -56,13 +56,14 @@ export function below(rows: Row[], level: string, parent: string): (Part & { isR
     }));
 }
 
-// The row that says why there are no layers. What takes something off a sum has a time and no share.
+// Returns the rows that say why there are no layers. A row that is subtracted from a sum has a time and no
+// share.
 export const unmeasured = (rows: Row[]) =>
   rows.find((row) => row['share_pct'] === null && row['latency_ns'] === null);
 
 export const modelOf = (rows: Row[]) => rows.find((row) => row['level'] === 'model');
 export const nsOf = (row: Row | undefined) => number(row?.['share_ns']) ?? 0;
 
-// The name of the part that is what the others leave; empty where they leave nothing.
+// Returns the name of the part that is the rest of the others; empty if there is no rest.
 export const restOf = (parts: { name: string; value: number; isRest: boolean }[]) =>
   parts.find((part) => part.isRest && part.value > 0)?.name ?? '';

@@ -1,4 +1,4 @@
-// The sentences of the overview: what a row of an analysis says of itself.
+// The sentences of the overview, made from rows of analyses.
 import { isEarly, timeOf } from '../../data/model';
 import { number, text, type Row } from '../../data/records';
 import { format } from '../../data/units';
@@ -12,14 +12,14 @@ function ends(row: Row | undefined): [number | null, number | null] {
   return [number(row?.[names[0] ?? '']), number(row?.[names[1] ?? ''])];
 }
 
-/** The interval of the time that stands above it. */
+/* Returns the interval of the time that is shown above it. */
 export function interval(row: Row | undefined): string {
   const [low, high] = ends(row);
   if (low === null || high === null) return NO_INTERVAL;
   return `within ${format('ns', low)} – ${format('ns', high)} (95 %)`;
 }
 
-/** The same of the throughput: inputs per second at either end of that interval. */
+/* Returns the same interval for the throughput: inputs per second at either end. */
 export function throughputInterval(row: Row | undefined): string {
   const [low, high] = ends(row);
   const [rate, time] = [number(row?.['throughput_per_s']), timeOf(row)];
@@ -28,7 +28,10 @@ export function throughputInterval(row: Row | undefined): string {
   return `within ${of(high)} – ${of(low)} (95 %)`;
 }
 
-/** What the device did for the call: "on the device 21.8 ms; from the first launch to the last end 3.79 s". */
+/**
+ * Returns the device's times for the call: "on the device 21.8 ms; from the first launch to the last end
+ * 3.79 s".
+ */
 export function deviceTimes(row: Row | undefined): string {
   if (number(row?.['device_ns']) === null) return '';
   const span = number(row?.['span_ns']);
@@ -38,7 +41,7 @@ export function deviceTimes(row: Row | undefined): string {
   );
 }
 
-/** A difference with its interval, whether or not it can be told from noise: "2.0 % (-4.1 to 8.0)". */
+/* Returns a difference with its interval, whether or not it is significant: "2.0 % (-4.1 to 8.0)". */
 export function overhead(row: Row): string {
   const added = share(number(row['overhead_pct']));
   const whole = number(row['without_ns']);
@@ -49,7 +52,7 @@ export function overhead(row: Row): string {
   return low && high ? `${added} (${low} to ${high})` : `${added} (${NO_INTERVAL})`;
 }
 
-/** The detail of the bottleneck: what bounds the kernels, or the layers, for themselves. */
+/* Returns the details of the bottleneck: the bounds of the individual kernels or layers. */
 export function workBound(row: Row | undefined): string {
   const work = text(row?.['work']);
   const bound = text(row?.['work_bound']);

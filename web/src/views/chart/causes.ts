@@ -1,4 +1,4 @@
-// The rows of time_of_step as the parts of one bar: the causes, and within each who is to blame.
+// Turns the rows of time_of_step into the parts of one bar: the causes, and the culprits of each.
 import { number, text, type Row } from '../../data/records';
 import { coloursOf, OTHER, PALETTE } from './colours';
 
@@ -8,8 +8,8 @@ export interface Culprit {
   layer: string;
   layers: number;
   ns: number;
-  share: number; // of the step, in per cent
-  hidden: number; // ns underneath something else
+  share: number; // share of the step, in per cent
+  hidden: number; // ns at the same time as something else
 }
 
 export interface Cause {
@@ -25,7 +25,7 @@ export interface Step {
   causes: Cause[]; // the largest first
 }
 
-// A part of the bar: a cause, or several that are too small for parts of their own.
+// Represents a part of the bar: a cause, or several that are too small for their own parts.
 export interface Part {
   name: string;
   ns: number;
@@ -35,7 +35,7 @@ export interface Part {
 }
 
 const WHOLE = 'step';
-const LEAST_SHARE = 1; // per cent of the step, of a cause with a part of its own
+const LEAST_SHARE = 1; // the least share of a step, in per cent, for which a cause has its own part
 
 const ABOUT: Record<string, string> = {
   compute: 'Matrices are multiplied on the device; without a device, operators compute.',
@@ -59,7 +59,7 @@ const ABOUT: Record<string, string> = {
 };
 export const aboutCause = (name: string): string => ABOUT[name] ?? '';
 
-// null: there is no step among the rows.
+// Returns null if the rows contain no step.
 export function stepOf(rows: Row[]): Step | null {
   const whole = rows.find((row) => text(row['cause']) === WHOLE);
   const ns = number(whole?.['time_ns']);
@@ -87,7 +87,7 @@ export function stepOf(rows: Row[]): Step | null {
   return { ns, causes: [...causes.values()] };
 }
 
-// Causes below one per cent, and those that the palette has no colour for, are one part at the end.
+// Causes below one per cent, and those for which the palette has no colour, become one part at the end.
 export function partsOf(step: Step): Part[] {
   const visible = step.causes.filter((one) => one.ns > 0);
   const isLarge = (one: Cause, at: number) => one.share >= LEAST_SHARE && at < PALETTE.length;
@@ -116,7 +116,7 @@ export function partsOf(step: Step): Part[] {
   return parts;
 }
 
-// The culprits of a part, the largest first. `cause` is told where the part has several.
+// Returns the culprits of a part, the largest first. `cause` is set if the part has several causes.
 export function culpritsOf(part: Part): (Culprit & { cause: string })[] {
   const isOne = part.causes.length === 1;
   return part.causes
@@ -125,7 +125,7 @@ export function culpritsOf(part: Part): (Culprit & { cause: string })[] {
     .sort((a, b) => b.ns - a.ns || b.hidden - a.hidden);
 }
 
-// What ran underneath something else, cause by cause.
+// Returns the time that ran at the same time as something else, for each cause.
 export const hiddenOf = (step: Step): { name: string; ns: number }[] =>
   step.causes
     .filter((one) => one.hidden > 0)

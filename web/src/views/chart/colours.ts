@@ -1,12 +1,12 @@
-// Which colour a category has: the same in every view that is open, as long as the palette lasts.
+// Assigns colours to categories: the same in every open view, as long as the palette has enough colours.
 
 export const PALETTE = ['--c1', '--c2', '--c3', '--c4', '--c6', '--c7', '--c5'].map(
   (name) => `var(${name})`,
 );
 export const OTHER = 'var(--c8)';
 
-// What bounds a kernel or a layer has the colours of the regions of a roofline; the causes of a step that are often
-// together have colours of their own.
+// The bounds of kernels and layers have the colours of a roofline's regions. Causes of a step that often
+// occur together have different colours.
 const known = new Map<string, string>([
   ['memory', 'var(--c1)'],
   ['compute', 'var(--c2)'],
@@ -19,11 +19,12 @@ const known = new Map<string, string>([
   ['copy', 'var(--c5)'],
 ]);
 
-// The colour of text on a category's colour.
+// Returns the colour of text on a category's colour.
 export const inkOn = (colour: string): string =>
   colour === OTHER || colour === 'var(--c1)' ? 'var(--on-deep)' : 'var(--on-bright)';
 
-// Colours for the values of one view, the weightiest first; what the palette has no colour for is `other`.
+// Returns the colours of one view's values, the weightiest first. Values for which the palette has no colour
+// get `other`.
 export function coloursOf(values: Iterable<[value: string, weight: number]>): Map<string, string> {
   const weights = new Map<string, number>();
   for (const [value, weight] of values) weights.set(value, (weights.get(value) ?? 0) + weight);

@@ -1,4 +1,4 @@
-// What the charts read from the rows of an analysis.
+// Reads the rows of an analysis for the charts.
 import type { Analysis, Cell, Column, View } from '../../data/types';
 import { format, labelOfName } from '../../data/units';
 import { optionList } from '../rows';
@@ -22,7 +22,7 @@ export function fieldOf(columns: Column[], name: string | undefined): Field | nu
   };
 }
 
-// The columns that an option of a view lists.
+// Returns the columns that an option of a view lists.
 export function fieldsOf(analysis: Analysis, view: View, option: string): Field[] {
   return optionList(view.options[option]).flatMap((name) => fieldOf(analysis.columns, name) ?? []);
 }
@@ -37,14 +37,14 @@ export const textAt = (row: Cell[] | undefined, field: Field | null): string => 
   return cell === null || cell === undefined ? '' : String(cell);
 };
 
-// The column whose values a view would draw, if no row has one: there is nothing to draw then.
+// Returns a column that the view draws but that is empty in all rows: then there is nothing to draw.
 export function emptyField(analysis: Analysis, view: View, rows: Cell[][]): Field | null {
   const drawn = ['y', 'value', 'median'].flatMap((option) => fieldsOf(analysis, view, option));
   const isKnown = drawn.some((field) => rows.some((row) => numberAt(row, field) !== null));
   return (rows.length > 0 && !isKnown && drawn[0]) || null;
 }
 
-// All that a row says, in words and units: what is empty is left out.
+// Returns all cells of a row as words with units, without the empty ones.
 export function factsOf(columns: Column[], row: Cell[]): [label: string, text: string][] {
   return columns.flatMap((column, index): [string, string][] => {
     const unit = column.unit.startsWith('by:')
@@ -55,22 +55,22 @@ export function factsOf(columns: Column[], row: Cell[]): [label: string, text: s
   });
 }
 
-// "latency (ms)"
+// Returns a title such as "latency (ms)".
 export const axisTitle = (label: string, unit: string) => (unit ? `${label} (${unit})` : label);
 
 export interface Slice {
   label: string;
   value: number;
-  rows: number[]; // more than one: what the palette has no colour for
+  rows: number[]; // several rows: those without a colour of the palette
 }
 
-// The parts of a whole, the largest first; the smallest of them together, where there are more than `most`.
+// Returns the parts of a whole, the largest first. If there are more than `most`, the smallest are combined.
 export function slicesOf(
   rows: Cell[][],
   label: Field,
   value: Field,
   most: number,
-  of: Field | null = null, // rows that are empty here are no part of the whole
+  of: Field | null = null, // rows whose cell is empty here are no part of the whole
 ): { slices: Slice[]; total: number } {
   const isPart = ({ rows: [index = 0] }: Slice) => !of || numberAt(rows[index], of) !== null;
   const all = rows
@@ -92,7 +92,7 @@ export function slicesOf(
   return { slices: [...all.slice(0, most - 1), other], total };
 }
 
-// Neighbouring rows that share a pixel: of each pixel, the row with the largest value.
+// Neighbouring rows may share a pixel: returns the row with the largest value of each pixel.
 export function binned(values: (number | null)[], pixels: number): number[] {
   const all = values.map((_, index) => index);
   if (values.length <= pixels) return all;

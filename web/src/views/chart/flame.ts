@@ -1,4 +1,5 @@
-// A tree of frames as boxes: the callers above, what they call below them, as wide as their time.
+// Lays out a tree of frames as boxes: callers above, the frames that they call below them, with widths by
+// time.
 import type { Cell } from '../../data/types';
 import { numberAt, textAt, type Field } from './data';
 
@@ -10,7 +11,7 @@ export interface Frame {
   name: string;
   kind: string; // empty: a process, or a thread
   value: number;
-  leftOut: number; // of the value: neither its own nor in any child that has a row
+  leftOut: number; // part of the value that is neither its own nor in any child that has a row
 }
 
 export interface Fields {
@@ -18,10 +19,11 @@ export interface Fields {
   name: Field;
   kind: Field | null;
   value: Field;
-  own: Field | null; // of the value, what is spent in the frame itself
+  own: Field | null; // part of the value that is spent in the frame itself
 }
 
-// Rows come in the order of the tree, each below its caller. A row without time has no frame, nor has what is below it.
+// Rows come in the order of the tree, each below its caller. A row without time has no frame, nor do the rows
+// below it.
 export function framesOf(rows: Cell[][], fields: Fields): Frame[] {
   const frames: Frame[] = [];
   const path: number[] = []; // by depth
@@ -57,14 +59,15 @@ export const sumOf = (frames: Frame[], some: number[]): number =>
 export const rootsOf = (frames: Frame[]): number[] =>
   frames.flatMap((frame, at) => (frame.parent < 0 ? [at] : []));
 
-// From the outermost caller to the frame itself.
+// Returns the path from the outermost caller to the frame itself.
 export function pathTo(frames: Frame[], at: number): number[] {
   const path: number[] = [];
   for (let one = at; one >= 0; one = frames[one]?.parent ?? -1) path.unshift(one);
   return path;
 }
 
-// What is looked at first: the main thread of the process that has the most time, which is the first of its threads.
+// Returns the frame to show first: the main thread of the process with the most time; it is the first of its
+// threads.
 export function firstOf(frames: Frame[]): number {
   const roots = rootsOf(frames);
   const largest = roots.reduce(
@@ -74,7 +77,7 @@ export function firstOf(frames: Frame[]): number {
   return frames[largest]?.children[0] ?? largest;
 }
 
-// What the address names: a row; `all`; by default what is looked at first.
+// Returns the frame that the address names: a row, or `all`; by default the frame to show first.
 export function zoomOf(frames: Frame[], wanted: string | null): number {
   if (wanted === 'all') return -1;
   const named = frames.findIndex((one) => String(one.row) === wanted);
@@ -84,16 +87,16 @@ export function zoomOf(frames: Frame[], wanted: string | null): number {
 export interface Box {
   key: string;
   of: 'frame' | 'smaller' | 'left out';
-  frames: number[]; // one; several that are drawn together; of what is left out, its caller
+  frames: number[]; // one; several if combined; the caller, for a left-out part
   depth: number;
   x: number; // pixels
   width: number;
   value: number;
 }
 
-const LEAST = 5; // pixels: narrower frames are together with those beside them
+const LEAST = 5; // pixels: narrower frames are combined with those beside them
 
-// The boxes of everything below `zoom` (-1: of all), and, over the whole width, of what calls it.
+// Returns the boxes of everything below `zoom` (-1: of all) and, over the whole width, of its callers.
 export function boxesOf(frames: Frame[], zoom: number, width: number): Box[] {
   const boxes: Box[] = [];
   const frameBox = (at: number, x: number, wide: number) => {
@@ -144,7 +147,8 @@ export interface Found {
   value: number; // time in which any of them is on the stack: nested ones count once
 }
 
-// The frames whose name or place has the text, below `zoom` or it itself. null: nothing is looked for.
+// Returns `zoom` and the frames below it whose name or place contains the text. null means that there is no
+// search.
 export function foundIn(
   frames: Frame[],
   zoom: number,
@@ -165,7 +169,7 @@ export function foundIn(
   return found;
 }
 
-// Where an arrow key leads from a box: to the caller, the widest that it calls, or the neighbour in its line.
+// Returns the box to which an arrow key leads: the caller, the widest callee, or the neighbour in its line.
 export function neighbour(boxes: Box[], at: number, key: string): number {
   const box = boxes[at];
   if (!box) return boxes.length > 0 ? 0 : -1;

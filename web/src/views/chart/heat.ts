@@ -1,4 +1,4 @@
-// The fields of a heat map: of each line, how near each value is to the line's largest.
+// The fields of a heat map: the share of each value of the largest value in its line.
 import type { Cell } from '../../data/types';
 import { numberAt, textAt, type Field } from './data';
 
@@ -6,7 +6,7 @@ export interface HeatCell {
   row: number;
   x: number; // positions
   y: number;
-  share: number; // of the largest value of its line: 0 to 1
+  share: number; // share of the largest value of its line: 0 to 1
 }
 
 export interface Heat {

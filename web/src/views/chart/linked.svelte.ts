@@ -1,4 +1,4 @@
-// What a chart shares with every other view: the layer and the kernel that are chosen.
+// The selection that a chart shares with every other view: the layer and the kernel.
 import type { Analysis, Cell } from '../../data/types';
 import { place } from '../../state.svelte';
 import { choiceOf, isChoiceAbout, isChosen, labelOf, subjectOf } from '../subject';
@@ -18,7 +18,7 @@ export class Linked {
   private get chosen() {
     return { layer: place.layer, kernel: place.kernel };
   }
-  // Does the choice tell the rows apart?
+  // Returns whether the selection distinguishes the rows.
   get isAbout(): boolean {
     return isChoiceAbout(this.subject, this.rows, this.chosen);
   }
@@ -31,7 +31,7 @@ export class Linked {
   title(row: Cell[] | undefined): string {
     return (row && labelOf(this.subject, row)) ?? '';
   }
-  // What a Scrub does with its points, each of which stands for a row.
+  // Returns the callbacks of a Scrub whose points stand for rows.
   picks(rowAt: (index: number) => Cell[] | undefined) {
     if (!this.canChoose) return {};
     return {
@@ -39,7 +39,7 @@ export class Linked {
       onopen: (index: number) => this.open(rowAt(index)),
     };
   }
-  // On the page of a layer or a kernel, another one's page is what can be chosen.
+  // On the page of a layer or a kernel, a selection opens the page of another one.
   choose(row: Cell[] | undefined) {
     if (this.subject.own === place.page) this.open(row);
     else if (row) place.set(choiceOf(this.subject, row, this.chosen));

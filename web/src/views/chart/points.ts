@@ -1,22 +1,22 @@
-// The points of a roofline: rows that have flops and bytes, where they lie and how large they are.
+// The points of a roofline: rows that have flops and bytes, with their positions and sizes.
 import type { Cell } from '../../data/types';
 import { numberAt, textAt, type Field } from './data';
 import { radiusOf } from './roofline';
 
 export interface Point {
   row: number;
-  level: number; // which of the x columns: the memory that the intensity is at
+  level: number; // index of the x column: the memory of the intensity
   x: number; // flops per byte
   y: number; // flops per second
   radius: number;
-  share: number; // of the time of all rows
+  share: number; // share of the time of all rows
   category: string;
 }
 
 export interface Points {
   points: Point[]; // the largest first, so that the small ones lie on top
-  leftOut: number; // rows without flops or bytes: no place on a log scale
-  leftOutShare: number; // of the time
+  leftOut: number; // rows without flops or bytes: they have no place on a log scale
+  leftOutShare: number; // their share of the time
 }
 
 export function pointsOf(
@@ -28,7 +28,7 @@ export function pointsOf(
 ): Points {
   const total = rows.reduce((sum, row) => sum + Math.max(0, numberAt(row, size) ?? 0), 0);
   const largest = rows.reduce((most, row) => Math.max(most, numberAt(row, size) ?? 0), 0);
-  // Many that are alike stay small, so that they do not hide one another.
+  // Many similar points stay small, so that they do not hide each other.
   const most = total > 0 ? Math.max(0.1, largest / total) : 4;
   const points: Point[] = [];
   let leftOut = 0;
@@ -61,7 +61,8 @@ export function pointsOf(
   return { points, leftOut, leftOutShare };
 }
 
-// "dram_flops_per_byte" is the intensity at the device's memory: whose roof is called `memory` among the peaks.
+// Returns the memory of an intensity. "dram_flops_per_byte" is that of the device's memory, whose roof is
+// called `memory` among the peaks.
 export function memoryOf(x: Field): string {
   const level = x.name.replace(/_?flops_per_byte$/, '');
   return level === 'l2' || level === 'l1' ? level : 'memory';

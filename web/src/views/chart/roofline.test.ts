@@ -11,8 +11,8 @@ import {
   weightedMedian,
 } from './roofline';
 
-// A V100 and the kernels of ResNet50 v1.5 on it, as XSP (arXiv 1908.06869) prints them: per batch size kernel
-// latency in ms, Gflop, MiB read and written.
+// A V100 and the kernels of ResNet50 v1.5 on it, as XSP (arXiv 1908.06869) prints them: per batch size the
+// kernel latency in ms, Gflop, and MiB read and written.
 const FLOPS = 15.7e12;
 const BYTES = 900e9;
 const PRINTED = [

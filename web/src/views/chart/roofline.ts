@@ -1,5 +1,6 @@
-// The geometry of a roofline: log-log, flops per second over flops per byte. A memory's roof rises with the
-// intensity, the roof of a pipe is flat; they meet at the ideal intensity, left of which work is memory-bound.
+// The geometry of a roofline, in log-log: flops per second over flops per byte. A memory's roof rises with
+// the intensity, and the roof of a pipe is flat. They meet at the ideal intensity; work left of it is
+// memory-bound.
 import type { Peak } from '../../data/types';
 import { format } from '../../data/units';
 
@@ -22,9 +23,9 @@ const named = (peaks: Peak[], ending: string): Ceiling[] => {
   return [...found].map(([name, value]) => ({ name, value })).sort((a, b) => b.value - a.value);
 };
 
-// The ceilings of one device: from `source` where it has any, else from another. Of a memory there are several
-// kinds of access (memory_read, memory_copy): the one that bears its plain name counts; of fewer threads than
-// all, only those that the rows were held against.
+// Returns the ceilings of one device: from `source` if it has any, else from another. A memory has several
+// kinds of access (memory_read, memory_copy): the one with the memory's plain name counts. Of the ceilings
+// for fewer than all threads, only those that the rows refer to are included.
 export function ceilingsOf(
   peaks: Peak[],
   device: string,
@@ -52,12 +53,12 @@ export interface Frame {
   y: [number, number]; // flops per second
 }
 
-// Rounds to half decades, so that points keep off the edges.
+// Rounds to half decades, so that points stay away from the edges.
 const floorHalf = (value: number) => 10 ** (Math.floor(Math.log10(value) * 2) / 2);
 const ceilHalf = (value: number) => 10 ** (Math.ceil(Math.log10(value) * 2) / 2);
 
-// What is to be seen: all points, the ideal intensities of `roofs` with a decade around, and their tops. Points far
-// below everything else (a ten-millionth of the roof) are cut at eight decades.
+// Returns a frame that shows all points, the ideal intensities of `roofs` with a decade around them, and
+// their tops. Points far below everything else (a ten-millionth of the roof) are cut at eight decades.
 export function frameOf(points: { x: number; y: number }[], roofs: Ceilings): Frame {
   const ideals = roofs.compute.flatMap((pipe) =>
     roofs.memory.map((memory) => ideal(pipe.value, memory.value)),
@@ -79,7 +80,7 @@ export interface Line {
   to: { x: number; y: number };
 }
 
-// A memory's roof: from the frame's edge up to the highest of the pipes.
+// Returns a memory's roof: from the frame's edge up to the highest of the pipes.
 export function slanted(memory: Ceiling, top: number, frame: Frame): Line {
   const left = Math.max(frame.x[0], frame.y[0] / memory.value);
   const right = Math.min(frame.x[1], top / memory.value);
@@ -90,7 +91,7 @@ export function slanted(memory: Ceiling, top: number, frame: Frame): Line {
   };
 }
 
-// A pipe's roof: from where the widest memory meets it to the frame's edge.
+// Returns a pipe's roof: from its intersection with the widest memory to the frame's edge.
 export function flat(pipe: Ceiling, widest: number | undefined, frame: Frame): Line {
   const left = widest ? Math.max(frame.x[0], ideal(pipe.value, widest)) : frame.x[0];
   return {
@@ -108,7 +109,7 @@ export interface RoofLabel {
 
 const spelled = (name: string) => name.replaceAll('_', ' ');
 
-// Labels of flat roofs that would lie over one another become one: "bf16 tensor, fp16 tensor 967 Tflop/s".
+// Combines labels of flat roofs that would overlap: "bf16 tensor, fp16 tensor 967 Tflop/s".
 export function labelsOf(
   pipes: { name: string; value: number; y: number; isHeld: boolean }[],
   apart = 13,
@@ -133,13 +134,13 @@ export function labelsOf(
   });
 }
 
-// Radius of a point by its share of the time: its area says it, between the smallest that can be hit and a
-// size that hides little, which a share of `most` has.
+// Returns the radius of a point by its share of the time: the area is proportional to the share, between the
+// smallest size that can be clicked and a size that hides little, which a share of `most` has.
 export function radiusOf(share: number, most = 1): number {
   return 3 + 13 * Math.sqrt(Math.min(1, Math.max(0, share / most)));
 }
 
-// The value that half of the weight is at most.
+// Returns the value up to which half of the weight lies.
 export function weightedMedian(values: [value: number, weight: number][]): number | null {
   const total = values.reduce((sum, [, weight]) => sum + weight, 0);
   let below = 0;

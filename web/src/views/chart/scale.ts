@@ -1,4 +1,4 @@
-// Scales and ticks: from values to pixels, and which values an axis names.
+// Scales and ticks: converts values to pixels, and chooses the values that an axis shows.
 import { stepFor } from '../../data/units';
 
 export type Scaled = (value: number) => number;
@@ -10,7 +10,7 @@ export interface Tick {
 
 export interface Ticks {
   ticks: Tick[];
-  unit: string; // of the texts: "ms"
+  unit: string; // unit of the texts: "ms"
 }
 
 export function linear([from, to]: [number, number], [start, end]: [number, number]): Scaled {
@@ -23,7 +23,7 @@ export function logarithmic([from, to]: [number, number], range: [number, number
   return (value) => scale(Math.log10(value));
 }
 
-// 1, 2 or 5 times a power of ten: about `count` of them in `span`.
+// Returns 1, 2 or 5 times a power of ten, so that `span` contains about `count` of them.
 export function niceStep(span: number, count: number): number {
   const rough = span / Math.max(1, count);
   if (!(rough > 0)) return 1;
@@ -32,11 +32,11 @@ export function niceStep(span: number, count: number): number {
   return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
 }
 
-// The multiples of a nice step between two values, both ends included.
+// Returns the multiples of a nice step between two values, both ends included.
 export function niceTicks(from: number, to: number, count: number, least = 0): number[] {
   const step = Math.max(niceStep(to - from, count), least);
   const ticks: number[] = [];
-  const first = Math.ceil(from / step - 1e-9) + 0; // no minus zero
+  const first = Math.ceil(from / step - 1e-9) + 0; // adding 0 avoids minus zero
   for (let k = first; k * step <= to * (1 + 1e-12) + step * 1e-9; ++k) ticks.push(k * step);
   return ticks;
 }
@@ -44,10 +44,10 @@ export function niceTicks(from: number, to: number, count: number, least = 0): n
 const plain = (value: number, decimals: number) =>
   value.toFixed(decimals).replace(/\B(?=(\d{3})+(?!\d)(?<!\.\d*))/g, ',');
 
-// Decimals that tell multiples of this step apart.
+// Returns the number of decimals at which multiples of this step differ.
 const decimalsOf = (step: number) => Math.max(0, Math.min(9, -Math.floor(Math.log10(step) + 1e-9)));
 
-// An axis from 0, or from `from`, to at least `to`, in the unit that fits the largest value.
+// Returns an axis from 0, or from `from`, to at least `to`, in the unit that fits the largest value.
 export function unitTicks(unit: string, from: number, to: number, count: number): Ticks {
   const step = stepFor(unit, Math.max(Math.abs(from), Math.abs(to)));
   const integral = unit === 'count' ? 1 : 0;
@@ -59,7 +59,7 @@ export function unitTicks(unit: string, from: number, to: number, count: number)
   };
 }
 
-// The end of an axis that ends on a tick.
+// Returns the end of an axis that ends on a tick.
 export function niceEnd(unit: string, to: number, count: number): number {
   if (!(to > 0)) return 1;
   const factor = stepFor(unit, to).factor;
@@ -72,8 +72,8 @@ const short = (value: number) =>
     ? value.toLocaleString('en', { maximumFractionDigits: 0 })
     : String(+value.toPrecision(3));
 
-// Powers of ten with their numbers, and lines at 2 ... 9 between them; with 2 and 5 named where the axis spans
-// less than two decades. `factor` is the size of the unit the numbers are in.
+// Returns powers of ten with their numbers, and lines at 2 ... 9 between them. 2 and 5 have numbers if the
+// axis spans less than two decades. `factor` is the size of the unit of the numbers.
 export function logTicks(from: number, to: number, factor = 1): Tick[] {
   const ticks: Tick[] = [];
   const low = Math.floor(Math.log10(from / factor) + 1e-9);
@@ -91,7 +91,7 @@ export function logTicks(from: number, to: number, factor = 1): Tick[] {
   return ticks;
 }
 
-// The quantiles' neighbour: the position whose pixel is nearest, or -1.
+// Returns the position whose pixel is nearest, or -1.
 export function nearest(
   points: readonly { x: number; y: number }[],
   x: number,

@@ -1,4 +1,4 @@
-// What a chart shows, in words, for those who do not see it.
+// Describes a chart in words, for users who cannot see it.
 import type { Cell } from '../../data/types';
 import { format } from '../../data/units';
 import { numberAt, textAt, type Field, type Slice } from './data';

@@ -17,7 +17,7 @@
 #include "adapters/tensorflow/layers.h"
 #include "adapters/tensorflow/library.h"
 #include "adapters/tensorflow/session.h"
-#include "models/wire.h"
+#include "formats/wire/wire.h"
 #include "xsp/adapter_model.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
  * inferences and prints their durations in nanoseconds on one line, so that its blocks can be
  * interleaved with those of xsp-worker. The first dimension, if dynamic, is the batch; other
  * dynamic ones are 1. The values are those that xsp-worker makes with the same seed
- * (src/capture/worker_values.h).
+ * (src/process/worker/values.h).
  */
 #define _POSIX_C_SOURCE 200809L
 #include <onnxruntime_c_api.h>

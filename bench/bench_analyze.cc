@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "analyze/run.h"
-#include "store/database.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/run.h"
+#include "desk/store/database.h"
 
 namespace {
 

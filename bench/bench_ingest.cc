@@ -24,10 +24,10 @@
 #include <string>
 #include <vector>
 
-#include "correlate/correlate.h"
-#include "store/database.h"
-#include "store/ingest.h"
-#include "trace/reader.h"
+#include "desk/correlate/correlate.h"
+#include "desk/store/database.h"
+#include "desk/store/ingest.h"
+#include "shared/trace/reader.h"
 #include "xsp/xsp.h"
 
 namespace {

@@ -27,8 +27,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/clock.h"
-#include "capture/sample/look.h"
+#include "shared/base/clock.h"
+#include "process/sample/look.h"
 
 namespace {
 

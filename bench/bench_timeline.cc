@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "serve/timeline_run.h"
-#include "store/database.h"
+#include "desk/serve/timeline/run.h"
+#include "desk/store/database.h"
 
 namespace {
 

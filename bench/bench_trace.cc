@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/clock.h"
+#include "shared/base/clock.h"
 #include "xsp/xsp.h"
 
 namespace {

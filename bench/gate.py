@@ -9,7 +9,7 @@ It measures, beside --load busy processes:
   files   the model is profiled --profiles times; every ordered pair of the files is gated. All are of one
           model, so each pair that trips is a false alarm. The spread between the processes is printed, too:
           it is the allowance of xsp diff for files that have one process each (process_spread of
-          src/analyze/compare.h).
+          src/desk/compare/compare.h).
   same    xsp diff --run of the model against itself, --runs times: each that trips is a false alarm.
   slower  xsp diff --run of the model against one that is made --slowdown percent slower: each that trips is
           found. An ONNX model is slowed down by one more convolution of its input, whose width is

@@ -1,4 +1,4 @@
-# Writes OUTPUT: a C++ file with the text of each SQL file below FOLDER, for src/analyze/catalogue.cc.
+# Writes OUTPUT: a C++ file with the text of each SQL file below FOLDER, for src/desk/analyze/catalogue.cc.
 set(text "// Generated from analyses/*.sql.\n#include \"analyze/embedded.h\"\n\n")
 
 string(APPEND text

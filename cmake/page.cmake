@@ -1,4 +1,4 @@
-# xsp_page() builds web/ as one HTML file, build/PRESET/web/index.html, which src/serve/page.cc embeds.
+# xsp_page() builds web/ as one HTML file, build/PRESET/web/index.html, which src/desk/serve/page.cc embeds.
 function(xsp_page)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/web/src/*")
   list(APPEND sources "${CMAKE_SOURCE_DIR}/web/index.html" "${CMAKE_SOURCE_DIR}/web/vite.config.ts"
@@ -13,6 +13,6 @@ function(xsp_page)
     COMMENT "Building the page")
   add_custom_target(xsp_page DEPENDS "${page}")
 
-  set_source_files_properties("${CMAKE_SOURCE_DIR}/src/serve/page.cc" PROPERTIES
+  set_source_files_properties("${CMAKE_SOURCE_DIR}/src/desk/serve/page.cc" PROPERTIES
     OBJECT_DEPENDS "${page}" COMPILE_DEFINITIONS "XSP_PAGE=\"${page}\"")
 endfunction()

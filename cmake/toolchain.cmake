@@ -39,7 +39,7 @@ if(XSP_SANITIZE)
 endif()
 set(XSP_SANITIZER_DEFAULTS "")  # a source for programs that load frameworks
 if(XSP_SANITIZE MATCHES "address")
-  set(XSP_SANITIZER_DEFAULTS "${CMAKE_SOURCE_DIR}/src/capture/sanitizer_main.cc")
+  set(XSP_SANITIZER_DEFAULTS "${CMAKE_SOURCE_DIR}/src/process/worker/sanitizer_main.cc")
 endif()
 if(XSP_FUZZ)
   add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all)

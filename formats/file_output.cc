@@ -1,4 +1,4 @@
-#include "models/file_output.h"
+#include "formats/file_output.h"
 
 #include <fcntl.h>
 #include <sys/random.h>

@@ -1,7 +1,7 @@
 // Writes a model's file in any format: texts, and between them weights, which are generated while
 // they are written.
-#ifndef XSP_MODELS_FILE_OUTPUT_H_
-#define XSP_MODELS_FILE_OUTPUT_H_
+#ifndef XSP_FORMATS_FILE_OUTPUT_H_
+#define XSP_FORMATS_FILE_OUTPUT_H_
 
 #include <cstdint>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::models {
 
@@ -36,4 +36,4 @@ Status write_pieces(const std::vector<Piece>& pieces, const WeightSource& weight
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_FILE_OUTPUT_H_
+#endif  // XSP_FORMATS_FILE_OUTPUT_H_

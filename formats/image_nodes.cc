@@ -1,4 +1,4 @@
-#include "models/image_nodes.h"
+#include "formats/image_nodes.h"
 
 #include <vector>
 

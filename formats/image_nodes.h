@@ -1,13 +1,13 @@
 // Questions about a node that writers of formats for convolutional networks ask.
-#ifndef XSP_MODELS_IMAGE_NODES_H_
-#define XSP_MODELS_IMAGE_NODES_H_
+#ifndef XSP_FORMATS_IMAGE_NODES_H_
+#define XSP_FORMATS_IMAGE_NODES_H_
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 
-#include "models/onnx/graph.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -32,4 +32,4 @@ bool is_relu6(const Node& node, const std::map<std::string, float>& constants);
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_IMAGE_NODES_H_
+#endif  // XSP_FORMATS_IMAGE_NODES_H_

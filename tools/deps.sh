@@ -92,7 +92,7 @@ fetch_header() {
 # Fetches sources, which build_NAME builds, in their author's version, without Debian's changes.
 fetch_sources() { trixie source --download-only --tar-only "$1=$2"; }
 
-# Builds the library that unwinds stacks of compiled code (src/capture/sample/unwinder.h) other than the
+# Builds the library that unwinds stacks of compiled code (src/process/sample/unwinder.h) other than the
 # caller's own. It is linked into libxsp-attach.so, so it is position-independent and exports no name that a
 # program could see. No signal handler takes its lock. Debian's archive has neither property.
 build_libunwind() {

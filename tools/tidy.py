@@ -38,7 +38,7 @@ BANNED_CODE = [
      "a framework's #ifdef in shared code: it belongs in its plugin"),
 ]
 # Only these places may catch exceptions: foreign code throws, xsp's own does not.
-CATCH_HOMES = ("src/base/guard.h", "src/cli/main.cc")
+CATCH_HOMES = ("src/shared/base/guard.h", "src/desk/cli/main.cc")
 
 
 @dataclass

@@ -2,7 +2,7 @@
 // the pooler. Batch and sequence are dynamic.
 #include <limits>
 
-#include "models/recipe.h"
+#include "zoo/builder/recipe.h"
 
 namespace xsp::models {
 namespace {

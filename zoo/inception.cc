@@ -1,6 +1,6 @@
 // Inception v3 (Szegedy et al. 2015), without the auxiliary classifier, which inference does not
 // run.
-#include "models/recipe.h"
+#include "zoo/builder/recipe.h"
 
 namespace xsp::models {
 namespace {

@@ -1,7 +1,7 @@
 // MobileNet v1 (Howard et al. 2017) and v2 (Sandler et al. 2018), width 1.0.
-#include "models/zoo/mobilenet.h"
+#include "zoo/mobilenet.h"
 
-#include "models/recipe.h"
+#include "zoo/builder/recipe.h"
 
 namespace xsp::models {
 namespace {

@@ -1,11 +1,11 @@
 // MobileNet v1's convolutions, which detectors also use.
-#ifndef XSP_MODELS_ZOO_MOBILENET_H_
-#define XSP_MODELS_ZOO_MOBILENET_H_
+#ifndef XSP_ZOO_MOBILENET_H_
+#define XSP_ZOO_MOBILENET_H_
 
 #include <string>
 #include <vector>
 
-#include "models/builder.h"
+#include "zoo/builder/builder.h"
 
 namespace xsp::models {
 
@@ -21,4 +21,4 @@ std::vector<FeatureMap> mobilenet_v1_backbone(Builder& b, const std::string& pre
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ZOO_MOBILENET_H_
+#endif  // XSP_ZOO_MOBILENET_H_

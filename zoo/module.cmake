@@ -1,5 +1,5 @@
-# The recipes of every models/zoo/FAMILY.cc, collected into all_recipes().
-file(GLOB families CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/models/zoo/*.cc")
+# The recipes of every zoo/FAMILY.cc, collected into all_recipes().
+file(GLOB families CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/zoo/*.cc")
 set(declarations "")
 set(calls "")
 foreach(file ${families})
@@ -8,10 +8,10 @@ foreach(file ${families})
   string(APPEND calls "    ${family}_recipes(),\n")
 endforeach()
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/all_recipes.cc" @ONLY CONTENT
-"// Generated from the names of models/zoo/*.cc.
+"// Generated from the names of zoo/*.cc.
 #include <algorithm>
 
-#include \"models/recipe.h\"
+#include \"zoo/builder/recipe.h\"
 
 namespace xsp::models {
 

@@ -3,8 +3,8 @@
 // It returns boxes and scores, and the boxes that non-maximum suppression selects.
 #include <cmath>
 
-#include "models/recipe.h"
-#include "models/zoo/mobilenet.h"
+#include "zoo/builder/recipe.h"
+#include "zoo/mobilenet.h"
 
 namespace xsp::models {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "models/onnx/provenance.h"
-#include "models/onnx/reader.h"
+#include "formats/onnx/provenance.h"
+#include "formats/onnx/reader.h"
 #include "xsp/adapter.hpp"
 
 namespace xsp::ort {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "adapters/onnxruntime/profile.h"
-#include "models/onnx/blocks.h"
-#include "models/onnx/provenance.h"
+#include "formats/onnx/blocks.h"
+#include "formats/onnx/provenance.h"
 
 namespace xsp::ort {
 

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "adapters/onnxruntime/library.h"
-#include "models/onnx/reader.h"
+#include "formats/onnx/reader.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::ort {

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <opencv2/core/utils/logger.hpp>
 
-#include "models/onnx/reader.h"
+#include "formats/onnx/reader.h"
 
 namespace xsp::opencv_dnn {
 namespace {

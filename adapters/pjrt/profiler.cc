@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "models/wire.h"
-#include "models/wire_fields.h"
+#include "formats/wire/wire.h"
+#include "formats/wire/wire_fields.h"
 #include "xsp/adapter.hpp"
 
 namespace xsp::pjrt {

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "models/wire_fields.h"
+#include "formats/wire/wire_fields.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::pjrt {

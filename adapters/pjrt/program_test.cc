@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/pjrt/profiler.h"
-#include "models/wire.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::pjrt {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "models/wire.h"
+#include "formats/wire/wire.h"
 #include "xsp/adapter.hpp"
 
 namespace xsp::pjrt {

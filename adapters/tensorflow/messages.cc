@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "adapters/tensorflow/library.h"
-#include "models/wire_fields.h"
+#include "formats/wire/wire_fields.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::tf {

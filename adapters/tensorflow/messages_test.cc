@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/tensorflow/layers.h"
-#include "models/wire.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::tf {
 namespace {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string_view>
 
-#include "models/wire.h"
+#include "formats/wire/wire.h"
 #include "xsp/adapter.hpp"
 
 namespace xsp::tf {

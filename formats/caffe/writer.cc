@@ -1,4 +1,4 @@
-#include "models/caffe/writer.h"
+#include "formats/caffe/writer.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <map>
 #include <unordered_map>
 
-#include "models/image_nodes.h"
-#include "models/onnx/shapes.h"
-#include "models/wire.h"
+#include "formats/image_nodes.h"
+#include "formats/onnx/shapes.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::models {
 namespace {

@@ -6,14 +6,14 @@
 // which descendants of Caffe know: a layer of the type ReLU6, and `ceil_mode: false` for a pooling
 // whose windows do not fit evenly, because Caffe's own rounds up. A batch normalisation becomes two
 // layers, NAME and NAME/scale.
-#ifndef XSP_MODELS_CAFFE_WRITER_H_
-#define XSP_MODELS_CAFFE_WRITER_H_
+#ifndef XSP_FORMATS_CAFFE_WRITER_H_
+#define XSP_FORMATS_CAFFE_WRITER_H_
 
 #include <string>
 #include <vector>
 
-#include "models/file_output.h"
-#include "models/onnx/graph.h"
+#include "formats/file_output.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -31,4 +31,4 @@ Status write_caffe(const Graph& graph, const WeightSource& weights, const std::s
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_CAFFE_WRITER_H_
+#endif  // XSP_FORMATS_CAFFE_WRITER_H_

@@ -1,4 +1,4 @@
-#include "models/caffe/writer.h"
+#include "formats/caffe/writer.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "models/builder.h"
-#include "models/wire.h"
+#include "zoo/builder/builder.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::models {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/mxnet/writer.h"
+#include "formats/mxnet/writer.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "models/image_nodes.h"
+#include "formats/image_nodes.h"
 
 namespace xsp::models {
 namespace {

@@ -3,14 +3,14 @@
 //
 // Graphs that the format cannot express are refused, as for Caffe: pads that differ between two
 // sides, and every operator that is not part of convolutional networks.
-#ifndef XSP_MODELS_MXNET_WRITER_H_
-#define XSP_MODELS_MXNET_WRITER_H_
+#ifndef XSP_FORMATS_MXNET_WRITER_H_
+#define XSP_FORMATS_MXNET_WRITER_H_
 
 #include <string>
 #include <vector>
 
-#include "models/file_output.h"
-#include "models/onnx/graph.h"
+#include "formats/file_output.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -28,4 +28,4 @@ Status write_mxnet(const Graph& graph, const WeightSource& weights, const std::s
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_MXNET_WRITER_H_
+#endif  // XSP_FORMATS_MXNET_WRITER_H_

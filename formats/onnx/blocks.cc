@@ -1,4 +1,4 @@
-#include "models/onnx/blocks.h"
+#include "formats/onnx/blocks.h"
 
 #include <algorithm>
 #include <set>

@@ -4,8 +4,8 @@
 // block is padded: a tensor of 8 channels has 16 in the graph that runs on a processor with
 // AVX-512. The model's number of channels follows from the weights of the model's own layers, from
 // the nodes that convert out of the layout, and from the nodes that keep the channels unchanged.
-#ifndef XSP_MODELS_ONNX_BLOCKS_H_
-#define XSP_MODELS_ONNX_BLOCKS_H_
+#ifndef XSP_FORMATS_ONNX_BLOCKS_H_
+#define XSP_FORMATS_ONNX_BLOCKS_H_
 
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "models/onnx/graph.h"
-#include "models/onnx/provenance.h"
+#include "formats/onnx/graph.h"
+#include "formats/onnx/provenance.h"
 
 namespace xsp::models {
 
@@ -52,4 +52,4 @@ std::optional<std::vector<int64_t>> without_blocks(const std::vector<int64_t>& s
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_BLOCKS_H_
+#endif  // XSP_FORMATS_ONNX_BLOCKS_H_

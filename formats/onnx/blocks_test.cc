@@ -1,9 +1,9 @@
-#include "models/onnx/blocks.h"
+#include "formats/onnx/blocks.h"
 
 #include <gtest/gtest.h>
 
-#include "models/builder.h"
-#include "models/recipe.h"
+#include "zoo/builder/builder.h"
+#include "zoo/builder/recipe.h"
 
 namespace xsp::models {
 namespace {

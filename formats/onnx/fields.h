@@ -1,6 +1,6 @@
 // The numbers of the fields of ONNX's messages that xsp reads or writes.
-#ifndef XSP_MODELS_ONNX_FIELDS_H_
-#define XSP_MODELS_ONNX_FIELDS_H_
+#ifndef XSP_FORMATS_ONNX_FIELDS_H_
+#define XSP_FORMATS_ONNX_FIELDS_H_
 
 #include <cstdint>
 
@@ -94,4 +94,4 @@ enum : uint32_t { kValue = 1, kParam = 2 };
 
 }  // namespace xsp::models::fields
 
-#endif  // XSP_MODELS_ONNX_FIELDS_H_
+#endif  // XSP_FORMATS_ONNX_FIELDS_H_

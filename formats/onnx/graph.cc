@@ -1,4 +1,4 @@
-#include "models/onnx/graph.h"
+#include "formats/onnx/graph.h"
 
 #include <algorithm>
 #include <iterator>

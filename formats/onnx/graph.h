@@ -1,6 +1,6 @@
 // The part of an ONNX file that xsp keeps: its graph and its header, without the weights.
-#ifndef XSP_MODELS_ONNX_GRAPH_H_
-#define XSP_MODELS_ONNX_GRAPH_H_
+#ifndef XSP_FORMATS_ONNX_GRAPH_H_
+#define XSP_FORMATS_ONNX_GRAPH_H_
 
 #include <cstdint>
 #include <map>
@@ -124,4 +124,4 @@ std::string node_label(const Graph& graph, size_t index);
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_GRAPH_H_
+#endif  // XSP_FORMATS_ONNX_GRAPH_H_

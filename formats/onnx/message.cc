@@ -1,7 +1,7 @@
-#include "models/onnx/message.h"
+#include "formats/onnx/message.h"
 
-#include "models/onnx/fields.h"
-#include "models/onnx/reader.h"
+#include "formats/onnx/fields.h"
+#include "formats/onnx/reader.h"
 
 namespace xsp::models {
 

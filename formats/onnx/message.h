@@ -1,6 +1,6 @@
 // Shared by the readers of ONNX's messages: primitive fields, limits, and the first problem.
-#ifndef XSP_MODELS_ONNX_MESSAGE_H_
-#define XSP_MODELS_ONNX_MESSAGE_H_
+#ifndef XSP_FORMATS_ONNX_MESSAGE_H_
+#define XSP_FORMATS_ONNX_MESSAGE_H_
 
 #include <bit>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/onnx/graph.h"
-#include "models/wire.h"
+#include "formats/onnx/graph.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::models {
 
@@ -85,4 +85,4 @@ void read_tensor(Message& message, const wire::Field& field, Tensor* tensor);
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_MESSAGE_H_
+#endif  // XSP_FORMATS_ONNX_MESSAGE_H_

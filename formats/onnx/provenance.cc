@@ -1,4 +1,4 @@
-#include "models/onnx/provenance.h"
+#include "formats/onnx/provenance.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "models/onnx/tensor_index.h"
+#include "formats/onnx/tensor_index.h"
 
 namespace xsp::models {
 namespace {

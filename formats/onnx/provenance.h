@@ -10,13 +10,13 @@
 // changed the memory layout and so the name, by the name that it gave the node. From there, the
 // search goes back through the model's graph, to tensors that some executed node makes, to the
 // graph's inputs, or to constants. The nodes on the way are those that the executed node computes.
-#ifndef XSP_MODELS_ONNX_PROVENANCE_H_
-#define XSP_MODELS_ONNX_PROVENANCE_H_
+#ifndef XSP_FORMATS_ONNX_PROVENANCE_H_
+#define XSP_FORMATS_ONNX_PROVENANCE_H_
 
 #include <string>
 #include <vector>
 
-#include "models/onnx/graph.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -48,4 +48,4 @@ Provenance trace_provenance(const Graph& model, const Graph& optimised);
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_PROVENANCE_H_
+#endif  // XSP_FORMATS_ONNX_PROVENANCE_H_

@@ -1,12 +1,12 @@
-#include "models/onnx/provenance.h"
+#include "formats/onnx/provenance.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "models/builder.h"
-#include "models/onnx/reader.h"
-#include "models/recipe.h"
+#include "zoo/builder/builder.h"
+#include "formats/onnx/reader.h"
+#include "zoo/builder/recipe.h"
 
 namespace xsp::models {
 namespace {

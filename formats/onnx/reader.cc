@@ -1,11 +1,11 @@
-#include "models/onnx/reader.h"
+#include "formats/onnx/reader.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "models/onnx/fields.h"
-#include "models/onnx/message.h"
-#include "models/wire.h"
+#include "formats/onnx/fields.h"
+#include "formats/onnx/message.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::models {
 namespace {

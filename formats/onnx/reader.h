@@ -3,15 +3,15 @@
 // The file is not trusted: every length is checked against the rest of the file, every list against
 // a limit, and the memory for kept data against kMaxGraphBytes. A file that is truncated, damaged,
 // or no model at all gives one line that says so.
-#ifndef XSP_MODELS_ONNX_READER_H_
-#define XSP_MODELS_ONNX_READER_H_
+#ifndef XSP_FORMATS_ONNX_READER_H_
+#define XSP_FORMATS_ONNX_READER_H_
 
 #include <cstdint>
 #include <span>
 #include <string>
 
-#include "base/result.h"
-#include "models/onnx/graph.h"
+#include "shared/base/result.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -30,4 +30,4 @@ Result<Graph> read_graph(std::span<const uint8_t> bytes, const std::string& name
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_READER_H_
+#endif  // XSP_FORMATS_ONNX_READER_H_

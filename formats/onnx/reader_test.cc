@@ -1,4 +1,4 @@
-#include "models/onnx/reader.h"
+#include "formats/onnx/reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <functional>
 
-#include "models/onnx/fields.h"
-#include "models/wire.h"
+#include "formats/onnx/fields.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::models {
 namespace {

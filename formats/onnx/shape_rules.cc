@@ -1,10 +1,10 @@
-#include "models/onnx/shape_rules.h"
+#include "formats/onnx/shape_rules.h"
 
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 
-#include "models/onnx/reader.h"
+#include "formats/onnx/reader.h"
 
 namespace xsp::models {
 namespace {

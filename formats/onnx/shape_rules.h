@@ -1,11 +1,11 @@
 // One rule per operator: computes the shapes, and small integers, of its outputs from those of its
 // inputs.
-#ifndef XSP_MODELS_ONNX_SHAPE_RULES_H_
-#define XSP_MODELS_ONNX_SHAPE_RULES_H_
+#ifndef XSP_FORMATS_ONNX_SHAPE_RULES_H_
+#define XSP_FORMATS_ONNX_SHAPE_RULES_H_
 
 #include <string>
 
-#include "models/onnx/shapes.h"
+#include "formats/onnx/shapes.h"
 
 namespace xsp::models {
 
@@ -47,4 +47,4 @@ int64_t resolve_axis(int64_t axis, size_t rank);
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_SHAPE_RULES_H_
+#endif  // XSP_FORMATS_ONNX_SHAPE_RULES_H_

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <string>
 
-#include "models/onnx/reader.h"
-#include "models/onnx/shape_rules.h"
+#include "formats/onnx/reader.h"
+#include "formats/onnx/shape_rules.h"
 
 namespace xsp::models {
 namespace {

@@ -1,10 +1,10 @@
-#include "models/onnx/shapes.h"
+#include "formats/onnx/shapes.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <set>
 
-#include "models/onnx/shape_rules.h"
+#include "formats/onnx/shape_rules.h"
 
 namespace xsp::models {
 namespace {

@@ -1,7 +1,7 @@
 // Computes the shapes of a graph's values once its dynamic dimensions are known, and the arithmetic
 // of each node.
-#ifndef XSP_MODELS_ONNX_SHAPES_H_
-#define XSP_MODELS_ONNX_SHAPES_H_
+#ifndef XSP_FORMATS_ONNX_SHAPES_H_
+#define XSP_FORMATS_ONNX_SHAPES_H_
 
 #include <cstdint>
 #include <map>
@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/result.h"
-#include "models/onnx/graph.h"
+#include "shared/base/result.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -57,4 +57,4 @@ ParameterCount count_parameters(const Graph& graph);
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_SHAPES_H_
+#endif  // XSP_FORMATS_ONNX_SHAPES_H_

@@ -1,8 +1,8 @@
-#include "models/onnx/shapes.h"
+#include "formats/onnx/shapes.h"
 
 #include <gtest/gtest.h>
 
-#include "models/builder.h"
+#include "zoo/builder/builder.h"
 
 namespace xsp::models {
 namespace {

@@ -2,9 +2,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "models/onnx/fields.h"
-#include "models/onnx/message.h"
-#include "models/onnx/reader.h"
+#include "formats/onnx/fields.h"
+#include "formats/onnx/message.h"
+#include "formats/onnx/reader.h"
 
 namespace xsp::models {
 namespace {

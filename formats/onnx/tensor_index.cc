@@ -1,4 +1,4 @@
-#include "models/onnx/tensor_index.h"
+#include "formats/onnx/tensor_index.h"
 
 #include <algorithm>
 #include <array>

@@ -1,14 +1,14 @@
 // A graph's tensors as numbers: which node makes each, which nodes read it, which ones are
 // constant, and which ones are equal because equal nodes make them from equal tensors.
-#ifndef XSP_MODELS_ONNX_TENSOR_INDEX_H_
-#define XSP_MODELS_ONNX_TENSOR_INDEX_H_
+#ifndef XSP_FORMATS_ONNX_TENSOR_INDEX_H_
+#define XSP_FORMATS_ONNX_TENSOR_INDEX_H_
 
 #include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "models/onnx/graph.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -55,4 +55,4 @@ class TensorIndex {
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_TENSOR_INDEX_H_
+#endif  // XSP_FORMATS_ONNX_TENSOR_INDEX_H_

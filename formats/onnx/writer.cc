@@ -1,10 +1,10 @@
-#include "models/onnx/writer.h"
+#include "formats/onnx/writer.h"
 
 #include <cstring>
 #include <vector>
 
-#include "models/onnx/fields.h"
-#include "models/wire.h"
+#include "formats/onnx/fields.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::models {
 namespace {

@@ -1,14 +1,14 @@
 // Writes a Graph as an ONNX file. The weights are generated while they are written, one piece at a
 // time, so a model of any size takes little memory.
-#ifndef XSP_MODELS_ONNX_WRITER_H_
-#define XSP_MODELS_ONNX_WRITER_H_
+#ifndef XSP_FORMATS_ONNX_WRITER_H_
+#define XSP_FORMATS_ONNX_WRITER_H_
 
 #include <cstdint>
 #include <string>
 
-#include "base/result.h"
-#include "models/file_output.h"
-#include "models/onnx/graph.h"
+#include "shared/base/result.h"
+#include "formats/file_output.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -21,4 +21,4 @@ uint64_t written_bytes(const Graph& graph);
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_ONNX_WRITER_H_
+#endif  // XSP_FORMATS_ONNX_WRITER_H_

@@ -1,4 +1,4 @@
-#include "models/onnx/writer.h"
+#include "formats/onnx/writer.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "models/builder.h"
-#include "models/onnx/reader.h"
+#include "zoo/builder/builder.h"
+#include "formats/onnx/reader.h"
 
 namespace xsp::models {
 namespace {

@@ -1,7 +1,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "models/stablehlo/converter.h"
+#include "formats/stablehlo/converter.h"
 
 namespace xsp::models::stablehlo {
 namespace {

@@ -1,7 +1,7 @@
 // The rules of convolutional networks, and of operators that also apply to images.
 #include <algorithm>
 
-#include "models/stablehlo/converter.h"
+#include "formats/stablehlo/converter.h"
 
 namespace xsp::models::stablehlo {
 namespace {

@@ -1,7 +1,7 @@
 // The rules of matrix products and of sequences.
 #include <cstdio>
 
-#include "models/stablehlo/converter.h"
+#include "formats/stablehlo/converter.h"
 
 namespace xsp::models::stablehlo {
 

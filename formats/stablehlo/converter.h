@@ -1,16 +1,16 @@
 // Converts a graph of ONNX's operators to a program of StableHLO: values with their types, and a
 // rule for each operator. See writer.h.
-#ifndef XSP_MODELS_STABLEHLO_CONVERTER_H_
-#define XSP_MODELS_STABLEHLO_CONVERTER_H_
+#ifndef XSP_FORMATS_STABLEHLO_CONVERTER_H_
+#define XSP_FORMATS_STABLEHLO_CONVERTER_H_
 
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "base/result.h"
-#include "models/file_output.h"
-#include "models/onnx/graph.h"
-#include "models/onnx/shapes.h"
+#include "shared/base/result.h"
+#include "formats/file_output.h"
+#include "formats/onnx/graph.h"
+#include "formats/onnx/shapes.h"
 
 namespace xsp::models::stablehlo {
 
@@ -98,4 +98,4 @@ class Converter {
 
 }  // namespace xsp::models::stablehlo
 
-#endif  // XSP_MODELS_STABLEHLO_CONVERTER_H_
+#endif  // XSP_FORMATS_STABLEHLO_CONVERTER_H_

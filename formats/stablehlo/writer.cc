@@ -1,9 +1,9 @@
-#include "models/stablehlo/writer.h"
+#include "formats/stablehlo/writer.h"
 
 #include <vector>
 
-#include "models/onnx/shapes.h"
-#include "models/stablehlo/converter.h"
+#include "formats/onnx/shapes.h"
+#include "formats/stablehlo/converter.h"
 
 namespace xsp::models {
 

@@ -3,13 +3,13 @@
 //
 // Shapes are fixed there: the batch is 1, other dynamic dimensions have the model's defaults.
 // Images keep ONNX's order of axes. Every operation has the location of its layer.
-#ifndef XSP_MODELS_STABLEHLO_WRITER_H_
-#define XSP_MODELS_STABLEHLO_WRITER_H_
+#ifndef XSP_FORMATS_STABLEHLO_WRITER_H_
+#define XSP_FORMATS_STABLEHLO_WRITER_H_
 
 #include <string>
 
-#include "models/file_output.h"
-#include "models/onnx/graph.h"
+#include "formats/file_output.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -19,4 +19,4 @@ Status write_stablehlo(const Graph& graph, const WeightSource& weights, const st
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_STABLEHLO_WRITER_H_
+#endif  // XSP_FORMATS_STABLEHLO_WRITER_H_

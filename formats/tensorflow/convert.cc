@@ -1,6 +1,6 @@
-#include "models/tensorflow/convert.h"
+#include "formats/tensorflow/convert.h"
 
-#include "models/tensorflow/converter.h"
+#include "formats/tensorflow/converter.h"
 
 namespace xsp::models::tf {
 namespace {

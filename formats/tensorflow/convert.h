@@ -1,13 +1,13 @@
 // Converts a graph of ONNX's operators to one of TensorFlow's: see writer.h.
-#ifndef XSP_MODELS_TENSORFLOW_CONVERT_H_
-#define XSP_MODELS_TENSORFLOW_CONVERT_H_
+#ifndef XSP_FORMATS_TENSORFLOW_CONVERT_H_
+#define XSP_FORMATS_TENSORFLOW_CONVERT_H_
 
 #include <unordered_set>
 #include <vector>
 
-#include "base/result.h"
-#include "models/file_output.h"
-#include "models/onnx/graph.h"
+#include "shared/base/result.h"
+#include "formats/file_output.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models::tf {
 
@@ -19,4 +19,4 @@ Result<Converted> convert(const Graph& graph);
 
 }  // namespace xsp::models::tf
 
-#endif  // XSP_MODELS_TENSORFLOW_CONVERT_H_
+#endif  // XSP_FORMATS_TENSORFLOW_CONVERT_H_

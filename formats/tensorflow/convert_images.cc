@@ -1,7 +1,7 @@
 // The rules of convolutional networks, and of operators that also apply to images.
 #include <algorithm>
 
-#include "models/tensorflow/converter.h"
+#include "formats/tensorflow/converter.h"
 
 namespace xsp::models::tf {
 namespace {

@@ -1,7 +1,7 @@
 // The rules of matrix products and of sequences.
 #include <algorithm>
 
-#include "models/tensorflow/converter.h"
+#include "formats/tensorflow/converter.h"
 
 namespace xsp::models::tf {
 

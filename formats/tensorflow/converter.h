@@ -1,7 +1,7 @@
 // Converts one graph to the other: the values that exist already, and a rule for each of ONNX's
 // operators.
-#ifndef XSP_MODELS_TENSORFLOW_CONVERTER_H_
-#define XSP_MODELS_TENSORFLOW_CONVERTER_H_
+#ifndef XSP_FORMATS_TENSORFLOW_CONVERTER_H_
+#define XSP_FORMATS_TENSORFLOW_CONVERTER_H_
 
 #include <string>
 #include <unordered_map>
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/onnx/shapes.h"
-#include "models/tensorflow/convert.h"
-#include "models/tensorflow/nodes.h"
+#include "formats/onnx/shapes.h"
+#include "formats/tensorflow/convert.h"
+#include "formats/tensorflow/nodes.h"
 
 namespace xsp::models::tf {
 
@@ -123,4 +123,4 @@ class Converter {
 
 }  // namespace xsp::models::tf
 
-#endif  // XSP_MODELS_TENSORFLOW_CONVERTER_H_
+#endif  // XSP_FORMATS_TENSORFLOW_CONVERTER_H_

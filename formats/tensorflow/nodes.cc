@@ -1,9 +1,9 @@
-#include "models/tensorflow/nodes.h"
+#include "formats/tensorflow/nodes.h"
 
 #include <cstring>
 #include <utility>
 
-#include "models/wire.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::models::tf {
 namespace {

@@ -3,15 +3,15 @@
 //
 // Field numbers: tensorflow/core/framework/{graph,node_def,attr_value,tensor,tensor_shape,versions}
 // .proto; types: types.proto.
-#ifndef XSP_MODELS_TENSORFLOW_NODES_H_
-#define XSP_MODELS_TENSORFLOW_NODES_H_
+#ifndef XSP_FORMATS_TENSORFLOW_NODES_H_
+#define XSP_FORMATS_TENSORFLOW_NODES_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "models/file_output.h"
+#include "formats/file_output.h"
 
 namespace xsp::models::tf {
 
@@ -61,4 +61,4 @@ class GraphText {
 
 }  // namespace xsp::models::tf
 
-#endif  // XSP_MODELS_TENSORFLOW_NODES_H_
+#endif  // XSP_FORMATS_TENSORFLOW_NODES_H_

@@ -1,12 +1,12 @@
-#include "models/tensorflow/writer.h"
+#include "formats/tensorflow/writer.h"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
-#include "models/onnx/shapes.h"
-#include "models/tensorflow/convert.h"
+#include "formats/onnx/shapes.h"
+#include "formats/tensorflow/convert.h"
 
 namespace xsp::models {
 namespace {

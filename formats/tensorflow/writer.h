@@ -5,13 +5,13 @@
 // an input is transposed once, and weights of convolutions are written transposed. Inputs and
 // outputs have the ONNX file's names, shapes and order of axes. TensorFlow has no operator for a
 // layer normalisation, so it becomes the nodes that Keras uses.
-#ifndef XSP_MODELS_TENSORFLOW_WRITER_H_
-#define XSP_MODELS_TENSORFLOW_WRITER_H_
+#ifndef XSP_FORMATS_TENSORFLOW_WRITER_H_
+#define XSP_FORMATS_TENSORFLOW_WRITER_H_
 
 #include <string>
 
-#include "models/file_output.h"
-#include "models/onnx/graph.h"
+#include "formats/file_output.h"
+#include "formats/onnx/graph.h"
 
 namespace xsp::models {
 
@@ -21,4 +21,4 @@ Status write_tensorflow(const Graph& graph, const WeightSource& weights, const s
 
 }  // namespace xsp::models
 
-#endif  // XSP_MODELS_TENSORFLOW_WRITER_H_
+#endif  // XSP_FORMATS_TENSORFLOW_WRITER_H_

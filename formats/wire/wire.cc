@@ -1,4 +1,4 @@
-#include "models/wire.h"
+#include "formats/wire/wire.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

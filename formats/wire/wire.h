@@ -8,8 +8,8 @@
 //
 // Reading copies only the requested data: a field's body is a range of the source, and a weight of
 // 400 MB is skipped by a seek.
-#ifndef XSP_MODELS_WIRE_H_
-#define XSP_MODELS_WIRE_H_
+#ifndef XSP_FORMATS_WIRE_WIRE_H_
+#define XSP_FORMATS_WIRE_WIRE_H_
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::models::wire {
 
@@ -91,4 +91,4 @@ void put_header(std::string* out, uint32_t number, uint64_t length);
 
 }  // namespace xsp::models::wire
 
-#endif  // XSP_MODELS_WIRE_H_
+#endif  // XSP_FORMATS_WIRE_WIRE_H_

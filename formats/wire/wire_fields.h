@@ -1,14 +1,14 @@
 // Reads a message of protocol buffers in memory, field by field: a small interface to wire.h for
 // readers that rely only on the wire format. A truncated message ends where its bytes end.
-#ifndef XSP_MODELS_WIRE_FIELDS_H_
-#define XSP_MODELS_WIRE_FIELDS_H_
+#ifndef XSP_FORMATS_WIRE_WIRE_FIELDS_H_
+#define XSP_FORMATS_WIRE_WIRE_FIELDS_H_
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "models/wire.h"
+#include "formats/wire/wire.h"
 
 namespace xsp::models::wire {
 
@@ -55,4 +55,4 @@ class Fields {
 
 }  // namespace xsp::models::wire
 
-#endif  // XSP_MODELS_WIRE_FIELDS_H_
+#endif  // XSP_FORMATS_WIRE_WIRE_FIELDS_H_

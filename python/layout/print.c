@@ -1,5 +1,5 @@
 // Prints where a version of CPython keeps the data that the sampler reads, as a row of the table in
-// src/capture/sample/python_layout.cc: compile it against that version's headers and run it.
+// src/process/sample/python_layout.cc: compile it against that version's headers and run it.
 //
 //   cc -I$PREFIX/include/python3.11 -I$PREFIX/include/python3.11/internal print.c && ./a.out
 //

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "trace/reader.h"
+#include "shared/trace/reader.h"
 #include "xsp/xsp.h"
 
 namespace {

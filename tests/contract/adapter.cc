@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "capture/worker_inputs.h"
+#include "process/worker/inputs.h"
 
 namespace xsp::contract {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "capture/worker_npy.h"
+#include "process/worker/npy.h"
 #include "manifest.h"
-#include "models/zoo.h"
+#include "zoo/builder/zoo.h"
 #include "worker_process.h"
 
 namespace xsp::contract {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "capture/worker_npy.h"
+#include "process/worker/npy.h"
 #include "manifest.h"
 #include "trace_file.h"
 #include "worker_process.h"

@@ -13,10 +13,10 @@
 #include <optional>
 #include <span>
 
-#include "capture/worker_npy.h"
+#include "process/worker/npy.h"
 #include "manifest.h"
-#include "models/builder.h"
-#include "models/onnx/writer.h"
+#include "zoo/builder/builder.h"
+#include "formats/onnx/writer.h"
 #include "processor.h"
 #include "trace_file.h"
 #include "worker_process.h"

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "manifest.h"
-#include "models/builder.h"
-#include "models/zoo.h"
+#include "zoo/builder/builder.h"
+#include "zoo/builder/zoo.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "capture/worker_protocol.h"
+#include "process/worker/protocol.h"
 #include "xsp/xsp.h"
 
 namespace xsp::contract {

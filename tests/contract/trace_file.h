@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/reader.h"
+#include "shared/trace/reader.h"
 
 namespace xsp::contract {
 

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "capture/worker_protocol.h"
+#include "process/worker/protocol.h"
 #include "processor.h"
 
 namespace xsp::contract {

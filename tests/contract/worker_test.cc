@@ -11,7 +11,7 @@
 #include <cstring>
 #include <thread>
 
-#include "capture/worker_npy.h"
+#include "process/worker/npy.h"
 #include "manifest.h"
 #include "trace_file.h"
 #include "worker_process.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "capture/worker_npy.h"
+#include "process/worker/npy.h"
 #include "xsp/plugin.hpp"
 
 namespace {

@@ -4,10 +4,10 @@
 #include <map>
 #include <string>
 
-#include "models/onnx/blocks.h"
-#include "models/onnx/provenance.h"
-#include "models/onnx/reader.h"
-#include "models/onnx/shapes.h"
+#include "formats/onnx/blocks.h"
+#include "formats/onnx/provenance.h"
+#include "formats/onnx/reader.h"
+#include "formats/onnx/shapes.h"
 
 namespace {
 

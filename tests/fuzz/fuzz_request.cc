@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "serve/request.h"
+#include "desk/serve/http/request.h"
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "base/crc32c.h"
-#include "trace/format.h"
-#include "trace/reader.h"
+#include "shared/base/crc32c.h"
+#include "shared/trace/format.h"
+#include "shared/trace/reader.h"
 
 namespace {
 

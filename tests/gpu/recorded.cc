@@ -1,6 +1,6 @@
 #include "recorded.h"
 
-#include "correlate/source.h"
+#include "desk/correlate/source.h"
 #include "xsp/xsp.h"
 
 namespace xsp::gpu_test {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "correlate/correlate.h"
-#include "trace/reader.h"
+#include "shared/base/result.h"
+#include "desk/correlate/correlate.h"
+#include "shared/trace/reader.h"
 
 namespace xsp::gpu_test {
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <thread>
 
-#include "store/database.h"
+#include "desk/store/database.h"
 #include "tests/integration/http.h"
 #include "tests/integration/run_xsp.h"
 

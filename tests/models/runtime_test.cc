@@ -12,11 +12,11 @@
 #include <filesystem>
 #include <map>
 
-#include "models/onnx/provenance.h"
-#include "models/onnx/reader.h"
-#include "models/onnx/shapes.h"
-#include "models/weights.h"
-#include "models/zoo.h"
+#include "formats/onnx/provenance.h"
+#include "formats/onnx/reader.h"
+#include "formats/onnx/shapes.h"
+#include "zoo/builder/weights.h"
+#include "zoo/builder/zoo.h"
 
 namespace xsp::models {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/builder.h"
+#include "zoo/builder/builder.h"
 
 #include <algorithm>
 #include <cassert>

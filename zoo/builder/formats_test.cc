@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "models/recipe.h"
-#include "models/stablehlo/converter.h"
-#include "models/tensorflow/convert.h"
-#include "models/wire_fields.h"
-#include "models/zoo.h"
+#include "zoo/builder/recipe.h"
+#include "formats/stablehlo/converter.h"
+#include "formats/tensorflow/convert.h"
+#include "formats/wire/wire_fields.h"
+#include "zoo/builder/zoo.h"
 
 namespace xsp::models {
 namespace {

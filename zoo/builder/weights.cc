@@ -1,4 +1,4 @@
-#include "models/weights.h"
+#include "zoo/builder/weights.h"
 
 #include <cmath>
 #include <cstddef>

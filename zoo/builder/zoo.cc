@@ -1,4 +1,4 @@
-#include "models/zoo.h"
+#include "zoo/builder/zoo.h"
 
 #include <sys/stat.h>
 
@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/nearest.h"
-#include "models/caffe/writer.h"
-#include "models/mxnet/writer.h"
-#include "models/onnx/shapes.h"
-#include "models/recipe.h"
-#include "models/stablehlo/writer.h"
-#include "models/tensorflow/writer.h"
+#include "shared/base/nearest.h"
+#include "formats/caffe/writer.h"
+#include "formats/mxnet/writer.h"
+#include "formats/onnx/shapes.h"
+#include "zoo/builder/recipe.h"
+#include "formats/stablehlo/writer.h"
+#include "formats/tensorflow/writer.h"
 
 namespace xsp::models {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/zoo.h"
+#include "zoo/builder/zoo.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,10 +13,10 @@
 #include <sstream>
 #include <thread>
 
-#include "models/builder.h"
-#include "models/onnx/reader.h"
-#include "models/onnx/shapes.h"
-#include "models/recipe.h"
+#include "zoo/builder/builder.h"
+#include "formats/onnx/reader.h"
+#include "formats/onnx/shapes.h"
+#include "zoo/builder/recipe.h"
 
 namespace xsp::models {
 namespace {
@@ -49,7 +49,7 @@ TEST(ZooList, HasTheNineModels) {
                                              "resnet50", "ssd_mobilenet", "vgg16"}));
 }
 
-// The tolerance is half a unit of the last digit that the literature prints; models/README.md has
+// The tolerance is half a unit of the last digit that the literature prints; zoo/README.md has
 // each source.
 TEST(ZooList, ParametersAndArithmeticAgreeWithTheLiterature) {
   for (const ModelDescription& model : all_models()) {
@@ -70,7 +70,7 @@ std::string difference(double ours, double theirs) {
   return ours == theirs ? "none" : text;
 }
 
-// Returns the rows of the table in models/README.md.
+// Returns the rows of the table in zoo/README.md.
 std::string literature_table() {
   std::string table =
       "| model | parameters | literature | difference | GMACs | literature | difference | source "
@@ -95,7 +95,7 @@ TEST(ZooList, TheReadmeHasTheTable) {
   std::ostringstream readme;
   readme << std::ifstream(std::string(XSP_SOURCE_DIR) + "/models/README.md").rdbuf();
   EXPECT_NE(readme.str().find(literature_table()), std::string::npos)
-      << "put this into models/README.md:\n"
+      << "put this into zoo/README.md:\n"
       << literature_table();
 }
 

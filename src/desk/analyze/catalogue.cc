@@ -1,12 +1,12 @@
-#include "analyze/catalogue.h"
+#include "desk/analyze/catalogue.h"
 
 #include <algorithm>
 #include <cctype>
 #include <set>
 #include <utility>
 
-#include "base/nearest.h"
-#include "base/words.h"
+#include "shared/base/nearest.h"
+#include "shared/base/words.h"
 
 namespace xsp::analyze {
 namespace {
@@ -216,7 +216,7 @@ template <typename Parser>
 Status read_header(std::string_view file, std::string_view text, Parser parser) {
   const auto wrong = [&](size_t line, const std::string& what) {
     return failed("analyses/" + std::string(file) + ".sql:" + std::to_string(line) + ": " + what +
-                  ": see src/analyze/catalogue.h");
+                  ": see src/desk/analyze/catalogue.h");
   };
   size_t line_number = 0;
   std::string_view rest = text;

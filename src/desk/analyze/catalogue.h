@@ -40,16 +40,16 @@
 //     -- @needs kernel                     if that was not measured, the rule is left out
 //
 // Thread rule: everything here is constant after the first call and may be read by any thread.
-#ifndef XSP_ANALYZE_CATALOGUE_H_
-#define XSP_ANALYZE_CATALOGUE_H_
+#ifndef XSP_DESK_ANALYZE_CATALOGUE_H_
+#define XSP_DESK_ANALYZE_CATALOGUE_H_
 
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analyze/embedded.h"
-#include "base/result.h"
+#include "desk/analyze/embedded.h"
+#include "shared/base/result.h"
 
 namespace xsp::analyze {
 
@@ -134,4 +134,4 @@ Result<const Analysis*> find(std::string_view id_or_name);
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_CATALOGUE_H_
+#endif  // XSP_DESK_ANALYZE_CATALOGUE_H_

@@ -1,4 +1,4 @@
-#include "analyze/catalogue.h"
+#include "desk/analyze/catalogue.h"
 
 #include <gtest/gtest.h>
 

@@ -10,11 +10,11 @@
 #include <sstream>
 #include <tuple>
 
-#include "analyze/catalogue.h"
-#include "analyze/made_program.h"
-#include "analyze/run.h"
-#include "analyze/slow_causes.h"
-#include "store/database.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/made_program.h"
+#include "desk/analyze/run.h"
+#include "desk/analyze/slow_causes.h"
+#include "desk/store/database.h"
 
 namespace xsp::analyze {
 namespace {

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "analyze/catalogue.h"
-#include "base/words.h"
+#include "desk/analyze/catalogue.h"
+#include "shared/base/words.h"
 
 namespace xsp::analyze {
 namespace {

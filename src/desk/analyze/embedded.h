@@ -1,7 +1,7 @@
 // The texts of analyses/*.sql and analyses/*/*.sql, which the build compiles in
 // (cmake/embed_catalogue.cmake).
-#ifndef XSP_ANALYZE_EMBEDDED_H_
-#define XSP_ANALYZE_EMBEDDED_H_
+#ifndef XSP_DESK_ANALYZE_EMBEDDED_H_
+#define XSP_DESK_ANALYZE_EMBEDDED_H_
 
 #include <string_view>
 #include <vector>
@@ -17,4 +17,4 @@ const std::vector<EmbeddedSql>& embedded_sql();
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_EMBEDDED_H_
+#endif  // XSP_DESK_ANALYZE_EMBEDDED_H_

@@ -28,8 +28,8 @@
 #include <optional>
 #include <sstream>
 
-#include "analyze/catalogue.h"
-#include "analyze/run.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/run.h"
 
 namespace xsp::analyze {
 namespace {

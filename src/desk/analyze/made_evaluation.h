@@ -1,6 +1,6 @@
 // Makes a random evaluation for tests: SQL that fills an empty one.
-#ifndef XSP_ANALYZE_MADE_EVALUATION_H_
-#define XSP_ANALYZE_MADE_EVALUATION_H_
+#ifndef XSP_DESK_ANALYZE_MADE_EVALUATION_H_
+#define XSP_DESK_ANALYZE_MADE_EVALUATION_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string made_evaluation(unsigned seed);
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_MADE_EVALUATION_H_
+#endif  // XSP_DESK_ANALYZE_MADE_EVALUATION_H_

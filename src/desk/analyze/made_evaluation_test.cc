@@ -1,4 +1,4 @@
-#include "analyze/made_evaluation.h"
+#include "desk/analyze/made_evaluation.h"
 
 #include <cmath>
 #include <random>

@@ -1,6 +1,6 @@
 // Makes a random watched program for tests: SQL that fills an empty evaluation.
-#ifndef XSP_ANALYZE_MADE_PROGRAM_H_
-#define XSP_ANALYZE_MADE_PROGRAM_H_
+#ifndef XSP_DESK_ANALYZE_MADE_PROGRAM_H_
+#define XSP_DESK_ANALYZE_MADE_PROGRAM_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ std::string made_program(unsigned seed);
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_MADE_PROGRAM_H_
+#endif  // XSP_DESK_ANALYZE_MADE_PROGRAM_H_

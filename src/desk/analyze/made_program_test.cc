@@ -1,4 +1,4 @@
-#include "analyze/made_program.h"
+#include "desk/analyze/made_program.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -21,12 +21,12 @@
 #include <set>
 #include <sstream>
 
-#include "analyze/catalogue.h"
-#include "analyze/compare.h"
-#include "analyze/made_evaluation.h"
-#include "analyze/quantities.h"
-#include "analyze/run.h"
-#include "store/database.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/compare/compare.h"
+#include "desk/analyze/made_evaluation.h"
+#include "desk/analyze/quantities.h"
+#include "desk/analyze/run.h"
+#include "desk/store/database.h"
 
 namespace xsp::analyze {
 namespace {

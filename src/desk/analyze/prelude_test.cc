@@ -8,9 +8,9 @@
 #include <random>
 #include <regex>
 
-#include "analyze/catalogue.h"
-#include "analyze/embedded.h"
-#include "analyze/run.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/embedded.h"
+#include "desk/analyze/run.h"
 
 namespace xsp::analyze {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "analyze/catalogue.h"
-#include "analyze/run.h"
-#include "store/database.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/run.h"
+#include "desk/store/database.h"
 
 namespace xsp::analyze {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "analyze/run.h"
+#include "desk/analyze/run.h"
 
 namespace xsp::analyze {
 namespace {

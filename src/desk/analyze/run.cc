@@ -1,4 +1,4 @@
-#include "analyze/run.h"
+#include "desk/analyze/run.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/nearest.h"
+#include "shared/base/nearest.h"
 
 namespace xsp::analyze {
 namespace {

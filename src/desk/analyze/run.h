@@ -1,14 +1,14 @@
 // run: runs one analysis over one .xsp file.
-#ifndef XSP_ANALYZE_RUN_H_
-#define XSP_ANALYZE_RUN_H_
+#ifndef XSP_DESK_ANALYZE_RUN_H_
+#define XSP_DESK_ANALYZE_RUN_H_
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "base/result.h"
-#include "store/database.h"
+#include "desk/analyze/catalogue.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::analyze {
 
@@ -36,4 +36,4 @@ Status load_prelude(store::Database& database);
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_RUN_H_
+#endif  // XSP_DESK_ANALYZE_RUN_H_

@@ -1,13 +1,13 @@
 // Computes the causes of a step a second time, in a slow and simple way, from the raw rows.
-#ifndef XSP_ANALYZE_SLOW_CAUSES_H_
-#define XSP_ANALYZE_SLOW_CAUSES_H_
+#ifndef XSP_DESK_ANALYZE_SLOW_CAUSES_H_
+#define XSP_DESK_ANALYZE_SLOW_CAUSES_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::analyze {
 
@@ -38,4 +38,4 @@ Result<SlowCauses> slow_causes(store::Database& database, int64_t how_many);
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_SLOW_CAUSES_H_
+#endif  // XSP_DESK_ANALYZE_SLOW_CAUSES_H_

@@ -1,4 +1,4 @@
-#include "analyze/slow_causes.h"
+#include "desk/analyze/slow_causes.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "analyze/slow_rows.h"
+#include "desk/analyze/slow_rows.h"
 
 namespace xsp::analyze {
 namespace {

@@ -1,6 +1,6 @@
 // Reads the raw rows of the run from which a step's causes are computed, for slow_causes.h.
-#ifndef XSP_ANALYZE_SLOW_ROWS_H_
-#define XSP_ANALYZE_SLOW_ROWS_H_
+#ifndef XSP_DESK_ANALYZE_SLOW_ROWS_H_
+#define XSP_DESK_ANALYZE_SLOW_ROWS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::analyze::slow {
 
@@ -72,4 +72,4 @@ class RawRows {
 
 }  // namespace xsp::analyze::slow
 
-#endif  // XSP_ANALYZE_SLOW_ROWS_H_
+#endif  // XSP_DESK_ANALYZE_SLOW_ROWS_H_

@@ -1,4 +1,4 @@
-#include "analyze/slow_rows.h"
+#include "desk/analyze/slow_rows.h"
 
 #include <cctype>
 #include <utility>

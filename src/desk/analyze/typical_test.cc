@@ -1,6 +1,6 @@
 // Tests the definition of the typical inferences in SQL (analyses/prelude_1_runs.sql) against the
 // one in C++ (statistics/typical.h), and both against the plain computation, on random data.
-#include "statistics/typical.h"
+#include "desk/statistics/typical.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <numeric>
 #include <random>
 
-#include "analyze/run.h"
-#include "store/database.h"
+#include "desk/analyze/run.h"
+#include "desk/store/database.h"
 
 namespace xsp::analyze {
 namespace {

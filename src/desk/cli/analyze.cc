@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "analyze/run.h"
-#include "base/words.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/run.h"
+#include "shared/base/words.h"
+#include "desk/cli/output.h"
+#include "desk/cli/verbs.h"
 
 namespace xsp::cli {
 namespace {

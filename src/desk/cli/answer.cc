@@ -1,4 +1,4 @@
-#include "cli/answer.h"
+#include "desk/cli/answer.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "analyze/run.h"
-#include "cli/sentences.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/run.h"
+#include "desk/cli/sentences.h"
 
 namespace xsp::cli {
 namespace {

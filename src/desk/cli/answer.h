@@ -1,13 +1,13 @@
 // Answer: the text that `xsp run` prints once the command has ended: the duration of a step, its
 // causes, and the findings with the largest possible gain. If nothing repeats, it has the lines
 // that took the time.
-#ifndef XSP_CLI_ANSWER_H_
-#define XSP_CLI_ANSWER_H_
+#ifndef XSP_DESK_CLI_ANSWER_H_
+#define XSP_DESK_CLI_ANSWER_H_
 
 #include <string>
 
-#include "cli/terminal.h"
-#include "store/database.h"
+#include "desk/cli/terminal.h"
+#include "desk/store/database.h"
 
 namespace xsp::cli {
 
@@ -21,4 +21,4 @@ Answer answer_of(store::Database& database, const Terminal& terminal);
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_ANSWER_H_
+#endif  // XSP_DESK_CLI_ANSWER_H_

@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "cli/output.h"
-#include "cli/verbs.h"
-#include "evaluate/attach_control.h"
-#include "evaluate/plan.h"
+#include "desk/cli/output.h"
+#include "desk/cli/verbs.h"
+#include "desk/watch/control.h"
+#include "desk/experiment/plan.h"
 
 namespace xsp::cli {
 namespace {

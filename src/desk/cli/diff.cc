@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "analyze/compare.h"
-#include "analyze/gate.h"
-#include "cli/diff_run.h"
-#include "cli/output.h"
-#include "cli/units.h"
-#include "cli/verbs.h"
-#include "evaluate/plan.h"
+#include "desk/compare/compare.h"
+#include "desk/compare/gate.h"
+#include "desk/cli/diff_run.h"
+#include "desk/cli/output.h"
+#include "desk/cli/units.h"
+#include "desk/cli/verbs.h"
+#include "desk/experiment/plan.h"
 
 namespace xsp::cli {
 namespace {

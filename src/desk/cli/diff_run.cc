@@ -1,4 +1,4 @@
-#include "cli/diff_run.h"
+#include "desk/cli/diff_run.h"
 
 #include <signal.h>
 
@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cli/progress.h"
-#include "evaluate/interrupt.h"
+#include "desk/cli/progress.h"
+#include "desk/experiment/interrupt.h"
 
 namespace xsp::cli {
 namespace {

@@ -1,8 +1,8 @@
 // xsp diff --run: profiles two models, or one model with different options, in one experiment.
 //
 // Thread rule: one thread.
-#ifndef XSP_CLI_DIFF_RUN_H_
-#define XSP_CLI_DIFF_RUN_H_
+#ifndef XSP_DESK_CLI_DIFF_RUN_H_
+#define XSP_DESK_CLI_DIFF_RUN_H_
 
 #include <array>
 #include <memory>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "base/scratch.h"
-#include "cli/request.h"
-#include "evaluate/pairs.h"
+#include "shared/base/result.h"
+#include "shared/base/scratch.h"
+#include "desk/cli/request.h"
+#include "desk/experiment/pairs.h"
 
 namespace CLI {
 class App;
@@ -59,4 +59,4 @@ Result<PairFiles> run_pairs(const PairOptions& options, const std::vector<std::s
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_DIFF_RUN_H_
+#endif  // XSP_DESK_CLI_DIFF_RUN_H_

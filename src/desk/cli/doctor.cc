@@ -1,6 +1,6 @@
 // xsp doctor: lists what can be measured on this machine. For the rest, it says why not, and what
 // to do.
-#include "cli/doctor.h"
+#include "desk/cli/doctor.h"
 
 #include <linux/perf_event.h>
 #include <sys/statvfs.h>
@@ -17,16 +17,16 @@
 #include <memory>
 #include <string>
 
-#include "base/words.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
-#include "evaluate/capabilities.h"
-#include "evaluate/frameworks.h"
-#include "evaluate/gpu.h"
-#include "evaluate/interrupt.h"
-#include "evaluate/monitor.h"
-#include "store/apart.h"
-#include "store/database.h"
+#include "shared/base/words.h"
+#include "desk/cli/output.h"
+#include "desk/cli/verbs.h"
+#include "desk/experiment/capabilities.h"
+#include "desk/experiment/frameworks.h"
+#include "desk/machine/gpu.h"
+#include "desk/experiment/interrupt.h"
+#include "desk/experiment/monitor.h"
+#include "desk/store/apart.h"
+#include "desk/store/database.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

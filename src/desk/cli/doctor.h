@@ -1,12 +1,12 @@
 // Findings of `xsp doctor`: what can be measured here, or why it cannot be.
-#ifndef XSP_CLI_DOCTOR_H_
-#define XSP_CLI_DOCTOR_H_
+#ifndef XSP_DESK_CLI_DOCTOR_H_
+#define XSP_DESK_CLI_DOCTOR_H_
 
 #include <string>
 #include <vector>
 
-#include "evaluate/capabilities.h"
-#include "evaluate/frameworks.h"
+#include "desk/experiment/capabilities.h"
+#include "desk/experiment/frameworks.h"
 
 namespace xsp::cli {
 
@@ -34,4 +34,4 @@ Findings findings_of_run(const evaluate::Installation& installation,
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_DOCTOR_H_
+#endif  // XSP_DESK_CLI_DOCTOR_H_

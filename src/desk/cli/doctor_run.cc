@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "cli/doctor.h"
-#include "evaluate/attach.h"
+#include "desk/cli/doctor.h"
+#include "desk/watch/watch.h"
 
 namespace xsp::cli {
 namespace {

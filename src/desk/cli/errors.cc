@@ -1,7 +1,7 @@
 #include <cstdio>
 
-#include "base/text.h"
-#include "cli/verbs.h"
+#include "shared/base/text.h"
+#include "desk/cli/verbs.h"
 
 namespace xsp::cli {
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "analyze/run.h"
-#include "cli/output.h"
-#include "cli/sentences.h"
-#include "cli/units.h"
-#include "cli/verbs.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/run.h"
+#include "desk/cli/output.h"
+#include "desk/cli/sentences.h"
+#include "desk/cli/units.h"
+#include "desk/cli/verbs.h"
 
 namespace xsp::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/verbs.h"
-#include "evaluate/import_traces.h"
-#include "evaluate/plan.h"
+#include "desk/cli/verbs.h"
+#include "desk/watch/import_traces.h"
+#include "desk/experiment/plan.h"
 
 namespace xsp::cli {
 namespace {

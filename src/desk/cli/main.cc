@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/nearest.h"
-#include "base/text.h"
-#include "cli/terminal.h"
-#include "cli/verbs.h"
-#include "store/apart.h"
+#include "shared/base/nearest.h"
+#include "shared/base/text.h"
+#include "desk/cli/terminal.h"
+#include "desk/cli/verbs.h"
+#include "desk/store/apart.h"
 
 namespace xsp::cli {
 namespace {

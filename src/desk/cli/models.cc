@@ -4,9 +4,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/output.h"
-#include "cli/verbs.h"
-#include "models/zoo.h"
+#include "desk/cli/output.h"
+#include "desk/cli/verbs.h"
+#include "zoo/builder/zoo.h"
 
 namespace xsp::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "models/zoo.h"
+#include "zoo/builder/zoo.h"
 
 namespace xsp::cli {
 namespace {

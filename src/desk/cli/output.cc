@@ -1,11 +1,11 @@
-#include "cli/output.h"
+#include "desk/cli/output.h"
 
 #include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/table.h"
-#include "cli/units.h"
+#include "desk/cli/table.h"
+#include "desk/cli/units.h"
 
 namespace xsp::cli {
 namespace {

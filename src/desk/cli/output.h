@@ -1,18 +1,18 @@
 // Output: prints a result of any analysis or query for a person or for a program. It knows units
 // and views, but no analysis.
-#ifndef XSP_CLI_OUTPUT_H_
-#define XSP_CLI_OUTPUT_H_
+#ifndef XSP_DESK_CLI_OUTPUT_H_
+#define XSP_DESK_CLI_OUTPUT_H_
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "analyze/run.h"
-#include "base/result.h"
-#include "cli/terminal.h"
-#include "store/database.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/run.h"
+#include "shared/base/result.h"
+#include "desk/cli/terminal.h"
+#include "desk/store/database.h"
 
 namespace CLI {
 class App;
@@ -62,4 +62,4 @@ void add_output_options(CLI::App& verb, OutputOptions& options, bool rows = true
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_OUTPUT_H_
+#endif  // XSP_DESK_CLI_OUTPUT_H_

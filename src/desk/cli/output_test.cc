@@ -1,4 +1,4 @@
-#include "cli/output.h"
+#include "desk/cli/output.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-#include "cli/units.h"
+#include "desk/cli/units.h"
 
 namespace xsp::cli {
 namespace {

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "analyze/run.h"
-#include "base/levels.h"
-#include "cli/output.h"
-#include "cli/progress.h"
-#include "cli/request.h"
-#include "cli/verbs.h"
-#include "evaluate/experiment.h"
-#include "evaluate/frameworks.h"
-#include "evaluate/interrupt.h"
-#include "evaluate/plan.h"
+#include "desk/analyze/run.h"
+#include "shared/base/levels.h"
+#include "desk/cli/output.h"
+#include "desk/cli/progress.h"
+#include "desk/cli/request.h"
+#include "desk/cli/verbs.h"
+#include "desk/experiment/experiment.h"
+#include "desk/experiment/frameworks.h"
+#include "desk/experiment/interrupt.h"
+#include "desk/experiment/plan.h"
 
 namespace xsp::cli {
 namespace {

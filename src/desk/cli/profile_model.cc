@@ -1,4 +1,4 @@
-#include "cli/profile_model.h"
+#include "desk/cli/profile_model.h"
 
 #include <sys/stat.h>
 
@@ -6,9 +6,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/nearest.h"
-#include "models/onnx/reader.h"
-#include "models/zoo.h"
+#include "shared/base/nearest.h"
+#include "formats/onnx/reader.h"
+#include "zoo/builder/zoo.h"
 
 namespace xsp::cli {
 namespace {

@@ -1,14 +1,14 @@
 // profile_model: resolves the word for a model on the command line.
-#ifndef XSP_CLI_PROFILE_MODEL_H_
-#define XSP_CLI_PROFILE_MODEL_H_
+#ifndef XSP_DESK_CLI_PROFILE_MODEL_H_
+#define XSP_DESK_CLI_PROFILE_MODEL_H_
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/frameworks.h"
+#include "shared/base/result.h"
+#include "desk/experiment/frameworks.h"
 
 namespace xsp::cli {
 
@@ -27,4 +27,4 @@ std::vector<std::pair<std::string, std::string>> layers_of(const Model& model);
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_PROFILE_MODEL_H_
+#endif  // XSP_DESK_CLI_PROFILE_MODEL_H_

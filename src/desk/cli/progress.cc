@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "desk/cli/progress.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cli/terminal.h"
+#include "desk/cli/terminal.h"
 
 namespace xsp::cli {
 namespace {

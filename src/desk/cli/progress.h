@@ -1,11 +1,11 @@
 // Reports the progress of an experiment on standard error.
-#ifndef XSP_CLI_PROGRESS_H_
-#define XSP_CLI_PROGRESS_H_
+#ifndef XSP_DESK_CLI_PROGRESS_H_
+#define XSP_DESK_CLI_PROGRESS_H_
 
 #include <memory>
 #include <string>
 
-#include "evaluate/listener.h"
+#include "desk/experiment/listener.h"
 
 namespace xsp::cli {
 
@@ -26,4 +26,4 @@ std::string interval_text(const statistics::Estimate& latency);
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_PROGRESS_H_
+#endif  // XSP_DESK_CLI_PROGRESS_H_

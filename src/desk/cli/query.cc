@@ -1,9 +1,9 @@
 // xsp query: runs any SQL over an .xsp file.
 #include <memory>
 
-#include "analyze/run.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
+#include "desk/analyze/run.h"
+#include "desk/cli/output.h"
+#include "desk/cli/verbs.h"
 
 namespace xsp::cli {
 namespace {

@@ -1,5 +1,5 @@
 // xsp report: writes the page and all its data into one HTML file.
-#include "serve/report.h"
+#include "desk/serve/report.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -9,9 +9,9 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/terminal.h"
-#include "cli/verbs.h"
-#include "serve/page.h"
+#include "desk/cli/terminal.h"
+#include "desk/cli/verbs.h"
+#include "desk/serve/page.h"
 
 namespace xsp::cli {
 namespace {

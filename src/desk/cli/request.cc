@@ -1,12 +1,12 @@
-#include "cli/request.h"
+#include "desk/cli/request.h"
 
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/profile_model.h"
-#include "evaluate/capabilities.h"
-#include "evaluate/gpu.h"
-#include "evaluate/plan.h"
+#include "desk/cli/profile_model.h"
+#include "desk/experiment/capabilities.h"
+#include "desk/machine/gpu.h"
+#include "desk/experiment/plan.h"
 
 namespace xsp::cli {
 namespace {

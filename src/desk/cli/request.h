@@ -1,17 +1,17 @@
 // Request: turns the user's options into a request to measure a model.
 //
 // Thread rule: one thread.
-#ifndef XSP_CLI_REQUEST_H_
-#define XSP_CLI_REQUEST_H_
+#ifndef XSP_DESK_CLI_REQUEST_H_
+#define XSP_DESK_CLI_REQUEST_H_
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/experiment.h"
-#include "evaluate/frameworks.h"
+#include "shared/base/result.h"
+#include "desk/experiment/experiment.h"
+#include "desk/experiment/frameworks.h"
 
 namespace xsp::cli {
 
@@ -50,4 +50,4 @@ std::string command_line();
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_REQUEST_H_
+#endif  // XSP_DESK_CLI_REQUEST_H_

@@ -12,15 +12,15 @@
 #include <memory>
 #include <optional>
 
-#include "base/text.h"
-#include "base/words.h"
-#include "cli/answer.h"
-#include "cli/terminal.h"
-#include "cli/verbs.h"
-#include "evaluate/attach.h"
-#include "evaluate/frameworks.h"
-#include "evaluate/plan.h"
-#include "store/database.h"
+#include "shared/base/text.h"
+#include "shared/base/words.h"
+#include "desk/cli/answer.h"
+#include "desk/cli/terminal.h"
+#include "desk/cli/verbs.h"
+#include "desk/watch/watch.h"
+#include "desk/experiment/frameworks.h"
+#include "desk/experiment/plan.h"
+#include "desk/store/database.h"
 
 namespace xsp::cli {
 namespace {

@@ -1,8 +1,8 @@
-#include "cli/sentences.h"
+#include "desk/cli/sentences.h"
 
 #include <cstdio>
 
-#include "cli/units.h"
+#include "desk/cli/units.h"
 
 namespace xsp::cli {
 namespace {

@@ -1,10 +1,10 @@
 // Sentences: writes rows of the analysis findings as text for a person.
-#ifndef XSP_CLI_SENTENCES_H_
-#define XSP_CLI_SENTENCES_H_
+#ifndef XSP_DESK_CLI_SENTENCES_H_
+#define XSP_DESK_CLI_SENTENCES_H_
 
 #include <string>
 
-#include "store/database.h"
+#include "desk/store/database.h"
 
 namespace xsp::cli {
 
@@ -37,4 +37,4 @@ Result<std::string> unit_of_findings(store::Database& database);
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_SENTENCES_H_
+#endif  // XSP_DESK_CLI_SENTENCES_H_

@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
-#include "cli/verbs.h"
-#include "evaluate/machine.h"
-#include "serve/server.h"
+#include "desk/cli/verbs.h"
+#include "desk/machine/machine.h"
+#include "desk/serve/http/server.h"
 
 namespace xsp::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/table.h"
+#include "desk/cli/table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <sstream>
 #include <utility>
 
-#include "base/words.h"
-#include "cli/units.h"
+#include "shared/base/words.h"
+#include "desk/cli/units.h"
 
 namespace xsp::cli {
 namespace {

@@ -1,10 +1,10 @@
 // Table: lays a sheet out in columns of text, for a terminal or for Markdown.
-#ifndef XSP_CLI_TABLE_H_
-#define XSP_CLI_TABLE_H_
+#ifndef XSP_DESK_CLI_TABLE_H_
+#define XSP_DESK_CLI_TABLE_H_
 
 #include <string>
 
-#include "cli/output.h"
+#include "desk/cli/output.h"
 
 namespace xsp::cli {
 
@@ -14,4 +14,4 @@ std::string render_markdown(const Sheet& sheet);
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_TABLE_H_
+#endif  // XSP_DESK_CLI_TABLE_H_

@@ -1,12 +1,12 @@
 // Terminal: the abilities of the standard output (or error).
-#ifndef XSP_CLI_TERMINAL_H_
-#define XSP_CLI_TERMINAL_H_
+#ifndef XSP_DESK_CLI_TERMINAL_H_
+#define XSP_DESK_CLI_TERMINAL_H_
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::cli {
 
@@ -44,4 +44,4 @@ Status write_stdout(std::string_view text);
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_TERMINAL_H_
+#endif  // XSP_DESK_CLI_TERMINAL_H_

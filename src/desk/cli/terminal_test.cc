@@ -1,4 +1,4 @@
-#include "cli/terminal.h"
+#include "desk/cli/terminal.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "cli/units.h"
+#include "desk/cli/units.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "analyze/catalogue.h"
+#include "desk/analyze/catalogue.h"
 
 namespace xsp::cli {
 namespace {

@@ -1,12 +1,12 @@
 // Units: formats a column of numbers for a person.
-#ifndef XSP_CLI_UNITS_H_
-#define XSP_CLI_UNITS_H_
+#ifndef XSP_DESK_CLI_UNITS_H_
+#define XSP_DESK_CLI_UNITS_H_
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "store/database.h"
+#include "desk/store/database.h"
 
 namespace xsp::cli {
 
@@ -45,4 +45,4 @@ std::string label_of_name(std::string_view name, std::string_view unit);
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_UNITS_H_
+#endif  // XSP_DESK_CLI_UNITS_H_

@@ -1,10 +1,10 @@
-// The verbs of the command line. Each has its own file: src/cli/NAME.cc defines add_NAME.
-#ifndef XSP_CLI_VERBS_H_
-#define XSP_CLI_VERBS_H_
+// The verbs of the command line. Each has its own file: src/desk/cli/NAME.cc defines add_NAME.
+#ifndef XSP_DESK_CLI_VERBS_H_
+#define XSP_DESK_CLI_VERBS_H_
 
 #include <CLI/CLI.hpp>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::cli {
 
@@ -29,4 +29,4 @@ int report(const Error& error);
 
 }  // namespace xsp::cli
 
-#endif  // XSP_CLI_VERBS_H_
+#endif  // XSP_DESK_CLI_VERBS_H_

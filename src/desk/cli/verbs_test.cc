@@ -1,6 +1,6 @@
 // Tests xsp analyze, xsp findings and xsp query as a user meets them: from arguments to text and
 // exit status.
-#include "cli/verbs.h"
+#include "desk/cli/verbs.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/guard.h"
-#include "store/database.h"
+#include "shared/base/guard.h"
+#include "desk/store/database.h"
 
 namespace xsp::cli {
 namespace {

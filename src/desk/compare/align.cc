@@ -1,4 +1,4 @@
-#include "analyze/compare_align.h"
+#include "desk/compare/align.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "analyze/compare_types.h"
+#include "desk/compare/types.h"
 
 namespace xsp::analyze {
 namespace {

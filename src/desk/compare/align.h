@@ -15,8 +15,8 @@
 // 4. All other layers have no counterpart.
 //
 // Thread rule: pure functions.
-#ifndef XSP_ANALYZE_COMPARE_ALIGN_H_
-#define XSP_ANALYZE_COMPARE_ALIGN_H_
+#ifndef XSP_DESK_COMPARE_ALIGN_H_
+#define XSP_DESK_COMPARE_ALIGN_H_
 
 #include <cstddef>
 #include <span>
@@ -54,4 +54,4 @@ std::vector<Match> align(std::span<const AlignedLayer> first, std::span<const Al
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_COMPARE_ALIGN_H_
+#endif  // XSP_DESK_COMPARE_ALIGN_H_

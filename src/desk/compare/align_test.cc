@@ -1,4 +1,4 @@
-#include "analyze/compare_align.h"
+#include "desk/compare/align.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <random>
 
-#include "analyze/compare_types.h"
-#include "analyze/run.h"
+#include "desk/compare/types.h"
+#include "desk/analyze/run.h"
 
 namespace xsp::analyze {
 namespace {

@@ -1,4 +1,4 @@
-#include "analyze/compare.h"
+#include "desk/compare/compare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,10 @@
 #include <numeric>
 #include <utility>
 
-#include "analyze/compare_tables.h"
-#include "analyze/run.h"
-#include "base/nearest.h"
-#include "base/words.h"
+#include "desk/compare/tables.h"
+#include "desk/analyze/run.h"
+#include "shared/base/nearest.h"
+#include "shared/base/words.h"
 
 namespace xsp::analyze {
 

@@ -17,8 +17,8 @@
 // measure it.
 //
 // Thread rule: one thread at a time per Database.
-#ifndef XSP_ANALYZE_COMPARE_H_
-#define XSP_ANALYZE_COMPARE_H_
+#ifndef XSP_DESK_COMPARE_COMPARE_H_
+#define XSP_DESK_COMPARE_COMPARE_H_
 
 #include <cstdint>
 #include <optional>
@@ -27,9 +27,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "base/result.h"
-#include "store/database.h"
+#include "desk/analyze/catalogue.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::analyze {
 
@@ -82,4 +82,4 @@ Result<Comparison> compare(std::string_view table, std::span<store::Database* co
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_COMPARE_H_
+#endif  // XSP_DESK_COMPARE_COMPARE_H_

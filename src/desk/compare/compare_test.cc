@@ -1,5 +1,5 @@
 // Compares constructed evaluations, whose differences are known.
-#include "analyze/compare.h"
+#include "desk/compare/compare.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "statistics/typical.h"
+#include "desk/statistics/typical.h"
 
 namespace xsp::analyze {
 namespace {

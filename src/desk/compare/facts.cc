@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "analyze/compare_tables.h"
+#include "desk/compare/tables.h"
 
 namespace xsp::analyze {
 namespace {

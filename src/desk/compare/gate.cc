@@ -1,11 +1,11 @@
-#include "analyze/gate.h"
+#include "desk/compare/gate.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <vector>
 
-#include "analyze/compare_tables.h"
-#include "base/words.h"
+#include "desk/compare/tables.h"
+#include "shared/base/words.h"
 
 namespace xsp::analyze {
 namespace {

@@ -8,12 +8,12 @@
 // judged.
 //
 // Thread rule: pure functions.
-#ifndef XSP_ANALYZE_GATE_H_
-#define XSP_ANALYZE_GATE_H_
+#ifndef XSP_DESK_COMPARE_GATE_H_
+#define XSP_DESK_COMPARE_GATE_H_
 
 #include <string>
 
-#include "analyze/compare.h"
+#include "desk/compare/compare.h"
 
 namespace xsp::analyze {
 
@@ -32,4 +32,4 @@ Gate judge(const Comparison& model, double limit_pct);
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_GATE_H_
+#endif  // XSP_DESK_COMPARE_GATE_H_

@@ -1,5 +1,5 @@
 // Tests the gate with comparisons whose cells are made up.
-#include "analyze/gate.h"
+#include "desk/compare/gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The table `layers`.
 #include <algorithm>
 
-#include "analyze/compare_tables.h"
+#include "desk/compare/tables.h"
 
 namespace xsp::analyze {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "analyze/compare_tables.h"
-#include "analyze/run.h"
-#include "statistics/typical.h"
+#include "desk/compare/tables.h"
+#include "desk/analyze/run.h"
+#include "desk/statistics/typical.h"
 
 namespace xsp::analyze {
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "analyze/compare_tables.h"
-#include "base/words.h"
+#include "desk/compare/tables.h"
+#include "shared/base/words.h"
 
 namespace xsp::analyze {
 namespace {

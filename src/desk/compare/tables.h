@@ -1,6 +1,6 @@
-// Shared parts of a comparison's tables. For src/analyze alone.
-#ifndef XSP_ANALYZE_COMPARE_TABLES_H_
-#define XSP_ANALYZE_COMPARE_TABLES_H_
+// Shared parts of a comparison's tables. For src/desk/analyze alone.
+#ifndef XSP_DESK_COMPARE_TABLES_H_
+#define XSP_DESK_COMPARE_TABLES_H_
 
 #include <optional>
 #include <span>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/compare.h"
-#include "analyze/compare_align.h"
+#include "desk/compare/compare.h"
+#include "desk/compare/align.h"
 
 namespace xsp::analyze {
 
@@ -100,4 +100,4 @@ Result<std::vector<std::string>> warnings_of(Databases evaluations);
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_COMPARE_TABLES_H_
+#endif  // XSP_DESK_COMPARE_TABLES_H_

@@ -1,4 +1,4 @@
-#include "analyze/compare_types.h"
+#include "desk/compare/types.h"
 
 #include <array>
 #include <cctype>

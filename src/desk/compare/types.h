@@ -2,8 +2,8 @@
 // the class `convolution`.
 //
 // Thread rule: pure functions.
-#ifndef XSP_ANALYZE_COMPARE_TYPES_H_
-#define XSP_ANALYZE_COMPARE_TYPES_H_
+#ifndef XSP_DESK_COMPARE_TYPES_H_
+#define XSP_DESK_COMPARE_TYPES_H_
 
 #include <string>
 #include <string_view>
@@ -23,4 +23,4 @@ bool is_fused_behind(std::string_view type_class);
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_ANALYZE_COMPARE_TYPES_H_
+#endif  // XSP_DESK_COMPARE_TYPES_H_

@@ -1,13 +1,13 @@
 // CallNumbers: finds the iteration of a model call by its thread and its time.
-#ifndef XSP_CORRELATE_CALL_NUMBERS_H_
-#define XSP_CORRELATE_CALL_NUMBERS_H_
+#ifndef XSP_DESK_CORRELATE_CALL_NUMBERS_H_
+#define XSP_DESK_CORRELATE_CALL_NUMBERS_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
 #include <vector>
 
-#include "correlate/steps.h"
+#include "desk/correlate/steps.h"
 
 namespace xsp::correlate {
 
@@ -39,4 +39,4 @@ class CallNumbers {
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_CALL_NUMBERS_H_
+#endif  // XSP_DESK_CORRELATE_CALL_NUMBERS_H_

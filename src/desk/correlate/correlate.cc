@@ -1,11 +1,11 @@
-#include "correlate/correlate.h"
+#include "desk/correlate/correlate.h"
 
 #include <algorithm>
 #include <map>
 
-#include "correlate/long_spans.h"
-#include "correlate/merge.h"
-#include "correlate/window.h"
+#include "desk/correlate/long_spans.h"
+#include "desk/correlate/merge.h"
+#include "desk/correlate/window.h"
 
 namespace xsp::correlate {
 

@@ -11,17 +11,17 @@
 // ends are sorted with a temporary file (feed.h). Memory: 128 bytes per span of the window, one
 // decoded chunk per stream, 72 bytes per block of spans in the first pass (0.3 to 2 bytes per span
 // of the trace).
-#ifndef XSP_CORRELATE_CORRELATE_H_
-#define XSP_CORRELATE_CORRELATE_H_
+#ifndef XSP_DESK_CORRELATE_CORRELATE_H_
+#define XSP_DESK_CORRELATE_CORRELATE_H_
 
 #include <cstdint>
 #include <memory>
 #include <span>
 
-#include "base/result.h"
-#include "correlate/call_numbers.h"
-#include "correlate/rules.h"
-#include "correlate/source.h"
+#include "shared/base/result.h"
+#include "desk/correlate/call_numbers.h"
+#include "desk/correlate/rules.h"
+#include "desk/correlate/source.h"
 
 namespace xsp::correlate {
 
@@ -128,4 +128,4 @@ class Correlation {
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_CORRELATE_H_
+#endif  // XSP_DESK_CORRELATE_CORRELATE_H_

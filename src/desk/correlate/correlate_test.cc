@@ -1,10 +1,10 @@
-#include "correlate/correlate.h"
+#include "desk/correlate/correlate.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "correlate/testing.h"
+#include "desk/correlate/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {

@@ -1,4 +1,4 @@
-#include "correlate/feed.h"
+#include "desk/correlate/feed.h"
 
 #include <algorithm>
 

@@ -5,16 +5,16 @@
 // pieces of bounded length are sorted in memory and written to a temporary file. The file has no
 // name and disappears with its last user. Each piece is then a feed of its own. So memory is
 // bounded for any order.
-#ifndef XSP_CORRELATE_FEED_H_
-#define XSP_CORRELATE_FEED_H_
+#ifndef XSP_DESK_CORRELATE_FEED_H_
+#define XSP_DESK_CORRELATE_FEED_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "base/result.h"
-#include "correlate/rules.h"
-#include "correlate/source.h"
+#include "shared/base/result.h"
+#include "desk/correlate/rules.h"
+#include "desk/correlate/source.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {
@@ -69,4 +69,4 @@ inline Extent extent_at(const trace::SpanBatch& batch, size_t i, const std::vect
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_FEED_H_
+#endif  // XSP_DESK_CORRELATE_FEED_H_

@@ -1,7 +1,7 @@
 // Launches: finds the host span that launched an execution, by correlation id. Memory is bounded:
 // if far more than kBuckets * kWays ids are open at once, the oldest are forgotten.
-#ifndef XSP_CORRELATE_LAUNCHES_H_
-#define XSP_CORRELATE_LAUNCHES_H_
+#ifndef XSP_DESK_CORRELATE_LAUNCHES_H_
+#define XSP_DESK_CORRELATE_LAUNCHES_H_
 
 #include <array>
 #include <cstdint>
@@ -80,4 +80,4 @@ class Launches {
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_LAUNCHES_H_
+#endif  // XSP_DESK_CORRELATE_LAUNCHES_H_

@@ -1,4 +1,4 @@
-#include "correlate/long_spans.h"
+#include "desk/correlate/long_spans.h"
 
 #include <algorithm>
 #include <bit>

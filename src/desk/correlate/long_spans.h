@@ -3,15 +3,15 @@
 // It looks at blocks of consecutive spans of each feed: at their ends, and at the earliest start.
 // Blocks are counted whole, so some spans are treated as long although they need not be. Within a
 // span that is not long, at most a quarter of the window of spans end.
-#ifndef XSP_CORRELATE_LONG_SPANS_H_
-#define XSP_CORRELATE_LONG_SPANS_H_
+#ifndef XSP_DESK_CORRELATE_LONG_SPANS_H_
+#define XSP_DESK_CORRELATE_LONG_SPANS_H_
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "correlate/correlate.h"
-#include "correlate/feed.h"
+#include "desk/correlate/correlate.h"
+#include "desk/correlate/feed.h"
 
 namespace xsp::correlate {
 
@@ -42,4 +42,4 @@ int64_t iteration_of(const Options& options, uint32_t thread, int64_t start_ns, 
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_LONG_SPANS_H_
+#endif  // XSP_DESK_CORRELATE_LONG_SPANS_H_

@@ -1,4 +1,4 @@
-#include "correlate/merge.h"
+#include "desk/correlate/merge.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,15 +1,15 @@
 // Merge: joins the spans of all streams of a trace in the order of ends (see rules.h). Spans of one
 // stream with equal ends are sorted within their batch; across two batches they stay in the order
 // of emission.
-#ifndef XSP_CORRELATE_MERGE_H_
-#define XSP_CORRELATE_MERGE_H_
+#ifndef XSP_DESK_CORRELATE_MERGE_H_
+#define XSP_DESK_CORRELATE_MERGE_H_
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/result.h"
-#include "correlate/feed.h"
+#include "shared/base/result.h"
+#include "desk/correlate/feed.h"
 
 namespace xsp::correlate {
 
@@ -84,4 +84,4 @@ class Merge {
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_MERGE_H_
+#endif  // XSP_DESK_CORRELATE_MERGE_H_

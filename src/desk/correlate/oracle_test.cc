@@ -8,8 +8,8 @@
 #include <random>
 #include <string>
 
-#include "base/testing.h"
-#include "correlate/testing.h"
+#include "shared/base/testing.h"
+#include "desk/correlate/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {

@@ -35,8 +35,8 @@
 //
 // A span is in doubt (`ambiguous`) if it overlaps one of a higher level on its thread and neither
 // contains the other. Of nested spans in doubt, only the outermost is counted.
-#ifndef XSP_CORRELATE_RULES_H_
-#define XSP_CORRELATE_RULES_H_
+#ifndef XSP_DESK_CORRELATE_RULES_H_
+#define XSP_DESK_CORRELATE_RULES_H_
 
 #include <cstdint>
 
@@ -100,4 +100,4 @@ inline bool holds(const Parent& parent, const Child& child, int64_t tolerance_ns
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_RULES_H_
+#endif  // XSP_DESK_CORRELATE_RULES_H_

@@ -16,7 +16,7 @@
 #include <numeric>
 #include <string>
 
-#include "correlate/feed.h"
+#include "desk/correlate/feed.h"
 
 namespace xsp::correlate {
 

@@ -1,4 +1,4 @@
-#include "correlate/source.h"
+#include "desk/correlate/source.h"
 
 namespace xsp::correlate {
 

@@ -1,13 +1,13 @@
 // Source: the interface through which the correlation reads the spans of a trace. It is a Reader,
 // or made by a test.
-#ifndef XSP_CORRELATE_SOURCE_H_
-#define XSP_CORRELATE_SOURCE_H_
+#ifndef XSP_DESK_CORRELATE_SOURCE_H_
+#define XSP_DESK_CORRELATE_SOURCE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "base/result.h"
-#include "trace/reader.h"
+#include "shared/base/result.h"
+#include "shared/trace/reader.h"
 
 namespace xsp::correlate {
 
@@ -50,4 +50,4 @@ class ReaderSource final : public Source {
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_SOURCE_H_
+#endif  // XSP_DESK_CORRELATE_SOURCE_H_

@@ -1,4 +1,4 @@
-#include "correlate/steps.h"
+#include "desk/correlate/steps.h"
 
 #include <algorithm>
 #include <array>

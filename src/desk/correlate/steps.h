@@ -3,14 +3,14 @@
 // The recording writes spans of the type "step" at each sign of a step (xsp.h): marks of the
 // program's own, an optimiser's steps, outermost calls of a model. find_steps() uses the strongest
 // of these kinds. In a trace without any, the outermost spans of the level model are the steps.
-#ifndef XSP_CORRELATE_STEPS_H_
-#define XSP_CORRELATE_STEPS_H_
+#ifndef XSP_DESK_CORRELATE_STEPS_H_
+#define XSP_DESK_CORRELATE_STEPS_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "base/result.h"
-#include "trace/reader.h"
+#include "shared/base/result.h"
+#include "shared/trace/reader.h"
 
 namespace xsp::correlate {
 
@@ -41,4 +41,4 @@ TraceSteps find_steps(const trace::Reader& reader);
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_STEPS_H_
+#endif  // XSP_DESK_CORRELATE_STEPS_H_

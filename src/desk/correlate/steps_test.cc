@@ -1,11 +1,11 @@
-#include "correlate/steps.h"
+#include "desk/correlate/steps.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "trace/testing.h"
+#include "shared/trace/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "correlate/testing.h"
+#include "desk/correlate/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {

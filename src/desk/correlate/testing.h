@@ -1,11 +1,11 @@
 // Shared helpers of the correlation's tests: hand-made traces, and the oracle.
-#ifndef XSP_CORRELATE_TESTING_H_
-#define XSP_CORRELATE_TESTING_H_
+#ifndef XSP_DESK_CORRELATE_TESTING_H_
+#define XSP_DESK_CORRELATE_TESTING_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "correlate/correlate.h"
+#include "desk/correlate/correlate.h"
 
 namespace xsp::correlate {
 
@@ -74,4 +74,4 @@ uint64_t count_doubts(const TestTrace& trace, int64_t tolerance_ns);
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_TESTING_H_
+#endif  // XSP_DESK_CORRELATE_TESTING_H_

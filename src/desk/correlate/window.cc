@@ -1,4 +1,4 @@
-#include "correlate/window.h"
+#include "desk/correlate/window.h"
 
 #include <algorithm>
 

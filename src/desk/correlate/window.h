@@ -12,18 +12,18 @@
 //
 // A parent is at most a quarter of the window after its child, or else long. A launch that ends
 // after its execution is looked up a quarter ahead, so that the launch's parent is known, too.
-#ifndef XSP_CORRELATE_WINDOW_H_
-#define XSP_CORRELATE_WINDOW_H_
+#ifndef XSP_DESK_CORRELATE_WINDOW_H_
+#define XSP_DESK_CORRELATE_WINDOW_H_
 
 #include <cstdint>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
-#include "correlate/correlate.h"
-#include "correlate/launches.h"
-#include "correlate/long_spans.h"
-#include "correlate/merge.h"
+#include "desk/correlate/correlate.h"
+#include "desk/correlate/launches.h"
+#include "desk/correlate/long_spans.h"
+#include "desk/correlate/merge.h"
 
 namespace xsp::correlate {
 
@@ -125,4 +125,4 @@ class Window {
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_WINDOW_H_
+#endif  // XSP_DESK_CORRELATE_WINDOW_H_

@@ -1,8 +1,8 @@
-#include "correlate/windowed_source.h"
+#include "desk/correlate/windowed_source.h"
 
 #include <algorithm>
 
-#include "correlate/feed.h"
+#include "desk/correlate/feed.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {

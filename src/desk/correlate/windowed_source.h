@@ -10,14 +10,14 @@
 // launches form a range.
 //
 // Thread rule: as Source, but one thread at a time while spans are read.
-#ifndef XSP_CORRELATE_WINDOWED_SOURCE_H_
-#define XSP_CORRELATE_WINDOWED_SOURCE_H_
+#ifndef XSP_DESK_CORRELATE_WINDOWED_SOURCE_H_
+#define XSP_DESK_CORRELATE_WINDOWED_SOURCE_H_
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "correlate/source.h"
+#include "desk/correlate/source.h"
 
 namespace xsp::correlate {
 
@@ -60,4 +60,4 @@ class WindowedSource final : public Source {
 
 }  // namespace xsp::correlate
 
-#endif  // XSP_CORRELATE_WINDOWED_SOURCE_H_
+#endif  // XSP_DESK_CORRELATE_WINDOWED_SOURCE_H_

@@ -1,8 +1,8 @@
-#include "correlate/windowed_source.h"
+#include "desk/correlate/windowed_source.h"
 
 #include <gtest/gtest.h>
 
-#include "correlate/testing.h"
+#include "desk/correlate/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {

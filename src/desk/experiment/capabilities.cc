@@ -1,8 +1,8 @@
-#include "evaluate/capabilities.h"
+#include "desk/experiment/capabilities.h"
 
 #include <algorithm>
 
-#include "base/levels.h"
+#include "shared/base/levels.h"
 #include "xsp/plugin.h"
 
 namespace xsp::evaluate {

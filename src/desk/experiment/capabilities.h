@@ -1,13 +1,13 @@
 // The capabilities of this machine, as its collectors report them.
-#ifndef XSP_EVALUATE_CAPABILITIES_H_
-#define XSP_EVALUATE_CAPABILITIES_H_
+#ifndef XSP_DESK_EXPERIMENT_CAPABILITIES_H_
+#define XSP_DESK_EXPERIMENT_CAPABILITIES_H_
 
 #include <string>
 #include <vector>
 
-#include "evaluate/frameworks.h"
-#include "evaluate/gpu.h"
-#include "evaluate/plan.h"
+#include "desk/experiment/frameworks.h"
+#include "desk/machine/gpu.h"
+#include "desk/experiment/plan.h"
 
 namespace xsp::evaluate {
 
@@ -39,4 +39,4 @@ std::string why_no_level(const std::string& level, const std::vector<Collector>&
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_CAPABILITIES_H_
+#endif  // XSP_DESK_EXPERIMENT_CAPABILITIES_H_

@@ -1,9 +1,9 @@
-#include "evaluate/capabilities.h"
+#include "desk/experiment/capabilities.h"
 
 #include <gtest/gtest.h>
 
-#include "base/levels.h"
-#include "evaluate/experiment.h"
+#include "shared/base/levels.h"
+#include "desk/experiment/experiment.h"
 #include "xsp/plugin.h"
 
 namespace xsp::evaluate {

@@ -1,9 +1,9 @@
-#include "evaluate/counted.h"
+#include "desk/experiment/counted.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "evaluate/statistics.h"
+#include "desk/statistics/steady.h"
 
 namespace xsp::evaluate {
 namespace {

@@ -2,12 +2,12 @@
 // turns with other runs: see Pace in plan.h.
 //
 // Thread rule: everything happens on the calling thread.
-#ifndef XSP_EVALUATE_COUNTED_H_
-#define XSP_EVALUATE_COUNTED_H_
+#ifndef XSP_DESK_EXPERIMENT_COUNTED_H_
+#define XSP_DESK_EXPERIMENT_COUNTED_H_
 
 #include <atomic>
 
-#include "evaluate/measure.h"
+#include "desk/experiment/measure.h"
 
 namespace xsp::evaluate {
 
@@ -28,4 +28,4 @@ Series measure_stretch(Subject& subject, int iterations_before, double seconds,
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_COUNTED_H_
+#endif  // XSP_DESK_EXPERIMENT_COUNTED_H_

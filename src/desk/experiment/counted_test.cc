@@ -1,4 +1,4 @@
-#include "evaluate/counted.h"
+#include "desk/experiment/counted.h"
 
 #include <gtest/gtest.h>
 

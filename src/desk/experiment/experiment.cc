@@ -1,17 +1,17 @@
-#include "evaluate/experiment.h"
+#include "desk/experiment/experiment.h"
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
 
-#include "base/levels.h"
-#include "base/scratch.h"
-#include "base/words.h"
-#include "evaluate/counted.h"
-#include "evaluate/monitor.h"
-#include "evaluate/peaks.h"
-#include "evaluate/record.h"
-#include "store/database.h"
+#include "shared/base/levels.h"
+#include "shared/base/scratch.h"
+#include "shared/base/words.h"
+#include "desk/experiment/counted.h"
+#include "desk/experiment/monitor.h"
+#include "desk/machine/peaks.h"
+#include "desk/experiment/record.h"
+#include "desk/store/database.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

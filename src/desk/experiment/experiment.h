@@ -6,8 +6,8 @@
 // an output file that cannot be written is written elsewhere.
 //
 // Thread rule: everything happens on the calling thread.
-#ifndef XSP_EVALUATE_EXPERIMENT_H_
-#define XSP_EVALUATE_EXPERIMENT_H_
+#ifndef XSP_DESK_EXPERIMENT_EXPERIMENT_H_
+#define XSP_DESK_EXPERIMENT_EXPERIMENT_H_
 
 #include <atomic>
 #include <cstdint>
@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/listener.h"
-#include "evaluate/measure.h"
-#include "evaluate/plan.h"
-#include "evaluate/worker.h"
+#include "shared/base/result.h"
+#include "desk/experiment/listener.h"
+#include "desk/experiment/measure.h"
+#include "desk/experiment/plan.h"
+#include "desk/experiment/worker.h"
 
 namespace xsp::evaluate {
 
@@ -109,4 +109,4 @@ Result<Outcome> run_experiment(const Request& request, Listener& listener,
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_EXPERIMENT_H_
+#endif  // XSP_DESK_EXPERIMENT_EXPERIMENT_H_

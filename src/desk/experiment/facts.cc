@@ -1,4 +1,4 @@
-#include "evaluate/attach_facts.h"
+#include "desk/experiment/facts.h"
 
 namespace xsp::evaluate {
 

@@ -1,12 +1,12 @@
 // Completes the evaluation of a program that xsp did not write, once its traces are in the file.
-#ifndef XSP_EVALUATE_ATTACH_FACTS_H_
-#define XSP_EVALUATE_ATTACH_FACTS_H_
+#ifndef XSP_DESK_EXPERIMENT_FACTS_H_
+#define XSP_DESK_EXPERIMENT_FACTS_H_
 
 #include <map>
 #include <string>
 
-#include "base/result.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::evaluate {
 
@@ -20,4 +20,4 @@ Status write_facts(store::Database& database, const std::map<std::string, std::s
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_ATTACH_FACTS_H_
+#endif  // XSP_DESK_EXPERIMENT_FACTS_H_

@@ -1,10 +1,10 @@
-#include "evaluate/frameworks.h"
+#include "desk/experiment/frameworks.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "base/words.h"
+#include "shared/base/words.h"
 
 namespace xsp::evaluate {
 namespace {

@@ -1,14 +1,14 @@
 // Frameworks and collectors: the plugins of this installation, and whether each can run here.
-#ifndef XSP_EVALUATE_FRAMEWORKS_H_
-#define XSP_EVALUATE_FRAMEWORKS_H_
+#ifndef XSP_DESK_EXPERIMENT_FRAMEWORKS_H_
+#define XSP_DESK_EXPERIMENT_FRAMEWORKS_H_
 
 #include <atomic>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/worker.h"
+#include "shared/base/result.h"
+#include "desk/experiment/worker.h"
 
 namespace xsp::evaluate {
 
@@ -56,4 +56,4 @@ Result<std::vector<std::string>> counter_names(const Installation& installation,
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_FRAMEWORKS_H_
+#endif  // XSP_DESK_EXPERIMENT_FRAMEWORKS_H_

@@ -1,6 +1,6 @@
 // Interrupts: counts Ctrl-C, and a batch system's request to end, instead of ending the process.
-#ifndef XSP_EVALUATE_INTERRUPT_H_
-#define XSP_EVALUATE_INTERRUPT_H_
+#ifndef XSP_DESK_EXPERIMENT_INTERRUPT_H_
+#define XSP_DESK_EXPERIMENT_INTERRUPT_H_
 
 #include <signal.h>
 #include <time.h>
@@ -53,4 +53,4 @@ class Interrupts {
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_INTERRUPT_H_
+#endif  // XSP_DESK_EXPERIMENT_INTERRUPT_H_

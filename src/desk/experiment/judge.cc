@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <set>
 
-#include "evaluate/experiment.h"
+#include "desk/experiment/experiment.h"
 
 namespace xsp::evaluate {
 

@@ -1,12 +1,12 @@
 // Listener: receives reports on the progress of an experiment.
-#ifndef XSP_EVALUATE_LISTENER_H_
-#define XSP_EVALUATE_LISTENER_H_
+#ifndef XSP_DESK_EXPERIMENT_LISTENER_H_
+#define XSP_DESK_EXPERIMENT_LISTENER_H_
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "statistics/typical.h"
+#include "desk/statistics/typical.h"
 
 namespace xsp::evaluate {
 
@@ -44,4 +44,4 @@ class Listener {
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_LISTENER_H_
+#endif  // XSP_DESK_EXPERIMENT_LISTENER_H_

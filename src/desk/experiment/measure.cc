@@ -1,4 +1,4 @@
-#include "evaluate/measure.h"
+#include "desk/experiment/measure.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "evaluate/statistics.h"
+#include "desk/statistics/steady.h"
 
 namespace xsp::evaluate {
 namespace {

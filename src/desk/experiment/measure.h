@@ -9,8 +9,8 @@
 // at a bound.
 //
 // Thread rule: everything happens on the calling thread.
-#ifndef XSP_EVALUATE_MEASURE_H_
-#define XSP_EVALUATE_MEASURE_H_
+#ifndef XSP_DESK_EXPERIMENT_MEASURE_H_
+#define XSP_DESK_EXPERIMENT_MEASURE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/listener.h"
-#include "evaluate/machine.h"
-#include "evaluate/subject.h"
-#include "statistics/typical.h"
+#include "shared/base/result.h"
+#include "desk/experiment/listener.h"
+#include "desk/machine/machine.h"
+#include "desk/experiment/subject.h"
+#include "desk/statistics/typical.h"
 
 namespace xsp::evaluate {
 
@@ -103,4 +103,4 @@ bool is_settled(const Series& series, const Limits& limits);
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_MEASURE_H_
+#endif  // XSP_DESK_EXPERIMENT_MEASURE_H_

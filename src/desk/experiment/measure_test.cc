@@ -1,4 +1,4 @@
-#include "evaluate/measure.h"
+#include "desk/experiment/measure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "evaluate/monitor.h"
+#include "desk/experiment/monitor.h"
 
 #include <charconv>
 #include <chrono>
 
-#include "capture/worker_protocol.h"
+#include "process/worker/protocol.h"
 
 namespace xsp::evaluate {
 namespace {

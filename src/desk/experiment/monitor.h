@@ -2,8 +2,8 @@
 // as bare as in normal use.
 //
 // Thread rule: one thread.
-#ifndef XSP_EVALUATE_MONITOR_H_
-#define XSP_EVALUATE_MONITOR_H_
+#ifndef XSP_DESK_EXPERIMENT_MONITOR_H_
+#define XSP_DESK_EXPERIMENT_MONITOR_H_
 
 #include <atomic>
 #include <filesystem>
@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/machine.h"
-#include "evaluate/peaks.h"
-#include "evaluate/process.h"
+#include "shared/base/result.h"
+#include "desk/machine/machine.h"
+#include "desk/machine/peaks.h"
+#include "desk/experiment/process.h"
 
 namespace xsp::evaluate {
 
@@ -87,4 +87,4 @@ class Monitors {
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_MONITOR_H_
+#endif  // XSP_DESK_EXPERIMENT_MONITOR_H_

@@ -1,4 +1,4 @@
-#include "evaluate/pairs.h"
+#include "desk/experiment/pairs.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,12 +8,12 @@
 #include <random>
 #include <set>
 
-#include "base/levels.h"
-#include "base/scratch.h"
-#include "evaluate/monitor.h"
-#include "evaluate/record.h"
-#include "evaluate/statistics.h"
-#include "store/database.h"
+#include "shared/base/levels.h"
+#include "shared/base/scratch.h"
+#include "desk/experiment/monitor.h"
+#include "desk/experiment/record.h"
+#include "desk/statistics/steady.h"
+#include "desk/store/database.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

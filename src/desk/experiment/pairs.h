@@ -18,14 +18,14 @@
 // in random order.
 //
 // Thread rule: everything happens on the calling thread.
-#ifndef XSP_EVALUATE_PAIRS_H_
-#define XSP_EVALUATE_PAIRS_H_
+#ifndef XSP_DESK_EXPERIMENT_PAIRS_H_
+#define XSP_DESK_EXPERIMENT_PAIRS_H_
 
 #include <array>
 #include <atomic>
 
-#include "base/result.h"
-#include "evaluate/experiment.h"
+#include "shared/base/result.h"
+#include "desk/experiment/experiment.h"
 
 namespace xsp::evaluate {
 
@@ -59,4 +59,4 @@ Result<PairsOutcome> run_pairs(const PairsRequest& request, Listener& listener,
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_PAIRS_H_
+#endif  // XSP_DESK_EXPERIMENT_PAIRS_H_

@@ -1,4 +1,4 @@
-#include "evaluate/pairs.h"
+#include "desk/experiment/pairs.h"
 
 #include <gtest/gtest.h>
 

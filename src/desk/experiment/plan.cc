@@ -1,10 +1,10 @@
-#include "evaluate/plan.h"
+#include "desk/experiment/plan.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "base/levels.h"
-#include "base/nearest.h"
+#include "shared/base/levels.h"
+#include "shared/base/nearest.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

@@ -8,8 +8,8 @@
 // kernels also records the calls that launched them, which connect the kernels to their layers.
 // Counters have runs of their own, because counting slows the program, too: one run for the host's
 // counters, and one for each collector that counts on a device.
-#ifndef XSP_EVALUATE_PLAN_H_
-#define XSP_EVALUATE_PLAN_H_
+#ifndef XSP_DESK_EXPERIMENT_PLAN_H_
+#define XSP_DESK_EXPERIMENT_PLAN_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 
@@ -91,4 +91,4 @@ std::vector<std::string> unknown_counters(const std::vector<std::string>& names,
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_PLAN_H_
+#endif  // XSP_DESK_EXPERIMENT_PLAN_H_

@@ -1,8 +1,8 @@
-#include "evaluate/plan.h"
+#include "desk/experiment/plan.h"
 
 #include <gtest/gtest.h>
 
-#include "base/levels.h"
+#include "shared/base/levels.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

@@ -1,4 +1,4 @@
-#include "evaluate/process.h"
+#include "desk/experiment/process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,8 +17,8 @@
 #include <sstream>
 #include <thread>
 
-#include "capture/worker_protocol.h"
-#include "evaluate/machine.h"
+#include "process/worker/protocol.h"
+#include "desk/machine/machine.h"
 
 namespace xsp::evaluate {
 namespace {

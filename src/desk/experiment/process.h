@@ -7,8 +7,8 @@
 //
 // Thread rule: one thread, the one that started the child, because the kernel ties the child's life
 // to that thread.
-#ifndef XSP_EVALUATE_PROCESS_H_
-#define XSP_EVALUATE_PROCESS_H_
+#ifndef XSP_DESK_EXPERIMENT_PROCESS_H_
+#define XSP_DESK_EXPERIMENT_PROCESS_H_
 
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 
@@ -88,4 +88,4 @@ class Process {
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_PROCESS_H_
+#endif  // XSP_DESK_EXPERIMENT_PROCESS_H_

@@ -1,4 +1,4 @@
-#include "evaluate/record.h"
+#include "desk/experiment/record.h"
 
 #include <stdlib.h>
 
@@ -6,9 +6,9 @@
 #include <ctime>
 #include <filesystem>
 
-#include "base/levels.h"
-#include "evaluate/attach_facts.h"
-#include "store/ingest.h"
+#include "shared/base/levels.h"
+#include "desk/experiment/facts.h"
+#include "desk/store/ingest.h"
 
 namespace xsp::evaluate {
 namespace {

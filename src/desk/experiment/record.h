@@ -1,16 +1,16 @@
 // record: writes the results of an experiment into an .xsp file.
-#ifndef XSP_EVALUATE_RECORD_H_
-#define XSP_EVALUATE_RECORD_H_
+#ifndef XSP_DESK_EXPERIMENT_RECORD_H_
+#define XSP_DESK_EXPERIMENT_RECORD_H_
 
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/experiment.h"
-#include "evaluate/peaks.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/experiment/experiment.h"
+#include "desk/machine/peaks.h"
+#include "desk/store/database.h"
 
 namespace xsp::evaluate {
 
@@ -50,4 +50,4 @@ Status write_outcome(const Record& record, store::Database database, Outcome* ou
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_RECORD_H_
+#endif  // XSP_DESK_EXPERIMENT_RECORD_H_

@@ -1,11 +1,11 @@
 // Subject: the interface through which the measuring loop runs a model.
-#ifndef XSP_EVALUATE_SUBJECT_H_
-#define XSP_EVALUATE_SUBJECT_H_
+#ifndef XSP_DESK_EXPERIMENT_SUBJECT_H_
+#define XSP_DESK_EXPERIMENT_SUBJECT_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 
@@ -32,4 +32,4 @@ class Subject {
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_SUBJECT_H_
+#endif  // XSP_DESK_EXPERIMENT_SUBJECT_H_

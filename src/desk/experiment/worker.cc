@@ -1,12 +1,12 @@
-#include "evaluate/worker.h"
+#include "desk/experiment/worker.h"
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <thread>
 
-#include "base/words.h"
-#include "capture/worker_protocol.h"
+#include "shared/base/words.h"
+#include "process/worker/protocol.h"
 #include "xsp/plugin.h"
 
 namespace xsp::evaluate {

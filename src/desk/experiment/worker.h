@@ -5,8 +5,8 @@
 // affected.
 //
 // Thread rule: one thread.
-#ifndef XSP_EVALUATE_WORKER_H_
-#define XSP_EVALUATE_WORKER_H_
+#ifndef XSP_DESK_EXPERIMENT_WORKER_H_
+#define XSP_DESK_EXPERIMENT_WORKER_H_
 
 #include <atomic>
 #include <cstdint>
@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/process.h"
-#include "evaluate/subject.h"
+#include "shared/base/result.h"
+#include "desk/experiment/process.h"
+#include "desk/experiment/subject.h"
 
 namespace xsp::evaluate {
 
@@ -149,4 +149,4 @@ Result<std::vector<std::string>> counter_names(const std::filesystem::path& prog
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_WORKER_H_
+#endif  // XSP_DESK_EXPERIMENT_WORKER_H_

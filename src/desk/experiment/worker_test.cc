@@ -1,5 +1,5 @@
 // Tests the supervision of workers with shell scripts that misbehave on purpose.
-#include "evaluate/worker.h"
+#include "desk/experiment/worker.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "evaluate/record.h"
+#include "desk/experiment/record.h"
 
 namespace xsp::evaluate {
 namespace {

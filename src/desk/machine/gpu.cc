@@ -1,4 +1,4 @@
-#include "evaluate/gpu.h"
+#include "desk/machine/gpu.h"
 
 #include <dlfcn.h>
 #include <glob.h>

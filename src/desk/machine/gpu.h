@@ -1,7 +1,7 @@
 // Gpu: finds a GPU of this machine that can be profiled. Libraries are loaded at run time, if they
 // are installed.
-#ifndef XSP_EVALUATE_GPU_H_
-#define XSP_EVALUATE_GPU_H_
+#ifndef XSP_DESK_MACHINE_GPU_H_
+#define XSP_DESK_MACHINE_GPU_H_
 
 #include <string>
 #include <vector>
@@ -29,4 +29,4 @@ Library find_nvml();
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_GPU_H_
+#endif  // XSP_DESK_MACHINE_GPU_H_

@@ -2,8 +2,8 @@
 // while the command runs. A GPU serves its processes in turns, so each slows the others.
 //
 // Thread rule: its own thread queries NVML, from construction to finish().
-#ifndef XSP_EVALUATE_GPU_NEIGHBOURS_H_
-#define XSP_EVALUATE_GPU_NEIGHBOURS_H_
+#ifndef XSP_DESK_MACHINE_GPU_NEIGHBOURS_H_
+#define XSP_DESK_MACHINE_GPU_NEIGHBOURS_H_
 
 #include <condition_variable>
 #include <functional>
@@ -62,4 +62,4 @@ class GpuNeighbours {
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_GPU_NEIGHBOURS_H_
+#endif  // XSP_DESK_MACHINE_GPU_NEIGHBOURS_H_

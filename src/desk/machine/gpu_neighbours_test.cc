@@ -1,4 +1,4 @@
-#include "evaluate/gpu_neighbours.h"
+#include "desk/machine/gpu_neighbours.h"
 
 #include <gtest/gtest.h>
 

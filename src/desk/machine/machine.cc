@@ -1,4 +1,4 @@
-#include "evaluate/machine.h"
+#include "desk/machine/machine.h"
 
 #include <sched.h>
 #include <sys/utsname.h>

@@ -1,8 +1,8 @@
 // Machine: the hardware of the experiment, and its state. Values that cannot be read are left out.
 //
 // Thread rule: const methods may be called from several threads at once.
-#ifndef XSP_EVALUATE_MACHINE_H_
-#define XSP_EVALUATE_MACHINE_H_
+#ifndef XSP_DESK_MACHINE_MACHINE_H_
+#define XSP_DESK_MACHINE_MACHINE_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -80,4 +80,4 @@ int usable_processors();
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_MACHINE_H_
+#endif  // XSP_DESK_MACHINE_MACHINE_H_

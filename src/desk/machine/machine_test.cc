@@ -1,10 +1,10 @@
-#include "evaluate/machine.h"
+#include "desk/machine/machine.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "base/scratch.h"
+#include "shared/base/scratch.h"
 
 namespace xsp::evaluate {
 namespace {

@@ -1,4 +1,4 @@
-#include "evaluate/peak_kernels.h"
+#include "desk/machine/peak_kernels.h"
 
 #include <array>
 

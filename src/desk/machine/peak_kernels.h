@@ -3,8 +3,8 @@
 // An arithmetic loop keeps independent chains of multiply-adds in registers and touches no memory.
 // There are enough chains to keep every unit busy for the latency of the operation. A memory loop
 // streams over buffers and does almost no arithmetic.
-#ifndef XSP_EVALUATE_PEAK_KERNELS_H_
-#define XSP_EVALUATE_PEAK_KERNELS_H_
+#ifndef XSP_DESK_MACHINE_PEAK_KERNELS_H_
+#define XSP_DESK_MACHINE_PEAK_KERNELS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -33,4 +33,4 @@ void triad_stream(double* a, const double* b, const double* c, double s, size_t 
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_PEAK_KERNELS_H_
+#endif  // XSP_DESK_MACHINE_PEAK_KERNELS_H_

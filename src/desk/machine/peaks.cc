@@ -1,4 +1,4 @@
-#include "evaluate/peaks.h"
+#include "desk/machine/peaks.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,9 +14,9 @@
 #include <string_view>
 #include <thread>
 
-#include "evaluate/machine.h"
-#include "evaluate/peak_kernels.h"
-#include "evaluate/statistics.h"
+#include "desk/machine/machine.h"
+#include "desk/machine/peak_kernels.h"
+#include "desk/statistics/steady.h"
 
 namespace xsp::evaluate {
 namespace {

@@ -2,8 +2,8 @@
 // and of memory traffic under ideal conditions.
 //
 // Thread rule: call from one thread; it starts threads of its own and joins them.
-#ifndef XSP_EVALUATE_PEAKS_H_
-#define XSP_EVALUATE_PEAKS_H_
+#ifndef XSP_DESK_MACHINE_PEAKS_H_
+#define XSP_DESK_MACHINE_PEAKS_H_
 
 #include <string>
 #include <vector>
@@ -31,4 +31,4 @@ PeakReport measure_peaks(int threads);
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_PEAKS_H_
+#endif  // XSP_DESK_MACHINE_PEAKS_H_

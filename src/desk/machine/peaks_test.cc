@@ -1,4 +1,4 @@
-#include "evaluate/peaks.h"
+#include "desk/machine/peaks.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "evaluate/peak_kernels.h"
+#include "desk/machine/peak_kernels.h"
 
 namespace xsp::evaluate {
 namespace {

@@ -1,12 +1,12 @@
-#include "serve/api.h"
+#include "desk/serve/api.h"
 
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "base/guard.h"
-#include "base/text.h"
-#include "serve/routes.h"
+#include "shared/base/guard.h"
+#include "shared/base/text.h"
+#include "desk/serve/http/routes.h"
 
 namespace xsp::serve {
 namespace {

@@ -5,8 +5,8 @@
 // table for each area (routes.h). A new area is a new file with its own table.
 //
 // Thread rule: any number of threads.
-#ifndef XSP_SERVE_API_H_
-#define XSP_SERVE_API_H_
+#ifndef XSP_DESK_SERVE_API_H_
+#define XSP_DESK_SERVE_API_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
-#include "serve/library.h"
-#include "serve/request.h"
+#include "desk/serve/library.h"
+#include "desk/serve/http/request.h"
 
 namespace xsp::serve {
 
@@ -78,4 +78,4 @@ class Api {
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_API_H_
+#endif  // XSP_DESK_SERVE_API_H_

@@ -1,4 +1,4 @@
-#include "serve/api.h"
+#include "desk/serve/api.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "serve/routes.h"
+#include "desk/serve/http/routes.h"
 
 namespace xsp::serve {
 namespace {

@@ -4,13 +4,13 @@
 //
 // The answer is that of an analysis, with `evaluations` (the ids in the given order; the first is
 // the reference), `batch` (the compared batch size, or null) and `warnings`.
-#include "analyze/compare.h"
+#include "desk/compare/compare.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "serve/routes.h"
+#include "desk/serve/http/routes.h"
 
 namespace xsp::serve {
 namespace {

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <thread>
 
-#include "serve/api.h"
-#include "serve/routes.h"
-#include "store/database.h"
+#include "desk/serve/api.h"
+#include "desk/serve/http/routes.h"
+#include "desk/store/database.h"
 
 namespace xsp::serve {
 namespace {

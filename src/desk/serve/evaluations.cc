@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "analyze/run.h"
-#include "serve/routes.h"
+#include "desk/analyze/run.h"
+#include "desk/serve/http/routes.h"
 
 namespace xsp::serve {
 namespace {

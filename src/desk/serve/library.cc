@@ -1,4 +1,4 @@
-#include "serve/library.h"
+#include "desk/serve/library.h"
 
 #include <sys/stat.h>
 
@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/text.h"
+#include "shared/base/text.h"
 
 namespace xsp::serve {
 namespace {

@@ -9,8 +9,8 @@
 // the folder again, and lists a file that cannot be read with the reason.
 //
 // Thread rule: any number of threads. A Held evaluation belongs to its holder until it is released.
-#ifndef XSP_SERVE_LIBRARY_H_
-#define XSP_SERVE_LIBRARY_H_
+#ifndef XSP_DESK_SERVE_LIBRARY_H_
+#define XSP_DESK_SERVE_LIBRARY_H_
 
 #include <atomic>
 #include <chrono>
@@ -24,8 +24,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/result.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::serve {
 
@@ -155,4 +155,4 @@ class Held {
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_LIBRARY_H_
+#endif  // XSP_DESK_SERVE_LIBRARY_H_

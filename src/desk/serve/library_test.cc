@@ -1,4 +1,4 @@
-#include "serve/library.h"
+#include "desk/serve/library.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "serve/api.h"
-#include "serve/testing.h"
+#include "desk/serve/api.h"
+#include "desk/serve/testing.h"
 
 namespace xsp::serve {
 namespace {

@@ -1,8 +1,8 @@
 // The page: one HTML file, built from web/ and compiled in.
 //
 // Thread rule: constant, for any thread.
-#ifndef XSP_SERVE_PAGE_H_
-#define XSP_SERVE_PAGE_H_
+#ifndef XSP_DESK_SERVE_PAGE_H_
+#define XSP_DESK_SERVE_PAGE_H_
 
 #include <string_view>
 
@@ -12,4 +12,4 @@ std::string_view embedded_page();
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_PAGE_H_
+#endif  // XSP_DESK_SERVE_PAGE_H_

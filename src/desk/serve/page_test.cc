@@ -1,4 +1,4 @@
-#include "serve/page.h"
+#include "desk/serve/page.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "serve/report.h"
+#include "desk/serve/report.h"
 
 #include <zlib.h>
 
@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "serve/api.h"
-#include "serve/routes.h"
-#include "serve/timeline.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/serve/api.h"
+#include "desk/serve/http/routes.h"
+#include "desk/serve/timeline/timeline.h"
 
 namespace xsp::serve {
 namespace {

@@ -4,15 +4,15 @@
 // (requestOf in web/src/data/source.ts). They are a JSON object, compressed with gzip, as base64,
 // in the element #xsp-recorded. If a request was not recorded, the page says that it is `not in
 // this report`.
-#ifndef XSP_SERVE_REPORT_H_
-#define XSP_SERVE_REPORT_H_
+#ifndef XSP_DESK_SERVE_REPORT_H_
+#define XSP_DESK_SERVE_REPORT_H_
 
 #include <functional>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "serve/library.h"
+#include "shared/base/result.h"
+#include "desk/serve/library.h"
 
 namespace xsp::serve {
 
@@ -27,4 +27,4 @@ Result<std::string> make_report(Library& library, std::string_view page, const P
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_REPORT_H_
+#endif  // XSP_DESK_SERVE_REPORT_H_

@@ -1,7 +1,7 @@
 // Helpers of the server's tests: a server over a folder of one evaluation, and a client that may
 // send any bytes.
-#ifndef XSP_SERVE_TESTING_H_
-#define XSP_SERVE_TESTING_H_
+#ifndef XSP_DESK_SERVE_TESTING_H_
+#define XSP_DESK_SERVE_TESTING_H_
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
-#include "serve/server.h"
-#include "store/database.h"
+#include "desk/serve/http/server.h"
+#include "desk/store/database.h"
 
 namespace xsp::serve {
 
@@ -106,4 +106,4 @@ class ServerTest : public testing::Test {
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_TESTING_H_
+#endif  // XSP_DESK_SERVE_TESTING_H_

@@ -1,4 +1,4 @@
-#include "serve/upload.h"
+#include "desk/serve/upload.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,15 +1,15 @@
 // Upload: writes a file of the folder as its bytes arrive. The file has another name until it is
 // known to be an evaluation, and never replaces an existing file.
-#ifndef XSP_SERVE_UPLOAD_H_
-#define XSP_SERVE_UPLOAD_H_
+#ifndef XSP_DESK_SERVE_UPLOAD_H_
+#define XSP_DESK_SERVE_UPLOAD_H_
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::serve {
 
@@ -36,4 +36,4 @@ class Upload {
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_UPLOAD_H_
+#endif  // XSP_DESK_SERVE_UPLOAD_H_

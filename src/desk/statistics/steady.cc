@@ -1,4 +1,4 @@
-#include "evaluate/statistics.h"
+#include "desk/statistics/steady.h"
 
 #include <algorithm>
 #include <cassert>

@@ -6,8 +6,8 @@
 //
 // Functions take values in the order of measurement, unless they say otherwise, and copy the values
 // that they sort. No function keeps state.
-#ifndef XSP_EVALUATE_STATISTICS_H_
-#define XSP_EVALUATE_STATISTICS_H_
+#ifndef XSP_DESK_STATISTICS_STEADY_H_
+#define XSP_DESK_STATISTICS_STEADY_H_
 
 #include <cstddef>
 #include <optional>
@@ -39,4 +39,4 @@ std::optional<size_t> steady_from(std::span<const double> values);
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_STATISTICS_H_
+#endif  // XSP_DESK_STATISTICS_STEADY_H_

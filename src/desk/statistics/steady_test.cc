@@ -1,4 +1,4 @@
-#include "evaluate/statistics.h"
+#include "desk/statistics/steady.h"
 
 #include <gtest/gtest.h>
 

@@ -35,8 +35,8 @@
 // analyses/prelude_1_runs.sql computes the same in SQL; a test compares the two on random data.
 //
 // These are pure functions: any thread may call them.
-#ifndef XSP_STATISTICS_TYPICAL_H_
-#define XSP_STATISTICS_TYPICAL_H_
+#ifndef XSP_DESK_STATISTICS_TYPICAL_H_
+#define XSP_DESK_STATISTICS_TYPICAL_H_
 
 #include <cstddef>
 #include <optional>
@@ -116,4 +116,4 @@ std::optional<Ratio> unpaired_ratio(const Estimate& a, const Estimate& b, double
 
 }  // namespace xsp::statistics
 
-#endif  // XSP_STATISTICS_TYPICAL_H_
+#endif  // XSP_DESK_STATISTICS_TYPICAL_H_

@@ -1,4 +1,4 @@
-#include "statistics/typical.h"
+#include "desk/statistics/typical.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "store/apart.h"
+#include "desk/store/apart.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "store/confine.h"
+#include "desk/store/confine.h"
 
 namespace xsp::store {
 namespace {

@@ -4,8 +4,8 @@
 // code: they can make the process that reads them crash, hang or use ever more memory. So a process
 // that has no other data reads them. It also gives up the permissions that it does not need
 // (confine.h). It ends when the process that started it ends.
-#ifndef XSP_STORE_APART_H_
-#define XSP_STORE_APART_H_
+#ifndef XSP_DESK_STORE_APART_H_
+#define XSP_DESK_STORE_APART_H_
 
 #include <sys/types.h>
 
@@ -17,10 +17,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "base/scratch.h"
-#include "store/database.h"
-#include "store/wire.h"
+#include "shared/base/result.h"
+#include "shared/base/scratch.h"
+#include "desk/store/database.h"
+#include "desk/store/wire.h"
 
 namespace xsp::store {
 
@@ -82,4 +82,4 @@ class Apart {
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_APART_H_
+#endif  // XSP_DESK_STORE_APART_H_

@@ -1,4 +1,4 @@
-#include "store/appender.h"
+#include "desk/store/appender.h"
 
 #include <cstring>
 

@@ -1,15 +1,15 @@
-// Appends rows to a table by column vectors, through DuckDB's appender. For src/store alone.
-#ifndef XSP_STORE_APPENDER_H_
-#define XSP_STORE_APPENDER_H_
+// Appends rows to a table by column vectors, through DuckDB's appender. For src/desk/store alone.
+#ifndef XSP_DESK_STORE_APPENDER_H_
+#define XSP_DESK_STORE_APPENDER_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "base/text.h"
-#include "store/duck.h"
+#include "shared/base/result.h"
+#include "shared/base/text.h"
+#include "desk/store/duck.h"
 
 namespace xsp::store {
 
@@ -84,4 +84,4 @@ class FactAppender {
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_APPENDER_H_
+#endif  // XSP_DESK_STORE_APPENDER_H_

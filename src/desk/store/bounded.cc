@@ -1,4 +1,4 @@
-#include "store/bounded.h"
+#include "desk/store/bounded.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,9 +13,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/guard.h"
-#include "base/scratch.h"
-#include "store/confine.h"
+#include "shared/base/guard.h"
+#include "shared/base/scratch.h"
+#include "desk/store/confine.h"
 
 namespace xsp::store {
 namespace {

@@ -2,8 +2,8 @@
 //
 // A crash, an endless loop or a flood of memory in that process becomes an error here, and costs
 // nothing more.
-#ifndef XSP_STORE_BOUNDED_H_
-#define XSP_STORE_BOUNDED_H_
+#ifndef XSP_DESK_STORE_BOUNDED_H_
+#define XSP_DESK_STORE_BOUNDED_H_
 
 #include <chrono>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::store {
 
@@ -31,4 +31,4 @@ Result<std::string> bounded(const Bounds& bounds, const std::string& what,
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_BOUNDED_H_
+#endif  // XSP_DESK_STORE_BOUNDED_H_

@@ -1,4 +1,4 @@
-#include "store/bounded.h"
+#include "desk/store/bounded.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "store/confine.h"
-#include "store/testing.h"
+#include "desk/store/confine.h"
+#include "desk/store/testing.h"
 
 namespace xsp::store {
 namespace {

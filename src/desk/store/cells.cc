@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "store/duck.h"
+#include "desk/store/duck.h"
 
 namespace xsp::store {
 

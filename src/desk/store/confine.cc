@@ -1,4 +1,4 @@
-#include "store/confine.h"
+#include "desk/store/confine.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>

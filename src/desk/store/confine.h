@@ -1,6 +1,6 @@
-// Confine: drops permissions of a process before it reads untrusted files. For src/store alone.
-#ifndef XSP_STORE_CONFINE_H_
-#define XSP_STORE_CONFINE_H_
+// Confine: drops permissions of a process before it reads untrusted files. For src/desk/store alone.
+#ifndef XSP_DESK_STORE_CONFINE_H_
+#define XSP_DESK_STORE_CONFINE_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -27,4 +27,4 @@ bool can_confine_calls();
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_CONFINE_H_
+#endif  // XSP_DESK_STORE_CONFINE_H_

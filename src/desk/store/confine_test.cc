@@ -1,4 +1,4 @@
-#include "store/confine.h"
+#include "desk/store/confine.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "store/testing.h"
+#include "desk/store/testing.h"
 
 namespace xsp::store {
 namespace {

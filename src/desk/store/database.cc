@@ -1,4 +1,4 @@
-#include "store/database.h"
+#include "desk/store/database.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,10 +12,10 @@
 #include <iterator>
 #include <tuple>
 
-#include "base/text.h"
-#include "store/apart.h"
-#include "store/duck.h"
-#include "store/schema.h"
+#include "shared/base/text.h"
+#include "desk/store/apart.h"
+#include "desk/store/duck.h"
+#include "desk/store/schema.h"
 
 namespace xsp::store {
 

@@ -2,8 +2,8 @@
 // through it.
 //
 // Thread rule: one thread at a time per Database.
-#ifndef XSP_STORE_DATABASE_H_
-#define XSP_STORE_DATABASE_H_
+#ifndef XSP_DESK_STORE_DATABASE_H_
+#define XSP_DESK_STORE_DATABASE_H_
 
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::store {
 
@@ -86,7 +86,7 @@ class Database {
   // nothing can be written or read. Does nothing if the database was not made by create().
   Status finish();
 
-  // For src/store alone.
+  // For src/desk/store alone.
   struct State;
   State& state() { return *state_; }
   // Does the work of open() in this process.
@@ -102,4 +102,4 @@ class Database {
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_DATABASE_H_
+#endif  // XSP_DESK_STORE_DATABASE_H_

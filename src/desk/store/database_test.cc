@@ -1,4 +1,4 @@
-#include "store/database.h"
+#include "desk/store/database.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <random>
 
-#include "base/testing.h"
-#include "store/testing.h"
+#include "shared/base/testing.h"
+#include "desk/store/testing.h"
 
 namespace xsp::store {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/duck.h"
+#include "desk/store/duck.h"
 
 namespace xsp::store {
 

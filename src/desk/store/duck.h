@@ -1,6 +1,6 @@
-// DuckDB's C API, wrapped: owned handles, errors in one line, cells. For src/store alone.
-#ifndef XSP_STORE_DUCK_H_
-#define XSP_STORE_DUCK_H_
+// DuckDB's C API, wrapped: owned handles, errors in one line, cells. For src/desk/store alone.
+#ifndef XSP_DESK_STORE_DUCK_H_
+#define XSP_DESK_STORE_DUCK_H_
 
 #include <duckdb.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "base/scratch.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "shared/base/scratch.h"
+#include "desk/store/database.h"
 
 namespace xsp::store {
 
@@ -140,4 +140,4 @@ struct Database::State {
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_DUCK_H_
+#endif  // XSP_DESK_STORE_DUCK_H_

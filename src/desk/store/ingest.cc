@@ -1,15 +1,15 @@
-#include "store/ingest.h"
+#include "desk/store/ingest.h"
 
 #include <algorithm>
 #include <deque>
 #include <map>
 
-#include "correlate/correlate.h"
-#include "store/appender.h"
-#include "store/duck.h"
-#include "store/samples.h"
-#include "store/span_source.h"
-#include "trace/reader.h"
+#include "desk/correlate/correlate.h"
+#include "desk/store/appender.h"
+#include "desk/store/duck.h"
+#include "desk/store/samples.h"
+#include "desk/store/span_source.h"
+#include "shared/trace/reader.h"
 
 namespace xsp::store {
 

@@ -1,7 +1,7 @@
 // Ingest: writes a run's .xtrace files, one for each process, into an .xsp file. It decodes the
 // spans, finds their parents and ancestors, and appends them.
-#ifndef XSP_STORE_INGEST_H_
-#define XSP_STORE_INGEST_H_
+#ifndef XSP_DESK_STORE_INGEST_H_
+#define XSP_DESK_STORE_INGEST_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "correlate/call_numbers.h"
-#include "correlate/windowed_source.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/correlate/call_numbers.h"
+#include "desk/correlate/windowed_source.h"
+#include "desk/store/database.h"
 
 namespace xsp::store {
 
@@ -90,4 +90,4 @@ Status record_run(Database& database, const RunInfo& run);
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_INGEST_H_
+#endif  // XSP_DESK_STORE_INGEST_H_

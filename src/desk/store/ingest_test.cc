@@ -1,4 +1,4 @@
-#include "store/ingest.h"
+#include "desk/store/ingest.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <functional>
 
-#include "store/testing.h"
+#include "desk/store/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::store {

@@ -1,6 +1,6 @@
 # The tables, compiled in.
 set(schema "${CMAKE_BINARY_DIR}/generated/schema.cc")
-set(folder "${CMAKE_CURRENT_SOURCE_DIR}/src/store")
+set(folder "${CMAKE_CURRENT_SOURCE_DIR}/src/desk/store")
 add_custom_command(OUTPUT "${schema}"
   COMMAND ${CMAKE_COMMAND} "-DFILES=${folder}/schema.sql;${folder}/spans.sql;${folder}/samples.sql"
     "-DNAMES=kSchemaSql;kSpansSql;kSamplesSql"

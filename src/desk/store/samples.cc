@@ -1,10 +1,10 @@
-#include "store/samples.h"
+#include "desk/store/samples.h"
 
 #include <algorithm>
 #include <deque>
 
-#include "store/appender.h"
-#include "store/duck.h"
+#include "desk/store/appender.h"
+#include "desk/store/duck.h"
 
 namespace xsp::store {
 namespace {

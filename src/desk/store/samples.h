@@ -1,7 +1,7 @@
 // Writes samples of threads' stacks from a trace into the tables `sample` and `stack`. For
-// src/store alone.
-#ifndef XSP_STORE_SAMPLES_H_
-#define XSP_STORE_SAMPLES_H_
+// src/desk/store alone.
+#ifndef XSP_DESK_STORE_SAMPLES_H_
+#define XSP_DESK_STORE_SAMPLES_H_
 
 #include <cstdint>
 #include <map>
@@ -9,11 +9,11 @@
 #include <tuple>
 #include <vector>
 
-#include "base/result.h"
-#include "store/database.h"
-#include "store/ingest.h"
-#include "store/symbols.h"
-#include "trace/reader.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
+#include "desk/store/ingest.h"
+#include "desk/store/symbols.h"
+#include "shared/trace/reader.h"
 
 namespace xsp::store {
 
@@ -39,4 +39,4 @@ Status insert_samples(Database& database, int32_t run_id, const trace::Reader& r
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_SAMPLES_H_
+#endif  // XSP_DESK_STORE_SAMPLES_H_

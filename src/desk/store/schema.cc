@@ -1,10 +1,10 @@
-#include "store/schema.h"
+#include "desk/store/schema.h"
 
 #include <algorithm>
 #include <map>
 #include <sstream>
 
-#include "store/duck.h"
+#include "desk/store/duck.h"
 
 namespace xsp::store {
 namespace {

@@ -1,11 +1,11 @@
-// Schema: checks that a database is an .xsp file. For src/store alone.
-#ifndef XSP_STORE_SCHEMA_H_
-#define XSP_STORE_SCHEMA_H_
+// Schema: checks that a database is an .xsp file. For src/desk/store alone.
+#ifndef XSP_DESK_STORE_SCHEMA_H_
+#define XSP_DESK_STORE_SCHEMA_H_
 
 #include <string>
 
-#include "base/result.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::store {
 
@@ -19,4 +19,4 @@ Status complete_schema(Database& database);
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_SCHEMA_H_
+#endif  // XSP_DESK_STORE_SCHEMA_H_

@@ -1,4 +1,4 @@
-#include "store/span_source.h"
+#include "desk/store/span_source.h"
 
 #include <algorithm>
 #include <charconv>

@@ -5,9 +5,9 @@
 // This spares DuckDB's appender a copy of every row, and lets several DuckDB threads compress. Each
 // thread takes as many spans as a row group holds, so that spans of the same time are stored
 // together. Attributes and counters of the spans are appended meanwhile, on a separate connection.
-// For src/store alone.
-#ifndef XSP_STORE_SPAN_SOURCE_H_
-#define XSP_STORE_SPAN_SOURCE_H_
+// For src/desk/store alone.
+#ifndef XSP_DESK_STORE_SPAN_SOURCE_H_
+#define XSP_DESK_STORE_SPAN_SOURCE_H_
 
 #include <mutex>
 #include <optional>
@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "correlate/correlate.h"
-#include "store/appender.h"
-#include "store/ingest.h"
-#include "trace/reader.h"
+#include "shared/base/result.h"
+#include "desk/correlate/correlate.h"
+#include "desk/store/appender.h"
+#include "desk/store/ingest.h"
+#include "shared/trace/reader.h"
 
 namespace xsp::store {
 
@@ -110,4 +110,4 @@ class SpanSource {
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_SPAN_SOURCE_H_
+#endif  // XSP_DESK_STORE_SPAN_SOURCE_H_

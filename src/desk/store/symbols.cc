@@ -1,4 +1,4 @@
-#include "store/symbols.h"
+#include "desk/store/symbols.h"
 
 #include <cxxabi.h>
 #include <elf.h>

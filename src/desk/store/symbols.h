@@ -1,6 +1,6 @@
 // Finds the names of functions of compiled code, in the files that contain it.
-#ifndef XSP_STORE_SYMBOLS_H_
-#define XSP_STORE_SYMBOLS_H_
+#ifndef XSP_DESK_STORE_SYMBOLS_H_
+#define XSP_DESK_STORE_SYMBOLS_H_
 
 #include <cstdint>
 #include <map>
@@ -30,4 +30,4 @@ class Symbols {
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_SYMBOLS_H_
+#endif  // XSP_DESK_STORE_SYMBOLS_H_

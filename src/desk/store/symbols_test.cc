@@ -1,4 +1,4 @@
-#include "store/symbols.h"
+#include "desk/store/symbols.h"
 
 #include <gtest/gtest.h>
 #include <link.h>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <fstream>
 
-#include "store/testing.h"
+#include "desk/store/testing.h"
 
 namespace xsp::store {
 

@@ -1,6 +1,6 @@
 // Shared helpers of the store's tests.
-#ifndef XSP_STORE_TESTING_H_
-#define XSP_STORE_TESTING_H_
+#ifndef XSP_DESK_STORE_TESTING_H_
+#define XSP_DESK_STORE_TESTING_H_
 
 #include <cstdlib>
 #include <filesystem>
@@ -29,4 +29,4 @@ class ScratchFolder {
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_TESTING_H_
+#endif  // XSP_DESK_STORE_TESTING_H_

@@ -1,4 +1,4 @@
-#include "store/wire.h"
+#include "desk/store/wire.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // Wire: the protocol between a process that queries a file and the process that reads it, as bytes
-// over a socket. For src/store alone.
-#ifndef XSP_STORE_WIRE_H_
-#define XSP_STORE_WIRE_H_
+// over a socket. For src/desk/store alone.
+#ifndef XSP_DESK_STORE_WIRE_H_
+#define XSP_DESK_STORE_WIRE_H_
 
 #include <cstdint>
 #include <functional>
@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
 
 namespace xsp::store {
 
@@ -77,4 +77,4 @@ class WireReader {
 
 }  // namespace xsp::store
 
-#endif  // XSP_STORE_WIRE_H_
+#endif  // XSP_DESK_STORE_WIRE_H_

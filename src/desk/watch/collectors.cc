@@ -1,4 +1,4 @@
-#include "evaluate/attach_collectors.h"
+#include "desk/watch/collectors.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include <atomic>
 #include <set>
 
-#include "base/levels.h"
-#include "capture/attach/run_folder.h"
-#include "evaluate/monitor.h"
-#include "evaluate/plan.h"
+#include "shared/base/levels.h"
+#include "process/watch/run_folder.h"
+#include "desk/experiment/monitor.h"
+#include "desk/experiment/plan.h"
 #include "xsp/plugin.h"
 
 namespace xsp::evaluate {

@@ -2,8 +2,8 @@
 // levels and the devices of its runs.
 //
 // Thread rule: one thread, which is the only one while a command is started.
-#ifndef XSP_EVALUATE_ATTACH_COLLECTORS_H_
-#define XSP_EVALUATE_ATTACH_COLLECTORS_H_
+#ifndef XSP_DESK_WATCH_COLLECTORS_H_
+#define XSP_DESK_WATCH_COLLECTORS_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/frameworks.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/experiment/frameworks.h"
+#include "desk/store/database.h"
 
 namespace xsp::evaluate {
 
@@ -58,4 +58,4 @@ Result<bool> has_used_cuda(store::Database& database);
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_ATTACH_COLLECTORS_H_
+#endif  // XSP_DESK_WATCH_COLLECTORS_H_

@@ -1,4 +1,4 @@
-#include "evaluate/attach_command.h"
+#include "desk/watch/command.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,15 +1,15 @@
 // Runs a command as if the caller of xsp had started it.
 //
 // Thread rule: one thread, the only one while the command is started.
-#ifndef XSP_EVALUATE_ATTACH_COMMAND_H_
-#define XSP_EVALUATE_ATTACH_COMMAND_H_
+#ifndef XSP_DESK_WATCH_COMMAND_H_
+#define XSP_DESK_WATCH_COMMAND_H_
 
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 
@@ -23,4 +23,4 @@ Result<int> run_command(const std::filesystem::path& program,
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_ATTACH_COMMAND_H_
+#endif  // XSP_DESK_WATCH_COMMAND_H_

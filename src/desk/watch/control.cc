@@ -1,4 +1,4 @@
-#include "evaluate/attach_control.h"
+#include "desk/watch/control.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,10 +13,10 @@
 #include <fstream>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/levels.h"
-#include "capture/attach/control_page.h"
-#include "evaluate/plan.h"
+#include "shared/base/clock.h"
+#include "shared/base/levels.h"
+#include "process/watch/control_page.h"
+#include "desk/experiment/plan.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

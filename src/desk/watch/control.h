@@ -3,8 +3,8 @@
 // meanwhile (`xsp ctl`).
 //
 // Thread rule: none of its own; processes read the page at any time.
-#ifndef XSP_EVALUATE_ATTACH_CONTROL_H_
-#define XSP_EVALUATE_ATTACH_CONTROL_H_
+#ifndef XSP_DESK_WATCH_CONTROL_H_
+#define XSP_DESK_WATCH_CONTROL_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::capture {
 struct ControlPage;
@@ -100,4 +100,4 @@ class ControlFile {
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_ATTACH_CONTROL_H_
+#endif  // XSP_DESK_WATCH_CONTROL_H_

@@ -1,16 +1,16 @@
-#include "evaluate/import_traces.h"
+#include "desk/watch/import_traces.h"
 
 #include <chrono>
 #include <sstream>
 
-#include "base/levels.h"
-#include "evaluate/attach_facts.h"
-#include "evaluate/attach_runs.h"
-#include "evaluate/machine.h"
-#include "evaluate/plan.h"
-#include "store/bounded.h"
-#include "store/database.h"
-#include "store/ingest.h"
+#include "shared/base/levels.h"
+#include "desk/experiment/facts.h"
+#include "desk/watch/runs.h"
+#include "desk/machine/machine.h"
+#include "desk/experiment/plan.h"
+#include "desk/store/bounded.h"
+#include "desk/store/database.h"
+#include "desk/store/ingest.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

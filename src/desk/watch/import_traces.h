@@ -1,6 +1,6 @@
 // Turns traces that a program recorded of itself into an evaluation.
-#ifndef XSP_EVALUATE_IMPORT_TRACES_H_
-#define XSP_EVALUATE_IMPORT_TRACES_H_
+#ifndef XSP_DESK_WATCH_IMPORT_TRACES_H_
+#define XSP_DESK_WATCH_IMPORT_TRACES_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 
@@ -29,4 +29,4 @@ Result<ImportOutcome> import_traces(const ImportRequest& request);
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_IMPORT_TRACES_H_
+#endif  // XSP_DESK_WATCH_IMPORT_TRACES_H_

@@ -1,10 +1,10 @@
-#include "evaluate/attach_room.h"
+#include "desk/watch/room.h"
 
 #include <array>
 #include <cstdio>
 
-#include "base/levels.h"
-#include "evaluate/plan.h"
+#include "shared/base/levels.h"
+#include "desk/experiment/plan.h"
 
 namespace xsp::evaluate {
 namespace {

@@ -2,16 +2,16 @@
 // tables.
 //
 // Thread rule: none of its own.
-#ifndef XSP_EVALUATE_ATTACH_ROOM_H_
-#define XSP_EVALUATE_ATTACH_ROOM_H_
+#ifndef XSP_DESK_WATCH_ROOM_H_
+#define XSP_DESK_WATCH_ROOM_H_
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 
-#include "base/result.h"
-#include "evaluate/attach_control.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/watch/control.h"
+#include "desk/store/database.h"
 
 namespace xsp::evaluate {
 
@@ -27,4 +27,4 @@ Status mark_runs_without_room(store::Database& database, const TraceRoom& room);
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_ATTACH_ROOM_H_
+#endif  // XSP_DESK_WATCH_ROOM_H_

@@ -1,4 +1,4 @@
-#include "evaluate/attach_room.h"
+#include "desk/watch/room.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "evaluate/attach_runs.h"
+#include "desk/watch/runs.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,12 +6,12 @@
 #include <optional>
 #include <set>
 
-#include "base/levels.h"
-#include "correlate/steps.h"
-#include "evaluate/plan.h"
-#include "evaluate/statistics.h"
-#include "statistics/typical.h"
-#include "trace/reader.h"
+#include "shared/base/levels.h"
+#include "desk/correlate/steps.h"
+#include "desk/experiment/plan.h"
+#include "desk/statistics/steady.h"
+#include "desk/statistics/typical.h"
+#include "shared/trace/reader.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

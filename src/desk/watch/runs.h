@@ -2,17 +2,17 @@
 // recorded. Steps count from the start of the steady state.
 //
 // Rule: docs/decisions.md, "Steps".
-#ifndef XSP_EVALUATE_ATTACH_RUNS_H_
-#define XSP_EVALUATE_ATTACH_RUNS_H_
+#ifndef XSP_DESK_WATCH_RUNS_H_
+#define XSP_DESK_WATCH_RUNS_H_
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <vector>
 
-#include "base/result.h"
-#include "store/database.h"
-#include "store/ingest.h"
+#include "shared/base/result.h"
+#include "desk/store/database.h"
+#include "desk/store/ingest.h"
 
 namespace xsp::evaluate {
 
@@ -38,4 +38,4 @@ size_t warmup_steps(std::span<const double> durations_ns);
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_ATTACH_RUNS_H_
+#endif  // XSP_DESK_WATCH_RUNS_H_

@@ -1,4 +1,4 @@
-#include "evaluate/attach_runs.h"
+#include "desk/watch/runs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "evaluate/attach.h"
+#include "desk/watch/watch.h"
 
 #include <elf.h>
 #include <signal.h>
@@ -9,20 +9,20 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/clock.h"
-#include "base/levels.h"
-#include "base/scratch.h"
-#include "capture/attach/run_folder.h"
-#include "evaluate/attach_collectors.h"
-#include "evaluate/attach_command.h"
-#include "evaluate/attach_facts.h"
-#include "evaluate/attach_room.h"
-#include "evaluate/attach_runs.h"
-#include "evaluate/gpu_neighbours.h"
-#include "evaluate/machine.h"
-#include "evaluate/plan.h"
-#include "store/database.h"
-#include "store/ingest.h"
+#include "shared/base/clock.h"
+#include "shared/base/levels.h"
+#include "shared/base/scratch.h"
+#include "process/watch/run_folder.h"
+#include "desk/watch/collectors.h"
+#include "desk/watch/command.h"
+#include "desk/experiment/facts.h"
+#include "desk/watch/room.h"
+#include "desk/watch/runs.h"
+#include "desk/machine/gpu_neighbours.h"
+#include "desk/machine/machine.h"
+#include "desk/experiment/plan.h"
+#include "desk/store/database.h"
+#include "desk/store/ingest.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

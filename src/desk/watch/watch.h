@@ -7,8 +7,8 @@
 // front of the program's own modules (see python/).
 //
 // Thread rule: everything happens on the calling thread, which must be the only one.
-#ifndef XSP_EVALUATE_ATTACH_H_
-#define XSP_EVALUATE_ATTACH_H_
+#ifndef XSP_DESK_WATCH_WATCH_H_
+#define XSP_DESK_WATCH_WATCH_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "evaluate/attach_control.h"
-#include "evaluate/experiment.h"
-#include "evaluate/frameworks.h"
+#include "shared/base/result.h"
+#include "desk/watch/control.h"
+#include "desk/experiment/experiment.h"
+#include "desk/experiment/frameworks.h"
 
 namespace xsp::evaluate {
 
@@ -99,4 +99,4 @@ Result<Trial> try_attach(const std::vector<std::string>& command, const Installa
 
 }  // namespace xsp::evaluate
 
-#endif  // XSP_EVALUATE_ATTACH_H_
+#endif  // XSP_DESK_WATCH_WATCH_H_

@@ -1,11 +1,11 @@
 // AnchorTracker decides which samples of the clocks belong in the trace, and detects a clock that
 // jumped.
-#ifndef XSP_CAPTURE_ANNOTATE_ANCHORS_H_
-#define XSP_CAPTURE_ANNOTATE_ANCHORS_H_
+#ifndef XSP_PROCESS_RECORD_ANCHORS_H_
+#define XSP_PROCESS_RECORD_ANCHORS_H_
 
 #include <cstdint>
 
-#include "base/clock.h"
+#include "shared/base/clock.h"
 
 namespace xsp::capture {
 
@@ -49,4 +49,4 @@ class AnchorTracker {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ANNOTATE_ANCHORS_H_
+#endif  // XSP_PROCESS_RECORD_ANCHORS_H_

@@ -1,4 +1,4 @@
-#include "capture/annotate/anchors.h"
+#include "process/record/anchors.h"
 
 #include <gtest/gtest.h>
 

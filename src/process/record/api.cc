@@ -1,9 +1,9 @@
 // The remaining functions of xsp.h. They call the session and the tables.
 #include <string.h>
 
-#include "capture/annotate/emit.h"
-#include "capture/annotate/session.h"
-#include "capture/annotate/tables.h"
+#include "process/record/emit.h"
+#include "process/record/session.h"
+#include "process/record/tables.h"
 
 namespace c = xsp::capture;
 

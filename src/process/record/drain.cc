@@ -14,11 +14,11 @@
 
 #include <new>
 
-#include "capture/annotate/anchors.h"
-#include "capture/annotate/own_threads.h"
-#include "capture/annotate/session.h"
-#include "capture/annotate/tables.h"
-#include "trace/encode.h"
+#include "process/record/anchors.h"
+#include "process/record/own_threads.h"
+#include "process/record/session.h"
+#include "process/record/tables.h"
+#include "shared/trace/encode.h"
 
 namespace xsp::capture {
 

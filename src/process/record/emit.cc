@@ -10,9 +10,9 @@
 // The stores have this order: the record, the ring's head, then, in one store, the count of
 // accepted spans and the depth of the stack. So a kill at any instant duplicates no span and loses
 // count of none.
-#include "capture/annotate/emit.h"
+#include "process/record/emit.h"
 
-#include "capture/annotate/tables.h"
+#include "process/record/tables.h"
 
 namespace xsp::capture {
 

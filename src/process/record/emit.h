@@ -1,10 +1,10 @@
 // Functions that the emitting code shares. See emit.cc for the order of the stores.
-#ifndef XSP_CAPTURE_ANNOTATE_EMIT_H_
-#define XSP_CAPTURE_ANNOTATE_EMIT_H_
+#ifndef XSP_PROCESS_RECORD_EMIT_H_
+#define XSP_PROCESS_RECORD_EMIT_H_
 
 #include <string.h>
 
-#include "capture/annotate/session.h"
+#include "process/record/session.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {
@@ -83,4 +83,4 @@ uint32_t text_size(const char* text);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ANNOTATE_EMIT_H_
+#endif  // XSP_PROCESS_RECORD_EMIT_H_

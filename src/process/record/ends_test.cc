@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include "capture/annotate/testing.h"
+#include "process/record/testing.h"
 
 namespace xsp::capture {
 namespace {

@@ -1,10 +1,10 @@
-#include "capture/annotate/environment.h"
+#include "process/record/environment.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "base/levels.h"
+#include "shared/base/levels.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

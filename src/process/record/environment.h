@@ -1,11 +1,11 @@
 // Reads the environment variables that control recording; see xsp.h.
-#ifndef XSP_CAPTURE_ANNOTATE_ENVIRONMENT_H_
-#define XSP_CAPTURE_ANNOTATE_ENVIRONMENT_H_
+#ifndef XSP_PROCESS_RECORD_ENVIRONMENT_H_
+#define XSP_PROCESS_RECORD_ENVIRONMENT_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "base/clock.h"
+#include "shared/base/clock.h"
 
 namespace xsp::capture {
 
@@ -24,4 +24,4 @@ bool path_of_process(const char* path, int process_id, char* out, size_t size);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ANNOTATE_ENVIRONMENT_H_
+#endif  // XSP_PROCESS_RECORD_ENVIRONMENT_H_

@@ -1,8 +1,8 @@
 // Spans whose times are given: another profiler measured them.
 #include <string.h>
 
-#include "capture/annotate/emit.h"
-#include "capture/annotate/tables.h"
+#include "process/record/emit.h"
+#include "process/record/tables.h"
 
 namespace xsp::capture {
 namespace {

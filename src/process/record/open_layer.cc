@@ -1,6 +1,6 @@
 // The open layer of plugin.h: stores function pointers of the code that knows the open layer, and
 // calls them for the code that asks.
-#include "capture/annotate/open_layer.h"
+#include "process/record/open_layer.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "capture/annotate/open_layer.h"
+#include "process/record/open_layer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "capture/annotate/own_threads.h"
+#include "process/record/own_threads.h"
 
 #include <fcntl.h>
 #include <stdio.h>

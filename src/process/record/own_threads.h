@@ -1,7 +1,7 @@
 // The threads that xsp runs in the program's process. Their names tell them apart from the
 // program's threads, they block all signals, and they need little memory.
-#ifndef XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
-#define XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
+#ifndef XSP_PROCESS_RECORD_OWN_THREADS_H_
+#define XSP_PROCESS_RECORD_OWN_THREADS_H_
 
 #include <errno.h>
 #include <pthread.h>
@@ -38,4 +38,4 @@ bool has_program_ended(int* status);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ANNOTATE_OWN_THREADS_H_
+#endif  // XSP_PROCESS_RECORD_OWN_THREADS_H_

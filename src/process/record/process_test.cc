@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "capture/annotate/testing.h"
+#include "process/record/testing.h"
 
 namespace xsp::capture {
 namespace {

@@ -17,7 +17,7 @@
 #include <atomic>
 #include <thread>
 
-#include "capture/annotate/testing.h"
+#include "process/record/testing.h"
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/keep_errno.h"
-#include "base/no_cancel.h"
-#include "capture/annotate/session.h"
-#include "capture/annotate/watcher.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/no_cancel.h"
+#include "process/record/session.h"
+#include "process/record/watcher.h"
 
 namespace xsp::capture {
 namespace {

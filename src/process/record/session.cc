@@ -3,7 +3,7 @@
 // A child of fork records into its own file, <name>.<pid>.xtrace, which its first span creates: a
 // child that calls exec leaves no file behind. The parent does not notice: the child's rings are
 // wiped, not copied.
-#include "capture/annotate/session.h"
+#include "process/record/session.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/keep_errno.h"
-#include "base/log.h"
-#include "base/no_cancel.h"
-#include "capture/annotate/environment.h"
-#include "capture/annotate/tables.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/log.h"
+#include "shared/base/no_cancel.h"
+#include "process/record/environment.h"
+#include "process/record/tables.h"
 
 extern "C" {
 uint32_t xsp_recorded_levels = 0;

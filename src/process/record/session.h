@@ -5,19 +5,19 @@
 // The locks are taken in this order: control (one start or stop at a time), lock (everything below
 // it), the lock of the tables. The drainer takes only `lock`; an emitting thread takes it with its
 // first span.
-#ifndef XSP_CAPTURE_ANNOTATE_SESSION_H_
-#define XSP_CAPTURE_ANNOTATE_SESSION_H_
+#ifndef XSP_PROCESS_RECORD_SESSION_H_
+#define XSP_PROCESS_RECORD_SESSION_H_
 
 #include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
 
-#include "base/clock.h"
-#include "base/limits.h"
-#include "capture/annotate/watcher.h"
-#include "trace/ring.h"
-#include "trace/writer.h"
+#include "shared/base/clock.h"
+#include "shared/base/limits.h"
+#include "process/record/watcher.h"
+#include "shared/trace/ring.h"
+#include "shared/trace/writer.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {
@@ -167,4 +167,4 @@ void forget_drainer();
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ANNOTATE_SESSION_H_
+#endif  // XSP_PROCESS_RECORD_SESSION_H_

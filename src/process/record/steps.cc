@@ -11,9 +11,9 @@
 // open.
 #include <string.h>
 
-#include "capture/annotate/emit.h"
-#include "capture/annotate/session.h"
-#include "capture/annotate/tables.h"
+#include "process/record/emit.h"
+#include "process/record/session.h"
+#include "process/record/tables.h"
 
 namespace xsp::capture {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <thread>
 
-#include "capture/annotate/testing.h"
-#include "capture/annotate/watcher.h"
+#include "process/record/testing.h"
+#include "process/record/watcher.h"
 
 namespace xsp::capture {
 namespace {

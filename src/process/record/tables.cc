@@ -1,4 +1,4 @@
-#include "capture/annotate/tables.h"
+#include "process/record/tables.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstring>
 
-#include "base/keep_errno.h"
-#include "base/limits.h"
-#include "base/no_cancel.h"
-#include "trace/format.h"
-#include "trace/varint.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/limits.h"
+#include "shared/base/no_cancel.h"
+#include "shared/trace/format.h"
+#include "shared/trace/varint.h"
 
 namespace xsp::capture {
 namespace {

@@ -6,8 +6,8 @@
 // later only the new entries.
 //
 // Any thread may call these functions; those that append take a lock of the tables.
-#ifndef XSP_CAPTURE_ANNOTATE_TABLES_H_
-#define XSP_CAPTURE_ANNOTATE_TABLES_H_
+#ifndef XSP_PROCESS_RECORD_TABLES_H_
+#define XSP_PROCESS_RECORD_TABLES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -41,4 +41,4 @@ void reset_tables_lock();
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ANNOTATE_TABLES_H_
+#endif  // XSP_PROCESS_RECORD_TABLES_H_

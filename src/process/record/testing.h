@@ -1,6 +1,6 @@
 // Helpers for the tests of the recording: scratch files, a recording, and all spans of a file.
-#ifndef XSP_CAPTURE_ANNOTATE_TESTING_H_
-#define XSP_CAPTURE_ANNOTATE_TESTING_H_
+#ifndef XSP_PROCESS_RECORD_TESTING_H_
+#define XSP_PROCESS_RECORD_TESTING_H_
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/reader.h"
+#include "shared/trace/reader.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {
@@ -204,4 +204,4 @@ inline bool is_success(int status) { return WIFEXITED(status) && WEXITSTATUS(sta
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ANNOTATE_TESTING_H_
+#endif  // XSP_PROCESS_RECORD_TESTING_H_

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "capture/annotate/emit.h"
-#include "capture/annotate/tables.h"
+#include "process/record/emit.h"
+#include "process/record/tables.h"
 
 namespace xsp::capture {
 

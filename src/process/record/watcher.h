@@ -1,8 +1,8 @@
 // Watcher: the functions that libxsp.so calls, in a process that `xsp run` watches, to learn what
 // to record when. They are in libxsp-attach.so, a separate library; this header is the interface
 // between the two.
-#ifndef XSP_CAPTURE_ANNOTATE_WATCHER_H_
-#define XSP_CAPTURE_ANNOTATE_WATCHER_H_
+#ifndef XSP_PROCESS_RECORD_WATCHER_H_
+#define XSP_PROCESS_RECORD_WATCHER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,4 +65,4 @@ extern "C" XSP_API int xsp_append_chunk(uint32_t type, uint8_t* buffer, size_t p
 // are counted as lost.
 extern "C" XSP_API void xsp_count_samples(uint64_t count);
 
-#endif  // XSP_CAPTURE_ANNOTATE_WATCHER_H_
+#endif  // XSP_PROCESS_RECORD_WATCHER_H_

@@ -1,4 +1,4 @@
-#include "capture/sample/call_names.h"
+#include "process/sample/call_names.h"
 
 #include <sys/syscall.h>
 

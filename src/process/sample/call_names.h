@@ -1,6 +1,6 @@
 // The names of the system calls in which threads wait.
-#ifndef XSP_CAPTURE_SAMPLE_CALL_NAMES_H_
-#define XSP_CAPTURE_SAMPLE_CALL_NAMES_H_
+#ifndef XSP_PROCESS_SAMPLE_CALL_NAMES_H_
+#define XSP_PROCESS_SAMPLE_CALL_NAMES_H_
 
 #include <stdint.h>
 
@@ -11,4 +11,4 @@ const char* name_of_call(int32_t number);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_CALL_NAMES_H_
+#endif  // XSP_PROCESS_SAMPLE_CALL_NAMES_H_

@@ -1,4 +1,4 @@
-#include "capture/sample/look.h"
+#include "process/sample/look.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "capture/annotate/watcher.h"
+#include "shared/base/clock.h"
+#include "process/record/watcher.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

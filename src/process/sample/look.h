@@ -4,18 +4,18 @@
 // A look asks the kernel to note the registers of the running threads. When that is done, the
 // threads have already moved on. So the look waits for the notes of Python's threads and reads
 // their frames at once: compiled code then stands below the line that called it.
-#ifndef XSP_CAPTURE_SAMPLE_LOOK_H_
-#define XSP_CAPTURE_SAMPLE_LOOK_H_
+#ifndef XSP_PROCESS_SAMPLE_LOOK_H_
+#define XSP_PROCESS_SAMPLE_LOOK_H_
 
 #include <stdint.h>
 
-#include "capture/sample/memory.h"
-#include "capture/sample/modules.h"
-#include "capture/sample/native_place.h"
-#include "capture/sample/python_walk.h"
-#include "capture/sample/stack_log.h"
-#include "capture/sample/threads.h"
-#include "capture/sample/unwinder.h"
+#include "process/sample/memory.h"
+#include "process/sample/modules.h"
+#include "process/sample/native_place.h"
+#include "process/sample/python_walk.h"
+#include "process/sample/stack_log.h"
+#include "process/sample/threads.h"
+#include "process/sample/unwinder.h"
 
 namespace xsp::capture {
 
@@ -90,4 +90,4 @@ class Looker {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_LOOK_H_
+#endif  // XSP_PROCESS_SAMPLE_LOOK_H_

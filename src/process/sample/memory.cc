@@ -1,4 +1,4 @@
-#include "capture/sample/memory.h"
+#include "process/sample/memory.h"
 
 #include <sys/uio.h>
 #include <unistd.h>

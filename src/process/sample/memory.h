@@ -1,7 +1,7 @@
 // Reads memory of this process as another process would read it: an unreadable address gives an
 // error, not a signal. The memory may change meanwhile, so every value is checked before use.
-#ifndef XSP_CAPTURE_SAMPLE_MEMORY_H_
-#define XSP_CAPTURE_SAMPLE_MEMORY_H_
+#ifndef XSP_PROCESS_SAMPLE_MEMORY_H_
+#define XSP_PROCESS_SAMPLE_MEMORY_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,4 +43,4 @@ T field_of(const void* bytes, size_t offset) {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_MEMORY_H_
+#endif  // XSP_PROCESS_SAMPLE_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "capture/sample/modules.h"
+#include "process/sample/modules.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // The executable parts of files that are mapped into this process.
 //
 // Only a thread with a file table of its own may use these functions.
-#ifndef XSP_CAPTURE_SAMPLE_MODULES_H_
-#define XSP_CAPTURE_SAMPLE_MODULES_H_
+#ifndef XSP_PROCESS_SAMPLE_MODULES_H_
+#define XSP_PROCESS_SAMPLE_MODULES_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,4 +48,4 @@ class Modules {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_MODULES_H_
+#endif  // XSP_PROCESS_SAMPLE_MODULES_H_

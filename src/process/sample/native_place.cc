@@ -1,4 +1,4 @@
-#include "capture/sample/native_place.h"
+#include "process/sample/native_place.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -4,13 +4,13 @@
 // forbid it.
 //
 // Only a thread with a file table of its own may use these functions.
-#ifndef XSP_CAPTURE_SAMPLE_NATIVE_PLACE_H_
-#define XSP_CAPTURE_SAMPLE_NATIVE_PLACE_H_
+#ifndef XSP_PROCESS_SAMPLE_NATIVE_PLACE_H_
+#define XSP_PROCESS_SAMPLE_NATIVE_PLACE_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/sample/unwinder.h"
+#include "process/sample/unwinder.h"
 
 namespace xsp::capture {
 
@@ -46,4 +46,4 @@ bool ask_clock(ThreadClock* clock);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_NATIVE_PLACE_H_
+#endif  // XSP_PROCESS_SAMPLE_NATIVE_PLACE_H_

@@ -12,10 +12,10 @@
 #include <memory>
 #include <vector>
 
-#include "base/clock.h"
-#include "capture/sample/native_place.h"
-#include "capture/sample/testing.h"
-#include "capture/sample/unwinder.h"
+#include "shared/base/clock.h"
+#include "process/sample/native_place.h"
+#include "process/sample/testing.h"
+#include "process/sample/unwinder.h"
 
 extern "C" int chain_enter(void (*call)(void* context), void* context);
 

@@ -1,4 +1,4 @@
-#include "capture/sample/python_layout.h"
+#include "process/sample/python_layout.h"
 
 #include <string.h>
 

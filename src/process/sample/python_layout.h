@@ -1,11 +1,11 @@
 // The places of interpreters, threads, frames and code in CPython's memory, by version: 3.8 to
 // 3.13. Offsets are in bytes; -1: that version has no such field.
-#ifndef XSP_CAPTURE_SAMPLE_PYTHON_LAYOUT_H_
-#define XSP_CAPTURE_SAMPLE_PYTHON_LAYOUT_H_
+#ifndef XSP_PROCESS_SAMPLE_PYTHON_LAYOUT_H_
+#define XSP_PROCESS_SAMPLE_PYTHON_LAYOUT_H_
 
 #include <stdint.h>
 
-#include "capture/sample/memory.h"
+#include "process/sample/memory.h"
 
 namespace xsp::capture {
 
@@ -62,4 +62,4 @@ const PythonLayout* find_python_layout(const OwnMemory& memory, uint64_t runtime
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_PYTHON_LAYOUT_H_
+#endif  // XSP_PROCESS_SAMPLE_PYTHON_LAYOUT_H_

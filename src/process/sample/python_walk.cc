@@ -1,4 +1,4 @@
-#include "capture/sample/python_walk.h"
+#include "process/sample/python_walk.h"
 
 #include <dlfcn.h>
 

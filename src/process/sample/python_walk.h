@@ -4,14 +4,14 @@
 // The threads run on while their memory is read. Each address is read as foreign memory (memory.h),
 // and each loop is bounded. An object counts as code only if it has the type of code and holds the
 // instruction at which its frame is.
-#ifndef XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_
-#define XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_
+#ifndef XSP_PROCESS_SAMPLE_PYTHON_WALK_H_
+#define XSP_PROCESS_SAMPLE_PYTHON_WALK_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/sample/memory.h"
-#include "capture/sample/python_layout.h"
+#include "process/sample/memory.h"
+#include "process/sample/python_layout.h"
 
 namespace xsp::capture {
 
@@ -137,4 +137,4 @@ class PythonWalk {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_PYTHON_WALK_H_
+#endif  // XSP_PROCESS_SAMPLE_PYTHON_WALK_H_

@@ -1,4 +1,4 @@
-#include "capture/sample/sampler.h"
+#include "process/sample/sampler.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -12,11 +12,11 @@
 
 #include <new>
 
-#include "base/clock.h"
-#include "base/keep_errno.h"
-#include "capture/annotate/own_threads.h"
-#include "capture/annotate/watcher.h"
-#include "capture/sample/look.h"
+#include "shared/base/clock.h"
+#include "shared/base/keep_errno.h"
+#include "process/record/own_threads.h"
+#include "process/record/watcher.h"
+#include "process/sample/look.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

@@ -4,8 +4,8 @@
 // It does not disturb the program: it sends no signal, takes no lock of the program or its
 // interpreter, and stops no thread. It reads memory as foreign memory. It measures its own
 // processor time, and looks less often if looks cost more than its share.
-#ifndef XSP_CAPTURE_SAMPLE_SAMPLER_H_
-#define XSP_CAPTURE_SAMPLE_SAMPLER_H_
+#ifndef XSP_PROCESS_SAMPLE_SAMPLER_H_
+#define XSP_PROCESS_SAMPLE_SAMPLER_H_
 
 #include <stdint.h>
 
@@ -29,4 +29,4 @@ void forget_sampling();
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_SAMPLER_H_
+#endif  // XSP_PROCESS_SAMPLE_SAMPLER_H_

@@ -1,11 +1,11 @@
-#include "capture/sample/stack_log.h"
+#include "process/sample/stack_log.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/annotate/watcher.h"
-#include "capture/sample/call_names.h"
-#include "trace/varint.h"
+#include "process/record/watcher.h"
+#include "process/sample/call_names.h"
+#include "shared/trace/varint.h"
 
 namespace xsp::capture {
 namespace {

@@ -1,14 +1,14 @@
 // The sampler writes two things: the tree of stacks, each node once, and the looks at the threads.
 // Both become chunks of the trace (trace/format.h).
-#ifndef XSP_CAPTURE_SAMPLE_STACK_LOG_H_
-#define XSP_CAPTURE_SAMPLE_STACK_LOG_H_
+#ifndef XSP_PROCESS_SAMPLE_STACK_LOG_H_
+#define XSP_PROCESS_SAMPLE_STACK_LOG_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/sample/python_walk.h"
-#include "capture/sample/threads.h"
-#include "trace/format.h"
+#include "process/sample/python_walk.h"
+#include "process/sample/threads.h"
+#include "shared/trace/format.h"
 
 namespace xsp::capture {
 
@@ -101,4 +101,4 @@ class StackLog {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_STACK_LOG_H_
+#endif  // XSP_PROCESS_SAMPLE_STACK_LOG_H_

@@ -1,6 +1,6 @@
 // Helpers for this folder's tests: threads to look at, and a thread that looks.
-#ifndef XSP_CAPTURE_SAMPLE_TESTING_H_
-#define XSP_CAPTURE_SAMPLE_TESTING_H_
+#ifndef XSP_PROCESS_SAMPLE_TESTING_H_
+#define XSP_PROCESS_SAMPLE_TESTING_H_
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <functional>
 #include <thread>
 
-#include "capture/sample/threads.h"
+#include "process/sample/threads.h"
 
 namespace xsp::capture {
 
@@ -51,4 +51,4 @@ void from_elsewhere(const Work& work) {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_TESTING_H_
+#endif  // XSP_PROCESS_SAMPLE_TESTING_H_

@@ -1,4 +1,4 @@
-#include "capture/sample/threads.h"
+#include "process/sample/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/annotate/own_threads.h"
+#include "process/record/own_threads.h"
 
 namespace xsp::capture {
 namespace {

@@ -2,15 +2,15 @@
 //
 // A thread that was asleep at the last look and has not had a processor since is still at the same
 // place: one small file says so. Only the other threads are examined further.
-#ifndef XSP_CAPTURE_SAMPLE_THREADS_H_
-#define XSP_CAPTURE_SAMPLE_THREADS_H_
+#ifndef XSP_PROCESS_SAMPLE_THREADS_H_
+#define XSP_PROCESS_SAMPLE_THREADS_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/sample/native_place.h"
-#include "capture/sample/python_walk.h"
-#include "trace/format.h"
+#include "process/sample/native_place.h"
+#include "process/sample/python_walk.h"
+#include "shared/trace/format.h"
 
 namespace xsp::capture {
 
@@ -85,4 +85,4 @@ class ThreadTable {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_THREADS_H_
+#endif  // XSP_PROCESS_SAMPLE_THREADS_H_

@@ -1,5 +1,5 @@
 // The sampler sees this process: its memory, its threads, its own files.
-#include "capture/sample/threads.h"
+#include "process/sample/threads.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include <memory>
 #include <thread>
 
-#include "capture/sample/call_names.h"
-#include "capture/sample/testing.h"
+#include "process/sample/call_names.h"
+#include "process/sample/testing.h"
 
 namespace xsp::capture {
 namespace {

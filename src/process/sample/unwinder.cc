@@ -1,4 +1,4 @@
-#include "capture/sample/unwinder.h"
+#include "process/sample/unwinder.h"
 
 #include <elf.h>
 #include <string.h>

@@ -4,14 +4,14 @@
 // It calls nothing in the program and takes no lock of its loader: tables and stacks are read as
 // foreign memory (memory.h), and tables are cached. If xsp was built without libunwind, no callers
 // are found.
-#ifndef XSP_CAPTURE_SAMPLE_UNWINDER_H_
-#define XSP_CAPTURE_SAMPLE_UNWINDER_H_
+#ifndef XSP_PROCESS_SAMPLE_UNWINDER_H_
+#define XSP_PROCESS_SAMPLE_UNWINDER_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/sample/memory.h"
-#include "capture/sample/modules.h"
+#include "process/sample/memory.h"
+#include "process/sample/modules.h"
 
 namespace xsp::capture {
 
@@ -99,4 +99,4 @@ void forget_unwinding();
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_SAMPLE_UNWINDER_H_
+#endif  // XSP_PROCESS_SAMPLE_UNWINDER_H_

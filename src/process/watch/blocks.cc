@@ -1,4 +1,4 @@
-#include "capture/attach/blocks.h"
+#include "process/watch/blocks.h"
 
 namespace xsp::capture {
 namespace {

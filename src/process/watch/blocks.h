@@ -14,8 +14,8 @@
 // longer.
 //
 // One thread at a time may use an object. It allocates nothing.
-#ifndef XSP_CAPTURE_ATTACH_BLOCKS_H_
-#define XSP_CAPTURE_ATTACH_BLOCKS_H_
+#ifndef XSP_PROCESS_WATCH_BLOCKS_H_
+#define XSP_PROCESS_WATCH_BLOCKS_H_
 
 #include <cstdint>
 
@@ -73,4 +73,4 @@ class Blocks {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ATTACH_BLOCKS_H_
+#endif  // XSP_PROCESS_WATCH_BLOCKS_H_

@@ -1,4 +1,4 @@
-#include "capture/attach/collectors.h"
+#include "process/watch/collectors.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/keep_errno.h"
-#include "base/no_cancel.h"
-#include "capture/attach/control.h"
-#include "capture/attach/run_folder.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/no_cancel.h"
+#include "process/watch/control.h"
+#include "process/watch/run_folder.h"
 #include "xsp/plugin.h"
 
 namespace xsp::capture {

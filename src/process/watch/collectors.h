@@ -7,8 +7,8 @@
 // the process's site.
 //
 // Any thread may call these functions, one call at a time; a signal handler may call stop, too.
-#ifndef XSP_CAPTURE_ATTACH_COLLECTORS_H_
-#define XSP_CAPTURE_ATTACH_COLLECTORS_H_
+#ifndef XSP_PROCESS_WATCH_COLLECTORS_H_
+#define XSP_PROCESS_WATCH_COLLECTORS_H_
 
 #include <stdint.h>
 
@@ -40,4 +40,4 @@ void forget_collectors();
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ATTACH_COLLECTORS_H_
+#endif  // XSP_PROCESS_WATCH_COLLECTORS_H_

@@ -1,4 +1,4 @@
-#include "capture/attach/control.h"
+#include "process/watch/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,16 +11,16 @@
 
 #include <atomic>
 
-#include "base/clock.h"
-#include "base/keep_errno.h"
-#include "base/no_cancel.h"
-#include "capture/annotate/watcher.h"
-#include "capture/attach/attach.h"
-#include "capture/attach/blocks.h"
-#include "capture/attach/collectors.h"
-#include "capture/attach/control_page.h"
-#include "capture/attach/room.h"
-#include "capture/sample/sampler.h"
+#include "shared/base/clock.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/no_cancel.h"
+#include "process/record/watcher.h"
+#include "process/watch/watch.h"
+#include "process/watch/blocks.h"
+#include "process/watch/collectors.h"
+#include "process/watch/control_page.h"
+#include "process/watch/room.h"
+#include "process/sample/sampler.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

@@ -3,8 +3,8 @@
 //
 // If the process reports steps, levels are switched between two steps, otherwise at once. So only
 // whole steps are recorded.
-#ifndef XSP_CAPTURE_ATTACH_CONTROL_H_
-#define XSP_CAPTURE_ATTACH_CONTROL_H_
+#ifndef XSP_PROCESS_WATCH_CONTROL_H_
+#define XSP_PROCESS_WATCH_CONTROL_H_
 
 #include <stdint.h>
 
@@ -35,4 +35,4 @@ void record_process_span();
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ATTACH_CONTROL_H_
+#endif  // XSP_PROCESS_WATCH_CONTROL_H_

@@ -9,8 +9,8 @@
 //
 // Several processes read and write the fields, each field with one atomic operation. To give a
 // command, write its parts first and its number last.
-#ifndef XSP_CAPTURE_ATTACH_CONTROL_PAGE_H_
-#define XSP_CAPTURE_ATTACH_CONTROL_PAGE_H_
+#ifndef XSP_PROCESS_WATCH_CONTROL_PAGE_H_
+#define XSP_PROCESS_WATCH_CONTROL_PAGE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -81,4 +81,4 @@ struct ControlPage {
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ATTACH_CONTROL_PAGE_H_
+#endif  // XSP_PROCESS_WATCH_CONTROL_PAGE_H_

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "base/keep_errno.h"
-#include "capture/attach/attach.h"
-#include "capture/attach/run_folder.h"
+#include "shared/base/keep_errno.h"
+#include "process/watch/watch.h"
+#include "process/watch/run_folder.h"
 #include "xsp/xsp.h"
 
 namespace {

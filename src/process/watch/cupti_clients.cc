@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/keep_errno.h"
-#include "capture/attach/collectors.h"
-#include "capture/attach/run_folder.h"
+#include "shared/base/keep_errno.h"
+#include "process/watch/collectors.h"
+#include "process/watch/run_folder.h"
 #include "xsp/xsp.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "capture/annotate/watcher.h"
+#include "process/record/watcher.h"
 #include "xsp/xsp.h"
 
 namespace {

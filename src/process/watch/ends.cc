@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/attach/attach.h"
+#include "process/watch/watch.h"
 #include "xsp/xsp.h"
 
 namespace {

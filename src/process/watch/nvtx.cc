@@ -1,15 +1,15 @@
-#include "capture/attach/nvtx.h"
+#include "process/watch/nvtx.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include <atomic>
 
-#include "base/keep_errno.h"
-#include "capture/annotate/open_layer.h"
-#include "capture/annotate/watcher.h"
-#include "capture/attach/attach.h"
-#include "capture/attach/nvtx_names.h"
+#include "shared/base/keep_errno.h"
+#include "process/record/open_layer.h"
+#include "process/record/watcher.h"
+#include "process/watch/watch.h"
+#include "process/watch/nvtx_names.h"
 #include "xsp/nvtx_abi.hpp"
 #include "xsp/xsp.h"
 

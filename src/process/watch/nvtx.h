@@ -2,8 +2,8 @@
 // for their levels). A range that is pushed and popped is a span of its thread. A range that is
 // started and ended is a span of the thread that started it. A mark is a span without a duration.
 // Payloads become the attribute `payload`. Ranges of the level model are iterations.
-#ifndef XSP_CAPTURE_ATTACH_NVTX_H_
-#define XSP_CAPTURE_ATTACH_NVTX_H_
+#ifndef XSP_PROCESS_WATCH_NVTX_H_
+#define XSP_PROCESS_WATCH_NVTX_H_
 
 namespace xsp::capture {
 
@@ -12,4 +12,4 @@ void forget_ranges();
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ATTACH_NVTX_H_
+#endif  // XSP_PROCESS_WATCH_NVTX_H_

@@ -1,4 +1,4 @@
-#include "capture/attach/nvtx_names.h"
+#include "process/watch/nvtx_names.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/levels.h"
-#include "base/no_cancel.h"
+#include "shared/base/levels.h"
+#include "shared/base/no_cancel.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture::nvtx {

@@ -13,8 +13,8 @@
 //   any other, or none          application
 //
 // Any thread may call these functions.
-#ifndef XSP_CAPTURE_ATTACH_NVTX_NAMES_H_
-#define XSP_CAPTURE_ATTACH_NVTX_NAMES_H_
+#ifndef XSP_PROCESS_WATCH_NVTX_NAMES_H_
+#define XSP_PROCESS_WATCH_NVTX_NAMES_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,4 +59,4 @@ Place place_of(Domain* domain, uint32_t category, const char* name, const char* 
 
 }  // namespace xsp::capture::nvtx
 
-#endif  // XSP_CAPTURE_ATTACH_NVTX_NAMES_H_
+#endif  // XSP_PROCESS_WATCH_NVTX_NAMES_H_

@@ -10,8 +10,8 @@
 // shows what the first steps cost.
 //
 // These are pure functions: any thread may call them.
-#ifndef XSP_CAPTURE_ATTACH_ROOM_H_
-#define XSP_CAPTURE_ATTACH_ROOM_H_
+#ifndef XSP_PROCESS_WATCH_ROOM_H_
+#define XSP_PROCESS_WATCH_ROOM_H_
 
 #include <cstdint>
 
@@ -25,4 +25,4 @@ uint32_t levels_without_room(uint64_t bytes, uint64_t max_bytes, uint32_t record
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ATTACH_ROOM_H_
+#endif  // XSP_PROCESS_WATCH_ROOM_H_

@@ -1,4 +1,4 @@
-#include "capture/attach/room.h"
+#include "process/watch/room.h"
 
 #include <gtest/gtest.h>
 

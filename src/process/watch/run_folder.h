@@ -1,6 +1,6 @@
 // The names that `xsp run` shares with the library that it loads into processes.
-#ifndef XSP_CAPTURE_ATTACH_RUN_FOLDER_H_
-#define XSP_CAPTURE_ATTACH_RUN_FOLDER_H_
+#ifndef XSP_PROCESS_WATCH_RUN_FOLDER_H_
+#define XSP_PROCESS_WATCH_RUN_FOLDER_H_
 
 namespace xsp::capture {
 
@@ -32,4 +32,4 @@ inline constexpr const char* kRecorded = "recorded";
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ATTACH_RUN_FOLDER_H_
+#endif  // XSP_PROCESS_WATCH_RUN_FOLDER_H_

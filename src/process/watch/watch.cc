@@ -9,7 +9,7 @@
 // Like libxsp.so it needs only the C library, throws and aborts nothing, and leaves errno
 // unchanged. $XSP_RUN is not set in processes that `xsp run` did not start; there the library does
 // nothing.
-#include "capture/attach/attach.h"
+#include "process/watch/watch.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,14 +22,14 @@
 
 #include <atomic>
 
-#include "base/keep_errno.h"
-#include "base/no_cancel.h"
-#include "capture/annotate/watcher.h"
-#include "capture/attach/collectors.h"
-#include "capture/attach/control.h"
-#include "capture/attach/nvtx.h"
-#include "capture/attach/run_folder.h"
-#include "capture/sample/sampler.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/no_cancel.h"
+#include "process/record/watcher.h"
+#include "process/watch/collectors.h"
+#include "process/watch/control.h"
+#include "process/watch/nvtx.h"
+#include "process/watch/run_folder.h"
+#include "process/sample/sampler.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

@@ -1,7 +1,7 @@
 // The span that stands for this process is handled here. The code that sees the process's end
 // coming (ends.cc) calls these functions.
-#ifndef XSP_CAPTURE_ATTACH_ATTACH_H_
-#define XSP_CAPTURE_ATTACH_ATTACH_H_
+#ifndef XSP_PROCESS_WATCH_WATCH_H_
+#define XSP_PROCESS_WATCH_WATCH_H_
 
 namespace xsp::capture {
 
@@ -34,4 +34,4 @@ void exec_failed();
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_ATTACH_ATTACH_H_
+#endif  // XSP_PROCESS_WATCH_WATCH_H_

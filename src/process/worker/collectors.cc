@@ -1,10 +1,10 @@
-#include "capture/worker_collectors.h"
+#include "process/worker/collectors.h"
 
 #include <dlfcn.h>
 
 #include <algorithm>
 
-#include "base/words.h"
+#include "shared/base/words.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::capture {

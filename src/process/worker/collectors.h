@@ -1,7 +1,7 @@
 // The collectors that a worker runs. They are loaded before the model is opened, and called around
 // each inference.
-#ifndef XSP_CAPTURE_WORKER_COLLECTORS_H_
-#define XSP_CAPTURE_WORKER_COLLECTORS_H_
+#ifndef XSP_PROCESS_WORKER_COLLECTORS_H_
+#define XSP_PROCESS_WORKER_COLLECTORS_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "capture/worker_options.h"
+#include "shared/base/result.h"
+#include "process/worker/options.h"
 #include "xsp/plugin.h"
 
 namespace xsp::capture {
@@ -77,4 +77,4 @@ Status serve_collector(const WorkerOptions& options, const xsp_host* host, const
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_WORKER_COLLECTORS_H_
+#endif  // XSP_PROCESS_WORKER_COLLECTORS_H_

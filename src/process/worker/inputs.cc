@@ -1,4 +1,4 @@
-#include "capture/worker_inputs.h"
+#include "process/worker/inputs.h"
 
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 #include <set>
 #include <string_view>
 
-#include "capture/worker_npy.h"
-#include "capture/worker_values.h"
+#include "process/worker/npy.h"
+#include "process/worker/values.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::capture {

@@ -19,8 +19,8 @@
 // Masks: 1. Position ids: 0, 1, 2, ... along the last dimension. Segment ids: 0. Bytes: 0 to 255.
 // Other integers, such as token ids: 0 to 99. A single integer may control loops and shapes, so a
 // note says that it is made up.
-#ifndef XSP_CAPTURE_WORKER_INPUTS_H_
-#define XSP_CAPTURE_WORKER_INPUTS_H_
+#ifndef XSP_PROCESS_WORKER_INPUTS_H_
+#define XSP_PROCESS_WORKER_INPUTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "capture/worker_options.h"
+#include "shared/base/result.h"
+#include "process/worker/options.h"
 
 namespace xsp::capture {
 
@@ -65,4 +65,4 @@ std::string signature_text(const std::vector<TensorSpec>& specs);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_WORKER_INPUTS_H_
+#endif  // XSP_PROCESS_WORKER_INPUTS_H_

@@ -1,4 +1,4 @@
-#include "capture/worker_inputs.h"
+#include "process/worker/inputs.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <set>
 
-#include "capture/worker_npy.h"
+#include "process/worker/npy.h"
 
 namespace xsp::capture {
 namespace {

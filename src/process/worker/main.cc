@@ -20,12 +20,12 @@
 #include <string>
 #include <vector>
 
-#include "base/guard.h"
-#include "capture/worker_collectors.h"
-#include "capture/worker_inputs.h"
-#include "capture/worker_npy.h"
-#include "capture/worker_options.h"
-#include "capture/worker_protocol.h"
+#include "shared/base/guard.h"
+#include "process/worker/collectors.h"
+#include "process/worker/inputs.h"
+#include "process/worker/npy.h"
+#include "process/worker/options.h"
+#include "process/worker/protocol.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::capture {

@@ -1,4 +1,4 @@
-#include "capture/worker_npy.h"
+#include "process/worker/npy.h"
 
 #include <charconv>
 #include <cstdio>

@@ -3,8 +3,8 @@
 // It supports little-endian data, C order, and the element types of xsp_dtype. The bytes are
 // untrusted: the header has at most kNpyHeaderMax bytes, and no more memory is allocated than the
 // file fills.
-#ifndef XSP_CAPTURE_WORKER_NPY_H_
-#define XSP_CAPTURE_WORKER_NPY_H_
+#ifndef XSP_PROCESS_WORKER_NPY_H_
+#define XSP_PROCESS_WORKER_NPY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 #include "xsp/plugin.h"
 
 namespace xsp::capture {
@@ -40,4 +40,4 @@ Status write_npy(const std::filesystem::path& path, const xsp_tensor& tensor);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_WORKER_NPY_H_
+#endif  // XSP_PROCESS_WORKER_NPY_H_

@@ -1,11 +1,11 @@
-#include "capture/worker_options.h"
+#include "process/worker/options.h"
 
 #include <algorithm>
 #include <charconv>
 #include <iterator>
 
-#include "base/levels.h"
-#include "base/words.h"
+#include "shared/base/levels.h"
+#include "shared/base/words.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::capture {

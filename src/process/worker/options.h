@@ -1,6 +1,6 @@
 // The worker's parsed command line (see worker_protocol.h).
-#ifndef XSP_CAPTURE_WORKER_OPTIONS_H_
-#define XSP_CAPTURE_WORKER_OPTIONS_H_
+#ifndef XSP_PROCESS_WORKER_OPTIONS_H_
+#define XSP_PROCESS_WORKER_OPTIONS_H_
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 #include "xsp/plugin.h"
 
 namespace xsp::capture {
@@ -53,4 +53,4 @@ std::string shape_text(const int64_t* dimensions, size_t rank);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_WORKER_OPTIONS_H_
+#endif  // XSP_PROCESS_WORKER_OPTIONS_H_

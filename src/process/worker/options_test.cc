@@ -1,4 +1,4 @@
-#include "capture/worker_options.h"
+#include "process/worker/options.h"
 
 #include <gtest/gtest.h>
 

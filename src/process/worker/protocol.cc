@@ -1,4 +1,4 @@
-#include "capture/worker_protocol.h"
+#include "process/worker/protocol.h"
 
 namespace xsp::capture {
 

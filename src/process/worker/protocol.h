@@ -66,8 +66,8 @@
 //
 // The worker ignores SIGINT, so that its parent handles a Ctrl-C in the terminal. It is killed when
 // the thread that started it ends.
-#ifndef XSP_CAPTURE_WORKER_PROTOCOL_H_
-#define XSP_CAPTURE_WORKER_PROTOCOL_H_
+#ifndef XSP_PROCESS_WORKER_PROTOCOL_H_
+#define XSP_PROCESS_WORKER_PROTOCOL_H_
 
 #include <string>
 #include <string_view>
@@ -85,4 +85,4 @@ std::string join_fields(const std::vector<std::string>& fields);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_WORKER_PROTOCOL_H_
+#endif  // XSP_PROCESS_WORKER_PROTOCOL_H_

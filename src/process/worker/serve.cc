@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/levels.h"
-#include "capture/worker_collectors.h"
-#include "capture/worker_protocol.h"
+#include "shared/base/levels.h"
+#include "process/worker/collectors.h"
+#include "process/worker/protocol.h"
 
 namespace xsp::capture {
 namespace {

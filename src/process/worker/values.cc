@@ -1,4 +1,4 @@
-#include "capture/worker_values.h"
+#include "process/worker/values.h"
 
 #include <bit>
 #include <cctype>

@@ -1,6 +1,6 @@
 // The values of made-up inputs; worker_inputs.h describes them.
-#ifndef XSP_CAPTURE_WORKER_VALUES_H_
-#define XSP_CAPTURE_WORKER_VALUES_H_
+#ifndef XSP_PROCESS_WORKER_VALUES_H_
+#define XSP_PROCESS_WORKER_VALUES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -21,4 +21,4 @@ bool is_lone_integer(uint32_t dtype, const std::vector<int64_t>& dimensions);
 
 }  // namespace xsp::capture
 
-#endif  // XSP_CAPTURE_WORKER_VALUES_H_
+#endif  // XSP_PROCESS_WORKER_VALUES_H_

@@ -3,8 +3,8 @@
 // Ticks come from the time-stamp counter if the processor promises that it runs at one rate through
 // every power state (invariant TSC). Otherwise, also on other architectures, they are nanoseconds
 // of CLOCK_MONOTONIC. A trace uses one of the two throughout.
-#ifndef XSP_BASE_CLOCK_H_
-#define XSP_BASE_CLOCK_H_
+#ifndef XSP_SHARED_BASE_CLOCK_H_
+#define XSP_SHARED_BASE_CLOCK_H_
 
 #include <time.h>
 
@@ -76,4 +76,4 @@ inline Anchor sample_anchor(TickSource source) {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_CLOCK_H_
+#endif  // XSP_SHARED_BASE_CLOCK_H_

@@ -1,6 +1,6 @@
 // CRC-32C (Castagnoli). It uses the processor's instruction if there is one.
-#ifndef XSP_BASE_CRC32C_H_
-#define XSP_BASE_CRC32C_H_
+#ifndef XSP_SHARED_BASE_CRC32C_H_
+#define XSP_SHARED_BASE_CRC32C_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,4 +15,4 @@ uint32_t crc32c_by_table(const void* data, size_t size, uint32_t so_far = 0);
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_CRC32C_H_
+#endif  // XSP_SHARED_BASE_CRC32C_H_

@@ -1,6 +1,6 @@
 // guard() is the one place where exceptions end. Foreign code that may throw is called through it.
-#ifndef XSP_BASE_GUARD_H_
-#define XSP_BASE_GUARD_H_
+#ifndef XSP_SHARED_BASE_GUARD_H_
+#define XSP_SHARED_BASE_GUARD_H_
 
 #include <exception>
 #include <new>
@@ -33,4 +33,4 @@ std::optional<Thrown> guard(Call&& call) {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_GUARD_H_
+#endif  // XSP_SHARED_BASE_GUARD_H_

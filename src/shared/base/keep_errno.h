@@ -1,7 +1,7 @@
 // KeepErrno restores errno at the end of its scope: the library must not change it in a user's
 // process.
-#ifndef XSP_BASE_KEEP_ERRNO_H_
-#define XSP_BASE_KEEP_ERRNO_H_
+#ifndef XSP_SHARED_BASE_KEEP_ERRNO_H_
+#define XSP_SHARED_BASE_KEEP_ERRNO_H_
 
 #include <errno.h>
 
@@ -20,4 +20,4 @@ class KeepErrno {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_KEEP_ERRNO_H_
+#endif  // XSP_SHARED_BASE_KEEP_ERRNO_H_

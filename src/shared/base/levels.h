@@ -1,6 +1,6 @@
 // The names of the stack's levels. This is the only place in C++ that spells them.
-#ifndef XSP_BASE_LEVELS_H_
-#define XSP_BASE_LEVELS_H_
+#ifndef XSP_SHARED_BASE_LEVELS_H_
+#define XSP_SHARED_BASE_LEVELS_H_
 
 #include <cstdint>
 #include <string>
@@ -57,4 +57,4 @@ inline std::string levels_text(uint32_t levels) {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_LEVELS_H_
+#endif  // XSP_SHARED_BASE_LEVELS_H_

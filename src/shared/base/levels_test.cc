@@ -1,4 +1,4 @@
-#include "base/levels.h"
+#include "shared/base/levels.h"
 
 #include <gtest/gtest.h>
 

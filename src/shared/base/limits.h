@@ -1,7 +1,7 @@
 // The limits of the trace format and of the library are here. Both the writer and the reader check
 // them.
-#ifndef XSP_BASE_LIMITS_H_
-#define XSP_BASE_LIMITS_H_
+#ifndef XSP_SHARED_BASE_LIMITS_H_
+#define XSP_SHARED_BASE_LIMITS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -26,4 +26,4 @@ inline constexpr uint32_t kChunkPayloadBytesMax = 8u << 20;  // bytes of one chu
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_LIMITS_H_
+#endif  // XSP_SHARED_BASE_LIMITS_H_

@@ -1,4 +1,4 @@
-#include "base/log.h"
+#include "shared/base/log.h"
 
 #include <string.h>
 #include <unistd.h>

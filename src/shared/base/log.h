@@ -1,6 +1,6 @@
 // The library rarely writes messages inside a user's process: one line each on standard error.
-#ifndef XSP_BASE_LOG_H_
-#define XSP_BASE_LOG_H_
+#ifndef XSP_SHARED_BASE_LOG_H_
+#define XSP_SHARED_BASE_LOG_H_
 
 namespace xsp {
 
@@ -10,4 +10,4 @@ void say_once(int* said, const char* what, int error, const char* consequence);
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_LOG_H_
+#endif  // XSP_SHARED_BASE_LOG_H_

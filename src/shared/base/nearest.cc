@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "shared/base/nearest.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,6 @@
 // nearest finds the words that a user may have meant by a mistyped word.
-#ifndef XSP_BASE_NEAREST_H_
-#define XSP_BASE_NEAREST_H_
+#ifndef XSP_SHARED_BASE_NEAREST_H_
+#define XSP_SHARED_BASE_NEAREST_H_
 
 #include <string>
 #include <string_view>
@@ -19,4 +19,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_NEAREST_H_
+#endif  // XSP_SHARED_BASE_NEAREST_H_

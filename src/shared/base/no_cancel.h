@@ -1,8 +1,8 @@
 // NoCancel protects the calling thread from cancellation (pthread_cancel) while it lives. The
 // library holds locks and makes system calls inside a user's process: a thread that were cancelled
 // there would leave a lock behind.
-#ifndef XSP_BASE_NO_CANCEL_H_
-#define XSP_BASE_NO_CANCEL_H_
+#ifndef XSP_SHARED_BASE_NO_CANCEL_H_
+#define XSP_SHARED_BASE_NO_CANCEL_H_
 
 #include <pthread.h>
 
@@ -21,4 +21,4 @@ class NoCancel {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_NO_CANCEL_H_
+#endif  // XSP_SHARED_BASE_NO_CANCEL_H_

@@ -1,8 +1,8 @@
 // Result<T> is a value or an Error. No exceptions cross a module's edge.
 //
 // An Error's text is one line, `what: why: what to do`, ready to be shown after "error: ".
-#ifndef XSP_BASE_RESULT_H_
-#define XSP_BASE_RESULT_H_
+#ifndef XSP_SHARED_BASE_RESULT_H_
+#define XSP_SHARED_BASE_RESULT_H_
 
 #include <string>
 #include <utility>
@@ -73,4 +73,4 @@ using Status = Result<Ok>;
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_RESULT_H_
+#endif  // XSP_SHARED_BASE_RESULT_H_

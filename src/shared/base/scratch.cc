@@ -1,4 +1,4 @@
-#include "base/scratch.h"
+#include "shared/base/scratch.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

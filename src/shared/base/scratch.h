@@ -3,13 +3,13 @@
 // No other user may read it or predict its name. It is locked while its owner lives: the next
 // process that makes such a folder removes the folders of killed owners, except those with traces
 // of the last day.
-#ifndef XSP_BASE_SCRATCH_H_
-#define XSP_BASE_SCRATCH_H_
+#ifndef XSP_SHARED_BASE_SCRATCH_H_
+#define XSP_SHARED_BASE_SCRATCH_H_
 
 #include <filesystem>
 #include <memory>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp {
 
@@ -34,4 +34,4 @@ class ScratchFolder {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_SCRATCH_H_
+#endif  // XSP_SHARED_BASE_SCRATCH_H_

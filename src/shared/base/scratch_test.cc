@@ -1,4 +1,4 @@
-#include "base/scratch.h"
+#include "shared/base/scratch.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

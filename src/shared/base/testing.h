@@ -1,6 +1,6 @@
 // The number of random cases that a randomised test runs.
-#ifndef XSP_BASE_TESTING_H_
-#define XSP_BASE_TESTING_H_
+#ifndef XSP_SHARED_BASE_TESTING_H_
+#define XSP_SHARED_BASE_TESTING_H_
 
 #include <cstdint>
 
@@ -18,4 +18,4 @@ constexpr uint64_t random_cases(uint64_t all) {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_TESTING_H_
+#endif  // XSP_SHARED_BASE_TESTING_H_

@@ -1,4 +1,4 @@
-#include "base/text.h"
+#include "shared/base/text.h"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // Checks text from outside where it enters: from an argument, a request, a model or a trace.
-#ifndef XSP_BASE_TEXT_H_
-#define XSP_BASE_TEXT_H_
+#ifndef XSP_SHARED_BASE_TEXT_H_
+#define XSP_SHARED_BASE_TEXT_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp {
 
@@ -31,4 +31,4 @@ std::string keep_text(std::string_view text, uint64_t& replaced);
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_TEXT_H_
+#endif  // XSP_SHARED_BASE_TEXT_H_

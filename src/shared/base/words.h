@@ -1,6 +1,6 @@
 // Functions that join lists of words into one text, and split it.
-#ifndef XSP_BASE_WORDS_H_
-#define XSP_BASE_WORDS_H_
+#ifndef XSP_SHARED_BASE_WORDS_H_
+#define XSP_SHARED_BASE_WORDS_H_
 
 #include <algorithm>
 #include <string>
@@ -38,4 +38,4 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
 
 }  // namespace xsp
 
-#endif  // XSP_BASE_WORDS_H_
+#endif  // XSP_SHARED_BASE_WORDS_H_

@@ -1,4 +1,4 @@
-#include "base/words.h"
+#include "shared/base/words.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Cursor reads foreign bytes, one item after another.
-#ifndef XSP_TRACE_CURSOR_H_
-#define XSP_TRACE_CURSOR_H_
+#ifndef XSP_SHARED_TRACE_CURSOR_H_
+#define XSP_SHARED_TRACE_CURSOR_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
-#include "trace/varint.h"
+#include "shared/trace/varint.h"
 
 namespace xsp::trace {
 
@@ -57,4 +57,4 @@ class Cursor {
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_CURSOR_H_
+#endif  // XSP_SHARED_TRACE_CURSOR_H_

@@ -1,13 +1,13 @@
-#include "trace/decode.h"
+#include "shared/trace/decode.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
 
-#include "base/limits.h"
-#include "trace/record.h"
-#include "trace/varint.h"
+#include "shared/base/limits.h"
+#include "shared/trace/record.h"
+#include "shared/trace/varint.h"
 #include "xsp/xsp.h"
 
 namespace xsp::trace {

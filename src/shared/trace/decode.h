@@ -1,15 +1,15 @@
 // Decodes the payload of a kSpans chunk. The bytes are foreign: nothing in them is trusted.
-#ifndef XSP_TRACE_DECODE_H_
-#define XSP_TRACE_DECODE_H_
+#ifndef XSP_SHARED_TRACE_DECODE_H_
+#define XSP_SHARED_TRACE_DECODE_H_
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/result.h"
-#include "trace/format.h"
-#include "trace/reader.h"
-#include "trace/timeline.h"
+#include "shared/base/result.h"
+#include "shared/trace/format.h"
+#include "shared/trace/reader.h"
+#include "shared/trace/timeline.h"
 
 namespace xsp::trace {
 
@@ -27,4 +27,4 @@ Status decode_block_times(std::span<const uint8_t> payload, const Timeline& time
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_DECODE_H_
+#endif  // XSP_SHARED_TRACE_DECODE_H_

@@ -1,4 +1,4 @@
-#include "trace/encode.h"
+#include "shared/trace/encode.h"
 
 #include <cstring>
 

@@ -2,16 +2,16 @@
 //
 // It runs in the profiled process: the caller provides the memory, and nothing is allocated. The
 // only failure is a lack of room, which add() reports before it takes anything.
-#ifndef XSP_TRACE_ENCODE_H_
-#define XSP_TRACE_ENCODE_H_
+#ifndef XSP_SHARED_TRACE_ENCODE_H_
+#define XSP_SHARED_TRACE_ENCODE_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "base/limits.h"
-#include "trace/format.h"
-#include "trace/record.h"
-#include "trace/varint.h"
+#include "shared/base/limits.h"
+#include "shared/trace/format.h"
+#include "shared/trace/record.h"
+#include "shared/trace/varint.h"
 
 namespace xsp::trace {
 
@@ -69,4 +69,4 @@ class SpanEncoder {
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_ENCODE_H_
+#endif  // XSP_SHARED_TRACE_ENCODE_H_

@@ -1,5 +1,5 @@
 // Tests the delta-varint coding: decoding returns everything that was encoded.
-#include "trace/encode.h"
+#include "shared/trace/encode.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <random>
 
-#include "base/testing.h"
-#include "trace/decode.h"
-#include "trace/testing.h"
+#include "shared/base/testing.h"
+#include "shared/trace/decode.h"
+#include "shared/trace/testing.h"
 
 namespace xsp::trace {
 namespace {

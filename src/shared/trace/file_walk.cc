@@ -1,4 +1,4 @@
-#include "trace/file_walk.h"
+#include "shared/trace/file_walk.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/crc32c.h"
-#include "base/limits.h"
+#include "shared/base/crc32c.h"
+#include "shared/base/limits.h"
 
 namespace xsp::trace {
 namespace {

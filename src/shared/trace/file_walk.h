@@ -1,14 +1,14 @@
 // FileWalk reads the chunks of an .xtrace file, one after another, and skips damaged parts.
-#ifndef XSP_TRACE_FILE_WALK_H_
-#define XSP_TRACE_FILE_WALK_H_
+#ifndef XSP_SHARED_TRACE_FILE_WALK_H_
+#define XSP_SHARED_TRACE_FILE_WALK_H_
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <vector>
 
-#include "base/result.h"
-#include "trace/format.h"
+#include "shared/base/result.h"
+#include "shared/trace/format.h"
 
 namespace xsp::trace {
 
@@ -66,4 +66,4 @@ class FileWalk {
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_FILE_WALK_H_
+#endif  // XSP_SHARED_TRACE_FILE_WALK_H_

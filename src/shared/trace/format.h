@@ -1,12 +1,12 @@
 // This file has the structures of an .xtrace file. writer.cc draws their order and gives the
 // reasons for it.
-#ifndef XSP_TRACE_FORMAT_H_
-#define XSP_TRACE_FORMAT_H_
+#ifndef XSP_SHARED_TRACE_FORMAT_H_
+#define XSP_SHARED_TRACE_FORMAT_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "base/clock.h"
+#include "shared/base/clock.h"
 
 namespace xsp::trace {
 
@@ -218,4 +218,4 @@ static_assert(sizeof(SamplesHeader) == 16);
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_FORMAT_H_
+#endif  // XSP_SHARED_TRACE_FORMAT_H_

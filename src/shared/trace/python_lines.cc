@@ -1,7 +1,7 @@
 // Reads the tables in which CPython finds the line of an instruction. The version's
 // Objects/lnotab_notes.txt or Objects/locations.md describes each form.
-#include "trace/stacks.h"
-#include "trace/varint.h"
+#include "shared/trace/stacks.h"
+#include "shared/trace/varint.h"
 
 namespace xsp::trace {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/reader.h"
+#include "shared/trace/reader.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,12 +7,12 @@
 #include <tuple>
 #include <utility>
 
-#include "base/crc32c.h"
-#include "base/limits.h"
-#include "trace/decode.h"
-#include "trace/file_walk.h"
-#include "trace/table_parser.h"
-#include "trace/timeline.h"
+#include "shared/base/crc32c.h"
+#include "shared/base/limits.h"
+#include "shared/trace/decode.h"
+#include "shared/trace/file_walk.h"
+#include "shared/trace/table_parser.h"
+#include "shared/trace/timeline.h"
 
 namespace xsp::trace {
 namespace {

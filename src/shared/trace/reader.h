@@ -7,8 +7,8 @@
 // bytes.
 //
 // Several threads may call const methods at once.
-#ifndef XSP_TRACE_READER_H_
-#define XSP_TRACE_READER_H_
+#ifndef XSP_SHARED_TRACE_READER_H_
+#define XSP_SHARED_TRACE_READER_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "trace/stacks.h"
+#include "shared/base/result.h"
+#include "shared/trace/stacks.h"
 
 namespace xsp::trace {
 
@@ -146,4 +146,4 @@ class Reader {
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_READER_H_
+#endif  // XSP_SHARED_TRACE_READER_H_

@@ -1,5 +1,5 @@
 // Tests files that are cut short, damaged, foreign or from the future.
-#include "trace/reader.h"
+#include "shared/trace/reader.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "trace/testing.h"
+#include "shared/trace/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::trace {

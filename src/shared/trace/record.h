@@ -4,8 +4,8 @@
 // does not fit into it. A group is published as a whole, so a span is recorded with all its values
 // or not at all. Records of one thread are in the order of their ends, except those with given
 // times.
-#ifndef XSP_TRACE_RECORD_H_
-#define XSP_TRACE_RECORD_H_
+#ifndef XSP_SHARED_TRACE_RECORD_H_
+#define XSP_SHARED_TRACE_RECORD_H_
 
 #include <cstdint>
 
@@ -66,4 +66,4 @@ constexpr uint32_t slots_of_text(uint32_t bytes) {
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_RECORD_H_
+#endif  // XSP_SHARED_TRACE_RECORD_H_

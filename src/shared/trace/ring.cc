@@ -1,4 +1,4 @@
-#include "trace/ring.h"
+#include "shared/trace/ring.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "trace/writer.h"
+#include "shared/trace/writer.h"
 
 namespace xsp::trace {
 namespace {

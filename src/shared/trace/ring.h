@@ -6,15 +6,15 @@
 // mapping.
 //
 //   | Lane | pending slots | block (a page of the file while recording) | ring slots ... |
-#ifndef XSP_TRACE_RING_H_
-#define XSP_TRACE_RING_H_
+#ifndef XSP_SHARED_TRACE_RING_H_
+#define XSP_SHARED_TRACE_RING_H_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/format.h"
-#include "trace/record.h"
+#include "shared/trace/format.h"
+#include "shared/trace/record.h"
 
 namespace xsp::trace {
 
@@ -91,4 +91,4 @@ inline void add_one(uint64_t* counter) { store(counter, load(*counter) + 1); }
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_RING_H_
+#endif  // XSP_SHARED_TRACE_RING_H_

@@ -1,10 +1,10 @@
-#include "trace/stacks.h"
+#include "shared/trace/stacks.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "base/limits.h"
-#include "trace/cursor.h"
+#include "shared/base/limits.h"
+#include "shared/trace/cursor.h"
 
 namespace xsp::trace {
 namespace {

@@ -1,6 +1,6 @@
 // Parses kStacks and kSamples payloads. The bytes are foreign.
-#ifndef XSP_TRACE_STACKS_H_
-#define XSP_TRACE_STACKS_H_
+#ifndef XSP_SHARED_TRACE_STACKS_H_
+#define XSP_SHARED_TRACE_STACKS_H_
 
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/format.h"
+#include "shared/trace/format.h"
 
 namespace xsp::trace {
 
@@ -75,4 +75,4 @@ int line_of(LinesForm form, std::span<const uint8_t> table, int first_line, int6
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_STACKS_H_
+#endif  // XSP_SHARED_TRACE_STACKS_H_

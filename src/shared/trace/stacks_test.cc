@@ -1,11 +1,11 @@
 // Tests stacks and samples, with line tables as CPython makes them, and with foreign bytes.
-#include "trace/stacks.h"
+#include "shared/trace/stacks.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "trace/varint.h"
+#include "shared/trace/varint.h"
 
 namespace xsp::trace {
 namespace {

@@ -1,11 +1,11 @@
-#include "trace/table_parser.h"
+#include "shared/trace/table_parser.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "base/limits.h"
-#include "trace/cursor.h"
+#include "shared/base/limits.h"
+#include "shared/trace/cursor.h"
 
 namespace xsp::trace {
 namespace {

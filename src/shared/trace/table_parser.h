@@ -1,14 +1,14 @@
 // Parses kTable, kLoss and kOpen payloads. The bytes are foreign.
-#ifndef XSP_TRACE_TABLE_PARSER_H_
-#define XSP_TRACE_TABLE_PARSER_H_
+#ifndef XSP_SHARED_TRACE_TABLE_PARSER_H_
+#define XSP_SHARED_TRACE_TABLE_PARSER_H_
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "trace/format.h"
-#include "trace/reader.h"
+#include "shared/trace/format.h"
+#include "shared/trace/reader.h"
 
 namespace xsp::trace {
 
@@ -38,4 +38,4 @@ bool parse_open(std::span<const uint8_t> payload, OpenStack* stack);
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_TABLE_PARSER_H_
+#endif  // XSP_SHARED_TRACE_TABLE_PARSER_H_

@@ -1,7 +1,7 @@
 // Helpers for the tests of the trace: hand-made ring contents, and files written without a
 // recording.
-#ifndef XSP_TRACE_TESTING_H_
-#define XSP_TRACE_TESTING_H_
+#ifndef XSP_SHARED_TRACE_TESTING_H_
+#define XSP_SHARED_TRACE_TESTING_H_
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/encode.h"
-#include "trace/writer.h"
+#include "shared/trace/encode.h"
+#include "shared/trace/writer.h"
 
 namespace xsp::trace {
 
@@ -171,4 +171,4 @@ class TestFile {
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_TESTING_H_
+#endif  // XSP_SHARED_TRACE_TESTING_H_

@@ -1,4 +1,4 @@
-#include "trace/timeline.h"
+#include "shared/trace/timeline.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 // UNIX time is CLOCK_MONOTONIC with one shift, which the first anchor gives: a step of the system's
 // clock during the trace moves no span. If ticks go backwards (a machine was moved or suspended), a
 // new epoch begins, in which ticks have another meaning.
-#ifndef XSP_TRACE_TIMELINE_H_
-#define XSP_TRACE_TIMELINE_H_
+#ifndef XSP_SHARED_TRACE_TIMELINE_H_
+#define XSP_SHARED_TRACE_TIMELINE_H_
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/clock.h"
+#include "shared/base/clock.h"
 
 namespace xsp::trace {
 
@@ -73,4 +73,4 @@ class Timeline {
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_TIMELINE_H_
+#endif  // XSP_SHARED_TRACE_TIMELINE_H_

@@ -1,7 +1,7 @@
 // Integers of variable length: each byte has seven bits, low bits first; the high bit is set on all
 // bytes but the last.
-#ifndef XSP_TRACE_VARINT_H_
-#define XSP_TRACE_VARINT_H_
+#ifndef XSP_SHARED_TRACE_VARINT_H_
+#define XSP_SHARED_TRACE_VARINT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -70,4 +70,4 @@ constexpr uint64_t reverse_bytes(uint64_t bits) { return __builtin_bswap64(bits)
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_VARINT_H_
+#endif  // XSP_SHARED_TRACE_VARINT_H_

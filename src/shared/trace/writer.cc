@@ -27,7 +27,7 @@
 //  - Compression on top of the columns: the drainer would cost more than the spans it drains.
 //  - Writing the pages of the stacks with write(2): the emitting thread makes no system calls. With
 //    a file system that cannot map, the drainer writes these pages with every pass.
-#include "trace/writer.h"
+#include "shared/trace/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +41,8 @@
 
 #include <cstring>
 
-#include "base/crc32c.h"
-#include "base/limits.h"
+#include "shared/base/crc32c.h"
+#include "shared/base/limits.h"
 
 namespace xsp::trace {
 namespace {

@@ -2,15 +2,15 @@
 //
 // Every function returns 0 or an errno value. A chunk is appended whole or not at all: the next
 // write overwrites the rest of a failed one. The caller serialises all calls.
-#ifndef XSP_TRACE_WRITER_H_
-#define XSP_TRACE_WRITER_H_
+#ifndef XSP_SHARED_TRACE_WRITER_H_
+#define XSP_SHARED_TRACE_WRITER_H_
 
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/format.h"
+#include "shared/trace/format.h"
 
 namespace xsp::trace {
 
@@ -74,4 +74,4 @@ class Writer {
 
 }  // namespace xsp::trace
 
-#endif  // XSP_TRACE_WRITER_H_
+#endif  // XSP_SHARED_TRACE_WRITER_H_

@@ -1,4 +1,4 @@
-// Units: formats numbers for people. The digits are the same as the terminal's (src/cli/units.h): one scale
+// Units: formats numbers for people. The digits are the same as the terminal's (src/desk/cli/units.h): one scale
 // and one number of decimals for a whole column, chosen from its values, so that its numbers are easy to
 // compare.
 import type { Cell } from './types';

@@ -10,7 +10,7 @@ export const hasCounters = (run: Run): boolean => !['', 'none', null].includes(r
 const batchOf = (run: Run): number => run.batch ?? 1;
 
 // Returns the run without counters that has the deepest level; the longest one of several. The rule is the
-// same as that of kDefaultRuns in src/serve/timeline_report.cc.
+// same as that of kDefaultRuns in src/desk/serve/timeline/report.cc.
 export function defaultRun(runs: Run[], batch?: number): Run | undefined {
   const usable = runs.filter(
     (run) => run.status !== 'failed' && run.spans > 0 && (run.iterations ?? 0) >= 0,

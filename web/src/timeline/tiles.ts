@@ -1,5 +1,5 @@
 // Tiles: the tiles that a view needs, and their columns. A run's time axis is a power of two of nanoseconds;
-// zoom level Z divides it into 2^Z tiles, each of `cells` cells. src/serve/timeline_items.h describes the
+// zoom level Z divides it into 2^Z tiles, each of `cells` cells. src/desk/serve/timeline/items.h describes the
 // content of a tile.
 import type { Tile, TileLane, Timeline } from './types';
 

@@ -1,4 +1,4 @@
-#include "serve/connections.h"
+#include "desk/serve/http/connections.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/guard.h"
+#include "shared/base/guard.h"
 
 namespace xsp::serve {
 

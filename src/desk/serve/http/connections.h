@@ -10,8 +10,8 @@
 // many connections, a new one replaces the one that has been waiting for the longest time.
 //
 // This file knows no HTTP, except where a head ends and four answers that are always the same.
-#ifndef XSP_SERVE_CONNECTIONS_H_
-#define XSP_SERVE_CONNECTIONS_H_
+#ifndef XSP_DESK_SERVE_HTTP_CONNECTIONS_H_
+#define XSP_DESK_SERVE_HTTP_CONNECTIONS_H_
 
 #include <atomic>
 #include <chrono>
@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 
@@ -115,4 +115,4 @@ class Connections {
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_CONNECTIONS_H_
+#endif  // XSP_DESK_SERVE_HTTP_CONNECTIONS_H_

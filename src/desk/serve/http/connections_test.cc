@@ -1,12 +1,12 @@
 // Tests clients that are slow, idle or too many, over real sockets.
-#include "serve/connections.h"
+#include "desk/serve/http/connections.h"
 
 #include <poll.h>
 
 #include <string>
 #include <vector>
 
-#include "serve/testing.h"
+#include "desk/serve/testing.h"
 
 namespace xsp::serve {
 namespace {

@@ -1,9 +1,9 @@
-#include "serve/request.h"
+#include "desk/serve/http/request.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "base/text.h"
+#include "shared/base/text.h"
 
 namespace xsp::serve {
 

@@ -1,7 +1,7 @@
 // Request: the parts of an address. The bytes are untrusted: every failure is an Error, and all
 // sizes are bounded by the address's own length.
-#ifndef XSP_SERVE_REQUEST_H_
-#define XSP_SERVE_REQUEST_H_
+#ifndef XSP_DESK_SERVE_HTTP_REQUEST_H_
+#define XSP_DESK_SERVE_HTTP_REQUEST_H_
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 
@@ -42,4 +42,4 @@ std::optional<std::vector<std::string_view>> match(std::string_view pattern, std
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_REQUEST_H_
+#endif  // XSP_DESK_SERVE_HTTP_REQUEST_H_

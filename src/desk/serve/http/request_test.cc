@@ -1,4 +1,4 @@
-#include "serve/request.h"
+#include "desk/serve/http/request.h"
 
 #include <gtest/gtest.h>
 

@@ -1,18 +1,18 @@
 // Routes: the handlers of each area. An area is a file that defines its table; api.cc joins the
 // tables.
-#ifndef XSP_SERVE_ROUTES_H_
-#define XSP_SERVE_ROUTES_H_
+#ifndef XSP_DESK_SERVE_HTTP_ROUTES_H_
+#define XSP_DESK_SERVE_HTTP_ROUTES_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analyze/catalogue.h"
-#include "base/result.h"
-#include "serve/api.h"
-#include "serve/library.h"
-#include "store/database.h"
+#include "desk/analyze/catalogue.h"
+#include "shared/base/result.h"
+#include "desk/serve/api.h"
+#include "desk/serve/library.h"
+#include "desk/store/database.h"
 
 namespace xsp::serve {
 
@@ -47,4 +47,4 @@ nlohmann::json cell_json(const store::Value& value);  // NaN and infinities beco
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_ROUTES_H_
+#endif  // XSP_DESK_SERVE_HTTP_ROUTES_H_

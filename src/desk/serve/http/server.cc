@@ -1,4 +1,4 @@
-#include "serve/server.h"
+#include "desk/serve/http/server.h"
 
 #define CPPHTTPLIB_ZLIB_SUPPORT
 #define CPPHTTPLIB_USE_POLL
@@ -17,10 +17,10 @@
 #include <optional>
 #include <utility>
 
-#include "base/guard.h"
-#include "serve/api.h"
-#include "serve/page.h"
-#include "serve/upload.h"
+#include "shared/base/guard.h"
+#include "desk/serve/api.h"
+#include "desk/serve/page.h"
+#include "desk/serve/upload.h"
 
 namespace xsp::serve {
 namespace {

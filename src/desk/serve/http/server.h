@@ -5,17 +5,17 @@
 // of another site cannot query it through a browser. Sizes, times and the number of concurrent
 // requests are bounded. It reads only files that Library finds, and writes none except by an
 // upload.
-#ifndef XSP_SERVE_SERVER_H_
-#define XSP_SERVE_SERVER_H_
+#ifndef XSP_DESK_SERVE_HTTP_SERVER_H_
+#define XSP_DESK_SERVE_HTTP_SERVER_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "serve/connections.h"
-#include "serve/library.h"
+#include "shared/base/result.h"
+#include "desk/serve/http/connections.h"
+#include "desk/serve/library.h"
 
 namespace xsp::serve {
 
@@ -52,4 +52,4 @@ class Server {
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_SERVER_H_
+#endif  // XSP_DESK_SERVE_HTTP_SERVER_H_

@@ -1,10 +1,10 @@
 // Tests the server over a real socket, with a client that may send any bytes.
-#include "serve/server.h"
+#include "desk/serve/http/server.h"
 
 #include <filesystem>
 #include <fstream>
 
-#include "serve/testing.h"
+#include "desk/serve/testing.h"
 
 namespace xsp::serve {
 namespace {

@@ -1,12 +1,12 @@
 // Reads cells of a result for the timeline.
-#ifndef XSP_SERVE_TIMELINE_CELLS_H_
-#define XSP_SERVE_TIMELINE_CELLS_H_
+#ifndef XSP_DESK_SERVE_TIMELINE_CELLS_H_
+#define XSP_DESK_SERVE_TIMELINE_CELLS_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "store/database.h"
+#include "desk/store/database.h"
 
 namespace xsp::serve {
 
@@ -32,4 +32,4 @@ inline std::string text_of(const store::Value& value) {
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_TIMELINE_CELLS_H_
+#endif  // XSP_DESK_SERVE_TIMELINE_CELLS_H_

@@ -1,4 +1,4 @@
-#include "serve/timeline_items.h"
+#include "desk/serve/timeline/items.h"
 
 #include <algorithm>
 #include <optional>

@@ -10,8 +10,8 @@
 // Spans of one row do not overlap, unless a profiler's clocks or a program's threads disagree. If
 // two spans as long as a cell start in the same cell, the longer one is an item, and the other one
 // belongs to that cell's block.
-#ifndef XSP_SERVE_TIMELINE_ITEMS_H_
-#define XSP_SERVE_TIMELINE_ITEMS_H_
+#ifndef XSP_DESK_SERVE_TIMELINE_ITEMS_H_
+#define XSP_DESK_SERVE_TIMELINE_ITEMS_H_
 
 #include <cstdint>
 #include <string>
@@ -74,4 +74,4 @@ std::vector<TimelineItem> fold(const std::vector<TimelineItem>& items,
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_TIMELINE_ITEMS_H_
+#endif  // XSP_DESK_SERVE_TIMELINE_ITEMS_H_

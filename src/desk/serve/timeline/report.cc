@@ -5,10 +5,10 @@
 #include <set>
 #include <utility>
 
-#include "analyze/run.h"
-#include "serve/timeline.h"
-#include "serve/timeline_cells.h"
-#include "serve/timeline_run.h"
+#include "desk/analyze/run.h"
+#include "desk/serve/timeline/timeline.h"
+#include "desk/serve/timeline/cells.h"
+#include "desk/serve/timeline/run.h"
 
 namespace xsp::serve {
 namespace {

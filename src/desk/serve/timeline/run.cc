@@ -1,4 +1,4 @@
-#include "serve/timeline_run.h"
+#include "desk/serve/timeline/run.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "analyze/catalogue.h"
-#include "analyze/run.h"
-#include "serve/timeline_cells.h"
+#include "desk/analyze/catalogue.h"
+#include "desk/analyze/run.h"
+#include "desk/serve/timeline/cells.h"
 
 namespace xsp::serve {
 namespace {

@@ -8,8 +8,8 @@
 //
 // Thread rule: any number of threads. tile() uses the Database, which its caller must hold during
 // the call.
-#ifndef XSP_SERVE_TIMELINE_RUN_H_
-#define XSP_SERVE_TIMELINE_RUN_H_
+#ifndef XSP_DESK_SERVE_TIMELINE_RUN_H_
+#define XSP_DESK_SERVE_TIMELINE_RUN_H_
 
 #include <cstdint>
 #include <memory>
@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "serve/timeline_items.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/serve/timeline/items.h"
+#include "desk/store/database.h"
 
 namespace xsp::serve {
 
@@ -158,4 +158,4 @@ class TimelineRun {
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_TIMELINE_RUN_H_
+#endif  // XSP_DESK_SERVE_TIMELINE_RUN_H_

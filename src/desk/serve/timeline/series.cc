@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "serve/timeline_cells.h"
-#include "serve/timeline_run.h"
+#include "desk/serve/timeline/cells.h"
+#include "desk/serve/timeline/run.h"
 
 namespace xsp::serve {
 namespace {

@@ -1,12 +1,12 @@
-#include "serve/timeline_span.h"
+#include "desk/serve/timeline/span.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
-#include "serve/routes.h"
-#include "serve/timeline_cells.h"
+#include "desk/serve/http/routes.h"
+#include "desk/serve/timeline/cells.h"
 
 namespace xsp::serve {
 namespace {

@@ -1,15 +1,15 @@
 // Returns one span of a run with all its facts, and finds spans by name.
-#ifndef XSP_SERVE_TIMELINE_SPAN_H_
-#define XSP_SERVE_TIMELINE_SPAN_H_
+#ifndef XSP_DESK_SERVE_TIMELINE_SPAN_H_
+#define XSP_DESK_SERVE_TIMELINE_SPAN_H_
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
-#include "base/result.h"
-#include "serve/timeline_run.h"
-#include "store/database.h"
+#include "shared/base/result.h"
+#include "desk/serve/timeline/run.h"
+#include "desk/store/database.h"
 
 namespace xsp::serve {
 
@@ -31,4 +31,4 @@ Result<nlohmann::json> search_json(store::Database& database, const TimelineRun&
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_TIMELINE_SPAN_H_
+#endif  // XSP_DESK_SERVE_TIMELINE_SPAN_H_

@@ -1,4 +1,4 @@
-#include "serve/timeline.h"
+#include "desk/serve/timeline/timeline.h"
 
 #include <cmath>
 #include <list>
@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "serve/timeline_cells.h"
-#include "serve/timeline_run.h"
-#include "serve/timeline_span.h"
+#include "desk/serve/timeline/cells.h"
+#include "desk/serve/timeline/run.h"
+#include "desk/serve/timeline/span.h"
 
 namespace xsp::serve {
 namespace {

@@ -7,8 +7,8 @@
 //
 // docs/http_api.md describes their answers. A run's lanes, iterations and summary are kept in
 // memory for the next request, within a bound.
-#ifndef XSP_SERVE_TIMELINE_H_
-#define XSP_SERVE_TIMELINE_H_
+#ifndef XSP_DESK_SERVE_TIMELINE_TIMELINE_H_
+#define XSP_DESK_SERVE_TIMELINE_TIMELINE_H_
 
 #include <cstdint>
 #include <memory>
@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "serve/library.h"
-#include "serve/routes.h"
-#include "serve/timeline_run.h"
+#include "shared/base/result.h"
+#include "desk/serve/library.h"
+#include "desk/serve/http/routes.h"
+#include "desk/serve/timeline/run.h"
 
 namespace xsp::serve {
 
@@ -48,4 +48,4 @@ nlohmann::json tile_json(const TimelineTile& tile, int64_t zoom, int64_t number,
 
 }  // namespace xsp::serve
 
-#endif  // XSP_SERVE_TIMELINE_H_
+#endif  // XSP_DESK_SERVE_TIMELINE_TIMELINE_H_

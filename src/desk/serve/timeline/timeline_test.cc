@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 
-#include "serve/timeline_items.h"
-#include "serve/timeline_run.h"
-#include "serve/timeline_span.h"
+#include "desk/serve/timeline/items.h"
+#include "desk/serve/timeline/run.h"
+#include "desk/serve/timeline/span.h"
 
 namespace xsp::serve {
 namespace {

@@ -20,8 +20,8 @@ set_target_properties(onnxruntime PROPERTIES
 target_include_directories(onnxruntime SYSTEM INTERFACE "${ort_headers}/usr/include/onnxruntime")
 
 target_include_directories(${target} SYSTEM PRIVATE "${ort_headers}/usr/include/onnxruntime")
-target_link_libraries(${target} PRIVATE xsp_models simdjson::simdjson ${CMAKE_DL_LIBS})
+target_link_libraries(${target} PRIVATE xsp_formats simdjson::simdjson ${CMAKE_DL_LIBS})
 
 file(GLOB ort_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/onnxruntime/*_test.cc")
 xsp_test(adapters_onnxruntime_test SOURCES ${ort_tests} ${parts}
-  LIBRARIES xsp_models xsp_annotate onnxruntime simdjson::simdjson ${CMAKE_DL_LIBS})
+  LIBRARIES xsp_formats xsp_annotate onnxruntime simdjson::simdjson ${CMAKE_DL_LIBS})

@@ -5,9 +5,9 @@ target_include_directories(${target} SYSTEM PRIVATE "${pjrt_header}/xla_plugins/
 # rejects it in our code.
 set(pjrt_options -fpermissive)
 target_compile_options(${target} PRIVATE ${pjrt_options})
-target_link_libraries(${target} PRIVATE xsp_models ${CMAKE_DL_LIBS})
+target_link_libraries(${target} PRIVATE xsp_formats ${CMAKE_DL_LIBS})
 file(GLOB pjrt_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/pjrt/*_test.cc")
-xsp_test(adapters_pjrt_test SOURCES ${pjrt_tests} ${parts} LIBRARIES xsp_models xsp_annotate ${CMAKE_DL_LIBS})
+xsp_test(adapters_pjrt_test SOURCES ${pjrt_tests} ${parts} LIBRARIES xsp_formats xsp_annotate ${CMAKE_DL_LIBS})
 if(TARGET adapters_pjrt_test)
   target_compile_options(adapters_pjrt_test PRIVATE ${pjrt_options})
   target_include_directories(adapters_pjrt_test SYSTEM PRIVATE "${pjrt_header}/xla_plugins/xla_cpu_pjrt/include")

@@ -8,8 +8,8 @@
 -- the fences of the trimming and summed, less what the block would have at the mean, over the count of the typical
 -- inferences. A difference of two runs subtracts their residuals, block by block, before they are squared.
 --
--- src/desk/statistics/typical.h has the same in C++ for the stop rule, with reasons, sources and simulated coverage; a test
--- checks that the two are equal on random data.
+-- src/desk/statistics/typical.h has the same in C++ for the stop rule, with reasons, sources and simulated coverage; a
+-- test checks that the two are equal on random data.
 
 -- ---- Levels and runs ---------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 # Writes OUTPUT: a C++ file with the text of each SQL file below FOLDER, for src/desk/analyze/catalogue.cc.
-set(text "// Generated from analyses/*.sql.\n#include \"analyze/embedded.h\"\n\n")
+set(text "// Generated from analyses/*.sql.\n#include \"desk/analyze/embedded.h\"\n\n")
 
 string(APPEND text
   "namespace xsp::analyze {\n\nconst std::vector<EmbeddedSql>& embedded_sql() {\n"

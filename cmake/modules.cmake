@@ -33,7 +33,7 @@ function(xsp_module name)
   set(XSP_TEST_LIBRARIES "")
   cmake_parse_arguments(arg "" "FOLDER" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/*.cc")
-  list(FILTER sources EXCLUDE REGEX "/src/capture/(annotate|attach|sample)/")  # see src/process/module.cmake
+  list(FILTER sources EXCLUDE REGEX "/src/process/(record|watch|sample)/")  # see src/process/module.cmake
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_main)\\.cc$")

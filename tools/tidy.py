@@ -66,8 +66,8 @@ def read_architecture(text):
     result = Architecture()
     for module, folder, uses, faces in table_rows(text, "module"):
         result.modules[module] = (folder, uses.split(), faces.split())
-    for header, home in table_rows(text, "header"):
-        result.homes[header] = home.split()
+    for headers, home in table_rows(text, "header"):
+        result.homes.update({header: home.split() for header in headers.split()})
     return result
 
 

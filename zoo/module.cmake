@@ -28,7 +28,7 @@ std::vector<Recipe> all_recipes() {
 
 }  // namespace xsp::models
 ")
-target_sources(xsp_models PRIVATE "${CMAKE_BINARY_DIR}/generated/all_recipes.cc")
+target_sources(xsp_zoo PRIVATE "${CMAKE_BINARY_DIR}/generated/all_recipes.cc")
 # A fused multiply-add rounds once where two instructions round twice, so the weights' bits would depend on the machine
 # that made them.
-target_compile_options(xsp_models PRIVATE -ffp-contract=off)
+target_compile_options(xsp_zoo PRIVATE -ffp-contract=off)

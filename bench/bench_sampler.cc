@@ -27,8 +27,8 @@
 #include <thread>
 #include <vector>
 
-#include "shared/base/clock.h"
 #include "process/sample/look.h"
+#include "shared/base/clock.h"
 
 namespace {
 

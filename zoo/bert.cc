@@ -2,7 +2,7 @@
 // the pooler. Batch and sequence are dynamic.
 #include <limits>
 
-#include "zoo/builder/recipe.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

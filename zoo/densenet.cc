@@ -1,5 +1,5 @@
 // DenseNet-121 (Huang et al. 2016): every layer reads the outputs of all layers before it.
-#include "zoo/builder/recipe.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

@@ -2,7 +2,7 @@
 // the past; the past's keys and values are inputs, and are outputs with one more entry. The
 // embedding is tied: the same weight reads tokens and computes the logits. A single query attends
 // to all keys, so there is no causal mask.
-#include "zoo/builder/recipe.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

@@ -1,6 +1,6 @@
 // Inception v3 (Szegedy et al. 2015), without the auxiliary classifier, which inference does not
 // run.
-#include "zoo/builder/recipe.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

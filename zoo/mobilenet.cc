@@ -1,7 +1,7 @@
 // MobileNet v1 (Howard et al. 2017) and v2 (Sandler et al. 2018), width 1.0.
 #include "zoo/mobilenet.h"
 
-#include "zoo/builder/recipe.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "zoo/builder/builder.h"
+#include "formats/onnx/builder.h"
 
 namespace xsp::models {
 

@@ -11,7 +11,7 @@ file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/all_recipes.cc" @ONLY CONTE
 "// Generated from the names of zoo/*.cc.
 #include <algorithm>
 
-#include \"zoo/builder/recipe.h\"
+#include \"zoo/shared/recipe.h\"
 
 namespace xsp::models {
 

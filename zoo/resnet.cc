@@ -1,5 +1,5 @@
 // ResNet-50 v1.5: like v1, but a bottleneck that halves the image does so in its 3x3 convolution.
-#include "zoo/builder/recipe.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

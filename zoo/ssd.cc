@@ -3,8 +3,8 @@
 // It returns boxes and scores, and the boxes that non-maximum suppression selects.
 #include <cmath>
 
-#include "zoo/builder/recipe.h"
 #include "zoo/mobilenet.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

@@ -1,6 +1,6 @@
 // VGG-16, configuration D of Simonyan and Zisserman 2014. torchvision puts an adaptive pooling
 // before the classifier, which does nothing at 224x224; exporters leave it out, like dropout.
-#include "zoo/builder/recipe.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

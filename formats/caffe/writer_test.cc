@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "zoo/builder/builder.h"
+#include "formats/onnx/builder.h"
 #include "formats/wire/wire.h"
 
 namespace xsp::models {

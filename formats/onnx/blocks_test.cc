@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "zoo/builder/builder.h"
-#include "zoo/builder/recipe.h"
+#include "formats/onnx/builder.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

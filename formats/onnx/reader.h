@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "shared/base/result.h"
 #include "formats/onnx/graph.h"
+#include "shared/base/result.h"
 
 namespace xsp::models {
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "formats/onnx/graph.h"
+#include "shared/base/result.h"
 
 namespace xsp::models {
 

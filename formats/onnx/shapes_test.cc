@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "zoo/builder/builder.h"
+#include "formats/onnx/builder.h"
 
 namespace xsp::models {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "shared/base/result.h"
 #include "formats/file_output.h"
 #include "formats/onnx/graph.h"
+#include "shared/base/result.h"
 
 namespace xsp::models {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "zoo/builder/builder.h"
+#include "formats/onnx/builder.h"
 #include "formats/onnx/reader.h"
 
 namespace xsp::models {

@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "formats/file_output.h"
 #include "formats/onnx/graph.h"
 #include "formats/onnx/shapes.h"
+#include "shared/base/result.h"
 
 namespace xsp::models::stablehlo {
 

@@ -5,9 +5,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "formats/file_output.h"
 #include "formats/onnx/graph.h"
+#include "shared/base/result.h"
 
 namespace xsp::models::tf {
 

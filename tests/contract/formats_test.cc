@@ -6,10 +6,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "process/worker/npy.h"
 #include "manifest.h"
-#include "zoo/builder/zoo.h"
+#include "process/worker/npy.h"
 #include "worker_process.h"
+#include "zoo/shared/zoo.h"
 
 namespace xsp::contract {
 namespace {

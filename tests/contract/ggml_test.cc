@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <set>
 
-#include "process/worker/npy.h"
 #include "manifest.h"
+#include "process/worker/npy.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"

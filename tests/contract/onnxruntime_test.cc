@@ -13,10 +13,10 @@
 #include <optional>
 #include <span>
 
-#include "process/worker/npy.h"
-#include "manifest.h"
-#include "zoo/builder/builder.h"
+#include "formats/onnx/builder.h"
 #include "formats/onnx/writer.h"
+#include "manifest.h"
+#include "process/worker/npy.h"
 #include "processor.h"
 #include "trace_file.h"
 #include "worker_process.h"

@@ -6,12 +6,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "formats/onnx/builder.h"
 #include "manifest.h"
-#include "zoo/builder/builder.h"
-#include "zoo/builder/zoo.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
+#include "zoo/shared/zoo.h"
 
 namespace xsp::contract {
 namespace {

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <thread>
 
-#include "process/worker/npy.h"
 #include "manifest.h"
+#include "process/worker/npy.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/correlate/correlate.h"
+#include "shared/base/result.h"
 #include "shared/trace/reader.h"
 
 namespace xsp::gpu_test {

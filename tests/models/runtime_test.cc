@@ -15,8 +15,8 @@
 #include "formats/onnx/provenance.h"
 #include "formats/onnx/reader.h"
 #include "formats/onnx/shapes.h"
-#include "zoo/builder/weights.h"
-#include "zoo/builder/zoo.h"
+#include "formats/onnx/weights.h"
+#include "zoo/shared/zoo.h"
 
 namespace xsp::models {
 namespace {

@@ -22,10 +22,10 @@
 #include <sstream>
 
 #include "desk/analyze/catalogue.h"
-#include "desk/compare/compare.h"
 #include "desk/analyze/made_evaluation.h"
 #include "desk/analyze/quantities.h"
 #include "desk/analyze/run.h"
+#include "desk/compare/compare.h"
 #include "desk/store/database.h"
 
 namespace xsp::analyze {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "desk/analyze/catalogue.h"
-#include "shared/base/result.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::analyze {
 

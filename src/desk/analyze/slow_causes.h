@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::analyze {
 

@@ -5,9 +5,9 @@
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/run.h"
-#include "shared/base/words.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
+#include "shared/base/words.h"
 
 namespace xsp::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
-#include "desk/watch/control.h"
 #include "desk/experiment/plan.h"
+#include "desk/watch/control.h"
 
 namespace xsp::cli {
 namespace {

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "desk/compare/compare.h"
-#include "desk/compare/gate.h"
 #include "desk/cli/diff_run.h"
 #include "desk/cli/output.h"
 #include "desk/cli/units.h"
 #include "desk/cli/verbs.h"
+#include "desk/compare/compare.h"
+#include "desk/compare/gate.h"
 #include "desk/experiment/plan.h"
 
 namespace xsp::cli {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
-#include "shared/base/scratch.h"
 #include "desk/cli/request.h"
 #include "desk/experiment/pairs.h"
+#include "shared/base/result.h"
+#include "shared/base/scratch.h"
 
 namespace CLI {
 class App;

@@ -17,16 +17,16 @@
 #include <memory>
 #include <string>
 
-#include "shared/base/words.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 #include "desk/experiment/capabilities.h"
 #include "desk/experiment/frameworks.h"
-#include "desk/machine/gpu.h"
 #include "desk/experiment/interrupt.h"
 #include "desk/experiment/monitor.h"
+#include "desk/machine/gpu.h"
 #include "desk/store/apart.h"
 #include "desk/store/database.h"
+#include "shared/base/words.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,7 +1,7 @@
 #include <cstdio>
 
-#include "shared/base/text.h"
 #include "desk/cli/verbs.h"
+#include "shared/base/text.h"
 
 namespace xsp::cli {
 

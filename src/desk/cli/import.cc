@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "desk/cli/verbs.h"
-#include "desk/watch/import_traces.h"
 #include "desk/experiment/plan.h"
+#include "desk/watch/import_traces.h"
 
 namespace xsp::cli {
 namespace {

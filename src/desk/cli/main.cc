@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "shared/base/nearest.h"
-#include "shared/base/text.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 #include "desk/store/apart.h"
+#include "shared/base/nearest.h"
+#include "shared/base/text.h"
 
 namespace xsp::cli {
 namespace {

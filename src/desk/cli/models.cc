@@ -6,7 +6,7 @@
 
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
-#include "zoo/builder/zoo.h"
+#include "zoo/shared/zoo.h"
 
 namespace xsp::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "zoo/builder/zoo.h"
+#include "zoo/shared/zoo.h"
 
 namespace xsp::cli {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/run.h"
-#include "shared/base/result.h"
 #include "desk/cli/terminal.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace CLI {
 class App;

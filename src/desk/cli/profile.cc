@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "desk/analyze/run.h"
-#include "shared/base/levels.h"
 #include "desk/cli/output.h"
 #include "desk/cli/progress.h"
 #include "desk/cli/request.h"
@@ -16,6 +15,7 @@
 #include "desk/experiment/frameworks.h"
 #include "desk/experiment/interrupt.h"
 #include "desk/experiment/plan.h"
+#include "shared/base/levels.h"
 
 namespace xsp::cli {
 namespace {

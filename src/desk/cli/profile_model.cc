@@ -6,9 +6,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "shared/base/nearest.h"
 #include "formats/onnx/reader.h"
-#include "zoo/builder/zoo.h"
+#include "shared/base/nearest.h"
+#include "zoo/shared/zoo.h"
 
 namespace xsp::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/experiment/frameworks.h"
+#include "shared/base/result.h"
 
 namespace xsp::cli {
 

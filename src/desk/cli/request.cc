@@ -5,8 +5,8 @@
 
 #include "desk/cli/profile_model.h"
 #include "desk/experiment/capabilities.h"
-#include "desk/machine/gpu.h"
 #include "desk/experiment/plan.h"
+#include "desk/machine/gpu.h"
 
 namespace xsp::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/experiment/experiment.h"
 #include "desk/experiment/frameworks.h"
+#include "shared/base/result.h"
 
 namespace xsp::cli {
 

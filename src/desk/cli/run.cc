@@ -12,15 +12,15 @@
 #include <memory>
 #include <optional>
 
-#include "shared/base/text.h"
-#include "shared/base/words.h"
 #include "desk/cli/answer.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
-#include "desk/watch/watch.h"
 #include "desk/experiment/frameworks.h"
 #include "desk/experiment/plan.h"
 #include "desk/store/database.h"
+#include "desk/watch/watch.h"
+#include "shared/base/text.h"
+#include "shared/base/words.h"
 
 namespace xsp::cli {
 namespace {

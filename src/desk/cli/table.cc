@@ -6,8 +6,8 @@
 #include <sstream>
 #include <utility>
 
-#include "shared/base/words.h"
 #include "desk/cli/units.h"
+#include "shared/base/words.h"
 
 namespace xsp::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "shared/base/guard.h"
 #include "desk/store/database.h"
+#include "shared/base/guard.h"
 
 namespace xsp::cli {
 namespace {

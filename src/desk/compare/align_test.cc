@@ -6,8 +6,8 @@
 #include <fstream>
 #include <random>
 
-#include "desk/compare/types.h"
 #include "desk/analyze/run.h"
+#include "desk/compare/types.h"
 
 namespace xsp::analyze {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "desk/compare/tables.h"
 #include "desk/analyze/run.h"
+#include "desk/compare/tables.h"
 #include "shared/base/nearest.h"
 #include "shared/base/words.h"
 

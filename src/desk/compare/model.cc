@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "desk/compare/tables.h"
 #include "desk/analyze/run.h"
+#include "desk/compare/tables.h"
 #include "desk/statistics/typical.h"
 
 namespace xsp::analyze {

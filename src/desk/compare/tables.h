@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "desk/compare/compare.h"
 #include "desk/compare/align.h"
+#include "desk/compare/compare.h"
 
 namespace xsp::analyze {
 

@@ -18,10 +18,10 @@
 #include <memory>
 #include <span>
 
-#include "shared/base/result.h"
 #include "desk/correlate/call_numbers.h"
 #include "desk/correlate/rules.h"
 #include "desk/correlate/source.h"
+#include "shared/base/result.h"
 
 namespace xsp::correlate {
 

@@ -12,9 +12,9 @@
 #include <memory>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/correlate/rules.h"
 #include "desk/correlate/source.h"
+#include "shared/base/result.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {

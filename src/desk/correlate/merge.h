@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/correlate/feed.h"
+#include "shared/base/result.h"
 
 namespace xsp::correlate {
 

@@ -8,8 +8,8 @@
 #include <random>
 #include <string>
 
-#include "shared/base/testing.h"
 #include "desk/correlate/testing.h"
+#include "shared/base/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "desk/experiment/frameworks.h"
-#include "desk/machine/gpu.h"
 #include "desk/experiment/plan.h"
+#include "desk/machine/gpu.h"
 
 namespace xsp::evaluate {
 

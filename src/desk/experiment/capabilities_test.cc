@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "shared/base/levels.h"
 #include "desk/experiment/experiment.h"
+#include "shared/base/levels.h"
 #include "xsp/plugin.h"
 
 namespace xsp::evaluate {

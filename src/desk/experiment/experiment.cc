@@ -4,14 +4,14 @@
 #include <chrono>
 #include <ctime>
 
+#include "desk/experiment/counted.h"
+#include "desk/experiment/monitor.h"
+#include "desk/experiment/record.h"
+#include "desk/machine/peaks.h"
+#include "desk/store/database.h"
 #include "shared/base/levels.h"
 #include "shared/base/scratch.h"
 #include "shared/base/words.h"
-#include "desk/experiment/counted.h"
-#include "desk/experiment/monitor.h"
-#include "desk/machine/peaks.h"
-#include "desk/experiment/record.h"
-#include "desk/store/database.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

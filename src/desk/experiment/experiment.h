@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/experiment/listener.h"
 #include "desk/experiment/measure.h"
 #include "desk/experiment/plan.h"
 #include "desk/experiment/worker.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

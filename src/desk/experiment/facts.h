@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "shared/base/result.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/experiment/worker.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

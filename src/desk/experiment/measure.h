@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/experiment/listener.h"
-#include "desk/machine/machine.h"
 #include "desk/experiment/subject.h"
+#include "desk/machine/machine.h"
 #include "desk/statistics/typical.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

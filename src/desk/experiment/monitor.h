@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "shared/base/result.h"
+#include "desk/experiment/process.h"
 #include "desk/machine/machine.h"
 #include "desk/machine/peaks.h"
-#include "desk/experiment/process.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

@@ -8,12 +8,12 @@
 #include <random>
 #include <set>
 
-#include "shared/base/levels.h"
-#include "shared/base/scratch.h"
 #include "desk/experiment/monitor.h"
 #include "desk/experiment/record.h"
 #include "desk/statistics/steady.h"
 #include "desk/store/database.h"
+#include "shared/base/levels.h"
+#include "shared/base/scratch.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

@@ -24,8 +24,8 @@
 #include <array>
 #include <atomic>
 
-#include "shared/base/result.h"
 #include "desk/experiment/experiment.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

@@ -17,8 +17,8 @@
 #include <sstream>
 #include <thread>
 
-#include "process/worker/protocol.h"
 #include "desk/machine/machine.h"
+#include "process/worker/protocol.h"
 
 namespace xsp::evaluate {
 namespace {

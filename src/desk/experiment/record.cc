@@ -6,9 +6,9 @@
 #include <ctime>
 #include <filesystem>
 
-#include "shared/base/levels.h"
 #include "desk/experiment/facts.h"
 #include "desk/store/ingest.h"
+#include "shared/base/levels.h"
 
 namespace xsp::evaluate {
 namespace {

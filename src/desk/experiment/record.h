@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/experiment/experiment.h"
 #include "desk/machine/peaks.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "shared/base/words.h"
 #include "process/worker/protocol.h"
+#include "shared/base/words.h"
 #include "xsp/plugin.h"
 
 namespace xsp::evaluate {

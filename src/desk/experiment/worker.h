@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/experiment/process.h"
 #include "desk/experiment/subject.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

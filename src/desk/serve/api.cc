@@ -4,9 +4,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "desk/serve/http/routes.h"
 #include "shared/base/guard.h"
 #include "shared/base/text.h"
-#include "desk/serve/http/routes.h"
 
 namespace xsp::serve {
 namespace {

@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
-#include "desk/serve/library.h"
 #include "desk/serve/http/request.h"
+#include "desk/serve/library.h"
 
 namespace xsp::serve {
 

@@ -24,8 +24,8 @@
 #include <thread>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 

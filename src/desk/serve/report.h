@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "shared/base/result.h"
 #include "desk/serve/library.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "shared/base/result.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 

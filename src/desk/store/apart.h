@@ -17,10 +17,10 @@
 #include <string>
 #include <string_view>
 
-#include "shared/base/result.h"
-#include "shared/base/scratch.h"
 #include "desk/store/database.h"
 #include "desk/store/wire.h"
+#include "shared/base/result.h"
+#include "shared/base/scratch.h"
 
 namespace xsp::store {
 

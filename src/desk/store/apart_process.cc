@@ -9,11 +9,11 @@
 #include <optional>
 #include <thread>
 
-#include "shared/base/guard.h"
 #include "desk/store/apart.h"
 #include "desk/store/confine.h"
 #include "desk/store/duck.h"
 #include "desk/store/wire.h"
+#include "shared/base/guard.h"
 
 namespace xsp::store {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "desk/store/duck.h"
 #include "shared/base/result.h"
 #include "shared/base/text.h"
-#include "desk/store/duck.h"
 
 namespace xsp::store {
 

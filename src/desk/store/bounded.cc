@@ -13,9 +13,9 @@
 #include <memory>
 #include <optional>
 
+#include "desk/store/confine.h"
 #include "shared/base/guard.h"
 #include "shared/base/scratch.h"
-#include "desk/store/confine.h"
 
 namespace xsp::store {
 namespace {

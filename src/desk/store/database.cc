@@ -12,10 +12,10 @@
 #include <iterator>
 #include <tuple>
 
-#include "shared/base/text.h"
 #include "desk/store/apart.h"
 #include "desk/store/duck.h"
 #include "desk/store/schema.h"
+#include "shared/base/text.h"
 
 namespace xsp::store {
 

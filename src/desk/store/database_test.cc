@@ -9,8 +9,8 @@
 #include <fstream>
 #include <random>
 
-#include "shared/base/testing.h"
 #include "desk/store/testing.h"
+#include "shared/base/testing.h"
 
 namespace xsp::store {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "desk/store/database.h"
 #include "shared/base/result.h"
 #include "shared/base/scratch.h"
-#include "desk/store/database.h"
 
 namespace xsp::store {
 

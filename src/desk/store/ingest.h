@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/correlate/call_numbers.h"
 #include "desk/correlate/windowed_source.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::store {
 

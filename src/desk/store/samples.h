@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/store/database.h"
 #include "desk/store/ingest.h"
 #include "desk/store/symbols.h"
+#include "shared/base/result.h"
 #include "shared/trace/reader.h"
 
 namespace xsp::store {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "shared/base/result.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::store {
 

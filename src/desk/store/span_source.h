@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/correlate/correlate.h"
 #include "desk/store/appender.h"
 #include "desk/store/ingest.h"
+#include "shared/base/result.h"
 #include "shared/trace/reader.h"
 
 namespace xsp::store {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::store {
 

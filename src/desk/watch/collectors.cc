@@ -7,10 +7,10 @@
 #include <atomic>
 #include <set>
 
-#include "shared/base/levels.h"
-#include "process/watch/run_folder.h"
 #include "desk/experiment/monitor.h"
 #include "desk/experiment/plan.h"
+#include "process/watch/run_folder.h"
+#include "shared/base/levels.h"
 #include "xsp/plugin.h"
 
 namespace xsp::evaluate {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/experiment/frameworks.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

@@ -13,10 +13,10 @@
 #include <fstream>
 #include <utility>
 
+#include "desk/experiment/plan.h"
+#include "process/watch/control_page.h"
 #include "shared/base/clock.h"
 #include "shared/base/levels.h"
-#include "process/watch/control_page.h"
-#include "desk/experiment/plan.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

@@ -3,14 +3,14 @@
 #include <chrono>
 #include <sstream>
 
-#include "shared/base/levels.h"
 #include "desk/experiment/facts.h"
-#include "desk/watch/runs.h"
-#include "desk/machine/machine.h"
 #include "desk/experiment/plan.h"
+#include "desk/machine/machine.h"
 #include "desk/store/bounded.h"
 #include "desk/store/database.h"
 #include "desk/store/ingest.h"
+#include "desk/watch/runs.h"
+#include "shared/base/levels.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdio>
 
-#include "shared/base/levels.h"
 #include "desk/experiment/plan.h"
+#include "shared/base/levels.h"
 
 namespace xsp::evaluate {
 namespace {

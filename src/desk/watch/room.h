@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <string>
 
-#include "shared/base/result.h"
-#include "desk/watch/control.h"
 #include "desk/store/database.h"
+#include "desk/watch/control.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

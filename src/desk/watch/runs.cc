@@ -6,11 +6,11 @@
 #include <optional>
 #include <set>
 
-#include "shared/base/levels.h"
 #include "desk/correlate/steps.h"
 #include "desk/experiment/plan.h"
 #include "desk/statistics/steady.h"
 #include "desk/statistics/typical.h"
+#include "shared/base/levels.h"
 #include "shared/trace/reader.h"
 #include "xsp/xsp.h"
 

@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/store/database.h"
 #include "desk/store/ingest.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

@@ -9,20 +9,20 @@
 #include <fstream>
 #include <sstream>
 
+#include "desk/experiment/facts.h"
+#include "desk/experiment/plan.h"
+#include "desk/machine/gpu_neighbours.h"
+#include "desk/machine/machine.h"
+#include "desk/store/database.h"
+#include "desk/store/ingest.h"
+#include "desk/watch/collectors.h"
+#include "desk/watch/command.h"
+#include "desk/watch/room.h"
+#include "desk/watch/runs.h"
+#include "process/watch/run_folder.h"
 #include "shared/base/clock.h"
 #include "shared/base/levels.h"
 #include "shared/base/scratch.h"
-#include "process/watch/run_folder.h"
-#include "desk/watch/collectors.h"
-#include "desk/watch/command.h"
-#include "desk/experiment/facts.h"
-#include "desk/watch/room.h"
-#include "desk/watch/runs.h"
-#include "desk/machine/gpu_neighbours.h"
-#include "desk/machine/machine.h"
-#include "desk/experiment/plan.h"
-#include "desk/store/database.h"
-#include "desk/store/ingest.h"
 #include "xsp/xsp.h"
 
 namespace xsp::evaluate {

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
-#include "desk/watch/control.h"
 #include "desk/experiment/experiment.h"
 #include "desk/experiment/frameworks.h"
+#include "desk/watch/control.h"
+#include "shared/base/result.h"
 
 namespace xsp::evaluate {
 

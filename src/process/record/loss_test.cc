@@ -5,8 +5,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "shared/base/limits.h"
 #include "process/record/testing.h"
+#include "shared/base/limits.h"
 
 namespace xsp::capture {
 namespace {

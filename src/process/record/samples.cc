@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "shared/base/keep_errno.h"
-#include "shared/base/no_cancel.h"
 #include "process/record/session.h"
 #include "process/record/watcher.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/no_cancel.h"
 
 namespace xsp::capture {
 namespace {

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process/record/environment.h"
+#include "process/record/tables.h"
 #include "shared/base/keep_errno.h"
 #include "shared/base/log.h"
 #include "shared/base/no_cancel.h"
-#include "process/record/environment.h"
-#include "process/record/tables.h"
 
 extern "C" {
 uint32_t xsp_recorded_levels = 0;

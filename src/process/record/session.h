@@ -13,9 +13,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "process/record/watcher.h"
 #include "shared/base/clock.h"
 #include "shared/base/limits.h"
-#include "process/record/watcher.h"
 #include "shared/trace/ring.h"
 #include "shared/trace/writer.h"
 #include "xsp/xsp.h"

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "shared/base/clock.h"
 #include "process/record/watcher.h"
+#include "shared/base/clock.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

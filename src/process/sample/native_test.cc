@@ -12,10 +12,10 @@
 #include <memory>
 #include <vector>
 
-#include "shared/base/clock.h"
 #include "process/sample/native_place.h"
 #include "process/sample/testing.h"
 #include "process/sample/unwinder.h"
+#include "shared/base/clock.h"
 
 extern "C" int chain_enter(void (*call)(void* context), void* context);
 

@@ -12,11 +12,11 @@
 
 #include <new>
 
-#include "shared/base/clock.h"
-#include "shared/base/keep_errno.h"
 #include "process/record/own_threads.h"
 #include "process/record/watcher.h"
 #include "process/sample/look.h"
+#include "shared/base/clock.h"
+#include "shared/base/keep_errno.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "shared/base/keep_errno.h"
-#include "shared/base/no_cancel.h"
 #include "process/watch/control.h"
 #include "process/watch/run_folder.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/no_cancel.h"
 #include "xsp/plugin.h"
 
 namespace xsp::capture {

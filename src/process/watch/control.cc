@@ -11,16 +11,16 @@
 
 #include <atomic>
 
-#include "shared/base/clock.h"
-#include "shared/base/keep_errno.h"
-#include "shared/base/no_cancel.h"
 #include "process/record/watcher.h"
-#include "process/watch/watch.h"
+#include "process/sample/sampler.h"
 #include "process/watch/blocks.h"
 #include "process/watch/collectors.h"
 #include "process/watch/control_page.h"
 #include "process/watch/room.h"
-#include "process/sample/sampler.h"
+#include "process/watch/watch.h"
+#include "shared/base/clock.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/no_cancel.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

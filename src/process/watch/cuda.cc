@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "shared/base/keep_errno.h"
-#include "process/watch/watch.h"
 #include "process/watch/run_folder.h"
+#include "process/watch/watch.h"
+#include "shared/base/keep_errno.h"
 #include "xsp/xsp.h"
 
 namespace {

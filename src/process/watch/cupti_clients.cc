@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shared/base/keep_errno.h"
 #include "process/watch/collectors.h"
 #include "process/watch/run_folder.h"
+#include "shared/base/keep_errno.h"
 #include "xsp/xsp.h"
 
 namespace {

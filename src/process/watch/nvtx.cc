@@ -5,11 +5,11 @@
 
 #include <atomic>
 
-#include "shared/base/keep_errno.h"
 #include "process/record/open_layer.h"
 #include "process/record/watcher.h"
-#include "process/watch/watch.h"
 #include "process/watch/nvtx_names.h"
+#include "process/watch/watch.h"
+#include "shared/base/keep_errno.h"
 #include "xsp/nvtx_abi.hpp"
 #include "xsp/xsp.h"
 

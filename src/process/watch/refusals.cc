@@ -21,9 +21,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process/watch/watch.h"
 #include "shared/base/keep_errno.h"
 #include "shared/base/no_cancel.h"
-#include "process/watch/watch.h"
 #include "xsp/xsp.h"
 
 namespace {

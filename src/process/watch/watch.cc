@@ -22,14 +22,14 @@
 
 #include <atomic>
 
-#include "shared/base/keep_errno.h"
-#include "shared/base/no_cancel.h"
 #include "process/record/watcher.h"
+#include "process/sample/sampler.h"
 #include "process/watch/collectors.h"
 #include "process/watch/control.h"
 #include "process/watch/nvtx.h"
 #include "process/watch/run_folder.h"
-#include "process/sample/sampler.h"
+#include "shared/base/keep_errno.h"
+#include "shared/base/no_cancel.h"
 #include "xsp/xsp.h"
 
 namespace xsp::capture {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "process/worker/options.h"
+#include "shared/base/result.h"
 #include "xsp/plugin.h"
 
 namespace xsp::capture {

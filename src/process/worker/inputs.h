@@ -28,8 +28,8 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "process/worker/options.h"
+#include "shared/base/result.h"
 
 namespace xsp::capture {
 

@@ -20,12 +20,12 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/guard.h"
 #include "process/worker/collectors.h"
 #include "process/worker/inputs.h"
 #include "process/worker/npy.h"
 #include "process/worker/options.h"
 #include "process/worker/protocol.h"
+#include "shared/base/guard.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::capture {

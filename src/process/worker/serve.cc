@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "shared/base/levels.h"
 #include "process/worker/collectors.h"
 #include "process/worker/protocol.h"
+#include "shared/base/levels.h"
 
 namespace xsp::capture {
 namespace {

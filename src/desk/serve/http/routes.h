@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "desk/analyze/catalogue.h"
-#include "shared/base/result.h"
 #include "desk/serve/api.h"
 #include "desk/serve/library.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 

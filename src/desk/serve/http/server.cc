@@ -17,10 +17,10 @@
 #include <optional>
 #include <utility>
 
-#include "shared/base/guard.h"
 #include "desk/serve/api.h"
 #include "desk/serve/page.h"
 #include "desk/serve/upload.h"
+#include "shared/base/guard.h"
 
 namespace xsp::serve {
 namespace {

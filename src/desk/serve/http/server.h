@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
-#include "shared/base/result.h"
 #include "desk/serve/http/connections.h"
 #include "desk/serve/library.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "desk/analyze/run.h"
-#include "desk/serve/timeline/timeline.h"
 #include "desk/serve/timeline/cells.h"
 #include "desk/serve/timeline/run.h"
+#include "desk/serve/timeline/timeline.h"
 
 namespace xsp::serve {
 namespace {

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "desk/serve/timeline/items.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "shared/base/result.h"
 #include "desk/serve/timeline/run.h"
 #include "desk/store/database.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
-#include "desk/serve/library.h"
 #include "desk/serve/http/routes.h"
+#include "desk/serve/library.h"
 #include "desk/serve/timeline/run.h"
+#include "shared/base/result.h"
 
 namespace xsp::serve {
 

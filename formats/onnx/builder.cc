@@ -1,4 +1,4 @@
-#include "zoo/builder/builder.h"
+#include "formats/onnx/builder.h"
 
 #include <algorithm>
 #include <cassert>

@@ -2,15 +2,15 @@
 // value that the node makes. Every node and every tensor has a name, made of its place in the
 // network: node "layer1/0/conv1" has the weight "layer1/0/conv1/weight" and the output
 // "layer1/0/conv1/out".
-#ifndef XSP_ZOO_BUILDER_BUILDER_H_
-#define XSP_ZOO_BUILDER_BUILDER_H_
+#ifndef XSP_FORMATS_ONNX_BUILDER_H_
+#define XSP_FORMATS_ONNX_BUILDER_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "formats/onnx/graph.h"
-#include "zoo/builder/weights.h"
+#include "formats/onnx/weights.h"
 
 namespace xsp::models {
 
@@ -116,4 +116,4 @@ Dimension symbolic(const std::string& symbol);
 
 }  // namespace xsp::models
 
-#endif  // XSP_ZOO_BUILDER_BUILDER_H_
+#endif  // XSP_FORMATS_ONNX_BUILDER_H_

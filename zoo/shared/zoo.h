@@ -1,15 +1,15 @@
 // The models that xsp builds itself: real topologies with seeded random weights. Their results are
 // meaningless, but they cost as much as the real models, and need no download.
-#ifndef XSP_ZOO_BUILDER_ZOO_H_
-#define XSP_ZOO_BUILDER_ZOO_H_
+#ifndef XSP_ZOO_SHARED_ZOO_H_
+#define XSP_ZOO_SHARED_ZOO_H_
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "shared/base/result.h"
 #include "formats/onnx/writer.h"
+#include "shared/base/result.h"
 
 namespace xsp::models {
 
@@ -70,4 +70,4 @@ Result<std::string> cached_model(const std::string& name,
 
 }  // namespace xsp::models
 
-#endif  // XSP_ZOO_BUILDER_ZOO_H_
+#endif  // XSP_ZOO_SHARED_ZOO_H_

@@ -7,25 +7,14 @@
 #include <map>
 #include <set>
 
-#include "zoo/builder/recipe.h"
 #include "formats/stablehlo/converter.h"
 #include "formats/tensorflow/convert.h"
 #include "formats/wire/wire_fields.h"
-#include "zoo/builder/zoo.h"
+#include "zoo/shared/built.h"
+#include "zoo/shared/zoo.h"
 
 namespace xsp::models {
 namespace {
-
-Builder built(const std::string& name) {
-  for (const Recipe& recipe : all_recipes()) {
-    if (recipe.name != name) continue;
-    Builder builder(name);
-    recipe.build(builder);
-    return builder;
-  }
-  ADD_FAILURE() << name;
-  return Builder(name);
-}
 
 // Returns the text of all pieces, with zeros in place of weights.
 std::string whole(const std::vector<Piece>& pieces) {

@@ -1,13 +1,13 @@
 // The recipe of a model of the zoo. Each zoo/FAMILY.cc defines FAMILY_recipes(); the build
 // collects them, so a new family is a new file.
-#ifndef XSP_ZOO_BUILDER_RECIPE_H_
-#define XSP_ZOO_BUILDER_RECIPE_H_
+#ifndef XSP_ZOO_SHARED_RECIPE_H_
+#define XSP_ZOO_SHARED_RECIPE_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "zoo/builder/builder.h"
+#include "formats/onnx/builder.h"
 
 namespace xsp::models {
 
@@ -28,4 +28,4 @@ std::vector<Recipe> all_recipes();
 
 }  // namespace xsp::models
 
-#endif  // XSP_ZOO_BUILDER_RECIPE_H_
+#endif  // XSP_ZOO_SHARED_RECIPE_H_

@@ -1,4 +1,4 @@
-#include "zoo/builder/zoo.h"
+#include "zoo/shared/zoo.h"
 
 #include <sys/stat.h>
 
@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "shared/base/nearest.h"
 #include "formats/caffe/writer.h"
 #include "formats/mxnet/writer.h"
 #include "formats/onnx/shapes.h"
-#include "zoo/builder/recipe.h"
 #include "formats/stablehlo/writer.h"
 #include "formats/tensorflow/writer.h"
+#include "shared/base/nearest.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

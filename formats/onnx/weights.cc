@@ -1,4 +1,4 @@
-#include "zoo/builder/weights.h"
+#include "formats/onnx/weights.h"
 
 #include <cmath>
 #include <cstddef>

@@ -3,8 +3,8 @@
 // A value depends only on the tensor's seed and the element's index. It is made from integer
 // arithmetic, one conversion and one multiplication, so neither the order of writing nor the
 // compiler's choice of instructions can change it. No value is zero or denormal.
-#ifndef XSP_ZOO_BUILDER_WEIGHTS_H_
-#define XSP_ZOO_BUILDER_WEIGHTS_H_
+#ifndef XSP_FORMATS_ONNX_WEIGHTS_H_
+#define XSP_FORMATS_ONNX_WEIGHTS_H_
 
 #include <cstdint>
 #include <string_view>
@@ -30,4 +30,4 @@ void fill_weights(const Distribution& distribution, uint64_t seed, uint64_t firs
 
 }  // namespace xsp::models
 
-#endif  // XSP_ZOO_BUILDER_WEIGHTS_H_
+#endif  // XSP_FORMATS_ONNX_WEIGHTS_H_

@@ -1,4 +1,4 @@
-#include "zoo/builder/zoo.h"
+#include "zoo/shared/zoo.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,10 +13,10 @@
 #include <sstream>
 #include <thread>
 
-#include "zoo/builder/builder.h"
+#include "formats/onnx/builder.h"
 #include "formats/onnx/reader.h"
 #include "formats/onnx/shapes.h"
-#include "zoo/builder/recipe.h"
+#include "zoo/shared/recipe.h"
 
 namespace xsp::models {
 namespace {

@@ -1,0 +1,76 @@
+// Tests that the layers which ONNX Runtime fuses in the zoo's transformers are traced to the model's own.
+#include <gtest/gtest.h>
+
+#include "formats/onnx/provenance.h"
+#include "formats/onnx/reader.h"
+#include "zoo/shared/built.h"
+
+namespace xsp::models {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Fate fate_of(const Provenance& p, const std::string& name) {
+  for (const OriginalNode& original : p.originals) {
+    if (original.name == name) return original.fate;
+  }
+  ADD_FAILURE() << name << " is not there";
+  return Fate::kRemoved;
+}
+
+// The graphs that ONNX Runtime 1.31.1 makes of the transformers of the zoo, without their weights:
+// written by its optimized_model_filepath, with initializers of 1 KiB and more in another file.
+Provenance of_transformer(const std::string& name, const Graph& model) {
+  const std::string path = std::string(XSP_SOURCE_DIR) + "/tests/data/optimised/" + name + ".onnx";
+  const Result<Graph> optimised = read_graph(path);
+  if (!optimised.ok()) {
+    ADD_FAILURE() << optimised.error().text;
+    return {};
+  }
+  const Provenance p = trace_provenance(model, *optimised);
+  for (const OriginalNode& original : p.originals) {
+    EXPECT_NE(original.fate, Fate::kRemoved) << original.name;
+    EXPECT_LE(original.executed_as.size(), 1u) << original.name;
+  }
+  for (size_t i = 0; i < optimised->nodes.size(); ++i) {
+    EXPECT_FALSE(p.stands_for[i].empty()) << optimised->nodes[i].name;
+  }
+  return p;
+}
+
+Names executed_with(const Provenance& p, const std::string& name) {
+  for (const OriginalNode& original : p.originals) {
+    if (original.name == name) return p.names(original.executed_as.at(0));
+  }
+  return {};
+}
+
+TEST(Fusions, OfBert) {
+  const Graph model = built("bert_base").graph();
+  const Provenance p = of_transformer("bert_base", model);
+  ASSERT_EQ(p.originals.size(), model.nodes.size());
+  const std::string layer = "encoder/layer/7/";
+  EXPECT_EQ(executed_with(p, layer + "attention/self/MatMul"),
+            (Names{layer + "attention/self/MatMul", layer + "attention/self/Div"}));
+  EXPECT_EQ(executed_with(p, layer + "intermediate/gelu/Erf"),
+            (Names{layer + "intermediate/dense/Add", layer + "intermediate/gelu/Div",
+                   layer + "intermediate/gelu/Erf", layer + "intermediate/gelu/Add",
+                   layer + "intermediate/gelu/Mul", layer + "intermediate/gelu/Mul_1"}));
+  EXPECT_EQ(executed_with(p, layer + "output/LayerNorm"), Names{layer + "output/LayerNorm"});
+  EXPECT_EQ(fate_of(p, layer + "intermediate/gelu/half"), Fate::kFolded);
+}
+
+TEST(Fusions, OfGpt2) {
+  const Graph model = built("gpt2_small").graph();
+  const Provenance p = of_transformer("gpt2_small", model);
+  ASSERT_EQ(p.originals.size(), model.nodes.size());
+  const std::string attention = "h/3/attn/";
+  EXPECT_EQ(executed_with(p, attention + "MatMul"),
+            (Names{attention + "Transpose", attention + "MatMul", attention + "Div"}));
+  EXPECT_EQ(executed_with(p, "h/3/mlp/act/Tanh").size(), 8u);
+  EXPECT_EQ(fate_of(p, "lm_head/Transpose"), Fate::kFolded);
+  EXPECT_EQ(fate_of(p, "lm_head/MatMul"), Fate::kExecuted);
+}
+
+}  // namespace
+}  // namespace xsp::models

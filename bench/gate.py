@@ -240,8 +240,8 @@ def main():
     parser.add_argument("--profiles", type=int)
     parser.add_argument("--runs", type=int)
     parser.add_argument("--pairs", type=int, default=8)
-    parser.add_argument("--threads", type=int, help="of a layer; give it where taskset allows fewer processors"
-                        " than the machine has, as a framework may make a thread for each of these")
+    parser.add_argument("--threads", type=int, help="of a layer; needed where taskset allows fewer"
+                        " processors than the machine has, because a framework may make a thread for each")
     parser.add_argument("--time", type=float, help="--max-time of a profile")
     parser.add_argument("--run-time", type=float, help="--max-time of xsp diff --run; else its default")
     parser.add_argument("--limit", type=float, default=5, help="of the gate, percent")

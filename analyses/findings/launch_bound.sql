@@ -7,7 +7,7 @@ WITH around AS (
   WHERE is_watched() AND cause = 'host code' AND layer IS NOT NULL AND kind IS DISTINCT FROM 'optimizer'),
 launching AS (
   SELECT * REPLACE (CASE WHEN around_ns < ns THEN around_ns ELSE 0 END AS around_ns)
-  FROM blamed(['launch', 'framework'], NULL, without := [CASE WHEN is_unfused() THEN 'optimizer' ELSE '' END]), around)
+  FROM blamed(['launch', 'framework'], NULL), around)
 SELECT concat('The device is idle for ', step_share(ns), ' while the host launches its next operation',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''),
     CASE WHEN around_ns >= 0.01 * ns THEN concat('; Python between the operators of the model takes ',

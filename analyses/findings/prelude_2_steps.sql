@@ -134,17 +134,16 @@ CREATE OR REPLACE TEMP TABLE finding_arithmetic AS
     try_cast(fact_of('processors_usable') AS INTEGER) AS processors
   FROM looked HAVING sum(ns) > 0;
 
--- Returns one row, or none: the time of these causes (NULL: all) and kinds (NULL: all), but not of the kinds in
--- `without`; the culprit with the largest part of it; and the culprit's layer and place, if one has a third of its time
--- or more.
-CREATE OR REPLACE TEMP MACRO blamed(causes, kinds, without := ['']) AS TABLE
+-- Returns one row, or none: the time of these causes (NULL: all) and kinds (NULL: all); the culprit with the largest
+-- part of it; and the culprit's layer and place, if one has a third of its time or more.
+CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE
   WITH one AS (
     SELECT culprit, CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN layer END AS layer,
       CASE WHEN ns >= sum(ns) OVER of_culprit / 3 THEN place END AS place, ns, calls,
       sum(ns) OVER of_culprit AS one_ns
     FROM finding_time
     WHERE coalesce(list_contains(causes, cause), causes IS NULL)
-      AND coalesce(list_contains(kinds, kind), kinds IS NULL) AND NOT coalesce(list_contains(without, kind), false)
+      AND coalesce(list_contains(kinds, kind), kinds IS NULL)
     WINDOW of_culprit AS (PARTITION BY culprit))
   SELECT sum(ns) AS ns, sum(calls) AS calls, max(one_ns) AS culprit_ns,
     first(culprit ORDER BY one_ns DESC, ns DESC, culprit, layer) AS culprit,
@@ -152,7 +151,7 @@ CREATE OR REPLACE TEMP MACRO blamed(causes, kinds, without := ['']) AS TABLE
     first(place ORDER BY one_ns DESC, ns DESC, culprit, layer) AS place
   FROM one HAVING sum(ns) > 0;
 -- An optimiser that launches many small operations is a finding of its own, and not a part of more general ones.
-CREATE OR REPLACE TEMP MACRO is_unfused() AS coalesce((SELECT calls >= 50 FROM blamed(NULL, ['optimizer'])), false);
+CREATE OR REPLACE TEMP MACRO is_unfused() AS EXISTS (FROM finding_time WHERE cause = 'optimizer');
 -- rest_of_lines sums the host's time of all other causes in those lines of the program that spend most of their time on
 -- these causes. This time disappears together with the causes.
 CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (

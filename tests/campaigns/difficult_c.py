@@ -56,6 +56,16 @@ static void ended(const char* what, pid_t pid) {
   else say("%s: %s %d\n", what, WIFSIGNALED(status) ? "signal" : "exit",
            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
+// Calls inside() with each of the texts, in a process of its own.
+#define MAIN_INSIDE_PROCESSES(...) MAIN { \
+    const char* hows[] = {__VA_ARGS__}; \
+    for (unsigned i = 0; i < sizeof hows / sizeof *hows; ++i) { \
+      const pid_t pid = fork(); \
+      if (pid == 0) { inside(hows[i]); _exit(0); } \
+      ended(hows[i], pid); \
+    } \
+    return 0; \
+  }
 #define ERROR(call) ({ errno = 0; const long got = (long)(call); got < 0 ? -errno : got; })
 static void nap(long ms) {
   struct timespec time = {ms / 1000, ms % 1000 * 1000000};

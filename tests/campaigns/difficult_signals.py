@@ -315,17 +315,8 @@ static void inside(const char* how) {
     say("%ld %ld\n", ERROR(mlock(piece, 32768)), ERROR(mlock(piece, 1 << 20)));
   }
 }
-MAIN {
-  const char* hows[] = {"memory", "data", "files", "size", "size ignored", "processor", "processes",
-      "signals",
-                        "locked"};
-  for (unsigned i = 0; i < sizeof hows / sizeof *hows; ++i) {
-    const pid_t pid = fork();
-    if (pid == 0) { inside(hows[i]); _exit(0); }
-    ended(hows[i], pid);
-  }
-  return 0;
-}
+MAIN_INSIDE_PROCESSES("memory", "data", "files", "size", "size ignored", "processor", "processes",
+                      "signals", "locked")
 """
 
 SOURCES["no_stack_pointer"] = r"""

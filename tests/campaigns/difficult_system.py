@@ -203,15 +203,7 @@ static void inside(const char* how) {
     ended("cloned", pid);
     ended("shares", clone(in_clone, stack + (1 << 20), CLONE_VM | CLONE_FS | SIGCHLD, NULL)); }
 }
-MAIN {
-  const char* hows[] = {"user", "mount", "files", "memory", "process", "own", "root", "clone"};
-  for (unsigned i = 0; i < sizeof hows / sizeof *hows; ++i) {
-    const pid_t pid = fork();
-    if (pid == 0) { inside(hows[i]); _exit(0); }
-    ended(hows[i], pid);
-  }
-  return 0;
-}
+MAIN_INSIDE_PROCESSES("user", "mount", "files", "memory", "process", "own", "root", "clone")
 """
 
 SOURCES["raw_clone"] = r"""

@@ -8,7 +8,6 @@ signal, and name the error in one line.
 Prints counts by kind and status; exits 1 if any file caused another end, and keeps it in DIR.
 """
 
-import argparse
 import collections
 import ctypes
 import glob
@@ -20,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import campaign
 
 LIMIT_S = 120
 BLOCKS_AT, BLOCK = 12288, 262144  # in DuckDB's files: three headers of 4096 bytes, then blocks
@@ -154,26 +155,21 @@ def beside(model):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--xsp", required=True)
+    parser = campaign.arguments(__doc__, count=24)
     parser.add_argument("--duckdb", required=True)
     parser.add_argument("--program", required=True, help="that records itself into an .xtrace where it runs")
-    parser.add_argument("--count", type=int, default=24)
-    parser.add_argument("--seconds", type=float, default=0, help="as many as fit, instead of a count")
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="where files that did harm go")
     options = parser.parse_args()
     options.xsp, options.program = os.path.abspath(options.xsp), os.path.abspath(options.program)
     library = ctypes.CDLL(os.path.abspath(options.duckdb))
     rng = random.Random(options.seed)
     counts, bad, slowest = collections.Counter(), 0, 0.0
-    began = time.monotonic()
+    rounds = campaign.Rounds(options)
     with tempfile.TemporaryDirectory() as folder:
         base, traces, models = sources(options, folder)
         kinds = ["sql", "page", "page", "bytes", "model", "model"] + (["trace"] if traces else [])
-        done = 0
-        while time.monotonic() - began < options.seconds if options.seconds else done < options.count:
-            kind = kinds[done % len(kinds)]
+        for number in rounds:
+            kind = kinds[number % len(kinds)]
             source = {"model": rng.choice(models), "trace": rng.choice(traces or [base])}.get(kind, base)
             with tempfile.TemporaryDirectory() as place:
                 path = os.path.join(place, os.path.basename(source))
@@ -199,13 +195,12 @@ def main():
                 slowest = max(slowest, seconds)
                 if not good:
                     bad += 1
-                    print(f"file {done} (seed {options.seed}), {label}: {status}: {' '.join(command)}",
+                    print(f"file {number} (seed {options.seed}), {label}: {status}: {' '.join(command)}",
                           flush=True)
                     if options.keep:
-                        shutil.copytree(place, os.path.join(options.keep, f"{options.seed}-{done}"),
+                        shutil.copytree(place, os.path.join(options.keep, f"{options.seed}-{number}"),
                                         dirs_exist_ok=True)
-            done += 1
-    print(f"{done} files in {time.monotonic() - began:.0f} s, the slowest {slowest:.0f} s, {bad} bad: "
+    print(f"{rounds.done} files in {rounds.seconds:.0f} s, the slowest {slowest:.0f} s, {bad} bad: "
           + ", ".join(f"{what}: {count}" for what, count in sorted(counts.items())))
     return 1 if bad else 0
 

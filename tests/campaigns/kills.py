@@ -11,7 +11,6 @@ which leaves no incomplete file. The program's threads number their spans: a num
 two others is a loss. Prints counts by kind and outcome; exits 1 if any outcome is bad.
 """
 
-import argparse
 import collections
 import csv
 import glob
@@ -24,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import campaign
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -90,7 +91,7 @@ def finish(process, limit_s=LIMIT_S):
         raise Bad("hung") from None
 
 
-class Campaign:
+class Killer:
     def __init__(self, options, folder):
         self.xsp, self.rng, self.folder = os.path.abspath(options.xsp), random.Random(options.seed), folder
         self.program, self.started = os.path.join(folder, "numbered"), []
@@ -242,34 +243,29 @@ def is_running(process):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--xsp", required=True)
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=0, help="as many as fit, instead of a count")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = campaign.arguments(__doc__, count=40)
     parser.add_argument("--keep", help="where the folders of bad ends go")
     options = parser.parse_args()
     counts, bad = collections.Counter(), 0
-    began, done = time.monotonic(), 0
+    rounds = campaign.Rounds(options)
     with tempfile.TemporaryDirectory() as folder:
-        campaign = Campaign(options, folder)
-        kinds = [campaign.recorder, campaign.watched, campaign.watcher, campaign.profile]
-        while time.monotonic() - began < options.seconds if options.seconds else done < options.count:
-            kind = kinds[done % len(kinds)]
+        killer = Killer(options, folder)
+        kinds = [killer.recorder, killer.watched, killer.watcher, killer.profile]
+        for number in rounds:
+            kind = kinds[number % len(kinds)]
             place = tempfile.mkdtemp(dir=folder)
             try:
                 outcome = kind(place)
             except (Bad, subprocess.TimeoutExpired) as error:
                 bad += 1
                 outcome = "bad"
-                print(f"kill {done} (seed {options.seed}), {kind.__name__}: {error}", flush=True)
+                print(f"kill {number} (seed {options.seed}), {kind.__name__}: {error}", flush=True)
                 if options.keep:
-                    shutil.copytree(place, os.path.join(options.keep, f"{options.seed}-{done}"))
-            campaign.leave_nobody()
+                    shutil.copytree(place, os.path.join(options.keep, f"{options.seed}-{number}"))
+            killer.leave_nobody()
             counts[f"{kind.__name__}: {outcome}"] += 1
             shutil.rmtree(place, ignore_errors=True)
-            done += 1
-    print(f"{done} kills in {time.monotonic() - began:.0f} s, {bad} bad")
+    print(f"{rounds.done} kills in {rounds.seconds:.0f} s, {bad} bad")
     for what, count in sorted(counts.items()):
         print(f"{count:7} {what}")
     return 1 if bad else 0

@@ -10,7 +10,6 @@ difference that is not in KNOWN below. With --seconds the programs run again and
 of `xsp run`.
 """
 
-import argparse
 import collections
 import ctypes
 import difflib
@@ -25,6 +24,7 @@ import sys
 import tempfile
 import time
 
+import campaign
 import difficult_c
 import difficult_python
 import difficult_signals
@@ -302,11 +302,7 @@ def judge(place, program, options, keep):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--xsp", required=True)
-    parser.add_argument("--count", type=int, default=0, help="so many of the programs; else all")
-    parser.add_argument("--seconds", type=float, default=0, help="again and again, with other options")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = campaign.arguments(__doc__, count=0, count_help="how many of the programs; else all")
     parser.add_argument("--keep", help="where what differs is written")
     parser.add_argument("--only", help="this program alone")
     options = parser.parse_args()
@@ -316,26 +312,24 @@ def main():
         sys.exit(f"no program is called {options.only}")
     if options.count:
         every = rng.sample(every, min(options.count, len(every)))
+    options.count = len(every)
     ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans of a program become children of this
                                     # process
-    counts, reasons, began, done = collections.Counter(), collections.Counter(), time.monotonic(), 0
+    counts, reasons, rounds = collections.Counter(), collections.Counter(), campaign.Rounds(options)
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, os.path.abspath(options.xsp))
-        while True:
-            more = OPTIONS[0] if done < len(every) else rng.choice(OPTIONS)
-            program = every[done] if done < len(every) else rng.choice(every)
+        for number in rounds:
+            more = OPTIONS[0] if number < len(every) else rng.choice(OPTIONS)
+            program = every[number] if number < len(every) else rng.choice(every)
             verdict, texts = judge(place, program, more, options.keep)
             counts[verdict] += 1
-            done += 1
             if verdict == "known":
                 reasons.update(set(texts))
             elif verdict != "same":
                 print(f"{program.name} ({' '.join(more)}): {verdict}", *texts, sep="\n    ", flush=True)
-            if time.monotonic() - began > options.seconds if options.seconds else done >= len(every):
-                break
     for reason, count in sorted(reasons.items()):
         print(f"known, {count} times: {reason}")
-    print(f"{done} programs in {time.monotonic() - began:.0f} s: "
+    print(f"{rounds.done} programs in {rounds.seconds:.0f} s: "
           + ", ".join(f"{what}: {count}" for what, count in sorted(counts.items())))
     return 1 if counts["different"] + counts["hung"] + counts["no evaluation"] else 0
 

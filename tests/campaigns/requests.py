@@ -7,7 +7,6 @@ Prints counts by status; exits 1 if the server ended, did not answer in time, or
 HTTP.
 """
 
-import argparse
 import collections
 import os
 import random
@@ -16,8 +15,9 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
+
+import campaign
 
 ANSWER_S = 90  # above the server's own limits
 TEXTS = ["%FF", "%C0%AF", "%00", "%1B[2J", "'; DROP TABLE run; --", "%25", "%2e%2e%2f", "a" * 4000,
@@ -82,12 +82,7 @@ def ask(port, sent):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--xsp", required=True)
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--seconds", type=float, default=0, help="as many as fit, instead of a count")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = campaign.arguments(__doc__, count=300).parse_args()
     rng = random.Random(options.seed)
     counts = collections.Counter()
     xsp = os.path.abspath(options.xsp)
@@ -97,24 +92,23 @@ def main():
         server = subprocess.Popen([xsp, "serve", "--listen", "127.0.0.1:0"], cwd=folder,
                                   stderr=subprocess.PIPE, text=True)
         port = urllib.parse.urlsplit(re.search(r"http://\S+", server.stderr.readline()).group(0)).port
-        began, done = time.monotonic(), 0
-        while time.monotonic() - began < options.seconds if options.seconds else done < options.count:
+        rounds = campaign.Rounds(options)
+        for number in rounds:
             sent = request(rng)
             try:
                 counts[ask(port, sent)] += 1
             except OSError as error:
                 counts["refused"] += 1
-                print(f"request {done} (seed {options.seed}): {error}: {sent!r}")
-            done += 1
+                print(f"request {number} (seed {options.seed}): {error}: {sent!r}")
             if server.poll() is not None:
-                print(f"the server ended with {server.returncode} at request {done}: {sent!r}")
+                print(f"the server ended with {server.returncode} at request {number}: {sent!r}")
                 break
         lives = server.poll() is None
         peak = next((line.split()[1] for line in open(f"/proc/{server.pid}/status")
                      if line.startswith("VmHWM")), "0") if lives else "0"
         server.terminate()
         ended = server.wait(timeout=30)
-    print(f"{done} requests in {time.monotonic() - began:.0f} s, at most {int(peak) >> 10} MiB: "
+    print(f"{rounds.done} requests in {rounds.seconds:.0f} s, at most {int(peak) >> 10} MiB: "
           + ", ".join(f"{what}: {count}" for what, count in sorted(counts.items())))
     bad = counts["no answer"] + counts["no HTTP"] + counts["refused"]
     return 0 if lives and ended == 0 and bad == 0 else 1

@@ -1,4 +1,5 @@
-// Tests that the layers which ONNX Runtime fuses in the zoo's transformers are traced to the model's own.
+// Tests that the layers which ONNX Runtime fuses in the zoo's transformers are traced to the
+// model's own.
 #include <gtest/gtest.h>
 
 #include "formats/onnx/provenance.h"

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "shared/base/levels.h"
 #include "shared/base/nearest.h"
 #include "shared/base/words.h"
 
@@ -309,8 +310,7 @@ const std::vector<Unit>& units() {
 }
 
 const std::vector<std::string>& level_names() {
-  static const std::vector<std::string> names = {"application", "model", "layer",
-                                                 "library",     "api",   "kernel"};
+  static const std::vector<std::string> names(std::begin(kLevelNames) + 1, std::end(kLevelNames));
   return names;
 }
 

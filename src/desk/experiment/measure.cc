@@ -195,7 +195,8 @@ class Loop {
     }
   }
 
-  // No subject gains by its place: the one that is warmed up first may stay on the better processor.
+  // A new random order each time: the subject that is warmed up first may stay on the better
+  // processor.
   std::vector<size_t> drawn_order() {
     std::vector<size_t> order(subjects_.size());
     std::iota(order.begin(), order.end(), size_t{0});

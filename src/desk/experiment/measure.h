@@ -1,12 +1,11 @@
 // measure(): runs several subjects in turns until their latencies are known well enough.
 //
-// Each subject is warmed up by itself, in an order drawn at random, until its latencies are steady
-// (statistics.h, steady_from).
-// Then come rounds: in each, every subject runs one block of iterations, in an order drawn anew, so
-// that drift of the machine meets all alike and the blocks of a round can be compared in pairs.
-// A block begins when the subject of the last one has settled. Repetition stops when every
-// subject's 95 % interval is narrow enough, the very one that is printed (statistics/typical.h); or
-// at a bound.
+// Each subject is warmed up by itself, in a random order, until its latencies are steady (steady.h,
+// steady_from). Then come rounds. In each round, every subject runs one block of iterations, in a
+// new random order. So a drift of the machine affects all subjects alike, and the blocks of a round
+// can be compared in pairs. A block begins when the subject of the previous block has settled. The
+// rounds end when every subject's 95 % interval, the one that is printed (statistics/typical.h), is
+// narrow enough; or at a limit.
 //
 // Thread rule: everything happens on the calling thread.
 #ifndef XSP_DESK_EXPERIMENT_MEASURE_H_
@@ -87,10 +86,11 @@ struct BlockLength {
   double expected_ns = 0;     // what an iteration takes beside the programs that run now
 };
 // Returns how many iterations a block of each subject has, so that a block takes block_s on
-// average. Beside other programs, the scheduler favours a process that has just rested, so
-// iterations of a longer block are slower: of two equal subjects, the one with the longer blocks was
-// seen to be 20 to 40 % slower. So subjects that are about equally fast have equally many
-// iterations, and others have blocks that are equally long where nothing disturbs them.
+// average. Beside other programs, the scheduler favours a process that has just rested. So equal
+// subjects with blocks of different lengths would have different latencies, by 8 to 16 % on a
+// machine with two processors and two busy programs. Subjects that are about equally fast therefore
+// have equally many iterations. Other subjects have blocks that take equally long where nothing
+// disturbs them.
 std::vector<int> equal_blocks(std::span<const BlockLength> subjects, double block_s,
                               int iterations_max);
 

@@ -1,4 +1,5 @@
-// Confine: drops permissions of a process before it reads untrusted files. For src/desk/store alone.
+// Confine: drops permissions of a process before it reads untrusted files. For src/desk/store
+// alone.
 #ifndef XSP_DESK_STORE_CONFINE_H_
 #define XSP_DESK_STORE_CONFINE_H_
 

@@ -22,10 +22,10 @@
 #include <sstream>
 
 #include "desk/analyze/catalogue.h"
-#include "desk/analyze/made_evaluation.h"
-#include "desk/analyze/quantities.h"
 #include "desk/analyze/run.h"
 #include "desk/compare/compare.h"
+#include "desk/compare/made_evaluation.h"
+#include "desk/compare/quantities.h"
 #include "desk/store/database.h"
 
 namespace xsp::analyze {
@@ -246,7 +246,8 @@ class Numbers {
 
   // On a CPU, a type of layers has the same share of the latency in time_by_level and time_of_step.
   // The time between layers is the same in time_by_level and findings, if layers do not overlap and
-  // all use the same inferences.
+  // all use the same inferences. It is the same in time_of_step, if all layers run on the model's
+  // thread: a layer on another thread fills a gap of that thread in time_by_level alone.
   void types_take_their_share(int64_t batch) {
     const auto& levels = rows("time_by_level", batch);
     const auto& parts = rows("time_of_step", batch);
@@ -254,6 +255,7 @@ class Numbers {
     if (!levels || !parts || rows("gpu_idle", batch) || !watched.rows.empty()) return;
     const std::string kBetween = "between layers";
     std::map<std::string, double> shares, causes;
+    double between_ns = 0;
     bool is_alike = true;
     levels->each([&](const auto& row) {
       const std::string name = levels->at(row, "name");
@@ -267,8 +269,16 @@ class Numbers {
     parts->each([&](const auto& row) {
       if (parts->at(row, "cause") == "compute") {
         causes[parts->at(row, "culprit")] += parts->value(row, "time_ns");
+      } else if (parts->at(row, "cause") == "framework" && parts->value(row, "layers") == 0) {
+        between_ns += parts->value(row, "time_ns");
       }
     });
+    const Table other_threads = query(
+        "SELECT 1 FROM span l JOIN span m ON m.run_id = l.run_id AND m.span_id = l.model_id "
+        "WHERE l.level = 3 AND l.thread <> m.thread LIMIT 1");
+    if (other_threads.rows.empty()) {
+      EXPECT_NEAR(between_ns, shares[kBetween], close(between_ns));
+    }
     if (const auto& findings = rows("findings", batch)) {
       findings->each([&](const auto& row) {
         if (findings->at(row, "rule") != "between_layers") return;

@@ -1,4 +1,4 @@
-#include "desk/analyze/made_evaluation.h"
+#include "desk/compare/made_evaluation.h"
 
 #include <cmath>
 #include <random>
@@ -9,7 +9,8 @@ namespace {
 
 class Evaluation {
  public:
-  explicit Evaluation(unsigned seed) : random_(seed), has_gpu_(seed % 2 == 0) {
+  explicit Evaluation(unsigned seed)
+      : random_(seed), has_gpu_(seed % 2 == 0), has_second_thread_(seed % 4 != 1) {
     sql_ = "INSERT INTO evaluation VALUES ('model', 'made'), ('limits.width_pct', '1');";
   }
 
@@ -107,8 +108,10 @@ class Evaluation {
       at += tenth;
     }
     const double beside = std::floor(tenth * uniform(0.5, 3));
-    add({3, "beside", start + 4 * tenth, beside, beside, 0, 5, 2, model, 0}, iteration, model,
-        false, "Relu");
+    if (has_second_thread_) {
+      add({3, "beside", start + 4 * tenth, beside, beside, 0, 5, 2, model, 0}, iteration, model,
+          false, "Relu");
+    }
     if (levels == "model,layer") return;
     double device_at = start + tenth;
     for (const int64_t layer : layers) {
@@ -125,7 +128,7 @@ class Evaluation {
   }
 
   std::mt19937_64 random_;
-  bool has_gpu_;
+  bool has_gpu_, has_second_thread_;
   std::string sql_, run_id_;
   int64_t span_id_ = 0, correlation_ = 0;
   double start_ns_ = 0;

@@ -1,6 +1,6 @@
 // For tests: the places where each figure is shown, and access to the rows of an analysis.
-#ifndef XSP_DESK_ANALYZE_QUANTITIES_H_
-#define XSP_DESK_ANALYZE_QUANTITIES_H_
+#ifndef XSP_DESK_COMPARE_QUANTITIES_H_
+#define XSP_DESK_COMPARE_QUANTITIES_H_
 
 #include <cmath>
 #include <functional>
@@ -122,4 +122,4 @@ inline const std::vector<Quantity>& quantities() {
 
 }  // namespace xsp::analyze
 
-#endif  // XSP_DESK_ANALYZE_QUANTITIES_H_
+#endif  // XSP_DESK_COMPARE_QUANTITIES_H_

@@ -1,0 +1,17 @@
+// Makes a random evaluation for tests: SQL that fills an empty one.
+#ifndef XSP_DESK_COMPARE_MADE_EVALUATION_H_
+#define XSP_DESK_COMPARE_MADE_EVALUATION_H_
+
+#include <string>
+
+namespace xsp::analyze {
+
+// Returns runs of several batch sizes and sets of levels, with blocks, warm-up, and slow
+// inferences. Layers nest, repeat with other durations, and overlap on a second thread, which seeds
+// 1, 5, 9 ... do not have. Every second seed has a GPU whose kernels overlap. Some runs are not
+// settled, and some levels distort. The same seed gives the same result.
+std::string made_evaluation(unsigned seed);
+
+}  // namespace xsp::analyze
+
+#endif  // XSP_DESK_COMPARE_MADE_EVALUATION_H_

@@ -40,7 +40,7 @@ browser() { (cd tests/browser && node node_modules/@playwright/test/cli.js test)
 # sanitizer runs.
 gates='^(DiffTest|ServeTest)\.'
 whole='^(Analyses/Golden|H200/Recorded|Compare|CompareRecorded|CompareRoute|RecordedSums|[A-Za-z]*/?[A-Za-z]*Numbers)\.'
-random='^(Oracle|Encode|DatabaseTest)\.' processors='ProcessorTest\.'
+random='^(Oracle|Encode|DatabaseTest|Seeds/MadePrograms)\.' processors='ProcessorTest\.'
 sanitizers() { build_and_test dev -E "$gates|$whole"; }
 release() {
   build_and_test release -L release &&

@@ -36,7 +36,7 @@ function(xsp_module name)
   list(FILTER sources EXCLUDE REGEX "/src/process/(record|watch|sample)/")  # see src/process/module.cmake
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "(_test|_main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|[/_]main)\\.cc$")
   list(TRANSFORM arg_DEPENDS PREPEND xsp_ OUTPUT_VARIABLE modules)
   if(sources)
     add_library(xsp_${name} STATIC ${sources})

@@ -93,7 +93,7 @@ std::string literature_table() {
 
 TEST(ZooList, TheReadmeHasTheTable) {
   std::ostringstream readme;
-  readme << std::ifstream(std::string(XSP_SOURCE_DIR) + "/models/README.md").rdbuf();
+  readme << std::ifstream(std::string(XSP_SOURCE_DIR) + "/zoo/README.md").rdbuf();
   EXPECT_NE(readme.str().find(literature_table()), std::string::npos)
       << "put this into zoo/README.md:\n"
       << literature_table();

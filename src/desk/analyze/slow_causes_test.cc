@@ -89,7 +89,8 @@ class Slow : RawRows {
     for (const Operation* operation : by_process_[steps[0].process]) {
       if (!operation->call) continue;
       for (size_t i = steps.size(); i-- > 0;) {
-        if (steps[i].start > operation->call->start) continue;
+        const bool is_empty = steps[i].own_end <= steps[i].start;
+        if (is_empty || steps[i].start > operation->call->start) continue;
         if (steps[i].own_end <= operation->call->start) break;
         begins[i] = std::min(begins[i], operation->span->start);
         launches = true;

@@ -4,7 +4,7 @@ const KEEP = 4096;
 
 class Frames {
   private readonly between = new Float64Array(KEEP); // ns since the frame before, while something moves; 0:
-                                                     // at rest
+  // at rest
   private readonly drawn = new Float64Array(KEEP); // time spent in drawing
   private count = 0;
   private last = 0;

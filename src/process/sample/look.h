@@ -48,7 +48,6 @@ class Looker {
 
   static void add_module(void* context, uint32_t index, const char* path);
   void find_id_offset();
-  void find_start();
   int32_t tid_of(const PythonThread& thread) const;
   uint32_t name_frames(const SampledThread& thread, size_t count);
   void look_at_python(const PythonThread& python, SampledThread* thread);

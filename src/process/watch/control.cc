@@ -234,7 +234,11 @@ void begin_leaving() {
   if (control.is_leaving.exchange(true)) return;
   watcher.levels = 0;  // children are not recorded, either
   pthread_t thread;
-  if (pthread_create(&thread, nullptr, leave, nullptr) == 0) pthread_detach(thread);
+  if (pthread_create(&thread, nullptr, leave, nullptr) == 0) {
+    pthread_detach(thread);
+  } else {
+    control.is_leaving = false;  // the next pass tries again
+  }
 }
 
 void on_pass() {

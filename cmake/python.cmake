@@ -7,7 +7,7 @@ function(xsp_python)
     message(STATUS "python: skipped: Python's headers were not found: install python3-dev")
     return()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}/python"
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}/python"
     "${CMAKE_SOURCE_DIR}/python/start/*.py" "${CMAKE_SOURCE_DIR}/python/xsp/*.py"
     "${CMAKE_SOURCE_DIR}/python/xsp/py.typed")
   foreach(source ${sources})
@@ -17,8 +17,9 @@ function(xsp_python)
     install(FILES "${CMAKE_SOURCE_DIR}/python/${source}" DESTINATION "lib/xsp/python/${part}")
   endforeach()
   # The module uses the stable ABI: it works with every Python from 3.8 on, whatever headers it was built with.
-  file(GLOB native_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/xsp/*.c")
+  file(GLOB_RECURSE native_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/xsp/*.c")
   add_library(xsp_python_native MODULE ${native_sources})
+  target_include_directories(xsp_python_native PRIVATE "${CMAKE_SOURCE_DIR}/python/xsp")
   target_include_directories(xsp_python_native SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
   target_link_libraries(xsp_python_native PRIVATE xsp_flags xsp_annotate)
   set_target_properties(xsp_python_native PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so
@@ -30,5 +31,9 @@ function(xsp_python)
   # These sources need no Python.
   set(tested ${native_sources})
   list(FILTER tested INCLUDE REGEX "/(calls|operators|tape|values)\\.c$")
-  xsp_test(python_test SOURCES "${CMAKE_SOURCE_DIR}/python/xsp/operators_test.cc" ${tested} LIBRARIES xsp_annotate)
+  xsp_test(python_test SOURCES "${CMAKE_SOURCE_DIR}/python/xsp/watch/torch/operators_test.cc" ${tested}
+    LIBRARIES xsp_annotate)
+  if(TARGET python_test)
+    target_include_directories(python_test PRIVATE "${CMAKE_SOURCE_DIR}/python/xsp")
+  endif()
 endfunction()

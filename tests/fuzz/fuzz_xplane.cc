@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 extern "C" {
-#include "python/xsp/xplane.h"
+#include "python/xsp/watch/jax/xplane.h"
 }
 
 namespace {

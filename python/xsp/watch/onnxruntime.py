@@ -7,7 +7,7 @@ made, writes a file, and slows every node. `xsp profile` uses it.
 import functools
 import os
 
-from . import _calls, _native
+from xsp import _calls, _native
 
 
 def _name_of(session):

@@ -3,14 +3,16 @@
 On a GPU the call is over when its work has been handed to the device: the kernels tell how long the work
 takes. On the CPU it is over when its results are there: JAX is told not to dispatch asynchronously,
 unless the program sets that option itself, because a model would otherwise end before its layers begin.
-_jax_layers.py records the layers, which are instructions of XLA.
+layers.py records the layers, which are instructions of XLA.
 """
 
 import functools
 import sys
 import types
 
-from . import _calls, _jax_layers, _native
+from xsp import _calls, _native
+
+from . import layers
 
 _ASYNC = "jax_cpu_enable_async_dispatch"
 
@@ -31,7 +33,7 @@ class _Jitted:
         finally:
             _calls.leave(entered)
             if entered >= 2:
-                _jax_layers.after_call()
+                layers.after_call()
 
     def __get__(self, instance, owner=None):
         return self if instance is None else types.MethodType(self, instance)
@@ -66,8 +68,8 @@ def install(jax):
 
     jax.jit = watched
     try:
-        _jax_layers.install(jax, _wait_for_results(jax))
+        layers.install(jax, _wait_for_results(jax))
     except Exception as error:
         note = f"layers of jax {version} are not recorded: {type(error).__name__}: {error}"
         sys.stderr.write(f"xsp: {note}\n")
-        _jax_layers.note(note)
+        layers.note(note)

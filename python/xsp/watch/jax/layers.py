@@ -16,7 +16,9 @@ import sys
 import threading
 import time
 
-from . import _hlo, _native
+from xsp import _native
+
+from . import hlo
 
 _LAYER = 3
 _READ_NS = 200_000_000  # a session is read and restarted at this age
@@ -71,7 +73,7 @@ class _Programs:
         self.platforms.add(platform)
         for module in executable.hlo_modules():
             text = module.to_string()
-            if _hlo.has_loop(text):
+            if hlo.has_loop(text):
                 self.growth_bytes = _LOOP_GROWTH_BYTES
             self._bytes += len(text)
             if self._bytes > _TEXT_BYTES_MAX:
@@ -80,14 +82,14 @@ class _Programs:
             self._modules.pop(module.name, None)
             if platform == "gpu":
                 self._ranges.describe(module.name, text)
-            elif _hlo.constant_bytes(text) <= _CONSTANT_BYTES_MAX:
-                number = _hlo.module_id(module.as_serialized_hlo_module_proto())
+            elif hlo.constant_bytes(text) <= _CONSTANT_BYTES_MAX:
+                number = hlo.module_id(module.as_serialized_hlo_module_proto())
                 self._texts[number] = text
 
     def _module(self, number, name):
         key = number if number in self._texts else name
         if key not in self._modules and key in self._texts:
-            self._modules[key] = _hlo.Module(self._texts[key])
+            self._modules[key] = hlo.Module(self._texts[key])
         return self._modules.get(key)
 
     def site(self, number, name, instruction):
@@ -127,7 +129,7 @@ class _Ranges:
         self._known = {}
 
     def describe(self, program, text):
-        module = _hlo.Module(text)
+        module = hlo.Module(text)
         for name in module.executed():
             opcode, attributes, _, _ = module.describe(name)
             place = f"{program}/{name}"

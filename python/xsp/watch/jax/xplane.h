@@ -11,8 +11,8 @@
  * xsp/adapter.hpp).
  *
  * One call may run at a time. */
-#ifndef XSP_PYTHON_XSP_XPLANE_H_
-#define XSP_PYTHON_XSP_XPLANE_H_
+#ifndef XSP_PYTHON_XSP_WATCH_JAX_XPLANE_H_
+#define XSP_PYTHON_XSP_WATCH_JAX_XPLANE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,4 +48,4 @@ typedef XplaneSite (*XplaneSiteOf)(void* context, int64_t program_id, XplaneText
 int64_t xsp_xplane_emit(const uint8_t* record, size_t size, const XplaneAnchor* anchors,
                         size_t anchor_count, XplaneSiteOf site_of, void* context);
 
-#endif /* XSP_PYTHON_XSP_XPLANE_H_ */
+#endif /* XSP_PYTHON_XSP_WATCH_JAX_XPLANE_H_ */

@@ -16,7 +16,9 @@ import re
 import sys
 import weakref
 
-from . import _dynamo, _native, _torch_phases
+from xsp import _native
+
+from . import _dynamo, phases
 
 # observer.c knows the observers of these releases of torch. For a later release, its header decides.
 _OLDEST, _NEWEST = (1, 13), (2, 15)
@@ -166,7 +168,7 @@ def _wrap_modules(torch):
 
     module = torch.nn.Module
     call = module.__call__
-    traceable = _in_python(call, _torch_phases.compiling_of(torch), note)
+    traceable = _in_python(call, phases.compiling_of(torch), note)
     module.__call__ = _in_c(call, note) or traceable
     _dynamo.calls_are(module, traceable)
 
@@ -226,7 +228,7 @@ def install(torch):
     """Wraps the calls of this torch's modules, and observes its operators."""
     _native.name_with(_namer(torch))
     _wrap_modules(torch)
-    _torch_phases.install(torch)
+    phases.install(torch)
     why = _observe_operators(torch)
     if why is not None:
         note = f"operators of torch {torch.__version__} are not recorded: {why}"

@@ -2,8 +2,8 @@
  * cost of a function in Python.
  *
  * It is a method, as functions are: a look-up on an object binds it to that object. */
-#ifndef XSP_PYTHON_XSP_CALLER_H_
-#define XSP_PYTHON_XSP_CALLER_H_
+#ifndef XSP_PYTHON_XSP_WATCH_TORCH_CALLER_H_
+#define XSP_PYTHON_XSP_WATCH_TORCH_CALLER_H_
 
 #include "python.h"
 
@@ -12,4 +12,4 @@
  * does not export the necessary functions, and NULL with an error set on failure. */
 PyObject* xsp_caller_new(PyObject* call, PyObject* note);
 
-#endif /* XSP_PYTHON_XSP_CALLER_H_ */
+#endif /* XSP_PYTHON_XSP_WATCH_TORCH_CALLER_H_ */

@@ -3,8 +3,8 @@
  * The outermost module of a thread is the model, and a step; modules inside it are layers.
  *
  * The interpreter's lock guards all of it. */
-#ifndef XSP_PYTHON_XSP_ENTERING_H_
-#define XSP_PYTHON_XSP_ENTERING_H_
+#ifndef XSP_PYTHON_XSP_WATCH_TORCH_ENTERING_H_
+#define XSP_PYTHON_XSP_WATCH_TORCH_ENTERING_H_
 
 #include "python.h"
 
@@ -32,4 +32,4 @@ void xsp_module_leave(int entered);
 uintptr_t xsp_model_enter(void);
 void xsp_model_leave(uintptr_t entered);
 
-#endif /* XSP_PYTHON_XSP_ENTERING_H_ */
+#endif /* XSP_PYTHON_XSP_WATCH_TORCH_ENTERING_H_ */

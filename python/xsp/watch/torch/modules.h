@@ -1,8 +1,8 @@
 /* The program's objects whose calls are recorded, by address.
  *
  * The interpreter's lock guards all of it. */
-#ifndef XSP_PYTHON_XSP_MODULES_H_
-#define XSP_PYTHON_XSP_MODULES_H_
+#ifndef XSP_PYTHON_XSP_WATCH_TORCH_MODULES_H_
+#define XSP_PYTHON_XSP_WATCH_TORCH_MODULES_H_
 
 #include <stdint.h>
 
@@ -19,4 +19,4 @@ const Module* xsp_module_find(const void* object);
 int xsp_module_add(Module module);
 void xsp_module_remove(const void* object);
 
-#endif /* XSP_PYTHON_XSP_MODULES_H_ */
+#endif /* XSP_PYTHON_XSP_WATCH_TORCH_MODULES_H_ */

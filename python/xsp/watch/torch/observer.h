@@ -6,8 +6,8 @@
  * looking at operators whose numbers are known. Nothing is trusted before that.
  *
  * Observers are called on any thread; the functions below need the interpreter's lock. */
-#ifndef XSP_PYTHON_XSP_OBSERVER_H_
-#define XSP_PYTHON_XSP_OBSERVER_H_
+#ifndef XSP_PYTHON_XSP_WATCH_TORCH_OBSERVER_H_
+#define XSP_PYTHON_XSP_WATCH_TORCH_OBSERVER_H_
 
 #define XSP_EXAMPLES 3u
 
@@ -32,4 +32,4 @@ void xsp_observer_follow(void);
  * has changed. */
 void xsp_observer_look(int is_wanted);
 
-#endif /* XSP_PYTHON_XSP_OBSERVER_H_ */
+#endif /* XSP_PYTHON_XSP_WATCH_TORCH_OBSERVER_H_ */

@@ -10,8 +10,8 @@
  * varied, or that was not there, has a site without shapes.
  *
  * The rules for threads are those of calls.h. */
-#ifndef XSP_PYTHON_XSP_OPERATORS_H_
-#define XSP_PYTHON_XSP_OPERATORS_H_
+#ifndef XSP_PYTHON_XSP_WATCH_TORCH_OPERATORS_H_
+#define XSP_PYTHON_XSP_WATCH_TORCH_OPERATORS_H_
 
 #include <stdint.h>
 
@@ -36,4 +36,4 @@ Call* xsp_operator_open(uint32_t owner, const char* name, const Values* inputs);
  * NULL. */
 void xsp_operator_returns(Call* call, const char* name, Values values);
 
-#endif /* XSP_PYTHON_XSP_OPERATORS_H_ */
+#endif /* XSP_PYTHON_XSP_WATCH_TORCH_OPERATORS_H_ */

@@ -7,7 +7,7 @@ with the attribute `phase`; calls inside them have the same attribute.
 import functools
 import sys
 
-from . import _native
+from xsp import _native
 
 
 def compiling_of(torch):

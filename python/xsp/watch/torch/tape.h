@@ -2,8 +2,8 @@
  * next call looks there first, because they lie one beside the other in memory.
  *
  * Each thread has its own. */
-#ifndef XSP_PYTHON_XSP_TAPE_H_
-#define XSP_PYTHON_XSP_TAPE_H_
+#ifndef XSP_PYTHON_XSP_WATCH_TORCH_TAPE_H_
+#define XSP_PYTHON_XSP_WATCH_TORCH_TAPE_H_
 
 #include <stdint.h>
 
@@ -16,4 +16,4 @@ uint32_t xsp_tape_next(uint64_t position);
 /* Adds the site of an operator that xsp_tape_next did not know. */
 void xsp_tape_add(uint64_t position, uint32_t site);
 
-#endif /* XSP_PYTHON_XSP_TAPE_H_ */
+#endif /* XSP_PYTHON_XSP_WATCH_TORCH_TAPE_H_ */

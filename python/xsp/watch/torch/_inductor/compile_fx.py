@@ -19,7 +19,7 @@ import re
 import sys
 import threading
 
-from . import _native
+from xsp import _native
 
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+:\d+)")
 _SOURCE = re.compile(r"# (?:Topologically Sorted|Unsorted) Source Nodes: \[([^\]]*)\]")

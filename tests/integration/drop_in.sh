@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests that the build finds a new analysis, finding, adapter and collector with no other file edited. It builds a
-# scratch copy of the tree, and asks the resulting binary.
+# Tests that the build finds a new analysis, finding, adapter, collector, watched framework, model and page with no
+# other file edited. It builds a scratch copy of the tree, and asks the resulting binary.
 #
 #   tests/integration/drop_in.sh SOURCE-DIR
 set -euo pipefail
@@ -32,6 +32,27 @@ FROM layers((SELECT batch FROM finding_batch))
 SQL
 sed -e 's/"fake"/"dropped_in"/' adapters/fake.cc >adapters/dropped_in.cc
 sed -e 's/"cpu"/"dropped_in"/' collectors/cpu.cc >collectors/dropped_in.cc
+sed -e 's/vgg16/dropped_in/; s/vgg_recipes/dropped_recipes/' zoo/vgg.cc >zoo/dropped.cc
+mkdir web/src/pages/dropped
+cat >web/src/pages/dropped/page.ts <<'TS'
+import type { Page } from '../../pages';
+import Dropped from './Dropped.svelte';
+
+export default { name: 'dropped', title: 'Dropped in', order: 99, component: Dropped } as Page;
+TS
+echo '<p>This page was dropped in.</p>' >web/src/pages/dropped/Dropped.svelte
+cat >python/xsp/watch/dropped_library.py <<'PY'
+def install(module):
+    module.work = watched(module.work)
+
+
+def watched(work):
+    def call():
+        import xsp
+        with xsp.span("dropped_work", level="layer"):
+            return work()
+    return call
+PY
 printf 'set(XSP_SKIP "its library was not found")\n' >adapters/absent.cmake
 cp adapters/dropped_in.cc adapters/absent.cc
 
@@ -52,7 +73,16 @@ doctor=$("$xsp" doctor --format json)
 "$xsp" report dropped.xsp -o dropped.html >/dev/null || fail "no report is written"
 sed -n 's/.*application\/gzip+base64">\([^<]*\)<.*/\1/p' dropped.html | base64 -d | gunzip |
   grep '/evaluations/[^"]*/analyses/dropped_in' >/dev/null || fail "the page lacks the analysis"
+grep -q 'This page was dropped in' dropped.html || fail "the page lacks the page that was dropped in"
+"$xsp" models | grep -w dropped_in >/dev/null || fail "the model is not in the list"
+mkdir program
+echo 'def work(): return 3' >program/dropped_library.py
+echo 'import dropped_library; raise SystemExit(dropped_library.work() - 3)' >program/main.py
+"$xsp" run --quiet -o watched.xsp -- python3 program/main.py || fail "a program with a watched framework fails"
+"$xsp" query watched.xsp "SELECT count(*) FROM span WHERE name = 'dropped_work'" --format csv | grep -x 1 >/dev/null ||
+  fail "the framework is not watched"
 
 [ "$before" = "$(sha256sum --quiet -c <<<"$before" >/dev/null && echo "$before")" ] ||
   fail "a file that was there before has changed"
-echo "an analysis, a finding, an adapter and a collector were found with no file edited"
+echo "an analysis, a finding, an adapter, a collector, a watched framework, a model and a page were found," \
+  "with no file edited"

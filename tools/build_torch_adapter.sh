@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Builds xsp's adapter `torch` against the PyTorch on this machine, and puts it into an installed xsp. Needs
-# cmake
-# and g++.
+# Builds xsp's adapter `torch` against the PyTorch on this machine, and puts it into an installed xsp. It needs
+# cmake and g++.
 #
 #   lib/xsp/adapters/src/build_torch_adapter.sh [PREFIX [CMAKE-OPTIONS...]]
 #

@@ -21,7 +21,7 @@
 -- @view table columns=doubt
 -- @view table bar=throughput_per_s
 -- @column batch count Inputs per inference.
--- @column iterations count Inferences measured.
+-- @column iterations count Number of inferences that were measured.
 -- @column latency_ns ns Mean latency of the typical inferences.
 -- @column median_ns ns Median of the latency.
 -- @column low_ns ns Lower end of the 95 % interval of latency_ns; empty below 6 blocks.

@@ -15,7 +15,7 @@
 -- @column index count Position in the order of execution, from 0.
 -- @column name text The framework's name of the layer.
 -- @column type text The layer's operator.
--- @column shape text The shapes of its outputs.
+-- @column shape text Shapes of the layer's outputs.
 -- @column latency_ns ns Time in one inference, with nested layers: mean over the typical inferences.
 -- @column low_ns ns Lower end of the 95 % interval of latency_ns; empty below 6 blocks.
 -- @column high_ns ns Upper end of the 95 % interval of latency_ns.
@@ -24,7 +24,7 @@
 -- @column self_ns ns Latency without the nested layers.
 -- @column share_pct pct Share of self_ns in the sum of all layers.
 -- @column memory_bytes bytes Memory allocated for the layer, or the size of its outputs if only that is known.
--- @column memory_of text The bytes in memory_bytes: allocated, or outputs.
+-- @column memory_of text The kind of memory_bytes: allocated, or outputs.
 -- @column stands_for text The layers of the model's own file that this layer replaces; empty: only itself.
 -- @column label text The layer in the model's own names; fused layers follow plus signs.
 -- @column depth count Depth of nesting; 0: not inside another layer.

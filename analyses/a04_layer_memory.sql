@@ -11,7 +11,7 @@
 -- @column name text The framework's name of the layer.
 -- @column type text The layer's operator.
 -- @column memory_bytes bytes Memory allocated for the layer, or the size of its outputs if only that is known.
--- @column memory_of text The bytes in memory_bytes: allocated, or outputs.
+-- @column memory_of text The kind of memory_bytes: allocated, or outputs.
 -- @column output_bytes bytes Size of the layer's outputs.
 -- @column activation_bytes bytes Size of the inputs that other layers or the caller computed.
 -- @column parameter_bytes bytes Size of the model's weights that the layer reads.

@@ -27,7 +27,7 @@
 -- @column roof_flops_per_s flops_per_s The rate that the ceilings allow at this intensity.
 -- @column roof_pct pct Share of the roof that the kernel attains.
 -- @column bound text The limit: memory or compute.
--- @column pipe text The pipe that does most of its flops.
+-- @column pipe text The pipe that does most of the kernel's flops.
 -- @column peak_flops_per_s flops_per_s Ceiling of the kernel's pipe.
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
 -- @column peak_source text Source of the pipe's ceiling, and the pipe that it belongs to if the kernel's own has none.

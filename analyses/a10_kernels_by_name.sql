@@ -16,8 +16,8 @@
 -- @column name text The kernels' name.
 -- @column label text The name without return type, arguments and template.
 -- @column kernels number Number of these kernels that run in one inference.
--- @column layers count Number of different layers that they run in.
--- @column latency_ns ns Sum of their durations in one inference.
+-- @column layers count Number of different layers that the kernels run in.
+-- @column latency_ns ns Sum of the kernels' durations in one inference.
 -- @column model_share_pct pct Share of latency_ns in the latency of the model-only run.
 -- @column kernel_share_pct pct Share of latency_ns in the summed latency of all kernels.
 -- @column flops flops Floating-point operations in one inference.
@@ -26,7 +26,7 @@
 -- @column occupancy_pct pct Achieved occupancy, weighted by latency.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
 -- @column arithmetic_flops_per_s flops_per_s Flops / latency of the kernels that were counted.
--- @column pipe text The pipe that does most of their flops.
+-- @column pipe text The pipe that does most of the kernels' flops.
 -- @column bound text The limit: memory or compute.
 -- @column uncounted_pct pct Share of latency_ns whose counters are not known.
 WITH fact AS MATERIALIZED (FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks)),

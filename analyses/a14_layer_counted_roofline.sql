@@ -26,7 +26,7 @@
 -- @column roof_flops_per_s flops_per_s The rate that the ceilings allow at this intensity.
 -- @column roof_pct pct Least time that the ceilings allow / kernel latency.
 -- @column bound text The limit: memory or compute.
--- @column pipe text The pipe that does most of its flops.
+-- @column pipe text The pipe that does most of the layer's flops.
 -- @column peak_flops_per_s flops_per_s Ceiling of the arithmetic on the pipes that the kernels use.
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
 WITH layer AS (

@@ -5,7 +5,7 @@
 -- This analysis is the conservation check of the whole file, with every run in it. A check that cannot be made has the
 -- status `not measured`.
 -- @view table columns=audit,status,count,detail top=100
--- @column audit text The check.
+-- @column audit text Name of the check.
 -- @column status text Result of the check: ok, not ok, or not measured.
 -- @column count count Number of violations; if the check is ok, the number of deviations within bounds.
 -- @column detail text Explanation of the result.

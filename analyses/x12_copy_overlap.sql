@@ -12,11 +12,11 @@
 -- @column copy text Kind of the copy: memcpy HtoD, memset, ...
 -- @column copies number Number of these copies in one inference.
 -- @column bytes bytes Bytes in one inference; empty: not known.
--- @column duration_ns ns Sum of their durations in one inference.
+-- @column duration_ns ns Sum of the copies' durations in one inference.
 -- @column bytes_per_s bytes_per_s Bytes / duration.
 -- @column overlapped_ns ns Part of duration_ns during which a kernel ran.
 -- @column overlap_pct pct Share of overlapped_ns in duration_ns.
--- @column model_share_pct pct Share of the time without a kernel in the inference, as it was recorded.
+-- @column model_share_pct pct Share of the time that no kernel hides in the inference, as it was recorded.
 WITH inside AS MATERIALIZED (
   SELECT *, is_kernel(type) AS is_kernel FROM activity(CAST($batch AS INTEGER), CAST($inferences AS INTEGER))
   WHERE level = 6),

@@ -16,7 +16,7 @@
 -- @column batch count Inputs per inference.
 -- @column name text The kernels' name.
 -- @column label text The name without return type, arguments and template.
--- @column latency_ns ns Sum of their durations in one inference.
+-- @column latency_ns ns Sum of the kernels' durations in one inference.
 -- @column flops flops Floating-point operations in one inference.
 -- @column dram_bytes bytes Bytes read from and written to the device's memory.
 -- @column l2_bytes bytes Bytes read from and written to the L2 cache.

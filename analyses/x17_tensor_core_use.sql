@@ -13,7 +13,7 @@
 -- @column index count Position of the layer in the order of execution, from 0.
 -- @column layer text The framework's name of the layer; empty: kernels outside of all layers.
 -- @column type text The layer's operator.
--- @column pipe text The pipe that does most of its flops.
+-- @column pipe text The pipe that does most of the layer's flops.
 -- @column kernel_latency_ns ns Sum of the durations of the layer's kernels that were counted.
 -- @column latency_pct pct Share in the latency of all kernels that were counted.
 -- @column flops flops Floating-point operations in one inference.

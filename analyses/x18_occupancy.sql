@@ -16,7 +16,7 @@
 -- @column grid text Number of blocks in the grid, [x,y,z].
 -- @column block text Number of threads in a block, [x,y,z].
 -- @column kernels number Number of these kernels that run in one inference.
--- @column latency_ns ns Sum of their durations in one inference.
+-- @column latency_ns ns Sum of the kernels' durations in one inference.
 -- @column latency_pct pct Share of latency_ns in the latency of all kernels.
 -- @column theoretical_pct pct Theoretical occupancy; empty: not known.
 -- @column occupancy_pct pct Achieved occupancy, weighted by latency; empty: not counted.

@@ -20,12 +20,12 @@
 -- @column batch count Inputs per inference.
 -- @column level text Level of the row: model, layer type, layer, kernel, or idle (a cause of waiting).
 -- @column parent text The row that this row is a part of; empty: the row of the model.
--- @column name text The subject of the row; a layer stands without its nested layers.
+-- @column name text Subject of the row; the row of a layer leaves out its nested layers.
 -- @column latency_ns ns Time in one inference, in the run at the row's level; empty: not measured.
 -- @column device_ns ns Device time of its work, overlaps counted once; empty: not recorded, or it launches nothing.
 -- @column span_ns ns Time from its first launch to its own end or the end of its work, the later.
 -- @column share_pct pct Share of the row in the model.
--- @column share_ns ns Time of that share of the model's latency, or of its device_ns if that is longer.
+-- @column share_ns ns share_pct of the model's latency, or of its device_ns if that is longer.
 -- @column is_rest bool Whether the row is no part, but the rest of the parts.
 -- @column detail text The number of things in the row, the source of its time, and anything that was not measured.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),

@@ -24,13 +24,13 @@
 -- @column steps count Number of steps.
 -- @column first_step number Number of the first step of the row; steps of a process count from 0.
 -- @column last_step number Number of the last step of the row.
--- @column step_ns ns Mean time; leaves out a single step over twenty times the median, between two loops.
+-- @column step_ns ns Mean time of a step; leaves out one over twenty times the median, between two loops.
 -- @column told_by text host: from start to start; device: from work to work; or the reason why there is no step.
 -- @column device_ns ns Device time of one step, overlaps counted once: mean over the row; empty: not recorded.
 -- @column low_ns ns Lower end of step_ns's 95 % interval over twenty consecutive parts; empty below six steps.
 -- @column high_ns ns Upper end of the 95 % interval of step_ns.
 -- @column total_ns ns Time of all steps of the row.
--- @column extra_ns ns Time beyond that of steady steps that are not slow; for steady steps, of the slow ones.
+-- @column extra_ns ns Time beyond that of steady steps that are not slow; in a steady row, only of its slow steps.
 -- @column slow_steps count Number of steady steps that are slow.
 -- @column slowest_step number Number of the slowest step.
 -- @column slowest_ns ns Time of the slowest step.

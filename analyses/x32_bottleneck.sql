@@ -23,14 +23,14 @@
 -- @column work_bound text The limit of most of their time: memory, compute, communication, or unknown; empty: no work.
 -- @column work_bound_pct pct Share of that limit in the time of the kernels, or layers.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
--- @column host_pct pct Share of waiting for the host: code, framework, data, allocation, synchronisation.
--- @column launch_pct pct Share of waiting until the next kernel is launched, or until it starts.
--- @column memory_pct pct Share of the work that the memory limits.
--- @column compute_pct pct Share of the work that arithmetic limits.
--- @column communication_pct pct Share of the kernels that exchange data between devices.
--- @column copy_pct pct Share of the time in which data are copied, and no kernel runs.
--- @column runtime_pct pct Share of the time between layers, on a CPU.
--- @column unknown_pct pct The rest: work whose limit is not known, or of which nothing was recorded.
+-- @column host_pct pct Part of the latency: waiting for the host (code, framework, data, allocation, synchronisation).
+-- @column launch_pct pct Part of the latency: waiting until the next kernel is launched, or until it starts.
+-- @column memory_pct pct Part of the latency: work that the memory limits.
+-- @column compute_pct pct Part of the latency: work that arithmetic limits.
+-- @column communication_pct pct Part of the latency: kernels that exchange data between devices.
+-- @column copy_pct pct Part of the latency: data are copied, and no kernel runs.
+-- @column runtime_pct pct Part of the latency on a CPU: the time between layers.
+-- @column unknown_pct pct Rest of the latency: work whose limit is not known, or of which nothing was recorded.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
   SELECT m.batch, coalesce(p.step_ns, m.latency_ns) AS latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu,

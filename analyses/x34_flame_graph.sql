@@ -36,7 +36,7 @@
 -- @column running_ns ns Time on a processor.
 -- @column runnable_ns ns Time in the queue for a processor.
 -- @column waiting_ns ns Time asleep in a system call.
--- @column lock_ns ns Part of total_ns in which they waited for the lock of Python's interpreter.
+-- @column lock_ns ns Time of waiting for the lock of Python's interpreter.
 WITH RECURSIVE frame AS (
   SELECT s.*, coalesce(s.file LIKE '<frozen importlib%' OR s.file LIKE '%/xsp/python/xsp/%', false)
       OR (s.kind = 'native' AND s.function LIKE '[%' AND p.file IS NOT DISTINCT FROM s.file) AS is_hidden

@@ -2,43 +2,44 @@
 -- @name model_information
 -- @title Model information
 -- @question How fast is the model at each batch size, and which size is best?
--- Latencies come from the runs that recorded the level model alone. The latency is the mean over the typical
--- inferences (a fifth of them, the fastest and the slowest, is left out at each end), with its 95 % interval over the
--- blocks that were measured in turns; `doubt` says what puts it in doubt. It is the time of the call on the host; where
--- a device ran, device_ns and span_ns have the device's and that of both, from the kernel run. Where the call returns
--- before the device is done, the latency alone does not say how long the model takes: it takes step_ns, the period of
--- the program's step (time_of_step), and throughput_per_s goes by that. Two rules name an optimal
--- batch size: `knee` is the first whose doubling gains no more than knee_gain_pct of throughput; `peak` the
--- smallest within 1 % of the highest throughput. Given max_latency_ms, `bounded` is the one of the highest
--- throughput whose latency is within it. A rule that the measured sizes do not decide names none.
+-- The latencies come from the runs that recorded only the level model. latency_ns is the mean over the typical
+-- inferences: the fastest fifth and the slowest fifth are left out. Its 95 % interval is computed over the blocks that
+-- were measured in turns. `doubt` gives the reasons to doubt the latency. latency_ns is the time of the call on the
+-- host. If a device ran, device_ns is the time of the device, and span_ns is the time of host and device together;
+-- both come from the kernel run. If the call returns before the device is done, the latency alone does not show how
+-- long the model takes. The model then takes step_ns, the period of the program's step (see time_of_step), and
+-- throughput_per_s is computed from it. Two rules name an optimal batch size. `knee` is the first batch size whose
+-- doubling gains no more than knee_gain_pct of throughput. `peak` is the smallest batch size within 1 % of the highest
+-- throughput. If max_latency_ms is given, `bounded` is the batch size with the highest throughput among those whose
+-- latency is within max_latency_ms. A rule names no batch size if the measured sizes do not decide it.
 -- @needs model
--- @param max_latency_ms double - The latency that the rule `bounded` allows; by default the rule is not used.
--- @param knee_gain_pct double 5 The gain of throughput at or below which doubling the batch is not worth it.
+-- @param max_latency_ms double - The latency that the rule `bounded` allows, in ms; by default the rule is not used.
+-- @param knee_gain_pct double 5 The gain of throughput in % at or below which doubling the batch is not worth it.
 -- @view bar x=batch y=throughput_per_s
 -- @view table columns=batch,iterations,latency_ns,low_ns,high_ns,p99_ns,throughput_per_s,doubling_gain_pct,role
 -- @view table columns=device_ns,span_ns,step_ns
 -- @view table columns=doubt
 -- @view table bar=throughput_per_s
 -- @column batch count Inputs per inference.
--- @column iterations count Inferences measured.
+-- @column iterations count Number of inferences that were measured.
 -- @column latency_ns ns Mean latency of the typical inferences.
 -- @column median_ns ns Median of the latency.
 -- @column low_ns ns Lower end of the 95 % interval of latency_ns; empty below 6 blocks.
 -- @column high_ns ns Upper end of the 95 % interval of latency_ns.
 -- @column p90_ns ns 90th percentile of the latency.
 -- @column p99_ns ns 99th percentile of the latency.
--- @column device_ns ns Time of the device in what the call launched, each moment once; empty: no device was recorded.
--- @column span_ns ns From the call's first launch to the last end of its work, or its own end.
--- @column host_ns ns Time of the call on the host in the kernel run, which device_ns and span_ns are from.
--- @column step_ns ns The period of the program's step, where the call returns early; empty: latency_ns is the whole.
+-- @column device_ns ns Device time of the call's work, overlaps counted once; empty: no device was recorded.
+-- @column span_ns ns Time from the call's first launch to its own end or the end of its work, the later.
+-- @column host_ns ns Time of the call on the host in the kernel run, which also gives device_ns and span_ns.
+-- @column step_ns ns Period of the program's step, if the call returns early; empty: latency_ns is the whole time.
 -- @column step_low_ns ns Lower end of the 95 % interval of step_ns; empty below six steps.
 -- @column step_high_ns ns Upper end of the 95 % interval of step_ns.
--- @column headline text How often the program makes a step, as a sentence; empty: latency_ns is the whole.
--- @column throughput_per_s per_s Inputs per second: batch / latency, or batch / step_ns; inferences, where unknown.
--- @column throughput_of text What is counted: inputs or inferences.
--- @column doubling_gain_pct pct What the doubled batch size gains in throughput; empty: not measured.
--- @column role text online (batch 1), knee, peak, bounded, fastest (the highest throughput).
--- @column doubt text Why the latency is less certain than was wanted; empty: it is not.
+-- @column headline text The rate of the program's steps, as a sentence; empty: latency_ns is the whole time.
+-- @column throughput_per_s per_s Inputs per second: batch / latency_ns or step_ns; inferences, if inputs are unknown.
+-- @column throughput_of text The things that throughput_per_s counts: inputs or inferences.
+-- @column doubling_gain_pct pct Gain of throughput from doubling the batch size; empty: not measured.
+-- @column role text Roles of this size: online (batch 1), knee, peak, bounded, fastest (highest throughput).
+-- @column doubt text The reason why the latency is less certain than requested; empty: no doubt.
 WITH stat AS (
   SELECT batch, model_latency.inferences AS iterations, latency_ns, quantile_of(sorted, 0.5) AS median_ns, low_ns,
     high_ns,

@@ -2,8 +2,9 @@
 -- @name layer_latency
 -- @title Layer latency
 -- @question How long does each layer take, and how much does it vary?
--- Besides the latency, the five numbers of a box plot of all measured executions, one by one. They are of the time on
--- the host; where a device ran, device_ns and span_ns are those of the device and of both.
+-- Each row has the latency and the five numbers of a box plot of all measured executions. The box plot takes the
+-- executions one by one. These times are host times. If a device ran, device_ns is the time of the device, and span_ns
+-- is the time of host and device together.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view bar x=index y=latency_ns colour=type
@@ -12,16 +13,16 @@
 -- @view table top=100
 -- @column batch count Inputs per inference.
 -- @column index count Position in the order of execution, from 0.
--- @column name text What the framework calls the layer.
--- @column type text Its operator.
--- @column latency_ns ns Mean over the typical inferences of its time in one.
--- @column device_ns ns Time of the device in what it launched, nested layers included; empty: no device was recorded.
--- @column span_ns ns From its first launch to the last end of its work, or its own end; empty: it launched nothing.
--- @column min_ns ns The shortest execution.
--- @column quartile1_ns ns A quarter of the executions took at most this.
+-- @column name text The framework's name of the layer.
+-- @column type text The layer's operator.
+-- @column latency_ns ns Time in one inference: mean over the typical inferences.
+-- @column device_ns ns Device time of the work that it launched, with nested layers; empty: no device was recorded.
+-- @column span_ns ns Time from its first launch to its own end or the end of its work, the later; empty: no launch.
+-- @column min_ns ns Time of the shortest execution.
+-- @column quartile1_ns ns First quartile: a quarter of the executions took at most this time.
 -- @column median_ns ns Median of the executions.
--- @column quartile3_ns ns Three quarters of the executions took at most this.
--- @column max_ns ns The longest execution.
+-- @column quartile3_ns ns Third quartile: three quarters of the executions took at most this time.
+-- @column max_ns ns Time of the longest execution.
 WITH execution AS (
   SELECT s.site_id, quantile_cont(s.duration_ns, [0, 0.25, 0.5, 0.75, 1]) AS q
   FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration

@@ -1,20 +1,20 @@
 -- @id a6
 -- @name latency_by_layer_type
 -- @title Latency by layer type
--- @question Which types of layer does the time go to?
--- The layers' own time, without that of nested layers, summed by operator: on the host; where a device ran, device_ns
--- and span_ns are those of the device and of both.
+-- @question Which types of layer take the most time?
+-- The layers' own times, without those of nested layers, are summed by operator. They are host times. If a device ran,
+-- device_ns is the time of the device, and span_ns is the time of host and device together.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view pie label=type value=latency_ns
 -- @view table caption=batch columns=type,layers,latency_ns,device_ns,share_pct by=latency_ns top=12 bar=share_pct
 -- @column batch count Inputs per inference.
--- @column type text Operator.
--- @column layers count Layers of this type.
--- @column latency_ns ns Sum of their own latencies in one inference.
--- @column device_ns ns Time of the device in what they launched, each moment once; empty: no device was recorded.
--- @column span_ns ns From their first launch to the last end of their work, others' in between; empty: none launched.
--- @column share_pct pct Share in the sum of all layers.
+-- @column type text Operator of the layers.
+-- @column layers count Number of layers of this type.
+-- @column latency_ns ns Sum of the layers' own latencies in one inference.
+-- @column device_ns ns Device time of the layers' work, overlaps counted once; empty: no device was recorded.
+-- @column span_ns ns Time from their first launch to their last end, with other layers between; empty: no launch.
+-- @column share_pct pct Share of latency_ns in the sum of all layers.
 SELECT batch, coalesce(type, 'unknown') AS type, count(*) AS layers, sum(self_ns) AS latency_ns,
   any_value(d.device_ns) AS device_ns, any_value(d.span_ns) AS span_ns,
   pct(sum(self_ns), sum(sum(self_ns)) OVER ()) AS share_pct

@@ -1,18 +1,19 @@
 -- @id a7
 -- @name memory_by_layer_type
 -- @title Memory by layer type
--- @question Which types of layer does the memory go to?
--- Memory allocated for the layers, summed by operator; for their outputs, where that is all that is known.
+-- @question Which types of layer take the most memory?
+-- The memory that was allocated for the layers is summed by operator. If only the sizes of the outputs are known,
+-- these are summed instead.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view pie label=type value=memory_bytes
 -- @view table caption=batch columns=type,layers,memory_bytes,share_pct by=memory_bytes top=12 bar=share_pct
 -- @column batch count Inputs per inference.
--- @column type text Operator.
--- @column layers count Layers of this type.
--- @column memory_bytes bytes Sum of their memory in one inference; empty if it is known of none of them.
--- @column unknown_layers count Layers of this type whose memory is not known.
--- @column share_pct pct Share in the sum of all layers.
+-- @column type text Operator of the layers.
+-- @column layers count Number of layers of this type.
+-- @column memory_bytes bytes Sum of the layers' memory in one inference; empty: not known for any of them.
+-- @column unknown_layers count Number of layers of this type whose memory is not known.
+-- @column share_pct pct Share of memory_bytes in the sum of all layers.
 SELECT batch, coalesce(type, 'unknown') AS type, count(*) AS layers,
   sum(coalesce(allocated_bytes, output_bytes)) AS memory_bytes,
   count(*) - count(coalesce(allocated_bytes, output_bytes)) AS unknown_layers,

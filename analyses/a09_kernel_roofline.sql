@@ -2,34 +2,35 @@
 -- @name kernel_roofline
 -- @title Kernel roofline
 -- @question How close is each kernel to the device's limits, and what bounds it?
--- Every kernel that was counted, under the roof of its own pipe: the lesser of the pipe's ceiling and its arithmetic
--- intensity times the memory bandwidth. roof_pct is the least time that the ceilings allow over the time it took, so
--- that it holds for kernels without flops, too. Durations come from the run that did not count.
+-- Each kernel that was counted is compared with the roof of its own pipe. The roof is the lesser of the pipe's ceiling
+-- and the kernel's arithmetic intensity times the memory bandwidth. roof_pct is the least time that the ceilings allow
+-- divided by the time that the kernel took, so it is also valid for kernels without flops. Durations come from the run
+-- that did not count.
 -- @needs kernel,counters,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
 -- @view roofline title=kernels x=intensity_flops_per_byte y=arithmetic_flops_per_s label=label size=latency_ns
 -- @view roofline colour=bound,pipe peak=peak_flops_per_s
 -- @view table caption=batch,peak_bytes_per_s columns=index,layer,label,latency_ns,intensity_flops_per_byte
 -- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct by=latency_ns top=20 bar=roof_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position in the order of execution, from 0.
--- @column layer text The innermost layer that launched it.
--- @column name text Its name.
--- @column label text Its name without return type, arguments and template.
--- @column latency_ns ns Trimmed mean of its duration, times the executions in one inference.
+-- @column layer text The innermost layer that launched the kernel.
+-- @column name text The kernel's name.
+-- @column label text The kernel's name without return type, arguments and template.
+-- @column latency_ns ns Trimmed mean of the duration, times the executions in one inference.
 -- @column flops flops Floating-point operations in one inference.
--- @column dram_bytes bytes Read from and written to the device's memory.
+-- @column dram_bytes bytes Bytes read from and written to the device's memory.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
 -- @column ideal_flops_per_byte flops_per_byte The intensity at which the two ceilings meet.
 -- @column arithmetic_flops_per_s flops_per_s Flops / duration.
--- @column roof_flops_per_s flops_per_s What the ceilings allow at this intensity.
--- @column roof_pct pct Of the roof, how much is attained.
--- @column bound text memory or compute.
--- @column pipe text Where it does most of its flops.
--- @column peak_flops_per_s flops_per_s Ceiling of that pipe.
+-- @column roof_flops_per_s flops_per_s The rate that the ceilings allow at this intensity.
+-- @column roof_pct pct Share of the roof that the kernel attains.
+-- @column bound text The limit: memory or compute.
+-- @column pipe text The pipe that does most of the kernel's flops.
+-- @column peak_flops_per_s flops_per_s Ceiling of the kernel's pipe.
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
--- @column peak_source text Where the pipe's ceiling comes from; and whose it is, if its own is not known.
+-- @column peak_source text Source of the pipe's ceiling, and the pipe that it belongs to if the kernel's own has none.
 SELECT batch, ordinal AS index, layer, name, kernel_label(name) AS label, latency_ns, flops, dram_bytes,
   intensity(flops, dram_bytes) AS intensity_flops_per_byte, intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte,
   1e9 * flops / latency_ns AS arithmetic_flops_per_s,

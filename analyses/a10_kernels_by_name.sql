@@ -1,34 +1,34 @@
 -- @id a10
 -- @name kernels_by_name
 -- @title Kernels by name
--- @question Which kernels does the time go to, whatever the layer?
--- Kernels of the same name together: latencies, flops and bytes are sums, occupancy is the mean weighted by latency,
--- arithmetic intensity and throughput are computed anew from the sums. Shares are of the latency of the
+-- @question Which kernels take the most time, in whatever layer?
+-- Kernels of the same name are combined. Latencies, flops and bytes are sums, and occupancy is the mean weighted by
+-- latency. Arithmetic intensity and throughput are computed from the sums. Shares are relative to the latency of the
 -- model-only run; kernels that overlap can exceed it together. `uncounted_pct` is the share of the latency whose
--- counters are not known: flops and bytes leave it out.
+-- counters are not known. The flops and bytes of that share are missing from the sums.
 -- @needs model,kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
 -- @view pie label=label value=latency_ns
 -- @view table caption=batch columns=label,kernels,latency_ns,model_share_pct,flops,dram_read_bytes,dram_write_bytes
 -- @view table columns=occupancy_pct,bound by=latency_ns top=20 bar=model_share_pct
 -- @column batch count Inputs per inference.
--- @column name text Their name.
+-- @column name text The kernels' name.
 -- @column label text The name without return type, arguments and template.
--- @column kernels number How many run in one inference.
--- @column layers count Different layers that they run in.
--- @column latency_ns ns Sum of their durations in one inference.
--- @column model_share_pct pct Share of the latency of the model-only run.
--- @column kernel_share_pct pct Share of the summed latency of all kernels.
+-- @column kernels number Number of these kernels that run in one inference.
+-- @column layers count Number of different layers that the kernels run in.
+-- @column latency_ns ns Sum of the kernels' durations in one inference.
+-- @column model_share_pct pct Share of latency_ns in the latency of the model-only run.
+-- @column kernel_share_pct pct Share of latency_ns in the summed latency of all kernels.
 -- @column flops flops Floating-point operations in one inference.
--- @column dram_read_bytes bytes Read from the device's memory.
--- @column dram_write_bytes bytes Written to the device's memory.
+-- @column dram_read_bytes bytes Bytes read from the device's memory.
+-- @column dram_write_bytes bytes Bytes written to the device's memory.
 -- @column occupancy_pct pct Achieved occupancy, weighted by latency.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
--- @column arithmetic_flops_per_s flops_per_s Flops / the latency of those that were counted.
--- @column pipe text Where they do most of their flops.
--- @column bound text memory or compute.
--- @column uncounted_pct pct Share of their latency whose counters are not known.
+-- @column arithmetic_flops_per_s flops_per_s Flops / latency of the kernels that were counted.
+-- @column pipe text The pipe that does most of the kernels' flops.
+-- @column bound text The limit: memory or compute.
+-- @column uncounted_pct pct Share of latency_ns whose counters are not known.
 WITH fact AS MATERIALIZED (FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks)),
 model AS (SELECT batch, latency_ns AS model_ns FROM model_latency),
 total AS (

@@ -2,37 +2,38 @@
 -- @name kernels_by_layer
 -- @title Kernels by layer
 -- @question What do the kernels of each layer cost, compute and move?
--- One row for each layer, with its own kernels: those of layers nested in it are theirs. The layer's latency comes
--- from the layer run, the kernels' from the kernel run, counters from the runs that counted. Where kernels run
--- asynchronously their latency can exceed the layer's, which then is the time that launching them took. Shares are of
--- the latency of the model-only run. Kernels that no layer launched are in a row without a name.
+-- Each layer has one row, with its own kernels only; the kernels of a nested layer belong to that layer. The layer's
+-- latency comes from the layer run, the kernels' latency from the kernel run, and the counters from the runs that
+-- counted. If kernels run asynchronously, their latency can exceed the layer's, which is then the time to launch them.
+-- Shares are relative to the latency of the model-only run. Kernels that no layer launched are in a row without a
+-- name.
 -- @needs model,kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
 -- @view bar x=index y=kernel_latency_ns colour=type
 -- @view table caption=batch,time_of columns=index,layer,type,latency_ns,kernels,kernel_latency_ns,model_share_pct
 -- @view table columns=flops,occupancy_pct,bound by=kernel_latency_ns top=20 bar=model_share_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
--- @column layer text What the framework calls the layer.
--- @column type text Its operator.
--- @column depth count Nesting: 0 is not inside another layer.
+-- @column layer text The framework's name of the layer.
+-- @column type text The layer's operator.
+-- @column depth count Depth of nesting; 0: not inside another layer.
 -- @column latency_ns ns Trimmed mean of the layer's latency in one inference, without nested layers.
--- @column time_of text Whose time latency_ns is: host; or device, where a CUDA graph runs no layer on the host.
--- @column kernels number Kernels in one inference; empty: the kernel run does not have the layer.
--- @column kernel_latency_ns ns Sum of their durations in one inference.
+-- @column time_of text Clock of latency_ns: host; or device, where a CUDA graph runs no layer on the host.
+-- @column kernels number Number of kernels in one inference; empty: the kernel run does not have the layer.
+-- @column kernel_latency_ns ns Sum of the kernels' durations in one inference.
 -- @column model_share_pct pct Share of kernel_latency_ns in the latency of the model-only run.
--- @column kernel_share_pct pct Share in the summed latency of all kernels.
+-- @column kernel_share_pct pct Share of kernel_latency_ns in the summed latency of all kernels.
 -- @column flops flops Floating-point operations in one inference.
--- @column dram_read_bytes bytes Read from the device's memory.
--- @column dram_write_bytes bytes Written to the device's memory.
+-- @column dram_read_bytes bytes Bytes read from the device's memory.
+-- @column dram_write_bytes bytes Bytes written to the device's memory.
 -- @column occupancy_pct pct Achieved occupancy, weighted by latency.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
--- @column arithmetic_flops_per_s flops_per_s Flops / the latency of the kernels that were counted.
--- @column pipe text Where they do most of their flops.
--- @column bound text memory or compute.
--- @column uncounted_pct pct Share of their latency whose counters are not known.
--- @column counted text Why some are not known.
+-- @column arithmetic_flops_per_s flops_per_s Flops / latency of the kernels that were counted.
+-- @column pipe text The pipe that does most of the kernels' flops.
+-- @column bound text The limit: memory or compute.
+-- @column uncounted_pct pct Share of kernel_latency_ns whose counters are not known.
+-- @column counted text The reason why some counters are not known.
 WITH layer AS MATERIALIZED (FROM layer_kernels(CAST($batch AS INTEGER), $peaks)),
 model AS (SELECT batch, latency_ns AS model_ns FROM model_latency)
 SELECT batch, ordinal AS index, name AS layer, type, depth, latency_ns, time_of, kernels,

@@ -2,10 +2,11 @@
 -- @name gpu_by_layer
 -- @title GPU and non-GPU time by layer
 -- @question How much of each layer's latency is spent in its kernels, and how much outside them?
--- GPU time is the union of the times of the layer's own kernels over all streams, from the kernel run; the layer's
--- latency, without nested layers, comes from the layer run. The rest is non-GPU time. Where kernels run
--- asynchronously a layer may be done with launching before they are done: then its kernels' time is all of the layer's,
--- and `asynchronous` says so. With a CUDA graph the layer is timed on the device: the rest is between its kernels.
+-- GPU time is the union of the times of the layer's own kernels over all streams, from the kernel run. The layer's
+-- latency, without nested layers, comes from the layer run. The rest of the latency is non-GPU time. If kernels run
+-- asynchronously, a layer may finish launching before its kernels finish. The kernels' time then counts as all of the
+-- layer's time, and `asynchronous` says so. With a CUDA graph, the layer is timed on the device, and the rest is the
+-- time between its kernels.
 -- @needs kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view stacked_bar x=index y=gpu_pct,non_gpu_pct
@@ -13,15 +14,15 @@
 -- @view table by=latency_ns top=20 bar=gpu_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
--- @column layer text What the framework calls the layer.
--- @column type text Its operator.
--- @column latency_ns ns Trimmed mean of its latency in one inference, without nested layers.
--- @column time_of text Whose time latency_ns is: host; or device, where a CUDA graph runs no layer on the host.
--- @column gpu_ns ns Union of its kernels' times in one inference; empty: the kernel run does not have the layer.
--- @column non_gpu_ns ns What its latency exceeds gpu_ns by.
--- @column gpu_pct pct Share of gpu_ns, of the longer of latency and gpu_ns.
--- @column non_gpu_pct pct The rest.
--- @column asynchronous bool Its kernels take longer than it does.
+-- @column layer text The framework's name of the layer.
+-- @column type text The layer's operator.
+-- @column latency_ns ns Trimmed mean of the layer's latency in one inference, without nested layers.
+-- @column time_of text Clock of latency_ns: host; or device, where a CUDA graph runs no layer on the host.
+-- @column gpu_ns ns Union of the kernels' times in one inference; empty: the kernel run does not have the layer.
+-- @column non_gpu_ns ns Part of latency_ns that exceeds gpu_ns.
+-- @column gpu_pct pct Share of gpu_ns in the longer of latency_ns and gpu_ns.
+-- @column non_gpu_pct pct Share of non_gpu_ns in the longer of latency_ns and gpu_ns.
+-- @column asynchronous bool Whether the kernels take longer than the layer.
 WITH wanted AS (
   SELECT chosen_run(6, CAST($batch AS INTEGER)) AS run_id, chosen_batch(6, CAST($batch AS INTEGER)) AS batch),
 inference AS (

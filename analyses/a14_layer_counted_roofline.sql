@@ -2,31 +2,32 @@
 -- @name layer_counted_roofline
 -- @title Layer roofline
 -- @question How close are each layer's kernels to the device's limits, and what bounds the layer?
--- Flops and bytes are sums over the layer's own kernels; throughput is flops over their summed duration, not over
--- the layer's latency. The roof of the arithmetic is the rate at which each kernel would run at the ceiling of its own
--- pipe. Kernels that were not counted are left out. Without counters, analysis x6 has the analytic roofline.
+-- Flops and bytes are sums over the layer's own kernels. Throughput is flops divided by the kernels' summed duration,
+-- not by the layer's latency. The ceiling of the arithmetic is the rate that results if each kernel runs at the
+-- ceiling of its own pipe. Kernels that were not counted are left out. If there are no counters, the analysis x6 gives
+-- the analytic roofline.
 -- @needs kernel,counters,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
 -- @view roofline title=layers x=intensity_flops_per_byte y=arithmetic_flops_per_s label=layer
 -- @view roofline size=kernel_latency_ns colour=bound,type,pipe peak=peak_flops_per_s
 -- @view table caption=batch,peak_bytes_per_s columns=index,layer,type,kernel_latency_ns,intensity_flops_per_byte
 -- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct by=kernel_latency_ns top=20 bar=roof_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
--- @column layer text What the framework calls the layer.
--- @column type text Its operator.
--- @column kernel_latency_ns ns Sum of the durations of its kernels that were counted.
+-- @column layer text The framework's name of the layer.
+-- @column type text The layer's operator.
+-- @column kernel_latency_ns ns Sum of the durations of the layer's kernels that were counted.
 -- @column flops flops Floating-point operations in one inference.
--- @column dram_bytes bytes Read from and written to the device's memory.
+-- @column dram_bytes bytes Bytes read from and written to the device's memory.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
 -- @column ideal_flops_per_byte flops_per_byte The intensity at which the two ceilings meet.
 -- @column arithmetic_flops_per_s flops_per_s Flops / kernel latency.
--- @column roof_flops_per_s flops_per_s What the ceilings allow at this intensity.
--- @column roof_pct pct The least time that the ceilings allow / kernel latency.
--- @column bound text memory or compute.
--- @column pipe text Where most of its flops are done.
--- @column peak_flops_per_s flops_per_s Ceiling of its pipes.
+-- @column roof_flops_per_s flops_per_s The rate that the ceilings allow at this intensity.
+-- @column roof_pct pct Least time that the ceilings allow / kernel latency.
+-- @column bound text The limit: memory or compute.
+-- @column pipe text The pipe that does most of the layer's flops.
+-- @column peak_flops_per_s flops_per_s Ceiling of the arithmetic on the pipes that the kernels use.
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
 WITH layer AS (
   SELECT *, kernel_ns - coalesce(uncounted_ns, 0) AS counted_ns

@@ -2,29 +2,30 @@
 -- @name kernels_in_model
 -- @title Kernels in the model
 -- @question How much do the kernels compute and move, and what bounds them?
--- The model's latency comes from the model-only run, the kernels' from the run whose deepest level is the
--- kernel, counters from the runs that counted, kernel by kernel. Throughput is flops over kernel time, not over the
--- model's latency; occupancy is the mean weighted by kernel time. Copies and memory sets are no kernels. The ceiling
--- of arithmetic is the rate at which each kernel would run at the ceiling of its own pipe.
+-- The model's latency comes from the model-only run. The kernels' latency comes from the run whose deepest level is
+-- the kernel, and the counters come from the runs that counted, kernel by kernel. Throughput is flops divided by the
+-- kernel time, not by the model's latency. Occupancy is the mean weighted by kernel time. Copies and memory sets are
+-- not kernels. The ceiling of the arithmetic is the rate that results if each kernel runs at the ceiling of its own
+-- pipe.
 -- @needs model,kernel,peak
--- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
 -- @view roofline title=batch_sizes x=intensity_flops_per_byte y=arithmetic_flops_per_s label=batch colour=bound
 -- @view roofline join=batch
 -- @view table columns=batch,model_latency_ns,kernel_latency_ns,gpu_share_pct,flops,uncounted_pct,occupancy_pct
 -- @view table columns=intensity_flops_per_byte,bound
 -- @column batch count Inputs per inference.
--- @column model_latency_ns ns The model's latency, in the model-only run.
+-- @column model_latency_ns ns Latency of the model in the model-only run.
 -- @column throughput_per_s per_s Inputs per second: batch / model latency.
--- @column kernel_latency_ns ns Summed latency of an inference's kernels, each the trimmed mean of its durations.
+-- @column kernel_latency_ns ns Sum over the kernels of an inference; each kernel counts with its trimmed mean.
 -- @column gpu_share_pct pct Kernel latency / model latency.
--- @column flops flops Floating-point operations of an inference's kernels.
--- @column dram_read_bytes bytes Read from the device's memory.
--- @column dram_write_bytes bytes Written to the device's memory.
+-- @column flops flops Floating-point operations of the kernels of one inference.
+-- @column dram_read_bytes bytes Bytes read from the device's memory.
+-- @column dram_write_bytes bytes Bytes written to the device's memory.
 -- @column occupancy_pct pct Achieved occupancy, weighted by kernel latency.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
 -- @column ideal_flops_per_byte flops_per_byte The intensity at which the two ceilings meet.
--- @column arithmetic_flops_per_s flops_per_s Flops / the latency of the kernels that were counted.
--- @column bound text memory or compute.
+-- @column arithmetic_flops_per_s flops_per_s Flops / latency of the kernels that were counted.
+-- @column bound text The limit: memory or compute.
 -- @column uncounted_pct pct Share of the kernel latency whose counters are not known.
 WITH model AS (SELECT batch, latency_ns AS model_latency_ns FROM model_latency),
 total AS (

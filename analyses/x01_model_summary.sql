@@ -1,20 +1,20 @@
 -- @id x1
 -- @name model_summary
 -- @title Model summary
--- @question What was measured, how long does it take, where does the time go?
--- Each figure comes from the run at its own level: the model's latency from the run that recorded the model alone, the
--- layers' from the run that recorded the layers. The types of layers add up to `layers together`, and the difference to
--- the model's latency is explained: latency = layers together + between layers - slower when recorded, which is how
--- much longer the inference took in the run that recorded the layers (overhead_by_level has its interval). A training
--- is about its steps: they come first, with their phases, and the model's calls are the forward passes. So do the steps
--- of any program whose model's call returns before the device is done: it is the step that says how long the model
--- takes, and how often. The step is that of time_of_step, in the run that recorded most. `doubt` says what keeps the
--- figures from being as certain as they were wanted.
+-- @question What was measured, how long does it take, and where does the time go?
+-- Each figure comes from the run at its own level: the model's latency from the run that recorded the model alone, and
+-- the layers' latencies from the run that recorded the layers. The types of layers add up to `layers together`. The
+-- equation latency = layers together + between layers - slower when recorded explains the difference to the model's
+-- latency. `slower when recorded` is the additional time of the inference in the run that recorded the layers
+-- (overhead_by_level has its interval). The summary of a training shows its steps first, with their phases, and the
+-- model's calls are the forward passes. A program whose model's call returns before the device is done also shows its
+-- steps first, because the step says how long the model takes, and how often it runs. The step is that of
+-- time_of_step, in the run that recorded most. `doubt` gives the reasons why figures are less certain than requested.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table columns=section,item,value,share_pct,detail bar=share_pct top=100 group=section
--- @column section text What the row belongs to.
--- @column item text What the row says.
+-- @column section text The section that the row belongs to.
+-- @column item text The subject of the row.
 -- @column value by:unit The figure, in the unit of the column unit; empty: the row is text.
 -- @column unit text Unit of value: ns, bytes, flops, flops_per_s, per_s, count.
 -- @column share_pct pct Share of the model's layers, or of a ceiling.

@@ -2,24 +2,25 @@
 -- @name overhead_by_level
 -- @title Overhead by level
 -- @question How much does recording a level slow the levels above it?
--- A profiler is exact for the deepest level that it records. What a further level adds is the difference between two
--- runs that differ in that level alone: of the two means over typical inferences that stand beside it. Their blocks
--- were measured in turns, and the interval is that of this difference: the residuals of the two blocks of a round are
--- subtracted before they are squared, so that what drifts more slowly than a round cancels. It takes six rounds. Events
--- of the level layer are an inference's outermost layers together.
+-- A profiler is exact for the deepest level that it records. The overhead of a further level is the difference between
+-- two runs that differ only in that level. It is the difference between the two means over typical inferences in the
+-- same row. The blocks of the two runs were measured in turns, and the interval is that of the difference. The
+-- residuals of the two blocks of a round are subtracted before they are squared, so drift that is slower than a round
+-- cancels. The interval needs six rounds. An event of the level layer is all outermost layers of an inference
+-- together.
 -- @needs model,layer
 -- @view bar x=batch,added_level,event_level y=overhead_ns low=low_ns high=high_ns colour=added_level
 -- @view table columns=batch,added_level,event_level,without_ns,with_ns,overhead_ns,low_ns,high_ns,overhead_pct
 -- @column batch count Inputs per inference.
 -- @column added_level text The level that the second run recorded in addition.
 -- @column event_level text The level whose events are compared.
--- @column without_ns ns The events' time in an inference, without the added level.
--- @column with_ns ns The same with the added level.
+-- @column without_ns ns Time of the events in one inference, without the added level.
+-- @column with_ns ns Time of the events in one inference, with the added level.
 -- @column overhead_ns ns with_ns - without_ns.
--- @column low_ns ns Lower end of its 95 % interval; empty below six rounds.
--- @column high_ns ns Upper end of its 95 % interval.
+-- @column low_ns ns Lower end of the overhead's 95 % interval; empty below six rounds.
+-- @column high_ns ns Upper end of the overhead's 95 % interval.
 -- @column overhead_pct pct Overhead relative to without_ns.
--- @column rounds count Rounds in which both were measured.
+-- @column rounds count Number of rounds in which both runs were measured.
 WITH part AS (
   SELECT run_id, block, count(*) AS n, count(*) FILTER (is_below) AS below, count(*) FILTER (is_above) AS above
   FROM measured_inference GROUP BY ALL),

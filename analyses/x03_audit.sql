@@ -2,12 +2,13 @@
 -- @name audit
 -- @title Audit
 -- @question Does everything that was measured add up, and what was lost?
--- The conservation check of the whole file, every run of it. What cannot be checked is not measured.
+-- This analysis is the conservation check of the whole file, with every run in it. A check that cannot be made has the
+-- status `not measured`.
 -- @view table columns=audit,status,count,detail top=100
--- @column audit text What was checked.
--- @column status text ok, not ok, or not measured.
--- @column count count How many offend; of a check that is ok, how many are within bounds.
--- @column detail text What that means here.
+-- @column audit text Name of the check.
+-- @column status text Result of the check: ok, not ok, or not measured.
+-- @column count count Number of violations; if the check is ok, the number of deviations within bounds.
+-- @column detail text Explanation of the result.
 WITH fact AS (
   SELECT name, sum(value) AS value, max(value) AS largest
   FROM (VALUES ('spans'), ('unattributed'), ('ambiguous'), ('clipped'), ('clipped_max_ns'), ('overlapping'),

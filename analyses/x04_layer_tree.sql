@@ -2,21 +2,21 @@
 -- @name layer_tree
 -- @title Layer tree
 -- @question How are the layers nested, and where inside them is the time spent?
--- The layers as they were nested in the first measured inference, with the latencies of all. The first row is
--- the sum of the outermost layers. Latencies are of the host; where a device ran, device_ns and span_ns are those of
--- the device and of both, and the first row has them of all layers.
+-- The tree shows the layers as they were nested in the first measured inference, with the latencies of all inferences.
+-- The first row is the sum of the outermost layers. Latencies are host times. If a device ran, device_ns is the time
+-- of the device, and span_ns is the time of host and device together; the first row has the times of all layers.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=tree,type,latency_ns,device_ns,self_ns,share_pct bar=share_pct top=100
 -- @column batch count Inputs per inference.
--- @column depth count Nesting: 0 is the sum, 1 an outermost layer.
--- @column tree text The name, indented by its depth.
--- @column name text What the framework calls the layer.
--- @column type text Its operator.
--- @column latency_ns ns Mean over the typical inferences of its time in one, nested layers included.
--- @column device_ns ns Time of the device in what it launched, nested layers included; empty: no device was recorded.
--- @column span_ns ns From its first launch to the last end of its work, or its own end; empty: it launched nothing.
--- @column self_ns ns The latency without that of nested layers.
+-- @column depth count Depth of nesting; 0: the sum; 1: an outermost layer.
+-- @column tree text The layer's name, indented by its depth.
+-- @column name text The framework's name of the layer.
+-- @column type text The layer's operator.
+-- @column latency_ns ns Time in one inference, with nested layers: mean over the typical inferences.
+-- @column device_ns ns Device time of the work that it launched, with nested layers; empty: no device was recorded.
+-- @column span_ns ns Time from its first launch to its own end or the end of its work, the later; empty: no launch.
+-- @column self_ns ns Latency without the nested layers.
 -- @column share_pct pct Share of latency_ns in the sum of the outermost layers.
 WITH layer AS MATERIALIZED (FROM layers(CAST($batch AS INTEGER))),
 total AS (SELECT sum(latency_ns) AS latency_ns FROM layer WHERE depth = 0),

@@ -2,18 +2,20 @@
 -- @name layer_roofline
 -- @title Analytic layer roofline
 -- @question How close is each layer to the machine's limits, and what bounds it?
--- Analytic flops and bytes (see layer_flops) over the layer's own latency, against the ceilings of the device that the
--- layers ran on. The roof of a layer is the lesser of peak flops and its intensity times the memory bandwidth;
--- roof_pct is the least time that the ceilings allow over the time it took, so that it holds for layers without flops,
--- too. Bytes are those of inputs and outputs: on a CPU a layer whose data stays in the caches can exceed 100 %. On a
--- GPU the latency is that of the layer's own kernels, from the kernel run, as the host's is that of launching them: a
--- layer that has none there has no roof. Where layers nest, the latency is that of what the flops stand for: with the
--- layers inside it, where the flops are counted in the outermost that is known (those inside have no row). On a GPU
--- the ceiling of arithmetic is that of the pipe on which the layer's kernels multiply its matrices: by the counters,
--- else by their names, else it lies between two (float32 may be computed in fp32 or TF32). What fits into the L2 cache
--- may come from there, or from the memory, which then need not bound it. roof_pct holds it against the highest roof,
--- roof_high_pct against the lowest. Other layers are held against the pipes without tensor cores. Where a ceiling that
--- is needed is not known, neither is the roof; on a CPU that of fp32 stands for other types of floating point.
+-- The analytic flops and bytes (see layer_flops) are divided by the layer's own latency, and compared with the
+-- ceilings of the device that the layers ran on. The roof of a layer is the lesser of the peak flops and its intensity
+-- times the memory bandwidth. roof_pct is the least time that the ceilings allow divided by the time that the layer
+-- took, so it is also valid for layers without flops. The bytes are those of inputs and outputs, so on a CPU a layer
+-- whose data stays in the caches can exceed 100 %. On a GPU, the latency is that of the layer's own kernels, from the
+-- kernel run, because the host only launches them. A layer without kernels there has no roof. For nested layers, the
+-- latency covers the same layers as the flops. If the flops are counted in the outermost layer that is known, its
+-- latency includes the layers inside it, and these have no row. On a GPU, the ceiling of the arithmetic is that of the
+-- pipe on which the layer's kernels multiply matrices. The counters tell the pipe, or else the kernels' names. If
+-- neither does, the ceiling lies between two ceilings (float32 may be computed in fp32 or TF32). Data that fits into
+-- the L2 cache may come from there or from the memory, so the memory may not be the limit. roof_pct compares the layer
+-- with the highest roof, and roof_high_pct with the lowest. Other layers are compared with the pipes without tensor
+-- cores. If a required ceiling is not known, the roof is not known either. On a CPU, the ceiling of fp32 also stands
+-- for the other types of floating point.
 -- @needs layer,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view roofline title=layers_by_shapes x=intensity_flops_per_byte y=attained_flops_per_s label=label
@@ -24,25 +26,25 @@
 -- @view table by=latency_ns top=20 bar=roof_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position in the order of execution, from 0.
--- @column name text What the framework calls the layer.
--- @column label text The layer in the model's own names, what was fused behind plus signs.
--- @column type text Its operator.
--- @column latency_ns ns Time in one inference of what its flops stand for; of its kernels on a GPU.
+-- @column name text The framework's name of the layer.
+-- @column label text The layer in the model's own names; fused layers follow plus signs.
+-- @column type text The layer's operator.
+-- @column latency_ns ns Time in one inference of the layers that the flops cover; on a GPU, of their kernels.
 -- @column flops flops Analytic flops in one inference; empty: unknown.
 -- @column bytes bytes Analytic bytes in one inference; empty: unknown.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
 -- @column ideal_flops_per_byte flops_per_byte The intensity at which the two ceilings meet.
 -- @column attained_flops_per_s flops_per_s Flops / latency.
--- @column roof_flops_per_s flops_per_s What the highest ceilings allow at this intensity.
--- @column roof_pct pct Of the highest roof that may apply, how much is attained: at least so much is.
--- @column roof_high_pct pct Of the lowest roof that may apply, and no more than all: at most so much; empty: unknown.
--- @column bound text memory or compute, or both where it is not known; empty: flops or ceiling are not known.
--- @column pipe text Where its arithmetic is done: two where the truth lies between.
--- @column peak_flops_per_s flops_per_s Ceiling of its arithmetic, on the fastest of the pipes.
--- @column peak_low_flops_per_s flops_per_s The same on the slowest.
+-- @column roof_flops_per_s flops_per_s The rate that the highest ceilings allow at this intensity.
+-- @column roof_pct pct Attained share of the highest roof that may apply: a lower bound.
+-- @column roof_high_pct pct Share of the lowest roof that may apply, at most 100: an upper bound; empty: unknown.
+-- @column bound text The limit: memory or compute, or both if undecided; empty: flops or ceiling are not known.
+-- @column pipe text The pipe that does the arithmetic; two pipes, if it is not known which one it is.
+-- @column peak_flops_per_s flops_per_s Ceiling of the arithmetic, on the fastest of the pipes.
+-- @column peak_low_flops_per_s flops_per_s Ceiling of the arithmetic, on the slowest of the pipes.
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
--- @column peak_high_bytes_per_s bytes_per_s That of the L2 cache, where all that it moves fits in; else the same.
--- @column peak_source text Where the ceiling of arithmetic comes from: measured, attribute.
+-- @column peak_high_bytes_per_s bytes_per_s Ceiling of the L2 cache, if the layer's data fits in; else the memory's.
+-- @column peak_source text Source of the ceiling of arithmetic: measured or attribute.
 WITH cost AS (
   SELECT * REPLACE (CASE WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS self_ns)
   FROM layer_roofs(CAST($batch AS INTEGER)) WHERE flops_in IS DISTINCT FROM 'outer')

@@ -1,32 +1,33 @@
 -- @id x7
 -- @name dominant_third
 -- @title Beginning, middle and end
--- @question Which third of the network dominates latency, memory, flops?
--- The outermost layers, in the order of execution, in three parts whose numbers differ by one at most. Sums are
--- of the layers of which the figure is known; unknown_layers says of how many the flops are not. Where a GPU ran and
--- counted, the layers' kernels, their flops and their accesses to the device's memory stand beside them, and decide.
+-- @question Which third of the network dominates latency, memory and flops?
+-- The outermost layers, in the order of execution, are divided into three parts whose numbers of layers differ by at
+-- most one. Each sum covers the layers for which the figure is known; unknown_layers is the number of layers without
+-- known flops. If a GPU ran and counted, the columns of kernels, counted flops and accesses to the device's memory are
+-- filled too, and these decide which third dominates.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view stacked_bar stack=third y=latency_pct,memory_pct,flops_pct,accesses_pct,kernel_latency_pct
 -- @view stacked_bar y=counted_flops_pct,counted_accesses_pct
 -- @view table caption=batch columns=third,layers,latency_ns,latency_pct,memory_pct,flops_pct,accesses_pct,dominates
 -- @column batch count Inputs per inference.
--- @column third text beginning, middle or end.
--- @column layers count Layers in it.
--- @column latency_ns ns Sum of their latencies.
+-- @column third text Part of the network: beginning, middle or end.
+-- @column layers count Number of layers in this third.
+-- @column latency_ns ns Sum of the layers' latencies.
 -- @column latency_pct pct Share in the latency of all layers.
--- @column memory_bytes bytes Memory allocated for them, or for their outputs.
+-- @column memory_bytes bytes Memory allocated for the layers, or for their outputs.
 -- @column memory_pct pct Share in the memory of all layers.
--- @column flops flops Sum of their analytic flops.
+-- @column flops flops Sum of the layers' analytic flops.
 -- @column flops_pct pct Share in the flops of all layers.
--- @column accesses_bytes bytes Sum of the bytes that they must move.
+-- @column accesses_bytes bytes Sum of the bytes that the layers must move.
 -- @column accesses_pct pct Share in the bytes of all layers.
--- @column unknown_layers count Layers whose flops are not known.
--- @column kernel_latency_ns ns Sum of the latencies of their kernels; empty: not measured.
--- @column kernel_latency_pct pct Share in those of all layers.
--- @column counted_flops_pct pct Share in the flops that were counted; empty: not counted.
--- @column counted_accesses_pct pct Share in the bytes that were counted.
--- @column dominates text Of which figures this third has the largest share.
+-- @column unknown_layers count Number of layers whose flops are not known.
+-- @column kernel_latency_ns ns Sum of the latencies of the layers' kernels; empty: not measured.
+-- @column kernel_latency_pct pct Share in the kernel latency of all layers.
+-- @column counted_flops_pct pct Share in all flops that were counted; empty: not counted.
+-- @column counted_accesses_pct pct Share in all bytes that were counted.
+-- @column dominates text The figures of which this third has the largest share.
 WITH wanted AS (SELECT chosen_batch(3, CAST($batch AS INTEGER)) AS batch),
 layer AS MATERIALIZED (FROM layer_costs((SELECT batch FROM wanted))),
 outer_layer AS MATERIALIZED (

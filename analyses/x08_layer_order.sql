@@ -2,16 +2,16 @@
 -- @name layer_order
 -- @title Stability of the layers' order
 -- @question Does every inference execute the same layers in the same order?
--- Where it does not (layers run in parallel, control flow), a layer's index is the first at which it was seen.
--- Two inferences have the same sequence if the same layers ran at the same positions.
+-- Two inferences have the same sequence if the same layers ran at the same positions. If the order changes (layers run
+-- in parallel, or control flow decides), a layer's index is the first position at which it was seen.
 -- @needs layer
 -- @view table
 -- @column batch count Inputs per inference.
--- @column inferences count Inferences compared.
--- @column layers count Different layers that were executed.
--- @column sequences count Different sequences.
+-- @column inferences count Number of inferences that were compared.
+-- @column layers count Number of different layers that were executed.
+-- @column sequences count Number of different sequences.
 -- @column commonest_pct pct Share of the inferences that have the commonest sequence.
--- @column is_stable bool All have the same sequence.
+-- @column is_stable bool Whether all inferences have the same sequence.
 WITH inference AS (
   -- Layer and position make one number before hashing. The separate hashes of pairs would cancel out under the
   -- exclusive or.

@@ -1,20 +1,20 @@
 -- @id x9
 -- @name layer_groups
 -- @title Layers by the paths of their names
--- @question Which parts of the network does the time go to?
--- Layers are often named after the modules that they come from: layer1/0/conv1. Each path is the sum of the
--- layers below it; names without a slash stand for themselves. A leading slash is left out.
+-- @question Which parts of the network take the most time?
+-- Layers are often named after the modules that they come from, such as layer1/0/conv1. The row of a path is the sum
+-- of the layers below it. A name without a slash is a path of its own. A leading slash is removed.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param depth integer 2 How many parts of the path are told apart.
+-- @param depth integer 2 The number of parts of the path that are distinguished.
 -- @view table caption=batch columns=tree,layers,latency_ns,share_pct bar=share_pct top=100
 -- @column batch count Inputs per inference.
--- @column depth count Parts in the path.
+-- @column depth count Number of parts in the path.
 -- @column tree text The last part of the path, indented.
--- @column path text The path.
--- @column layers count Layers in it.
--- @column latency_ns ns Sum of their own latencies (trimmed means) in one inference.
--- @column share_pct pct Share in the sum of all layers.
+-- @column path text The whole path.
+-- @column layers count Number of layers in the path.
+-- @column latency_ns ns Sum of the layers' own latencies (trimmed means) in one inference.
+-- @column share_pct pct Share of latency_ns in the sum of all layers.
 WITH layer AS MATERIALIZED (
   SELECT batch, ordinal, self_ns, string_split(ltrim(name, '/'), '/') AS parts
   FROM layers(CAST($batch AS INTEGER))),

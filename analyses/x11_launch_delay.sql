@@ -1,25 +1,26 @@
 -- @id x11
 -- @name launch_delay
--- @title From launch to start
+-- @title Delay from launch to start
 -- @question How long does it take from the call that launches work to its start on the device?
--- The delay is from the beginning of the call to the beginning of what it launched; of a graph, of its first node.
--- `queued` are those whose stream was still at work when the call returned: they waited for that, and the host is
--- ahead of the device. The others' delay is what a launch costs.
+-- The delay is the time from the beginning of the call to the beginning of the operation that it launched; for a
+-- graph, to the beginning of its first node. A launch is `queued` if its stream was still at work when the call
+-- returned. It waited for that work, and the host is ahead of the device. The delay of the other launches is the cost
+-- of a launch.
 -- @needs kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param inferences integer 500 How many inferences to look at, at most, spread evenly.
+-- @param inferences integer 500 The largest number of inferences to look at; they are spread evenly.
 -- @view table caption=batch columns=call,executes,launches,call_ns,delay_ns,p99_ns,queued_pct,free_delay_ns
 -- @column batch count Inputs per inference.
--- @column call text The call.
--- @column executes text What it launched: kernel, memcpy or memset.
--- @column launches number How many in one inference.
+-- @column call text Name of the call.
+-- @column executes text Type of the operation that the call launched: kernel, memcpy or memset.
+-- @column launches number Number of launches in one inference.
 -- @column call_ns ns Median duration of the call.
 -- @column delay_ns ns Median delay.
 -- @column p90_ns ns 90th percentile of the delay.
 -- @column p99_ns ns 99th percentile of the delay.
 -- @column max_ns ns The longest delay.
--- @column queued_pct pct Share of the launches whose stream was still at work.
--- @column free_delay_ns ns Median delay of the others.
+-- @column queued_pct pct Share of the launches whose stream was still at work when the call returned.
+-- @column free_delay_ns ns Median delay of the other launches.
 WITH inside AS MATERIALIZED (FROM activity(CAST($batch AS INTEGER), CAST($inferences AS INTEGER))),
 inference AS (
   SELECT any_value(batch) AS batch, count(*) AS inferences

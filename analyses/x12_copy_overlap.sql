@@ -1,21 +1,22 @@
 -- @id x12
 -- @name copy_overlap
 -- @title Copies beside kernels
--- @question How long does the device copy, and how much of that is hidden behind kernels?
--- Of each kind of copy and memory set: the part of its time during which a kernel ran, on whatever stream.
+-- @question How long does the device copy, and how much of that time do kernels hide?
+-- Each kind of copy and memory set has one row. The overlap is the part of its time during which a kernel ran, on any
+-- stream.
 -- @needs kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param inferences integer 500 How many inferences to look at, at most, spread evenly.
+-- @param inferences integer 500 The largest number of inferences to look at; they are spread evenly.
 -- @view table caption=batch columns=copy,copies,bytes,duration_ns,bytes_per_s,overlapped_ns,overlap_pct
 -- @column batch count Inputs per inference.
--- @column copy text The kind: memcpy HtoD, memset, ...
--- @column copies number How many in one inference.
+-- @column copy text Kind of the copy: memcpy HtoD, memset, ...
+-- @column copies number Number of these copies in one inference.
 -- @column bytes bytes Bytes in one inference; empty: not known.
--- @column duration_ns ns Sum of their durations in one inference.
+-- @column duration_ns ns Sum of the copies' durations in one inference.
 -- @column bytes_per_s bytes_per_s Bytes / duration.
--- @column overlapped_ns ns Time of it during which a kernel ran.
--- @column overlap_pct pct Share of that in duration_ns.
--- @column model_share_pct pct Share of what was not hidden in the inference, as it was recorded.
+-- @column overlapped_ns ns Part of duration_ns during which a kernel ran.
+-- @column overlap_pct pct Share of overlapped_ns in duration_ns.
+-- @column model_share_pct pct Share of the time that no kernel hides in the inference, as it was recorded.
 WITH inside AS MATERIALIZED (
   SELECT *, is_kernel(type) AS is_kernel FROM activity(CAST($batch AS INTEGER), CAST($inferences AS INTEGER))
   WHERE level = 6),

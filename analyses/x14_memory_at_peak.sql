@@ -1,24 +1,25 @@
 -- @id x14
 -- @name memory_at_peak
--- @title Who holds the memory at its peak
--- @question Which layers allocated what is held when the most memory is allocated?
--- Of each pool, in one measured inference. Blocks are told apart by their size: where equal ones were released, the
--- oldest are taken to be those. What was allocated before the inference (weights, workspaces) is one row, as are
--- allocations outside any layer. Frameworks are asked for theirs in the first three measured inferences alone.
+-- @title Memory at its peak
+-- @question Which layers allocated the memory that is held at the peak?
+-- The rows show the contents of each pool at its peak, in one measured inference. Blocks are distinguished by their
+-- size: if one of several equal blocks was released, the oldest is taken to be the one. The memory that was allocated
+-- before the inference (weights, workspaces) is one row, and allocations outside of all layers are another row.
+-- Frameworks are asked for their allocations only in the first three measured inferences.
 -- @needs memory
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param iteration integer - Which measured inference, from 0; by default the first that recorded any.
+-- @param iteration integer - The number of the measured inference, from 0; by default the first that recorded any.
 -- @view pie label=holder value=bytes
 -- @view table caption=batch columns=pool,peak_bytes,time_ns,holder,blocks,bytes,share_pct bar=share_pct
 -- @column batch count Inputs per inference.
--- @column pool text Whose memory.
--- @column peak_bytes bytes The most that is allocated in the inference.
--- @column time_ns ns When that is first so, since the inference began.
--- @column during text The layer that was running then; empty: none.
--- @column holder text The layer that allocated it; or before the inference, or outside layers.
--- @column blocks count Blocks; empty: not known.
--- @column bytes bytes What is held.
--- @column share_pct pct Share in the peak.
+-- @column pool text The pool: the owner of the memory.
+-- @column peak_bytes bytes The most bytes that are allocated in the inference.
+-- @column time_ns ns Time of the first such moment, since the inference began.
+-- @column during text The layer that was running at that time; empty: no layer.
+-- @column holder text The layer that allocated the memory; or before the inference, or outside layers.
+-- @column blocks count Number of blocks; empty: not known.
+-- @column bytes bytes Bytes that the holder holds.
+-- @column share_pct pct Share of bytes in peak_bytes.
 WITH event AS MATERIALIZED (FROM memory_events(CAST($batch AS INTEGER), CAST($iteration AS INTEGER))),
 peak AS (
   SELECT any_value(batch) AS batch, pool, max(allocated_bytes) AS peak_bytes,

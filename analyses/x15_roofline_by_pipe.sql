@@ -1,10 +1,11 @@
 -- @id x15
 -- @name roofline_by_pipe
 -- @title Roofline by precision and pipe
--- @question In which precision, on which pipe, is the work done, and how near is each to its own ceiling?
--- Flops as they were counted for each pipe: a kernel may use several. The time is that of the kernels which use the
--- pipe more than any other; the rate is those kernels' flops on it over that time. Kernels without flops have a row
--- of their own. Ceilings are shown as measured and as the device's attributes have them.
+-- @question In which precision and on which pipe is the work done, and how close is each to its ceiling?
+-- The flops are counted for each pipe, and a kernel may use several pipes. The time of a pipe is that of the kernels
+-- that use the pipe more than any other. Its rate is those kernels' flops on the pipe divided by that time. Kernels
+-- without flops have a row of their own. The table has the measured ceiling and the ceiling that follows from the
+-- device's attributes.
 -- @needs kernel,counters
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view roofline title=pipes x=intensity_flops_per_byte y=arithmetic_flops_per_s label=pipe size=latency_ns
@@ -12,16 +13,16 @@
 -- @view table caption=batch columns=pipe,kernels,latency_ns,latency_pct,flops,flops_pct,arithmetic_flops_per_s
 -- @view table columns=peak_flops_per_s,peak_pct,attribute_flops_per_s bar=flops_pct
 -- @column batch count Inputs per inference.
--- @column pipe text fp32, bf16_tensor, ...; none: kernels without flops.
--- @column kernels number Kernels in one inference which use it most.
--- @column latency_ns ns Their summed latency.
+-- @column pipe text The pipe: fp32, bf16_tensor, ...; none: kernels without flops.
+-- @column kernels number Number of kernels in one inference that use this pipe most.
+-- @column latency_ns ns Summed latency of those kernels.
 -- @column latency_pct pct Share in the latency of all kernels that were counted.
--- @column flops flops Flops on this pipe in one inference, by any kernel.
--- @column flops_pct pct Share in all flops.
--- @column intensity_flops_per_byte flops_per_byte Those kernels' flops on it / the bytes that they moved.
--- @column arithmetic_flops_per_s flops_per_s Those kernels' flops on it / their latency.
+-- @column flops flops Flops on this pipe in one inference, by all kernels.
+-- @column flops_pct pct Share in the flops of all pipes.
+-- @column intensity_flops_per_byte flops_per_byte Flops of those kernels on the pipe / bytes that they moved.
+-- @column arithmetic_flops_per_s flops_per_s Flops of those kernels on the pipe / their latency.
 -- @column peak_flops_per_s flops_per_s The pipe's measured ceiling; empty: not known.
--- @column peak_pct pct Of that, how much is attained.
+-- @column peak_pct pct Share of the measured ceiling that is attained.
 -- @column attribute_flops_per_s flops_per_s The ceiling by the device's attributes; empty: not known.
 WITH fact AS MATERIALIZED (
   FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], 'measured') WHERE counted IS NULL),

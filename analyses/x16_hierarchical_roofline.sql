@@ -1,13 +1,14 @@
 -- @id x16
 -- @name hierarchical_roofline
 -- @title Hierarchical roofline
--- @question Which of arithmetic, L2 cache and memory holds each kernel back most?
--- Kernels of the same name together. Each has an arithmetic intensity for every level of the memory: flops over the
--- bytes that cross it. Of the least times that the ceilings of the pipe, the L2 cache and the memory allow, the
--- longest says what bounds it. Few of the L2's bytes reaching the memory means that the cache works.
+-- @question Which limits each kernel most: arithmetic, the L2 cache or the memory?
+-- Kernels of the same name are combined. Each has an arithmetic intensity for every level of the memory: its flops
+-- divided by the bytes that cross that level. The pipe's ceiling, the L2 cache's and the memory's each allow a least
+-- time. The longest of these times tells the limit. If only few of the L2 cache's bytes reach the memory, the cache is
+-- effective.
 -- @needs kernel,counters,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param peaks text measured Which ceilings: measured or attribute (of the device); the other where there is none.
+-- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
 -- @view roofline title=memory_levels x=dram_flops_per_byte,l2_flops_per_byte y=arithmetic_flops_per_s label=label
 -- @view roofline size=latency_ns colour=bound
 -- @view table caption=batch columns=label,latency_ns,arithmetic_flops_per_s,dram_flops_per_byte,l2_flops_per_byte
@@ -15,18 +16,18 @@
 -- @column batch count Inputs per inference.
 -- @column name text The kernels' name.
 -- @column label text The name without return type, arguments and template.
--- @column latency_ns ns Sum of their durations in one inference.
+-- @column latency_ns ns Sum of the kernels' durations in one inference.
 -- @column flops flops Floating-point operations in one inference.
--- @column dram_bytes bytes Read from and written to the device's memory.
--- @column l2_bytes bytes Read from and written to the L2 cache.
+-- @column dram_bytes bytes Bytes read from and written to the device's memory.
+-- @column l2_bytes bytes Bytes read from and written to the L2 cache.
 -- @column l2_to_dram_pct pct Bytes of the memory / bytes of the L2 cache.
 -- @column arithmetic_flops_per_s flops_per_s Flops / latency.
 -- @column dram_flops_per_byte flops_per_byte Arithmetic intensity at the memory.
 -- @column l2_flops_per_byte flops_per_byte Arithmetic intensity at the L2 cache.
--- @column compute_pct pct The least time that the pipe allows / latency.
--- @column l2_pct pct The least time that the L2 cache allows / latency; empty: its ceiling is not known.
--- @column dram_pct pct The least time that the memory allows / latency.
--- @column bound text The longest of these: compute, l2 or memory; empty: the pipe's ceiling is not known.
+-- @column compute_pct pct Least time that the pipe allows / latency.
+-- @column l2_pct pct Least time that the L2 cache allows / latency; empty: its ceiling is not known.
+-- @column dram_pct pct Least time that the memory allows / latency.
+-- @column bound text The limit with the longest least time: compute, l2 or memory; empty: no ceiling of the pipe.
 WITH total AS (
   SELECT batch, name, sum(latency_ns) AS latency_ns, sum(flops) AS flops, sum(dram_bytes) AS dram_bytes,
     sum(l2_bytes) AS l2_bytes, CASE WHEN count(*) FILTER (flops > 0 AND peak_flops IS NULL) = 0

@@ -1,27 +1,27 @@
 -- @id x17
 -- @name tensor_core_use
 -- @title Use of the tensor cores
--- @question Which layers run on the tensor cores, and which could but do not?
--- Of each layer's own kernels: how many of their flops, and how much of their time, is on tensor cores, and how busy
--- those are (the mean of tensor_pipe_pct weighted by time). Convolutions, matrix products and attention could use them;
--- `missed` marks those that do not, the ones to look at first. Layers without flops are left out.
+-- @question Which layers run on the tensor cores, and which could run on them but do not?
+-- Each row covers the kernels of one layer: the share of their flops and of their time on tensor cores, and how busy
+-- the tensor cores are (the mean of tensor_pipe_pct weighted by time). Convolutions, matrix products and attention
+-- could use tensor cores. `missed` marks those that do not; look at these first. Layers without flops are left out.
 -- @needs kernel,counters
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=index,layer,type,pipe,kernel_latency_ns,latency_pct,tensor_flops_pct
 -- @view table columns=tensor_time_pct,tensor_pipe_pct,missed by=kernel_latency_ns top=20
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
--- @column layer text What the framework calls the layer; empty: kernels in no layer.
--- @column type text Its operator.
--- @column pipe text Where most of its flops are done.
--- @column kernel_latency_ns ns Sum of the durations of its kernels that were counted.
+-- @column layer text The framework's name of the layer; empty: kernels outside of all layers.
+-- @column type text The layer's operator.
+-- @column pipe text The pipe that does most of the layer's flops.
+-- @column kernel_latency_ns ns Sum of the durations of the layer's kernels that were counted.
 -- @column latency_pct pct Share in the latency of all kernels that were counted.
 -- @column flops flops Floating-point operations in one inference.
--- @column tensor_flops flops Of them, on tensor cores.
--- @column tensor_flops_pct pct Share of them.
--- @column tensor_time_pct pct Share of its time in kernels that use tensor cores at all.
--- @column tensor_pipe_pct pct How busy the tensor cores were, weighted by time; empty: not counted.
--- @column missed bool It multiplies matrices, and none of it on tensor cores.
+-- @column tensor_flops flops Part of flops on tensor cores.
+-- @column tensor_flops_pct pct Share of tensor_flops in flops.
+-- @column tensor_time_pct pct Share of the layer's kernel time in kernels that use tensor cores.
+-- @column tensor_pipe_pct pct Mean use of the tensor cores, weighted by time; empty: not counted.
+-- @column missed bool Whether the layer multiplies matrices, but none of its flops are on tensor cores.
 WITH own AS (
   SELECT batch, layer, min(ordinal) AS first, sum(latency_ns) AS latency_ns, sum(flops) AS flops,
     coalesce(sum(tensor_flops), 0) AS tensor_flops, coalesce(sum(latency_ns) FILTER (tensor_flops > 0), 0) AS tensor_ns,

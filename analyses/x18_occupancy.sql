@@ -1,10 +1,11 @@
 -- @id x18
 -- @name occupancy
 -- @title Occupancy and what limits it
--- @question How full are the multiprocessors in each kernel, and what keeps them from being fuller?
--- Kernels of the same name and launch geometry together. The theoretical occupancy follows from registers, shared
--- memory and block size; the limiter is the one that runs out first. The achieved one is counted: where it is far
--- below the theoretical one, blocks are too few or uneven (`waves` says how often the grid fills the device).
+-- @question How full are the multiprocessors in each kernel, and what limits the occupancy?
+-- Kernels of the same name and launch geometry are combined. The theoretical occupancy follows from registers, shared
+-- memory and block size, and the limiter is the resource that runs out first. The achieved occupancy is counted. If it
+-- is far below the theoretical occupancy, the blocks are too few or uneven (`waves` says how often the grid fills the
+-- device).
 -- @needs kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=label,grid,block,kernels,latency_ns,latency_pct,theoretical_pct,occupancy_pct
@@ -12,16 +13,16 @@
 -- @column batch count Inputs per inference.
 -- @column name text The kernels' name.
 -- @column label text The name without return type, arguments and template.
--- @column grid text Blocks of the grid, [x,y,z].
--- @column block text Threads of a block, [x,y,z].
--- @column kernels number How many run in one inference.
--- @column latency_ns ns Sum of their durations in one inference.
--- @column latency_pct pct Share in the latency of all kernels.
+-- @column grid text Number of blocks in the grid, [x,y,z].
+-- @column block text Number of threads in a block, [x,y,z].
+-- @column kernels number Number of these kernels that run in one inference.
+-- @column latency_ns ns Sum of the kernels' durations in one inference.
+-- @column latency_pct pct Share of latency_ns in the latency of all kernels.
 -- @column theoretical_pct pct Theoretical occupancy; empty: not known.
 -- @column occupancy_pct pct Achieved occupancy, weighted by latency; empty: not counted.
--- @column limiter text registers, shared_memory, warps or blocks.
--- @column waves number How often the grid fills the device.
--- @column registers_per_thread count Registers of a thread.
+-- @column limiter text The resource that runs out first: registers, shared_memory, warps or blocks.
+-- @column waves number Number of times that the grid fills the device.
+-- @column registers_per_thread count Number of registers of a thread.
 -- @column shared_bytes bytes Shared memory of a block, static and dynamic.
 WITH fact AS MATERIALIZED (FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], 'measured')),
 geometry AS (

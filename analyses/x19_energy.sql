@@ -1,32 +1,33 @@
 -- @id x19
 -- @name energy
 -- @title Energy of an inference
--- @question How much energy does an inference take, and how sure is that?
--- The device's energy counter advances every 100 ms or so, so many inferences are measured in one stretch. The samples
--- that lie wholly within it count: their energy over the inferences in them, one that lies partly in them counting in
--- part. The uncertainty (95 %, Student's t) is that of the mean between samples, and at the two edges half of what the
--- longest and the shortest sample differ by. Beside it, independently, the power that the device reports, times time:
--- it is a mean of about the last second, so that it is compared over the samples that begin a second after the stretch,
--- if any.
+-- @question How much energy does an inference take, and how certain is the figure?
+-- The device's energy counter advances about every 100 ms, so many inferences are measured in one stretch. Only the
+-- samples that lie wholly within the stretch are used. The energy of an inference is their energy divided by the
+-- number of inferences in them; an inference that lies partly in them counts in part. The uncertainty (95 %, Student's
+-- t) has two sources: the mean between samples, and at each of the two edges half the difference between the longest
+-- and the shortest sample. The power that the device reports, times the time, is an independent check. The reported
+-- power is a mean over about the last second. The check therefore uses the samples that begin at least a second after
+-- the start of the stretch, if there are any.
 -- @needs energy
 -- @view bar x=batch y=input_j
 -- @view table columns=batch,inferences,samples,energy_j,uncertainty_pct,uncertainty_note
 -- @view table columns=input_j,mean_w,power_energy_j,agreement_pct
 -- @column batch count Inputs per inference.
--- @column inferences number Inferences in the samples.
--- @column samples count Samples wholly within the stretch.
--- @column stretch_ns ns How long they are together.
--- @column latency_ns ns Stretch / inferences: the pauses between inferences belong to it.
--- @column energy_j number Joules of an inference.
--- @column uncertainty_j number Half the width of its 95 % interval; empty: fewer than three samples.
--- @column uncertainty_pct pct Of energy_j.
--- @column uncertainty_note text How the interval was found, or why there is none.
--- @column input_j number Joules of an input: energy_j / batch.
--- @column mean_w number Energy / stretch, in watts.
+-- @column inferences number Number of inferences in the samples.
+-- @column samples count Number of samples wholly within the stretch.
+-- @column stretch_ns ns Total time of these samples.
+-- @column latency_ns ns stretch_ns / inferences; it includes the pauses between inferences.
+-- @column energy_j number Energy of an inference, in joules.
+-- @column uncertainty_j number Half the width of energy_j's 95 % interval; empty: fewer than three samples.
+-- @column uncertainty_pct pct uncertainty_j in percent of energy_j.
+-- @column uncertainty_note text The method of the interval, or the reason why there is none.
+-- @column input_j number Energy of an input, in joules: energy_j / batch.
+-- @column mean_w number Mean power: energy / stretch, in watts.
 -- @column power_w number Mean of the power that the device reported, in watts.
--- @column power_energy_j number That power times the time of an inference, in joules.
--- @column agreement_pct pct By how much the energy of the same samples exceeds it.
--- @column million_kwh number Kilowatt-hours of a million inputs.
+-- @column power_energy_j number Energy by the reported power: power_w times the time of an inference, in joules.
+-- @column agreement_pct pct Percentage by which the energy of the same samples exceeds the reported power.
+-- @column million_kwh number Energy of a million inputs, in kilowatt-hours.
 WITH stretch AS (
   SELECT r.run_id, r.batch, min(s.start_ns) AS start_ns, max(s.start_ns + s.duration_ns) AS end_ns
   FROM energy_run r JOIN span s USING (run_id)

@@ -2,24 +2,25 @@
 -- @name cost
 -- @title Cost
 -- @question What do a million inferences cost, at a price per hour of the GPU?
--- The price is in whatever currency it is given in: by the parameter, or else by that which the profile was told. An
--- input costs the price times the time that it takes, at the latency of the model-only run and one inference after the
--- other; where the call returns before the device is done, at the period of the program's step (model_information). The
--- cheapest batch size is marked; where a latency is allowed at most, among those within it.
+-- The price has no fixed currency; it is given by the parameter, or else by the profile. The cost of an input is the
+-- price times the time of the input. The time is computed from the latency of the model-only run, with one inference
+-- after the other. If the call returns before the device is done, it is computed from the period of the program's step
+-- (see model_information). The cheapest batch size is marked. If max_latency_ms is given, only the batch sizes within
+-- it are considered.
 -- @needs model
--- @param price_per_hour double - Price of an hour of the GPU; by default that which the profile was told.
--- @param max_latency_ms double - The latency that is allowed; by default any.
+-- @param price_per_hour double - The price of an hour of the GPU; by default the price that the profile was given.
+-- @param max_latency_ms double - The highest latency that is allowed, in ms; by default any.
 -- @view bar x=batch y=cost_per_million
 -- @view table columns=batch,latency_ns,throughput_per_s,price_per_hour,cost_per_million,relative_pct,role
 -- @column batch count Inputs per inference.
 -- @column latency_ns ns Mean latency of the typical inferences.
--- @column device_ns ns Time of the device in what the call launched, each moment once; empty: no device was recorded.
--- @column span_ns ns From the call's first launch to the last end of its work, or its own end.
+-- @column device_ns ns Device time of the call's work, overlaps counted once; empty: no device was recorded.
+-- @column span_ns ns Time from the call's first launch to its own end or the end of its work, the later.
 -- @column throughput_per_s per_s Inputs per second, as in model_information.
--- @column price_per_hour number Price of an hour; empty: not known.
+-- @column price_per_hour number Price of an hour of the GPU; empty: not known.
 -- @column cost_per_million number Cost of a million inputs, in the price's currency; empty: no price is known.
--- @column relative_pct pct Cost of an input, of that of the dearest batch size.
--- @column role text cheapest; too slow; or how to give a price.
+-- @column relative_pct pct Cost of an input, relative to that of the most expensive batch size.
+-- @column role text The role: cheapest, or too slow; without a price, the way to give one.
 WITH fact AS (
   SELECT coalesce(CAST($price_per_hour AS DOUBLE), max(try_cast(value AS DOUBLE))) AS price
   FROM evaluation WHERE key = 'gpu.price_per_hour'),

@@ -2,19 +2,20 @@
 -- @name convolution_share
 -- @title Share of convolution
 -- @question How much of the model is convolution?
--- Of the layers' latency (layer run), of their kernels' (kernel run), of flops and of accesses to the device's memory
--- (counter runs, else by the layers' shapes). What was not measured has no row. Kernels in no layer are in the totals.
+-- The shares are those of the layers' latency (layer run), of their kernels' latency (kernel run), of flops, and of
+-- accesses to the device's memory (counter runs, or else the layers' shapes). A figure that was not measured has no
+-- row. Kernels outside of all layers are in the totals.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=figure,source,convolution,total,share_pct bar=share_pct
 -- @column batch count Inputs per inference.
--- @column figure text latency, kernel latency, flops, accesses.
--- @column source text counted, or by shapes; of a latency, whose time it is.
--- @column layers count Convolution layers.
--- @column convolution by:unit The layers whose operator is a convolution, fused ones included.
--- @column total by:unit All layers.
--- @column share_pct pct Share.
--- @column unit text ns, flops or bytes.
+-- @column figure text The figure: latency, kernel latency, flops or accesses.
+-- @column source text Source of the figure: counted, or by shapes; for a latency, its clock.
+-- @column layers count Number of convolution layers.
+-- @column convolution by:unit Sum over the layers whose operator is a convolution, including fused ones.
+-- @column total by:unit Sum over all layers.
+-- @column share_pct pct Share of convolution in total.
+-- @column unit text Unit of convolution and total: ns, flops or bytes.
 WITH wanted AS (SELECT chosen_batch(3, CAST($batch AS INTEGER)) AS batch),
 layer AS MATERIALIZED (
   SELECT *, is_convolution(type) AS is_conv FROM layer_costs((SELECT batch FROM wanted))),

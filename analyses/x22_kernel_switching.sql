@@ -2,21 +2,21 @@
 -- @name kernel_switching
 -- @title Kernel switching
 -- @question Which layers run other kernels at another batch size?
--- Libraries choose kernels by the shapes. Of each layer, the kernels it runs at each batch size, in the order of their
--- launches; layers that run the same ones at every size are left out. Layers are matched by name.
+-- Libraries choose kernels by the shapes. The rows show the kernels of each layer at each batch size, in the order of
+-- their launches. Layers that run the same kernels at every batch size are left out. Layers are matched by name.
 -- @needs kernel
 -- @view heat_map x=batch y=layer value=per_input_ns mark=switches
 -- @view table columns=index,layer,type,batch,switches,kernels,kernel_latency_ns,per_input_ns top=100
 -- @column index count Position of the layer in the order of execution, from 0.
--- @column layer text What the framework calls the layer; empty: kernels in no layer.
--- @column type text Its operator.
+-- @column layer text The framework's name of the layer; empty: kernels outside of all layers.
+-- @column type text The layer's operator.
 -- @column batch count Inputs per inference.
--- @column switches bool Other kernels than at the next smaller batch size.
--- @column kernels text Their names without return type, arguments and template; equal ones in a row once.
--- @column kernel_latency_ns ns Sum of their durations in one inference.
--- @column per_input_ns ns That over the batch size.
--- @column layers_switching count How many layers switch at this batch size.
--- @column layers count How many layers have kernels at this batch size.
+-- @column switches bool Whether the kernels differ from those at the next smaller batch size.
+-- @column kernels text Names without return type, arguments and template; equal names in a row appear once.
+-- @column kernel_latency_ns ns Sum of the kernels' durations in one inference.
+-- @column per_input_ns ns kernel_latency_ns / batch.
+-- @column layers_switching count Number of layers that switch at this batch size.
+-- @column layers count Number of layers that have kernels at this batch size.
 WITH kernel AS MATERIALIZED (FROM kernels(kernel_batches())),
 run_of AS (
   SELECT layer, batch, list(name ORDER BY position, ordinal) AS names, sum(latency_ns) AS latency_ns,

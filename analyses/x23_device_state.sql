@@ -1,27 +1,28 @@
 -- @id x23
 -- @name device_state
 -- @title Clocks and throttling
--- @question Did the GPU keep its clocks while it was measured?
--- Of each run: what the device said at the end of every block of inferences, and in the runs that sampled it
--- (--counters energy) all the time. A clock that falls while the runs are interleaved slows all of them alike;
--- reasons other than an idle device mean that the numbers are those of a device held down.
+-- @question Did the GPU keep its clocks during the measurement?
+-- Each run has one row for each source. The source `blocks` is the state that the device reported at the end of every
+-- block of inferences. The source `samples` covers the whole run, if the run sampled the device (--counters energy).
+-- If a clock falls while the runs are interleaved, all runs become slower alike. If there are reasons for throttling
+-- other than an idle device, the figures are those of a device whose clocks were held down.
 -- @needs clocks
 -- @view table columns=run_id,levels,batch,source,readings,sm_clock_mhz,sm_clock_min_mhz,temperature_max_c,power_max_w
 -- @view table columns=throttled_pct,throttle_reasons top=100
--- @column run_id count The run.
--- @column levels text What was recorded.
+-- @column run_id count Number of the run.
+-- @column levels text The levels that the run recorded.
 -- @column batch count Inputs per inference.
--- @column source text blocks, or samples.
--- @column readings count How many there are.
+-- @column source text Source of the readings: blocks or samples.
+-- @column readings count Number of readings.
 -- @column sm_clock_mhz number Mean clock of the multiprocessors, in MHz.
--- @column sm_clock_min_mhz number The lowest.
--- @column sm_clock_max_mhz number The highest.
+-- @column sm_clock_min_mhz number Lowest clock of the multiprocessors, in MHz.
+-- @column sm_clock_max_mhz number Highest clock of the multiprocessors, in MHz.
 -- @column memory_clock_mhz number Mean clock of the memory, in MHz.
--- @column temperature_max_c number The highest temperature, in degrees Celsius.
+-- @column temperature_max_c number Highest temperature, in degrees Celsius.
 -- @column power_w number Mean power, in watts.
--- @column power_max_w number The highest.
--- @column throttled_pct pct Share of the readings in which something held the clock down; empty: not known.
--- @column throttle_reasons text What did, with its share of the readings.
+-- @column power_max_w number Highest power, in watts.
+-- @column throttled_pct pct Share of the readings in which the clock was held down; empty: not known.
+-- @column throttle_reasons text The reasons that held the clock down, with their shares of the readings.
 WITH reading AS (
   SELECT run_id, 'blocks' AS source, gpu_sm_clock_mhz AS sm_clock_mhz, gpu_memory_clock_mhz AS memory_clock_mhz,
     gpu_temperature_c AS temperature_c, gpu_power_w AS power_w, gpu_throttle_reasons AS reasons

@@ -2,21 +2,21 @@
 -- @name kernel_sequence
 -- @title Stability of the kernels' sequence
 -- @question Does every inference run the same kernels, and did the runs that counted run the same ones?
--- A kernel is told by its layer and its position among the layer's kernels. Two inferences have the same sequence if
--- they ran the same kernels at the same places. Counters belong to a kernel only where the run that counted had one of
--- that name at that place: what is not matched is in no figure of the analyses that count, and says so there.
+-- A kernel is identified by its layer and its position among the layer's kernels. Two inferences have the same
+-- sequence if they ran the same kernels at the same places. A kernel has counters only if the run that counted had a
+-- kernel of the same name at the same place. The analyses that use counters leave unmatched kernels out, and say so.
 -- @needs kernel
 -- @view table columns=batch,inferences,kernels,sequences,commonest_pct,counted,matched,matched_latency_pct,unmatched
 -- @column batch count Inputs per inference.
--- @column inferences count Inferences compared, of the kernel run.
--- @column kernels count Different kernels and places.
--- @column sequences count Different sequences.
+-- @column inferences count Number of inferences of the kernel run that were compared.
+-- @column kernels count Number of different kernels and places.
+-- @column sequences count Number of different sequences.
 -- @column commonest_pct pct Share of the inferences that have the commonest sequence.
--- @column is_stable bool All have the same sequence.
--- @column counted count Different kernels and places of the runs that counted; empty: none did.
--- @column matched count Kernels and places of the kernel run that were counted.
--- @column matched_latency_pct pct Their share in the latency of all kernels.
--- @column unmatched text The first that was not, and why.
+-- @column is_stable bool Whether all inferences have the same sequence.
+-- @column counted count Number of different kernels and places of the runs that counted; empty: no run counted.
+-- @column matched count Number of kernels and places of the kernel run that were counted.
+-- @column matched_latency_pct pct Share of the matched kernels in the latency of all kernels.
+-- @column unmatched text The first kernel that was not matched, and the reason.
 WITH fact AS MATERIALIZED (FROM kernel_facts(kernel_batches(), 'measured')),
 inference AS (
   SELECT r.batch, s.iteration,

@@ -1,30 +1,31 @@
 -- @id x25
 -- @name findings
 -- @title Findings
--- @question What costs the most, and how much could acting on it gain at most?
--- Each rule is a file of analyses/findings, and has an upper bound of its own: what an inference, or a step of a
--- program that was watched (see time_of_step), would gain if the cause were gone altogether and nothing else took its
--- place. Bounds overlap and do not add up; kernels that become faster gain nothing while the host is what is waited
--- for. A bound on the time of an input (a larger batch) is said to be one. On a GPU whose kernels were counted the
--- least time follows from the counters, else from the layers' shapes; where the ceilings that apply lie between two
--- (see layer_roofline) so does the share, and the bound is that of the highest. Findings below 1 % are left out. First
--- comes what puts the measurement in doubt, last what could not be asked, and why.
+-- @question What costs the most, and how much time could a remedy save at most?
+-- Each rule is a file of analyses/findings, and computes an upper bound of its gain. The bound is the time that an
+-- inference, or a step of a program that was watched (see time_of_step), would save if the cause disappeared and
+-- nothing else took its place. Bounds overlap and must not be added up. Faster kernels gain nothing while the device
+-- waits for the host. A bound on the time of an input (a larger batch) is marked as such. On a GPU whose kernels were
+-- counted, the least time follows from the counters, or else from the layers' shapes. If the ceilings that apply lie
+-- between two (see layer_roofline), the share lies between two as well, and the bound uses the highest. Findings below
+-- 1 % are left out. The list begins with the reasons to doubt the measurement. It ends with the rules that could not
+-- be asked, and the reasons.
 -- @needs steps
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @param rule text - This rule alone.
+-- @param rule text - The only rule to ask; by default all rules.
 -- @view table caption=batch columns=rank,finding,gain_pct,gain_ns,advice,evidence bar=gain_pct top=20
 -- @column batch count Inputs per inference.
--- @column rank count From 1, by what it could gain.
--- @column finding text What was found, with its numbers.
--- @column level text The level that it is about; empty: the measurement itself.
--- @column gain_pct pct At most this share of the inference, or of the step; empty: no bound is known.
--- @column gain_ns ns The same as a time.
--- @column advice text What may be done about it.
+-- @column rank count Rank by gain, from 1.
+-- @column finding text The finding, with its numbers.
+-- @column level text The level of the finding; empty: the measurement itself.
+-- @column gain_pct pct Upper bound of the gain as a share of the inference or step; empty: no bound is known.
+-- @column gain_ns ns Upper bound of the gain, as a time.
+-- @column advice text The advice on this finding.
 -- @column evidence text The analysis to look at.
--- @column layer text The layer that it is about, where it is one.
--- @column rule text The rule that found it; `doubt`: the measurement is in doubt; `unasked`: what was not measured.
--- @column culprit text What causes it: a layer, a type of layer, a kernel, a call, a function; empty: none by name.
--- @column check text How to check it.
+-- @column layer text The layer of the finding, if there is one.
+-- @column rule text The rule; `doubt`: the measurement is in doubt; `unasked`: something was not measured.
+-- @column culprit text The cause: a layer, a type of layer, a kernel, a call, a function; empty: no name.
+-- @column check text A way to check the finding.
 WITH doubt AS (
   SELECT concat(count(*), ' of ', (SELECT count(*) FROM run), ' runs did not end well') AS what FROM run
   WHERE status <> 'ok' HAVING count(*) > 0

@@ -1,32 +1,33 @@
 -- @id x26
 -- @name time_by_level
--- @title Where the time goes, by level
--- @question What is the model's latency made of, from its types of layers down to its kernels?
--- A tree: the model is divided into types of layers, a type into its layers, a layer into its kernels; what is below a
--- row adds up to it, exactly. What no part has is in a row of its own: `between layers`, or on a GPU `no kernel runs`,
--- divided by what the device waited for (gpu_idle; time_of_step has it of a program that was watched); what parts take
--- at the same time is taken off in `layers overlap`; what recording the layers added to the inference in `slower when
--- recorded`. share_pct is the layer's share of the inference that it was recorded in, which takes recording to slow
--- everything alike. On a GPU a layer's own time is that of launching it, and its parts are its kernels, whose
--- durations recording leaves alone: share_pct is theirs of the model's latency. Parts that overlap share what they
--- take together. Where a device ran, device_ns and span_ns are its time and that of host and device, of the model's
--- call, and of what layers launched themselves. A call that returns before the device is done, which takes longer, is
--- divided by the device's time, and share_ns is of that.
+-- @title Time by level
+-- @question How is the model's latency divided into types of layers, layers and kernels?
+-- The rows are a tree: the model is divided into types of layers, a type into its layers, and a layer into its
+-- kernels. The rows below a row add up to it exactly. Time that belongs to no part has a row of its own: `between
+-- layers`, or on a GPU `no kernel runs`. The latter is divided by the causes for which the device waited (gpu_idle;
+-- time_of_step has them for a program that was watched). `layers overlap` subtracts the time that parts take at the
+-- same time. `slower when recorded` is the time that recording the layers added to the inference. share_pct is the
+-- layer's share of the inference in which it was recorded; recording is assumed to slow everything alike. On a GPU, a
+-- layer's own time is the time to launch it, and its parts are its kernels. Recording does not change their durations,
+-- so share_pct is their share of the model's latency. Parts that overlap share the time that they take together. If a
+-- device ran, device_ns is the time of the device, and span_ns is the time of host and device together; both cover the
+-- model's call, and the work that the layers launched themselves. If a call returns before the device is done, and the
+-- device takes longer, the device's time is divided instead, and share_ns is a share of it.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=level,parent,name,latency_ns,device_ns,share_pct,detail
 -- @view table bar=share_pct top=40 group=level
 -- @column batch count Inputs per inference.
--- @column level text model, layer type, layer, kernel, or idle: what the device waited for.
--- @column parent text The row that this one is a part of; empty: the model.
--- @column name text What the row is about; a layer without nested ones.
--- @column latency_ns ns Its time in one inference, in the run at its own level; empty: not measured.
--- @column device_ns ns Time of the device in what it launched, each moment once; empty: not recorded, or no launch's.
--- @column span_ns ns From its first launch to the last end of its work, or its own end.
--- @column share_pct pct Its share of the model.
--- @column share_ns ns That share of the model's latency, or of its device_ns where that is longer.
--- @column is_rest bool It is no part of its own, but what the others leave.
--- @column detail text How many it puts together, where its time comes from, what was not measured.
+-- @column level text Level of the row: model, layer type, layer, kernel, or idle (a cause of waiting).
+-- @column parent text The row that this row is a part of; empty: the row of the model.
+-- @column name text Subject of the row; the row of a layer leaves out its nested layers.
+-- @column latency_ns ns Time in one inference, in the run at the row's level; empty: not measured.
+-- @column device_ns ns Device time of its work, overlaps counted once; empty: not recorded, or it launches nothing.
+-- @column span_ns ns Time from its first launch to its own end or the end of its work, the later.
+-- @column share_pct pct Share of the row in the model.
+-- @column share_ns ns share_pct of the model's latency, or of its device_ns if that is longer.
+-- @column is_rest bool Whether the row is no part, but the rest of the parts.
+-- @column detail text The number of things in the row, the source of its time, and anything that was not measured.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
   SELECT batch, coalesce((SELECT value FROM evaluation WHERE key = 'model'), 'model') AS name, inferences AS n,

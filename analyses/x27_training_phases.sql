@@ -2,23 +2,24 @@
 -- @name training_phases
 -- @title Phases of a training
 -- @question Where does a training step spend its time: data, forward, backward, optimiser, or waiting for others?
--- A step ends with the optimiser's. Its time is that of time_of_step: a mean over steady steps of the run that recorded
--- least, or most where the host is ahead of the device. Times on the host are of the same steps, and are what the
--- program waited for each phase; `other` is what they lack of the step: what the host did in no phase, and how much
--- longer the device takes than the host where that is ahead. A device that is still busy makes a later phase wait.
--- Times on the device come from the kernel run: while it ran kernels of the phase, whatever phase the host was in.
--- Communication is NCCL's kernels; it is exposed while no other kernel runs on that device.
+-- A step ends with the step of the optimiser. Its time is that of time_of_step: a mean over steady steps of the run
+-- that recorded least, or of the run that recorded most if the host is ahead of the device. The times on the host are
+-- of the same steps, and are the times that the program waited for each phase. The row `other` is the rest of the
+-- step. It is the work of the host in no phase, and, if the host is ahead, the time by which the device takes longer
+-- than the host. A device that is still busy makes a later phase wait. Times on the device come from the kernel run:
+-- the time in which it ran kernels of the phase, while the host was in any phase. Communication is the time of NCCL's
+-- kernels. It is exposed while no other kernel runs on that device.
 -- @needs training
 -- @view table columns=phase,steps,calls_per_step,time_ns,share_pct,gpu_ns,communication_ns,exposed_ns
 -- @view table bar=share_pct
--- @column phase text data, forward, backward, optimizer, other, or step: all of them.
--- @column steps count Steady steps, of all processes together.
--- @column calls_per_step number How often the phase begins in a step.
--- @column time_ns ns Time of the host in one step; other: what is left of the step.
--- @column share_pct pct Share of that in the step.
--- @column gpu_ns ns Time of one step during which the device ran kernels of the phase, communication left out: mean.
--- @column communication_ns ns Time of one step during which it communicated: mean.
--- @column exposed_ns ns Part of communication_ns during which the device ran nothing else.
+-- @column phase text The phase: data, forward, backward, optimizer, other, or step for all of them.
+-- @column steps count Number of steady steps, of all processes together.
+-- @column calls_per_step number Number of times that the phase begins in a step.
+-- @column time_ns ns Time of the host in one step; for other, the rest of the step.
+-- @column share_pct pct Share of time_ns in the step.
+-- @column gpu_ns ns Mean time per step in which the device ran kernels of the phase, without communication.
+-- @column communication_ns ns Mean time per step in which the device communicated.
+-- @column exposed_ns ns Part of communication_ns in which the device ran nothing else.
 WITH phase_of AS (
   SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
 host_phase AS MATERIALIZED (FROM training_host_phases()),

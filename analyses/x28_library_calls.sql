@@ -1,30 +1,31 @@
 -- @id x28
 -- @name library_calls
 -- @title Calls of libraries
--- @question Which products, convolutions and collectives were the libraries asked for, and how fast were they?
--- Calls of one function with one problem are one row; a call inside another one counts with the outer. host_ns is the
--- time in the call, from the run that recorded nothing deeper, if there is one; on a GPU a call launches and returns.
--- gpu_ns is the time of the kernels that were launched in it, from a run that recorded kernels, and gpu_share_pct their
--- share of all kernels there. flops follow from the problem, where it is a product of matrices or vectors, a
--- convolution, a linear layer or an attention (in full: what a mask leaves away is counted): a multiplication and an
--- addition are 2. flops_per_s is on the GPU, for calls of the CPU's libraries on the host. Calls in measured
--- inferences, or outside any, are counted, warm-up is not. A problem is `various` where there were too many to
--- be told apart.
+-- @question Which products, convolutions and collectives did the libraries compute, and how fast were they?
+-- Calls of one function with one problem are one row, and a call inside another call counts with the outer one.
+-- host_ns is the time in the call, from the run that recorded nothing deeper, if there is one; on a GPU, a call
+-- launches its work and returns. gpu_ns is the time of the kernels that were launched in the call, from a run that
+-- recorded kernels. gpu_share_pct is their share of the time of all kernels in that run. flops follow from the
+-- problem, if it is a product of matrices or vectors, a convolution, a linear layer or an attention. An attention is
+-- counted in full, with the parts that a mask leaves out. A multiplication and an addition count as 2. flops_per_s
+-- uses the time on the GPU, or the time on the host for calls of the CPU's libraries. Calls in measured inferences and
+-- calls outside of all inferences are counted; warm-up is not. A problem is `various` if there were too many problems
+-- to distinguish.
 -- @needs library_calls
 -- @view table caption=batch columns=library,function,problem,calls,host_ns,gpu_ns,gpu_share_pct,flops_per_s
 -- @column batch count Inputs per inference.
--- @column library text Which library: cublas, cudnn, cufft, nccl, onednn, blas.
--- @column function text The function that was called.
--- @column problem text What it was asked for: sizes, transpositions, shapes.
--- @column dtype text The type of its elements.
--- @column calls count How many.
+-- @column library text Name of the library: cublas, cudnn, cufft, nccl, onednn, blas.
+-- @column function text Name of the function.
+-- @column problem text The problem: sizes, transpositions, shapes.
+-- @column dtype text Type of the elements.
+-- @column calls count Number of calls.
 -- @column host_ns ns Median time in the call.
--- @column host_total_ns ns All calls together.
--- @column kernels number Kernels that a call launched, on average.
--- @column gpu_ns ns Time of a call's kernels, on average.
--- @column gpu_total_ns ns The kernels of all calls together.
--- @column gpu_share_pct pct Their share of the time of all kernels.
--- @column flops flops Operations of a call.
+-- @column host_total_ns ns Time of all calls together.
+-- @column kernels number Mean number of kernels that a call launched.
+-- @column gpu_ns ns Mean time of a call's kernels.
+-- @column gpu_total_ns ns Time of the kernels of all calls together.
+-- @column gpu_share_pct pct Share of gpu_total_ns in the time of all kernels.
+-- @column flops flops Operations of one call.
 -- @column flops_per_s flops_per_s Operations per second.
 WITH RECURSIVE library_run AS (
   SELECT run_id, coalesce(batch, 1) AS batch, levels, deepest_level(levels) = 6 AS has_kernels

@@ -1,13 +1,14 @@
 -- @id x29
 -- @name energy_by_layer
 -- @title Energy by layer
--- @question Which layers does the energy of an inference go to, and how sure is that?
--- What each layer put on the device ran alone, again and again, for a second or more: as a CUDA graph, so without its
--- launches. The energy of the samples that lie wholly within that time, over the replays in them, is what one execution
--- takes. Alone, a layer finds its inputs in the caches and the device at its own power and clock, and numbers that its
--- own results replace may grow: power depends on data. So the layers' sum stands beside an inference repeated likewise
--- (repeated_j) and beside one as it runs, with its pauses (inference_j). Layers of one type with equal shapes and
--- kernels are repeated once for all. The uncertainty (95 %) is that of the analysis energy.
+-- @question Which layers use the energy of an inference, and how certain are the figures?
+-- The work that each layer put on the device was repeated alone for a second or more, as a CUDA graph, and therefore
+-- without its launches. The energy of one execution is the energy of the samples that lie wholly within that time,
+-- divided by the number of replays in them. A layer that runs alone finds its inputs in the caches, and the device at
+-- another power and clock. Numbers that its own results replace may grow, and power depends on data. Therefore the
+-- layers' sum stands beside an inference that was repeated in the same way (repeated_j), and beside an inference in
+-- normal operation, with its pauses (inference_j). Layers of one type with equal shapes and kernels are repeated once
+-- for all of them. The uncertainty (95 %) is computed as in the analysis energy.
 -- @needs layer, layer_energy
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view bar x=index y=energy_j
@@ -16,19 +17,19 @@
 -- @view table by=energy_j top=20 bar=share_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
--- @column layer text What the framework calls the layer.
--- @column type text Its operator.
--- @column energy_j number Joules in one inference.
--- @column uncertainty_pct pct Half the width of its 95 % interval, of energy_j; empty: fewer than three samples.
--- @column uncertainty_note text How the interval was found, or why there is none.
--- @column share_pct pct Of layers_j.
--- @column mean_w number Power while it was repeated, in watts.
--- @column alone_ns ns How long one execution took, repeated.
--- @column replays number How often it was repeated.
--- @column samples count Samples of the energy counter wholly within that time.
--- @column layers_j number Joules of all layers that were repeated, together.
--- @column repeated_j number Joules of an inference, repeated likewise.
--- @column inference_j number Joules of an inference as it runs: see the analysis energy; empty: it was not measured.
+-- @column layer text The framework's name of the layer.
+-- @column type text The layer's operator.
+-- @column energy_j number Energy of the layer in one inference, in joules.
+-- @column uncertainty_pct pct Half the width of the 95 % interval, in percent of energy_j; empty: below three samples.
+-- @column uncertainty_note text The method of the interval, or the reason why there is none.
+-- @column share_pct pct Share of energy_j in layers_j.
+-- @column mean_w number Mean power while the layer was repeated, in watts.
+-- @column alone_ns ns Time of one execution while the layer was repeated.
+-- @column replays number Number of repetitions.
+-- @column samples count Number of samples of the energy counter wholly within that time.
+-- @column layers_j number Energy of all layers that were repeated, together, in joules.
+-- @column repeated_j number Energy of an inference that was repeated in the same way, in joules.
+-- @column inference_j number Energy of an inference in normal operation, in joules (see energy); empty: not measured.
 WITH chosen AS (
   SELECT run_id, batch, device FROM energy_run WHERE run_id IN (SELECT run_id FROM repetition WHERE NOT is_all)
     AND ($batch IS NULL OR batch = CAST($batch AS INTEGER)) ORDER BY batch LIMIT 1),

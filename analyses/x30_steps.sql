@@ -1,41 +1,41 @@
 -- @id x30
 -- @name steps
 -- @title Steps of a program
--- @question Which steps does the program repeat, what did the first ones cost, and how steady are the others?
--- Steps are what the program marks (xsp_step), else the steps of its optimiser, else the outermost ranges of NVTX of
--- one name that fill most of its time, else the outermost calls of its model.
--- The first step is shown by itself: it compiles, tries kernels out, and allocates. Warm-up are the further ones before
--- the first measured iteration; where none is numbered, those at the beginning that take more than 1.5 times the median
--- of the later half. Steady are the others, for each set of levels that was recorded: what was recorded slows a step,
--- so the row with the fewest levels is nearest to the program alone. Steps far out of the others (above the third
--- quartile by more than three times the distance between the quartiles) are slow; they are of the program, and count
--- like others. A step of the run that recorded a device goes from the first work that it launched to the first of the
--- next one: told_by says device, and it is the step of time_of_step. Elsewhere it goes from start to start on the host.
--- Where the host runs ahead of the device by more than a step, its starts tell nothing of the step: those rows have no
--- step, and told_by says so.
+-- @question Which steps does the program repeat, how long do the first ones take, and how steady are the others?
+-- Steps are the marks of the program (xsp_step), or else the steps of its optimiser, or else the outermost NVTX ranges
+-- of one name that fill most of its time, or else the outermost calls of its model. The first step has a row of its
+-- own: it compiles, tries kernels out, and allocates. Warm-up steps are the further steps before the first measured
+-- iteration. If no iteration is numbered, they are the steps at the beginning that take more than 1.5 times the median
+-- of the later half. Steady steps are the others, with one row for each set of levels that was recorded. Recording
+-- slows a step, so the row with the fewest levels is closest to the program alone. A step is slow if it lies above the
+-- third quartile by more than three times the distance between the quartiles. Slow steps belong to the program, and
+-- count like the others. In a run that recorded a device, a step extends from the first work that it launched to the
+-- first work of the next step; told_by says device, and the step is that of time_of_step. Elsewhere, a step extends
+-- from start to start on the host. If the host runs ahead of the device by more than a step, its starts do not show
+-- the step. Those rows have no step, and told_by says so.
 -- @needs steps
 -- @view table columns=program,found_by,part,level,steps,step_ns,told_by,low_ns,high_ns,extra_ns,slow_steps,slowest_ns
 -- @view table columns=layers_ns,allocation_ns,total_ns,first_step,last_step,slowest_step,process
--- @column process number The process that ran them.
--- @column program text Its program.
--- @column found_by text What tells of them: mark, optimizer, range, model, launch.
--- @column part text first, warm-up, steady.
--- @column level text The deepest level that was recorded meanwhile.
--- @column steps count How many.
--- @column first_step number The first of them: steps of a process count from 0.
--- @column last_step number The last of them.
--- @column step_ns ns Mean; left out is one alone that takes over twenty times the median: it lies between two loops.
--- @column told_by text host: from start to start; device: from work to work; why it is not told.
--- @column device_ns ns Time of the device in one step, each moment once: mean of all of the row; empty: not recorded.
--- @column low_ns ns Lower end of its 95 % interval over twenty consecutive parts; empty below six steps.
--- @column high_ns ns Upper end of its 95 % interval.
--- @column total_ns ns Time of all of them.
--- @column extra_ns ns What they took beyond steady ones that are not slow; of steady ones, what the slow ones did.
--- @column slow_steps count How many of the steady ones are far out of the others.
--- @column slowest_step number The one that took longest.
--- @column slowest_ns ns Its time.
+-- @column process number Number of the process that ran the steps.
+-- @column program text Program of the process.
+-- @column found_by text The sign of a step: mark, optimizer, range, model, launch.
+-- @column part text Part of the steps: first, warm-up, steady.
+-- @column level text The deepest level that was recorded.
+-- @column steps count Number of steps.
+-- @column first_step number Number of the first step of the row; steps of a process count from 0.
+-- @column last_step number Number of the last step of the row.
+-- @column step_ns ns Mean time of a step; leaves out one over twenty times the median, between two loops.
+-- @column told_by text host: from start to start; device: from work to work; or the reason why there is no step.
+-- @column device_ns ns Device time of one step, overlaps counted once: mean over the row; empty: not recorded.
+-- @column low_ns ns Lower end of step_ns's 95 % interval over twenty consecutive parts; empty below six steps.
+-- @column high_ns ns Upper end of the 95 % interval of step_ns.
+-- @column total_ns ns Time of all steps of the row.
+-- @column extra_ns ns Time beyond that of steady steps that are not slow; in a steady row, only of its slow steps.
+-- @column slow_steps count Number of steady steps that are slow.
+-- @column slowest_step number Number of the slowest step.
+-- @column slowest_ns ns Time of the slowest step.
 -- @column layers_ns ns Time of a step in its outermost layers, of all threads; empty: not recorded.
--- @column allocation_ns ns Time of a step in calls that allocate or free device memory: mean; empty: not recorded.
+-- @column allocation_ns ns Mean time of a step in calls that allocate or free device memory; empty: not recorded.
 WITH step AS MATERIALIZED (FROM program_steps(true)),
 recorded AS (SELECT DISTINCT run_id, level FROM step),
 -- The time of each step in layers, and in calls that allocate.

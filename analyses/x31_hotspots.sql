@@ -1,29 +1,29 @@
 -- @id x31
 -- @name hotspots
--- @title Where the time goes, by name
--- @question Which spans of each level took the most time, whatever the program did?
--- Every span that ended counts, warm-up and what is in no model too, so this answers for programs in which nothing
--- repeats, as well; warmup_pct says how much of it was warm-up. Each level is told from the run that recorded the least
--- below it, as deeper levels slow it. Own time leaves out what the spans inside took; on a device, where nothing nests,
--- it is all of it. The share is of the own time of all spans of the level, those that are not shown too. Layers that
--- share a name but for their shapes ("conv", "conv#2") are one here. Where a device ran, device_ns and span_ns of a
--- model and of layers are means over the typical inferences of the kernel run.
+-- @title Time by name
+-- @question Which spans of each level took the most time, in whatever program?
+-- Every span that ended counts, including warm-up and spans outside of all models, so this analysis also works for
+-- programs that repeat nothing. warmup_pct is the share of warm-up. Each level is taken from the run that recorded the
+-- least below it, because deeper levels slow it. Own time leaves out the time of the spans inside. On a device, where
+-- nothing nests, it is the whole time. The share is relative to the own time of all spans of the level, including
+-- those that are not shown. Layers whose names differ only by their shapes ("conv", "conv#2") are one row. If a device
+-- ran, device_ns and span_ns of a model and of layers are means over the typical inferences of the kernel run.
 -- @param batch integer - The batch size; by default the smallest that was recorded.
--- @param level text - One level alone, such as kernel.
--- @param top integer 10 How many names of each level, those with the most own time.
+-- @param level text - The only level to show, such as kernel; by default all levels.
+-- @param top integer 10 The number of names of each level: those with the most own time.
 -- @view table columns=level,type,name,calls,own_ns,share_pct,warmup_pct,total_ns,median_ns,max_ns,device_ns top=100
--- @column level text The level.
--- @column type text The type of the spans.
--- @column name text Their name.
--- @column calls count How many.
--- @column own_ns ns Their own time.
--- @column share_pct pct Its share of the own time of the level.
+-- @column level text Level of the spans.
+-- @column type text Type of the spans.
+-- @column name text Name of the spans.
+-- @column calls count Number of spans.
+-- @column own_ns ns Own time of the spans.
+-- @column share_pct pct Share of own_ns in the own time of the level.
 -- @column warmup_pct pct Part of own_ns that was spent in warm-up.
--- @column total_ns ns Their time, with what ran inside them.
--- @column median_ns ns Median of one.
--- @column max_ns ns The longest.
--- @column device_ns ns Of a model's call or a layer: time of the device in what one launched; empty: not recorded.
--- @column span_ns ns From its first launch to the last end of its work, or its own end; empty: it launched nothing.
+-- @column total_ns ns Time of the spans, with the spans inside them.
+-- @column median_ns ns Median time of a span.
+-- @column max_ns ns Time of the longest span.
+-- @column device_ns ns Device time of the work of a model's call or a layer; empty: not recorded.
+-- @column span_ns ns Time from its first launch to its own end or the end of its work, the later; empty: no launch.
 WITH recorded AS (
   SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS deepest FROM run
   WHERE status <> 'failed' AND NOT has_counters(counters)),

@@ -1,35 +1,36 @@
 -- @id x32
 -- @name bottleneck
 -- @title Bottleneck
--- @question Which one thing holds an inference, or a step, back most?
--- The latency of the model, in parts that add up to it, and the largest of them; of equal ones the first in the order
--- of the columns. Of a program that was watched, and ran on a GPU, it is the time of a step. On a GPU: while no kernel
--- runs it is what the GPU waits for, as gpu_idle tells it (launch: launching, or a start on the device; copy: data are
--- copied, or their copying is prepared; host: all else that the host does, which time_of_step divides). While kernels
--- run it is what bounds them: the memory or arithmetic, by the counters, else by the roof of their layer; or they
--- communicate (NCCL). The time without kernels is the latency, or the step, less that of the kernels, shared out as in
--- the run that recorded them. On a CPU: what bounds the layers (layer_roofline), and the runtime between them, in the
--- run that recorded the layers. What bounds the kernels, or the layers, alone is a detail: where the GPU waits for the
--- host, faster kernels gain nothing.
+-- @question Which single thing delays an inference, or a step, most?
+-- The model's latency is divided into parts that add up to it, and the bottleneck is the largest of them; of equal
+-- parts it is the first in the order of the columns. For a program that was watched and ran on a GPU, the time of a
+-- step is divided. On a GPU, the time in which no kernel runs is divided by the things that the GPU waits for, as in
+-- gpu_idle. `launch` is launching, or a start on the device. `copy` is the copying of data, or its preparation. `host`
+-- is all other work of the host, which time_of_step divides. The time in which kernels run is divided by the limit of
+-- the kernels: the memory or arithmetic, by the counters, or else by the roof of their layer; or communication (NCCL).
+-- The time without kernels is the latency, or the step, minus the time of the kernels, and has the proportions of the
+-- run that recorded them. On a CPU, the parts are the limits of the layers (layer_roofline) and the runtime between
+-- them, in the run that recorded the layers. The limit of the kernels, or layers, alone is only a detail: if the GPU
+-- waits for the host, faster kernels gain nothing.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
 -- @column batch count Inputs per inference.
--- @column bottleneck text host, launch, memory, compute, communication, copy, runtime, or unknown.
--- @column share_pct pct Its share of the latency; empty: the measurement is in doubt.
--- @column finding text The same as a sentence.
--- @column work text What works on the inference: kernels, or layers on a CPU.
--- @column work_bound text What bounds most of their time: memory, compute, communication, or unknown; empty: no work.
--- @column work_bound_pct pct Share of that in the time of the kernels, or layers.
+-- @column bottleneck text The bottleneck: host, launch, memory, compute, communication, copy, runtime, or unknown.
+-- @column share_pct pct Share of the bottleneck in the latency; empty: the measurement is in doubt.
+-- @column finding text The bottleneck as a sentence.
+-- @column work text The work of the inference: kernels, or layers on a CPU.
+-- @column work_bound text The limit of most of their time: memory, compute, communication, or unknown; empty: no work.
+-- @column work_bound_pct pct Share of that limit in the time of the kernels, or layers.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
--- @column host_pct pct The GPU waits for the host: its code, the framework, data, allocation, synchronisation.
--- @column launch_pct pct It waits for the next kernel to be launched, or to start.
--- @column memory_pct pct The memory bounds what runs.
--- @column compute_pct pct Arithmetic bounds it.
--- @column communication_pct pct Kernels exchange data between devices.
--- @column copy_pct pct Data are copied, and no kernel runs.
--- @column runtime_pct pct On a CPU: between layers.
--- @column unknown_pct pct What is left: work whose bound is not known, or nothing was recorded of it.
+-- @column host_pct pct Part of the latency: waiting for the host (code, framework, data, allocation, synchronisation).
+-- @column launch_pct pct Part of the latency: waiting until the next kernel is launched, or until it starts.
+-- @column memory_pct pct Part of the latency: work that the memory limits.
+-- @column compute_pct pct Part of the latency: work that arithmetic limits.
+-- @column communication_pct pct Part of the latency: kernels that exchange data between devices.
+-- @column copy_pct pct Part of the latency: data are copied, and no kernel runs.
+-- @column runtime_pct pct Part of the latency on a CPU: the time between layers.
+-- @column unknown_pct pct Rest of the latency: work whose limit is not known, or of which nothing was recorded.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
   SELECT m.batch, coalesce(p.step_ns, m.latency_ns) AS latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu,

@@ -2,40 +2,41 @@
 -- @name flame_graph
 -- @title Stacks of the threads
 -- @question Which functions and lines are the program's threads in, and what do they wait for?
--- The tree of stacks, as samples have it that were taken many times a second from outside: below each process its
--- threads, below them the functions that call one another. A sample stands for the time since the look before. A
--- function that calls itself is nested; calls of one function from several lines of another are one row. place is
--- where the function spends its own time most, or else calls from. Frames of Python's imports, and functions without a
--- name below others of their library, stand for those around them. Compiled code has its callers where xsp doctor says
--- that native stacks are available. All runs of the program count, whatever was recorded of spans; in what runs with
--- deep levels, their cost is in the times. Eight or more threads that all but never ran, such as those of an idle pool,
--- are one row. Rows below the least share are left out; their time is in the rows above them.
+-- The tree of stacks comes from samples, which were taken many times a second from outside. Below each process are its
+-- threads, and below them the functions that call one another. A sample stands for the time since the previous one. A
+-- function that calls itself is nested. Calls of one function from several lines of another one are one row. place is
+-- the line where the function spends most of its own time, or else the line from which it calls. Frames of Python's
+-- imports, and functions without a name below others of their library, are hidden, and their time belongs to the
+-- frames around them. Compiled code has its callers if xsp doctor says that native stacks are available. All runs of
+-- the program count, whatever spans they recorded; runs with deep levels have the cost of recording in their times.
+-- Eight or more threads that almost never ran, such as those of an idle pool, are one row. Rows below the least share
+-- are left out; their time is in the rows above them.
 -- @needs samples
--- @param process integer - One process alone.
--- @param thread integer - One thread alone.
--- @param state text - Only what threads did while running, runnable or waiting.
--- @param least_pct double 1 The share of its thread's time from which on a row is shown.
+-- @param process integer - The only process to show; by default all.
+-- @param thread integer - The only thread to show; by default all.
+-- @param state text - The only state to show: running, runnable or waiting; by default all.
+-- @param least_pct double 1 The least share of its thread's time that a row needs to be shown, in percent.
 -- @view flame_graph depth=depth name=tree value=total_ns,running_ns,runnable_ns,waiting_ns own=self_ns kind=kind
 -- @view flame_graph place=place file=file state=state
 -- @view table columns=tree,place,total_ns,self_ns,share_pct,state,waits_in bar=share_pct top=200
--- @column process count The process.
--- @column thread count The thread; that of the process itself is the main one.
--- @column depth count Nesting: 0 is a process, 1 a thread, from 2 on functions.
+-- @column process count Number of the process.
+-- @column thread count Number of the thread; the main thread has the number of the process.
+-- @column depth count Depth of nesting; 0: a process; 1: a thread; from 2: functions.
 -- @column tree text The function, indented by its depth.
--- @column function text The function; in Python with its class, from 3.11 on.
--- @column place text The file's own name, and the line.
+-- @column function text Name of the function; in Python with its class, from 3.11 on.
+-- @column place text Name of the file, and the line.
 -- @column file text The file with its folder.
--- @column kind text Of the frame: python, native, kernel.
--- @column samples count Samples in it and what it called.
--- @column total_ns ns The time that they stand for.
--- @column self_ns ns Of it, in the function itself.
--- @column share_pct pct Share of total_ns in the time of its thread; of a thread, in that of its process.
--- @column state text What the threads did most of that time.
--- @column waits_in text The system call that they waited in longest.
+-- @column kind text Kind of the frame: python, native, kernel.
+-- @column samples count Number of samples in the function and the functions that it called.
+-- @column total_ns ns Time that the samples stand for.
+-- @column self_ns ns Part of total_ns in the function itself.
+-- @column share_pct pct Share of total_ns in the time of its thread; for a thread, in that of its process.
+-- @column state text State of the threads in most of that time.
+-- @column waits_in text The system call in which they waited longest.
 -- @column running_ns ns Time on a processor.
--- @column runnable_ns ns Time in the queue for one.
+-- @column runnable_ns ns Time in the queue for a processor.
 -- @column waiting_ns ns Time asleep in a system call.
--- @column lock_ns ns Of it, for the lock of Python's interpreter.
+-- @column lock_ns ns Time of waiting for the lock of Python's interpreter.
 WITH RECURSIVE frame AS (
   SELECT s.*, coalesce(s.file LIKE '<frozen importlib%' OR s.file LIKE '%/xsp/python/xsp/%', false)
       OR (s.kind = 'native' AND s.function LIKE '[%' AND p.file IS NOT DISTINCT FROM s.file) AS is_hidden

@@ -1,22 +1,23 @@
 -- @id x35
 -- @name functions
 -- @title Functions and lines
--- @question Which functions of the program, and which of their lines, took the time of its threads?
--- Every look at the threads counts, warm-up and what is in no step too, so this answers for programs in which nothing
--- repeats, as well. A thread's time belongs to the innermost line of the program's own code, whatever that called
--- (`calls`: most of the time); of a thread without Python to the innermost function with a name. Threads that wait are
--- told of where they wait in the thread that began the process: others may wait for work. flame_graph has the stacks.
+-- @question Which functions and lines of the program took the most time of its threads?
+-- Every sample of the threads counts, including warm-up and samples outside of all steps, so this analysis also works
+-- for programs that repeat nothing. A thread's time belongs to the innermost line of the program's own code, including
+-- the time of the functions that the line called (`calls` is the one with most of the time). The time of a thread
+-- without Python belongs to the innermost function with a name. Waiting counts only in the thread that began the
+-- process, because other threads may wait for work. flame_graph has the stacks.
 -- @needs samples
--- @param top integer 20 How many lines, those with the most time.
+-- @param top integer 20 The number of lines: those with the most time.
 -- @view table columns=program,function,place,calls,time_ns,share_pct,waiting_ns bar=share_pct top=20
--- @column program text The program of the process.
--- @column function text The function.
--- @column place text Its line; empty: not known.
--- @column calls text What the line called in most of the time; empty: the function itself.
--- @column time_ns ns Time of threads that were there, waiting or not.
--- @column share_pct pct Its share of the time of all these threads.
--- @column waiting_ns ns Part of time_ns in which they waited.
--- @column process number The process.
+-- @column program text Program of the process.
+-- @column function text Name of the function.
+-- @column place text Line of the function; empty: not known.
+-- @column calls text The function that the line called in most of the time; empty: the function itself.
+-- @column time_ns ns Time of the threads at this line, including waiting.
+-- @column share_pct pct Share of time_ns in the time of all these threads.
+-- @column waiting_ns ns Part of time_ns in which the threads waited.
+-- @column process number Number of the process.
 WITH program AS (
   SELECT process, max_by(name, start_ns) AS name FROM span WHERE level = 1 AND type = 'process' GROUP BY process),
 looked AS (

@@ -1,8 +1,8 @@
 -- @title Time between layers
 -- @rule The runtime takes time between the layers.
 -- @needs layer
--- The share of the time between layers in the inferences of the layer run, applied to the model's latency, as in
--- time_by_level.
+-- The bound is the share of the time between layers in the inferences of the layer run, applied to the model's
+-- latency, as in time_by_level.
 WITH between AS (
   SELECT m.latency_ns * (1 - (SELECT sum(self_ns) FROM finding_layer) / r.latency_ns) AS ns
   FROM run_latency r, finding_place p, finding_usable, finding_model m

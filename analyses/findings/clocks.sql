@@ -1,5 +1,5 @@
 -- @title Clocks held down
--- @rule The device's clock was held below the one that it may have.
+-- @rule The device's clock was held below the highest clock that it may have.
 WITH clock AS (
   SELECT avg(gpu_sm_clock_mhz) AS mhz, coalesce(any_value(set_mhz), any_value(most_mhz),
       -- The highest clock that it reached while nothing reduced it.

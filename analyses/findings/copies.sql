@@ -1,5 +1,5 @@
 -- @title Copies
--- @rule The device has no kernel while data are copied.
+-- @rule The device runs no kernel while data are copied.
 SELECT concat('The device copies data for ', step_share(ns - of_pageable), ' while it runs no kernel',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
   'kernel' AS level, ns - of_pageable AS gain_ns,

@@ -1,5 +1,5 @@
 -- @title Overhead of the framework
--- @rule Without a device, the framework takes the processor between the work of its operators.
+-- @rule The program uses no device, and the framework takes the processor between the work of its operators.
 -- @needs watched
 SELECT concat('The framework takes ', step_share(ns), ' between the work of its operators',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,

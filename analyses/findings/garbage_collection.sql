@@ -1,5 +1,5 @@
 -- @title Garbage collection
--- @rule The step stands still while the interpreter collects garbage.
+-- @rule The step stops while the interpreter collects garbage.
 -- @needs watched
 SELECT concat('Collecting garbage takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,

@@ -1,5 +1,5 @@
 -- @title Bound by gathering
--- @rule Rows are gathered from, or scattered to, large tables.
+-- @rule An operation gathers rows from large tables, or scatters rows to them.
 SELECT concat('Gathering and scattering take ', step_share(ns), ', mostly ',
     blame_text(culprit, layer, place), '.') AS finding,
   'layer' AS level, ns AS gain_ns,

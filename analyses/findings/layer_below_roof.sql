@@ -1,5 +1,5 @@
 -- @title The layer farthest from its roof
--- @rule A layer takes longer than the ceilings allow, and the most of all.
+-- @rule A layer takes longer than the ceilings allow, and loses more time than any other layer.
 -- @needs layer
 WITH known AS (FROM finding_part WHERE is_known),
 by_layer AS (

@@ -1,5 +1,5 @@
--- @title Layers that take the host longer
--- @rule Layers take the host more than twice as long as their kernels take.
+-- @title Layers that take longer on the host
+-- @rule Layers take more than twice as long on the host as their kernels take.
 -- @needs kernel
 WITH on_host AS (
   SELECT count(*) FILTER (cost_ns > 2 * kernel_ns) AS layers, count(*) AS all_layers,

@@ -1,5 +1,5 @@
 -- @title Layout changes
--- @rule Kernels or layers change the layout of data between those that compute.
+-- @rule Kernels or layers change the layout of data between the kernels or layers that compute.
 SELECT concat('Changing the layout of data takes ', step_share(ns), ', mostly ',
     blame_text(culprit, layer, place), '.') AS finding,
   'kernel' AS level, ns AS gain_ns,

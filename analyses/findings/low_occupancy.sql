@@ -1,5 +1,5 @@
 -- @title Low occupancy
--- @rule A kernel fills few of the multiprocessors.
+-- @rule A kernel fills few of the multiprocessors' warps.
 -- @needs kernel
 WITH geometry AS (
   SELECT site_id, max(value) AS limiter FROM site_attribute

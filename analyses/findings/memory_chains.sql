@@ -1,8 +1,8 @@
 -- @title Chains bound by memory
 -- @rule Elementwise layers read and write memory where a fused kernel would keep the data on the chip.
 -- @needs layer
--- If other operations stand between most of them, chains are short, and one pass over memory of each chain remains:
--- half of the time.
+-- Chains are short if other operations stand between most elementwise operations. One pass over memory then remains
+-- for each chain, which is half of the time.
 WITH elementwise AS (
   SELECT count(*) AS layers, sum(ns) AS ns,
     -- The most frequent type; of several, the first by name (mode() takes any).

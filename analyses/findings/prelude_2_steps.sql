@@ -1,4 +1,4 @@
--- The unit that repeats, and the parts of its time: loaded after prelude_1_facts.sql.
+-- These tables hold the unit that repeats, and the parts of its time. They are loaded after prelude_1_facts.sql.
 
 -- The unit that repeats, and its length: a step of a watched program, else an inference. `inferences` counts the
 -- inferences in it. Gains are gains of this unit.

@@ -1,7 +1,7 @@
 -- @title Imbalance between ranks
--- @rule Some ranks wait in their communication for others that come late.
+-- @rule Some ranks wait in communication for ranks that arrive late.
 -- @needs watched
--- If a rank communicates for longer than the last one, it waits for the last one for the difference.
+-- If a rank communicates for longer than the last rank, it waits for the last rank for the difference.
 WITH rank AS (
   SELECT s.process, sum(s.duration_ns) AS total_ns
   FROM span s WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND is_communication(s.name)

@@ -1,5 +1,5 @@
 -- @title Recompilation
--- @rule A steady step compiles.
+-- @rule A steady step compiles code.
 -- @needs watched
 SELECT concat('Compiling takes ', step_share(ns), ', although the first steps are over',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), rest_text(rest_of_lines(['compilation'])),

@@ -1,5 +1,5 @@
 -- @title Another batch size
--- @rule At another batch size an input takes less time.
+-- @rule An input takes less time at another batch size.
 WITH best_batch AS (
   SELECT e.batch, e.latency_ns / e.batch AS input_ns, m.latency_ns / m.batch AS now_ns, m.latency_ns,
     m.batch AS now_batch

@@ -1,5 +1,5 @@
--- @title Threads in each other's way
--- @rule The step has too many threads or too few: it waits for them, has no processor, or leaves processors idle.
+-- @title Too many or too few threads
+-- @rule The step has too many or too few threads: it waits for them, has no processor, or leaves processors idle.
 -- @needs watched
 SELECT concat('The step is ready to run but has no processor',
     CASE WHEN spinning_ns > 0 THEN ', or spins until another thread has done its part,' END, ' for ', step_share(ns),

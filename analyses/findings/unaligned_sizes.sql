@@ -1,5 +1,5 @@
 -- @title Sizes that do not fit the tensor cores
--- @rule Products in 16 bits have a dimension that is no multiple of 8.
+-- @rule Products in 16 bits have a dimension that is not a multiple of 8.
 -- @needs layer
 -- The dimensions are channels, or rows and columns: those of the second input, and the last one of the first.
 WITH product AS (

@@ -1,5 +1,5 @@
--- @title Inferences that vary
--- @rule Few inferences take much longer than the median.
+-- @title Latency that varies
+-- @rule A few inferences take much longer than the median.
 SELECT printf('One inference in a hundred takes %.2f times the median or longer.',
     quantile_of(sorted, 0.99) / quantile_of(sorted, 0.5)) AS finding, 'model' AS level,
   greatest(0, list_avg(sorted) - latency_ns) AS gain_ns,

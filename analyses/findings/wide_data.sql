@@ -1,5 +1,5 @@
 -- @title Wide data
--- @rule Memory bounds layers whose data have 32 bits.
+-- @rule The memory limits layers whose data have 32 bits.
 -- @needs layer
 WITH memory_bound AS (
   SELECT sum(ns) FILTER (bound LIKE 'memory%' AND precision = 'fp32') AS ns, sum(ns) AS all_ns,

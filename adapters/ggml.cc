@@ -12,6 +12,11 @@
 // them. llama.cpp then computes them one by one, and waits for each: fusions of neighbours and the
 // overlap between them are lost, which the level's overhead shows. Views compute nothing and are no
 // layers.
+//
+// The shim exists because llama.cpp's releases change structs that are passed by value: 200 lines
+// are compiled against its headers, and the adapter is built everywhere. Refused: linking llama.cpp
+// at configure time, which takes minutes of every build, and prebuilt wheels, of which there are
+// none. The adapter's tests skip themselves where llama.cpp is not installed, as in CI.
 #include <unistd.h>
 
 #include <algorithm>

@@ -8,6 +8,11 @@
 // by ranges of NVTX, which contain the calls and so the kernels; and as the device executed them,
 // by its own profiler, which takes CUPTI for itself (--option layers=device). The plugin for the
 // CPU has neither: there, layers are not measured.
+//
+// The plugin for the CPU has no profiler, and jaxlib, which has one, does not export PJRT's C
+// interface; a program in JAX has layers by `xsp run`. Refused: layers without times, with flops
+// and bytes only: a span of no length would be the fastest in every analysis; and XLA's own
+// profiler as the rule, because it takes CUPTI, so that layers have no kernels.
 #include <unistd.h>
 
 #include <algorithm>

@@ -3,6 +3,12 @@
 // called), memory (their allocations), device and device_graph (where it runs), settings (how it
 // computes). The signature comes from the file, as tools/export_torch.py writes it, or from the
 // option `signature`.
+//
+// The adapter is built where its PyTorch is, because libtorch's C++ interface holds for one version
+// alone: the installed tree carries the adapter's sources and one command that builds them in
+// seconds. Refused: one build per version, which no user's own build would match. CI tests against
+// Debian's libtorch 1.13.1, 31 MB to fetch; a wheel of PyTorch 2.11 has 507 MB and, without
+// NVIDIA's own wheels, loads only as far as its CPU half.
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>

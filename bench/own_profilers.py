@@ -9,8 +9,11 @@ takes turns with `xsp profile` of the same file. Prints, over all rounds: layers
 either, and the median and range of the ratios xsp / own, layer by layer (MXNet: operator by operator,
 because its table has no layers); once for medians, once for minima (MXNet's table has only averages, which
 are compared with averages). If other programs share the machine, a layer that lost its processor a few
-times has another median in the other program; its minimum is that of an undisturbed execution. OpenCV also
-reports its own count of flops (getFLOPS), which is compared with xsp's from shapes.
+times has another median in the other program; its minimum is that of an undisturbed execution. Such layers
+change from round to round, and their times have two modes, a time slice of the other program apart. OpenCV
+also reports its own count of flops (getFLOPS), which is compared with xsp's from shapes. The adapters of
+TensorFlow and ggml read those frameworks' own tools (step statistics, a callback), so that there is no second
+tool to compare them with.
 
 onnxruntime needs a Python that imports onnxruntime and numpy (--python), opencv_dnn its headers.
 """

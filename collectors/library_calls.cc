@@ -7,6 +7,13 @@
 // When it is preloaded, it records while the level library is recorded. It does not see calls
 // inside a library, calls of functions that the library does not export, and functions that a
 // program looks up itself (dlsym on a handle of the library).
+//
+// Refused: callbacks of CUPTI, which sees no calls of libraries; the libraries' own loggers
+// (CUBLAS_LOGINFO), which write text for every call; patching their code. A rule over the
+// parameters selects the wrapped functions, instead of a list: a handle and a size, or a stream, is
+// work, and a function with neither prepares something. Level 1 of BLAS on the CPU is left out,
+// because such a call is as short as a span. A oneDNN that is linked into a framework is left to
+// the collector onednn.
 #include <dlfcn.h>
 
 #include "collectors/in_place.h"

@@ -9,6 +9,13 @@
 //   commands   the commands in queues, until their events report completion            commands.h
 //
 // Queues are created with CL_QUEUE_PROFILING_ENABLE, because only then devices record times.
+//
+// In a worker of `xsp profile` the collector adds itself to the variable before the model is
+// opened, as no part has used OpenCL by then. So an adapter's probe must not ask for devices: it
+// says how the framework was built. Refused: defining the functions in a preloaded library, which
+// misses programs that look them up in the loader, as OpenCV does; and a stand-in for the loader,
+// which would have to follow each of its versions. A run whose spans have a device, and that never
+// used CUDA, is a run on `opencl:N`.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

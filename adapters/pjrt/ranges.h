@@ -5,6 +5,10 @@
 // each kernel.
 //
 // XLA names an instruction "Thunk:#...,hlo_op=NAME,...#", in the domain "TSL".
+//
+// The ranges leave CUPTI to the collector, so all levels work together. A command buffer is no
+// layer, but its instructions are: one span for all of it would stand for the whole model. Refused:
+// the library of `xsp run` in the worker, which knows no facts of the program.
 #ifndef XSP_ADAPTERS_PJRT_RANGES_H_
 #define XSP_ADAPTERS_PJRT_RANGES_H_
 

@@ -6,6 +6,10 @@
 // operator of an inference is identified by n and its name, and its inputs are no longer examined.
 // An unexpected operator is looked up by its place, and the next inference is studied again.
 // Operators on other threads (prim::fork) are always studied.
+//
+// Refused: switching torch's observers off below an open layer (enableRecordFunction). Off and on
+// again takes 443 ns, an observed operator below 58 ns (torch 2.11), and few layers have eight of
+// them.
 #ifndef XSP_ADAPTERS_TORCH_LAYERS_H_
 #define XSP_ADAPTERS_TORCH_LAYERS_H_
 

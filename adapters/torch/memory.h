@@ -1,4 +1,11 @@
 // Receives torch's reports of allocations on the thread that runs the model.
+//
+// Allocations are recorded in the first three measured inferences alone: they cost 29 us of 1430 in
+// each (ResNet-50, H200), and the inferences of a model allocate the same again and again. The
+// worker tells the adapter which these are (record_details in plugin.h), because only the worker
+// knows when the warm-up is over; analyses of memory take the first inference that has any.
+// Refused: the first inferences of all, in which libraries take memory for themselves, and every
+// n-th, which a short run may not reach.
 #ifndef XSP_ADAPTERS_TORCH_MEMORY_H_
 #define XSP_ADAPTERS_TORCH_MEMORY_H_
 

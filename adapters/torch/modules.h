@@ -1,6 +1,10 @@
 // The modules of a TorchScript model, by name, as in its file. The interpreter reports which module
 // called which. A list of modules (ModuleList, ModuleDict) is never called, and so is missing
 // there: "encoder", "3" is "encoder/layer/3" here.
+//
+// The path of modules comes from the interpreter's own call stack (currentModuleHierarchy), which
+// torch keeps through inlining, fusion and freezing. Refused: marks that a pass puts into the
+// graph, which change the program that is measured.
 #ifndef XSP_ADAPTERS_TORCH_MODULES_H_
 #define XSP_ADAPTERS_TORCH_MODULES_H_
 

@@ -1,4 +1,9 @@
 // The adapter's options: `xsp profile --option KEY=VALUE`.
+//
+// A library of operators is such an option (library=FILE, in the given order), because TorchScript
+// names the operators that it needs and not their place. Refused: searching for torchvision, whose
+// place and build only the user's Python knows; and a field of the plugin interface, which other
+// frameworks would have to refuse.
 #ifndef XSP_ADAPTERS_TORCH_OPTIONS_H_
 #define XSP_ADAPTERS_TORCH_OPTIONS_H_
 

@@ -1,5 +1,13 @@
 // An open model file: TorchScript, or an AOTInductor package. This header includes torch, so few
 // files should include it.
+//
+// The exporter compiles AOTInductor's hooks into a package (enable_kernel_profile), because its
+// kernels cannot be told apart otherwise: without them one layer, `package`, stands for all, except
+// for PyTorch's own operators within it (convolutions). The blocks of torch 2.11 that give source
+// lines beside the hooks are left out: they are slow, and break variable batch sizes. The hooks
+// pass the arguments of generated kernels and none of library calls, so the exporter adds the
+// tensors that a call reads. Refused: a table of shapes beside the package, because the adapter
+// would have to evaluate its symbols for variable sizes.
 #ifndef XSP_ADAPTERS_TORCH_PROGRAM_H_
 #define XSP_ADAPTERS_TORCH_PROGRAM_H_
 

@@ -10,6 +10,13 @@
 // first to the last of its launches, with the counter `replays`, the number of its executions.
 // Layers that were repeated together have the same interval. Finally, a whole inference is repeated
 // in the same way: a span `inference` of the type `repetition of all`.
+//
+// This holds for operators of TorchScript and of packages alike. A layer is repeated at the clock
+// and power that it reaches alone, on numbers that its own results may replace, so the sum of the
+// layers stands beside an inference that is repeated in the same way, and beside one as it runs.
+// Refused: calling the operators again through the dispatcher, which measures launches, and not
+// those of a package; and fitting samples of power over the kernels' shares of the time, which are
+// alike in every inference.
 #ifndef XSP_ADAPTERS_TORCH_REPEAT_H_
 #define XSP_ADAPTERS_TORCH_REPEAT_H_
 

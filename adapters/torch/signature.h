@@ -5,6 +5,9 @@
 //
 // A word in the shape names a dimension that may vary. Any white space may replace a tab, and a
 // semicolon may replace a new line; a scalar has no shape.
+//
+// The file describes its inputs in a line of text each, because TorchScript knows neither shapes
+// nor types. Refused: JSON, for which the adapter would need a parser that no PyTorch ships.
 #ifndef XSP_ADAPTERS_TORCH_SIGNATURE_H_
 #define XSP_ADAPTERS_TORCH_SIGNATURE_H_
 

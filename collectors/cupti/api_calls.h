@@ -1,6 +1,10 @@
 // Selects the recorded calls of CUDA's runtime and driver: those that give work to the device, take
 // memory, or wait. Recording the many small calls (cudaGetDevice and similar ones) would cost more
 // than it is worth.
+//
+// The names come from the table that CUPTI itself gives, because numbers would be those of one CUDA
+// version. A driver's call within a runtime's is left out. Captures for a graph, failed calls and
+// copies of no bytes do not count as launches, so every launch in a trace has its execution.
 #ifndef XSP_COLLECTORS_CUPTI_API_CALLS_H_
 #define XSP_COLLECTORS_CUPTI_API_CALLS_H_
 

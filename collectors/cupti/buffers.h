@@ -4,6 +4,8 @@
 // pages touched. It returns full buffers on any thread; there the buffer is only queued. Memory is
 // bounded: while all buffers are in use, `take` returns none, and CUPTI drops records and counts
 // them.
+//
+// A buffer has 4 MiB, and there are at most 64.
 #ifndef XSP_COLLECTORS_CUPTI_BUFFERS_H_
 #define XSP_COLLECTORS_CUPTI_BUFFERS_H_
 

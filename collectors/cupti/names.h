@@ -4,6 +4,8 @@
 // derived from it. Another geometry has another site of the same name.
 //
 // Thread rule: one thread at a time.
+//
+// A kernel has up to 1024 such sites; its facts are written once, not per launch.
 #ifndef XSP_COLLECTORS_CUPTI_NAMES_H_
 #define XSP_COLLECTORS_CUPTI_NAMES_H_
 

@@ -1,4 +1,9 @@
 // Tracing: a run in which CUPTI records events as they happen.
+//
+// Records become spans on a thread of the collector. Refused: callbacks at every launch, which cost
+// as much as the records and would run in the program's threads.
+//
+// CUPTI is never finalised, because cuptiFinalize is safe only while no thread is inside CUDA.
 #ifndef XSP_COLLECTORS_CUPTI_TRACING_H_
 #define XSP_COLLECTORS_CUPTI_TRACING_H_
 

@@ -1,6 +1,9 @@
 // The sites of problems: a table of fixed size, which maps a function and the problem of a call to
 // the site that describes them. It is read without a lock. Entries are added, and never changed or
 // removed.
+//
+// Up to 8192 problems have sites. If a program has more, the facts of each further problem are
+// written with its span.
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 // Finds the real functions. It follows the loader's own order as far as the loader can be asked for
 // it, because a wrapper must call the function that the caller would have called.
+//
+// So the lookup is next in the global order, then in the calling library and those that it needs,
+// because Python's modules are loaded out of the global order.
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>

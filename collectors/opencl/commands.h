@@ -10,6 +10,9 @@
 //
 // Thread rule: any thread. Nothing is allocated; beyond 8192 incomplete commands, further ones are
 // counted as lost.
+//
+// Refused: a thread that waits for events, which holds them longer than the program does; and
+// clGetDeviceAndHostTimer, which is newer than many drivers and optional in OpenCL 3.
 #ifndef XSP_COLLECTORS_OPENCL_COMMANDS_H_
 #define XSP_COLLECTORS_OPENCL_COMMANDS_H_
 

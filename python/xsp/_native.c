@@ -3,7 +3,10 @@
  *
  * Spans that nest strictly on a thread (calls of modules) are begun and ended in pairs: the library
  * keeps them on a stack of the thread. Others (generators, coroutines) are emitted with their
- * times. */
+ * times.
+ *
+ * It is built for the stable ABI (3.8 on), so one file serves every Python on the machine.
+ * Refused: ctypes, ten times the price of a call; pybind11, a build per version. */
 #include <errno.h>
 
 #include "arguments.h"

@@ -1,4 +1,9 @@
-"""The xsp program: finds it and runs it."""
+"""The xsp program: finds it and runs it.
+
+Python asks the program (xsp analyze --format json), so every analysis has one implementation, and the package
+needs nothing besides Python. Refused: DuckDB's Python package, which would have to be of the file's version,
+and has none of xsp's macros. A recorded block becomes a file by `xsp import` for the same reason.
+"""
 
 import json
 import os

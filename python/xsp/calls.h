@@ -5,7 +5,16 @@
  * phase of the training, or nothing. Calls inside it inherit the owner.
  *
  * Only its thread opens a call and looks at it; another thread may close it. Nothing here needs the
- * interpreter's lock. */
+ * interpreter's lock.
+ *
+ * A node of the autograd graph belongs to the module that was open when its number was next:
+ * operators tell the number that their node will get. Each thread numbers its own nodes, so the
+ * key has the forward thread, too; torch keeps it behind the operator's outputs, at a place that
+ * is found by looking. Where it is not found, the number alone is the key. Refused: hooks on
+ * tensors, which keep graphs alive; and starting the autograd engine at import to learn the
+ * threads' numbers, because it counts the CUDA devices and so breaks programs that fork
+ * afterwards. A thread of the autograd engine has one span for each backward pass, given when
+ * the pass has ended, because its begin is not reported. */
 #ifndef XSP_PYTHON_XSP_CALLS_H_
 #define XSP_PYTHON_XSP_CALLS_H_
 

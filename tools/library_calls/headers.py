@@ -1,4 +1,11 @@
-"""The declarations in the headers, as libclang reads them."""
+"""The declarations in the headers, as libclang reads them.
+
+libclang (a pinned wheel) knows C as the compiler does. Refused: regular expressions; pycparser, which needs
+CUDA's headers rewritten before it reads them; Debian's python3-clang, which brings 300 MB of LLVM along.
+The headers come out of the libraries' own wheels (1.4 GB once, of which 3 MB are kept), because no registry
+in use publishes them alone. One build serves every CUDA: no function has another signature in CUDA 12
+(tools/library_calls --compare).
+"""
 
 import os
 import re

@@ -2,6 +2,8 @@
 
 Its layers are not recorded: only its own profiler knows them. That has to be chosen when a session is
 made, writes a file, and slows every node. `xsp profile` uses it.
+
+Refused: starting that profiler behind the program's back.
 """
 
 import functools

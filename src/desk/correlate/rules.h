@@ -35,6 +35,9 @@
 //
 // A span is in doubt (`ambiguous`) if it overlaps one of a higher level on its thread and neither
 // contains the other. Of nested spans in doubt, only the outermost is counted.
+//
+// The tolerance is 5 us. ONNX Runtime truncates to microseconds, and reports many layers of 0 us
+// beside others.
 #ifndef XSP_DESK_CORRELATE_RULES_H_
 #define XSP_DESK_CORRELATE_RULES_H_
 

@@ -4,6 +4,20 @@
 // code: they can make the process that reads them crash, hang or use ever more memory. So a process
 // that has no other data reads them. It also gives up the permissions that it does not need
 // (confine.h). It ends when the process that started it ends.
+//
+// `xsp` starts itself with one word; SQL goes over a socket pair, and rows come back. The process
+// ends when its side of the socket closes. It starts in 12 ms, most of it loading libduckdb. The
+// list of 100 files, asked for the first time on two busy processors, takes 7.0 s, and took 5.7 in
+// one process; a query of a million rows of two columns takes 1.12 s, and took 0.97. Opening has 30
+// s (10 s in the server), a query of the server 60 s, one of a verb ten minutes; then it is
+// interrupted, and killed 2 s later. `xsp query` has no limit, because its SQL is the user's; its
+// views are not.
+//
+// Refused: a thread with a watchdog (a crash takes all, and DuckDB does not look for interrupts
+// while it binds, opens or follows a damaged pointer); fork without exec (a server has threads,
+// whose locks the copy keeps for ever); one process for all files, where one bad file costs the
+// others; a second program, one more to install and to find; JSON (texts that are not UTF-8, and a
+// million rows take seconds to parse).
 #ifndef XSP_DESK_STORE_APART_H_
 #define XSP_DESK_STORE_APART_H_
 

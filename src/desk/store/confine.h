@@ -1,5 +1,13 @@
 // Confine: drops permissions of a process before it reads untrusted files. For src/desk/store
 // alone.
+//
+// Landlock leaves the process its file and its spill folder. A seccomp filter refuses sockets,
+// programs, processes, signals to others, io_uring, and every system call newer than the filter.
+// RLIMIT_DATA bounds its memory at four times the memory of its queries and 512 MB. It writes no
+// core file, and has 256 descriptors at most. Refused: libseccomp, a dependency for forty lines; a
+// list of the allowed calls, because glibc and DuckDB change theirs from version to version, and
+// the failure would be the user's; namespaces, which containers refuse. Without Landlock DuckDB's
+// own settings keep SQL from other files; without seccomp they alone keep it from the network.
 #ifndef XSP_DESK_STORE_CONFINE_H_
 #define XSP_DESK_STORE_CONFINE_H_
 

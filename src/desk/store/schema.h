@@ -1,4 +1,7 @@
 // Schema: checks that a database is an .xsp file. For src/desk/store alone.
+//
+// Tables are tables, columns have the types that xsp writes, and none is computed. Refused: casts
+// in each query, which leave the views.
 #ifndef XSP_DESK_STORE_SCHEMA_H_
 #define XSP_DESK_STORE_SCHEMA_H_
 

@@ -6,6 +6,10 @@
 // thread takes as many spans as a row group holds, so that spans of the same time are stored
 // together. Attributes and counters of the spans are appended meanwhile, on a separate connection.
 // For src/desk/store alone.
+//
+// A row group holds 122,880 spans, and a smaller run keeps its order. Refused: DuckDB's appender, a
+// tenth slower and a fifth more memory; threads that take single chunks, which would mix the times;
+// more than two threads, at some 150 MB each.
 #ifndef XSP_DESK_STORE_SPAN_SOURCE_H_
 #define XSP_DESK_STORE_SPAN_SOURCE_H_
 

@@ -1,5 +1,8 @@
 // Wire: the protocol between a process that queries a file and the process that reads it, as bytes
 // over a socket. For src/desk/store alone.
+//
+// It believes nothing: lengths are read as far as bytes come, an answer is at most four times the
+// memory of its queries, and a process that sends nonsense is ended.
 #ifndef XSP_DESK_STORE_WIRE_H_
 #define XSP_DESK_STORE_WIRE_H_
 

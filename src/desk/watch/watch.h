@@ -1,7 +1,7 @@
 // Attach: runs an unchanged command, and turns the records of its processes into an evaluation.
 //
 // The command keeps the terminal, the standard streams, its signals and its exit status. The
-// library libxsp-attach.so (see capture/attach) is loaded into each of its processes and their
+// library libxsp-attach.so (see process/watch) is loaded into each of its processes and their
 // children. It writes one trace per process into a folder of ours. When the command has ended, the
 // traces become one run of one .xsp file. In Python programs, the xsp Python package is put in
 // front of the program's own modules (see python/).

@@ -4,6 +4,12 @@
 // A look asks the kernel to note the registers of the running threads. When that is done, the
 // threads have already moved on. So the look waits for the notes of Python's threads and reads
 // their frames at once: compiled code then stands below the line that called it.
+//
+// Below Python stand the frames of compiled code down to the interpreter's loop
+// (_PyEval_EvalFrameDefault), without the interpreter's own and without those of the C library that
+// start a program or a thread. Refused: compiled code between two Python functions, because it
+// differs from sample to sample whether the whole stack fits into the copy, so that one place would
+// be two rows of a flame graph.
 #ifndef XSP_PROCESS_SAMPLE_LOOK_H_
 #define XSP_PROCESS_SAMPLE_LOOK_H_
 

@@ -1,5 +1,8 @@
 // Reads memory of this process as another process would read it: an unreadable address gives an
 // error, not a signal. The memory may change meanwhile, so every value is checked before use.
+//
+// It uses process_vm_readv on the own process. If the system refuses the call, nothing is read, and
+// that is counted.
 #ifndef XSP_PROCESS_SAMPLE_MEMORY_H_
 #define XSP_PROCESS_SAMPLE_MEMORY_H_
 

@@ -1,5 +1,9 @@
 // The places of interpreters, threads, frames and code in CPython's memory, by version: 3.8 to
 // 3.13. Offsets are in bytes; -1: that version has no such field.
+//
+// python/layout/print.c prints the offsets of 3.8 to 3.12 from CPython's headers; from 3.13 on they
+// come from the interpreter's own _Py_DebugOffsets. An unknown version is reported, not guessed.
+// Refused: DWARF of the interpreter, which distributions strip.
 #ifndef XSP_PROCESS_SAMPLE_PYTHON_LAYOUT_H_
 #define XSP_PROCESS_SAMPLE_PYTHON_LAYOUT_H_
 

@@ -4,6 +4,10 @@
 // The threads run on while their memory is read. Each address is read as foreign memory (memory.h),
 // and each loop is bounded. An object counts as code only if it has the type of code and holds the
 // instruction at which its frame is.
+//
+// The trace has the table of lines of each code once, and instructions; lines are found at the
+// desk. Frames that have not moved since the last look keep their place in the tree, and are not
+// read again.
 #ifndef XSP_PROCESS_SAMPLE_PYTHON_WALK_H_
 #define XSP_PROCESS_SAMPLE_PYTHON_WALK_H_
 

@@ -4,6 +4,23 @@
 // It calls nothing in the program and takes no lock of its loader: tables and stacks are read as
 // foreign memory (memory.h), and tables are cached. If xsp was built without libunwind, no callers
 // are found.
+//
+// The unwinder is libunwind 1.8.1 (MIT), which tools/deps.sh builds from Debian trixie's source
+// archive, position-independent and with hidden names, so that it never meets a program's own
+// libunwind. The stack of a waiting thread starts at the stack pointer and program counter of
+// /proc/self/task/TID/syscall, and ends where a caller needs a register that was not saved. The
+// heads of the files in /proc/self/maps lead to the tables. Callers that are at the same place of
+// the stack with the same return address as before are not unwound again. The child of a fork
+// during which libunwind held its locks has no callers. aarch64 and ppc64le have one frame, the
+// innermost.
+//
+// Refused: Debian's archive (not position-independent: its TLS is an executable's) and its shared
+// library (a program with another libunwind.so.8 would get this one, and machines lack it);
+// libunwind's own search for tables (dl_iterate_phdr takes the loader's lock); libdw of elfutils
+// (opens files and allocates in the program; LGPL or GPL 2); writing stacks to the trace and
+// unwinding at the desk (1.6 MB a second and thread); the kernel's chains of frame pointers,
+// without which distributions build; an unwinder of our own (the rules are a small language, with
+// exceptions of compilers that libunwind knows).
 #ifndef XSP_PROCESS_SAMPLE_UNWINDER_H_
 #define XSP_PROCESS_SAMPLE_UNWINDER_H_
 

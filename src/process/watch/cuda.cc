@@ -1,5 +1,11 @@
 // CUDA's driver loads the library that $CUDA_INJECTION64_PATH names into every process that
 // initialises it, and calls this function before anything else happens on a device.
+//
+// A process that never initialises CUDA loads nothing. The library that a user had put there is
+// called first. Collectors start in the midst of cuInit, so none may call the driver in its
+// `start`. An exit handler, which runs before CUDA's own, and exec and _exit stop them, on a thread
+// of their own: the caller may be a signal's handler whose thread holds a lock, so the wait ends
+// after two seconds without progress.
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -6,6 +6,10 @@
 // The loader finds these functions first because the library is preloaded. They see programs that
 // are linked to libcupti. They do not see programs that look up its functions with dlsym, as XLA
 // does: those find CUPTI taken, and report that.
+//
+// The collectors do not come back in that process. Refused: sharing CUPTI's buffers, whose
+// callbacks are one pair for both; and coming back when the program is done, which it says from
+// inside CUPTI's callbacks, if at all.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>

@@ -4,6 +4,12 @@
 // The loader finds the wrappers first because the library is preloaded. They do not see calls that
 // the C library makes inside itself (system, posix_spawn): those come from a child of vfork, which
 // has nothing to write.
+//
+// A process that ends through a signal's handler may have interrupted a thread that holds the
+// library's lock: the last flush gives up after a second (xsp_flush_within), so that the program
+// does not hang. The child of a vfork shares its parent's memory, so nothing is done in one; the
+// child of a fork has no file until it records something or ends by itself, because most go on to
+// exec.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>

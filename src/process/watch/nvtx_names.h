@@ -13,6 +13,9 @@
 //   any other, or none          application
 //
 // Any thread may call these functions.
+//
+// There are 4096 names of ranges, because programs put numbers into them; a further range is called
+// `(other ranges)`, and has its name as an attribute.
 #ifndef XSP_PROCESS_WATCH_NVTX_NAMES_H_
 #define XSP_PROCESS_WATCH_NVTX_NAMES_H_
 

@@ -1,4 +1,8 @@
 // Checks text from outside where it enters: from an argument, a request, a model or a trace.
+//
+// Wrong text that goes into a file is replaced and counted; wrong text in a request is refused.
+// Refused: checks in each reader of models and traces, because the next reader forgets it; and
+// refusing models and programs with wrong names, because they run.
 #ifndef XSP_SHARED_BASE_TEXT_H_
 #define XSP_SHARED_BASE_TEXT_H_
 

@@ -6,7 +6,8 @@
 Several processes of each configuration are open at once and compute in turn, in random order, one at a
 time. Prints the median over all processes of one configuration of their medians, its ratio to bare, the
 range of the processes' ratios, and the ratio of means over all turns, which includes costs that only few
-calls have. Two processes of one configuration differ, too: see the range of bare itself.
+calls have. Two processes of one configuration differ, too (see the range of bare itself), by some 7 % on an
+H200: one figure alone decides nothing.
 
 The program is a script beside this one that takes --turns; it is also measured within torch.profiler.
 `default` is `xsp run` without a flag, where levels take turns; `sampled` is `--sample 1/100`, judged by

@@ -4,6 +4,13 @@ On a GPU the call is over when its work has been handed to the device: the kerne
 takes. On the CPU it is over when its results are there: JAX is told not to dispatch asynchronously,
 unless the program sets that option itself, because a model would otherwise end before its layers begin.
 layers.py records the layers, which are instructions of XLA.
+
+Without asynchronous dispatch a program loses the time that it waits (0 to 7 % where it computes,
+docs/measurements.md), and XLA's threads sleep between calls, so that the first instruction takes longer; the
+evaluation says so. A program that sets the option has layers in no model, and loses those under way at a
+read. Refused: waiting in the wrapper only where calls are recorded, because an unrecorded step would end with
+its dispatch, so that steps of different levels could not be compared; and a thread that waits for the
+results, which gets there when the interpreter's lock is free, up to 5 ms late, and keeps the results alive.
 """
 
 import functools

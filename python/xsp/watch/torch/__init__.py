@@ -8,6 +8,12 @@ down PyTorch's slower path. Operators are layers inside their module; torch's ow
 
 While torch.compile traces a model the wrapper does nothing, and compiled code runs as one span: its
 modules no longer exist.
+
+Refused: global forward hooks, for that reason; and LD_PRELOAD into libtorch, whose C++ interface changes with
+every release. torch.compile would trace a wrapper in C as a break of its graph, so _dynamo.py gives it one in
+Python that asks torch.compiler.is_compiling(), which the tracer knows to be true. Sites of operators are told
+apart by their module and phase, and named as the adapter `torch` names them (conv1/conv2d), so that analyses
+tell two convolutions apart.
 """
 
 import functools

@@ -5,7 +5,14 @@
  * the process has loaded. Other data (the place of an operator's sequence number) is found by
  * looking at operators whose numbers are known. Nothing is trusted before that.
  *
- * Observers are called on any thread; the functions below need the interpreter's lock. */
+ * Observers are called on any thread; the functions below need the interpreter's lock.
+ *
+ * at::addGlobalCallback and four more functions are used. at::RecordFunctionCallback, which is
+ * passed by value, has not changed from 1.13 to 2.15; the header of a later release is read and
+ * compared first. Refused: a library built against torch, one per release; NVTX or ITT ranges of
+ * torch's profiler, which format a text per operator, take the one place that a profiler of the
+ * user's would have, and which Debian's build lacks; TorchDispatchMode, which takes microseconds
+ * per operator in Python, and changes the work of torch.compile. */
 #ifndef XSP_PYTHON_XSP_WATCH_TORCH_OBSERVER_H_
 #define XSP_PYTHON_XSP_WATCH_TORCH_OBSERVER_H_
 

@@ -9,7 +9,14 @@
  * operator inside a call has the shapes that it had there before. An operator whose shapes there
  * varied, or that was not there, has a site without shapes.
  *
- * The rules for threads are those of calls.h. */
+ * The rules for threads are those of calls.h.
+ *
+ * The first three calls of a model with inputs of one kind (shapes, types, whole numbers among
+ * the arguments, training or not, gradients or not, cast or not) are looked at, and every 32nd:
+ * to receive the tensors costs half a microsecond, as torch boxes them. Refused: always;
+ * deriving an operator's shapes from those of its module, because a module's state may grow
+ * (caches of keys and values); and the C interface for AOTInductor, which releases before 2.2
+ * lack. */
 #ifndef XSP_PYTHON_XSP_WATCH_TORCH_OPERATORS_H_
 #define XSP_PYTHON_XSP_WATCH_TORCH_OPERATORS_H_
 

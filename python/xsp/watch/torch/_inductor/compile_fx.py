@@ -8,6 +8,12 @@ some of them. The graph that is being compiled tells the module of an operation.
 are kept in a file of xsp's cache, because Inductor's own cache skips the generation next time.
 
 Code that is not understood is left unchanged.
+
+A compiled region is a layer itself, as torch reports it (`Torch-Compiled Region`, `CompiledFunction`).
+
+Refused: a pass of xsp's in Inductor, which would be a part of its cache's key; and names of kernels alone,
+which give operators and no modules. Provenance tracking is no part of that key, and is extended to the calls
+that it leaves out; a view counts as its module, too. The facts are kept in ~/.cache/xsp/inductor.
 """
 
 import ast

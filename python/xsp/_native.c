@@ -10,13 +10,13 @@
 #include <errno.h>
 
 #include "arguments.h"
-#include "watch/torch/caller.h"
 #include "calls.h"
+#include "python.h"
+#include "watch/jax/xplane.h"
+#include "watch/torch/caller.h"
 #include "watch/torch/entering.h"
 #include "watch/torch/modules.h"
 #include "watch/torch/observer.h"
-#include "python.h"
-#include "watch/jax/xplane.h"
 #include "xsp/xsp.h"
 
 static uint32_t batch_key;

@@ -134,7 +134,7 @@ class RunHloTest : public WatchedTest {};
 
 TEST_F(RunHloTest, TheTextOfAModuleSaysWhatItsInstructionsAre) {
   std::ofstream(folder / "program.py") << R"(
-from xsp import _hlo
+from xsp.watch.jax import hlo
 text = """HloModule jit_f, is_scheduled=true
 
 %fused_add (param_0.1: f32[4,8], param_1: f32[8]) -> f32[4,8] {
@@ -159,9 +159,9 @@ source_file="/a/model.py" source_line=12}, backend_config={"gemm_backend_config"
 kind=kLoop, calls=%fused_add
 }
 """
-module = _hlo.Module(text)
-number = _hlo.module_id(b"\x0a\x01f\x28\x96\x01")
-print(list(module.executed()), _hlo.constant_bytes(text), number)
+module = hlo.Module(text)
+number = hlo.module_id(b"\x0a\x01f\x28\x96\x01")
+print(list(module.executed()), hlo.constant_bytes(text), number)
 opcode, facts, numbers, is_control = module.describe("cublas-gemm.1")
 shapes = facts["input_shapes"]
 print(opcode, facts["source"], facts["op_name"], shapes, facts["output_dtypes"], is_control)

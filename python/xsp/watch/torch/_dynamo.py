@@ -1,6 +1,6 @@
 """torch.compile: while it traces, modules are called through a function that it can trace.
 
-The object that otherwise replaces `torch.nn.Module.__call__` is written in C (see _torch.py).
+The object that otherwise replaces `torch.nn.Module.__call__` is written in C (see __init__.py).
 """
 
 import functools

@@ -36,19 +36,23 @@ def _version_of(tree):
     return subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.strip()
 
 
+def _files_below(top):
+    """Yields each file's place below a folder, and its path; no compiled Python."""
+    for folder, folders, names in os.walk(top):
+        folders.sort()
+        for name in sorted(names):
+            if not name.endswith(".pyc"):
+                path = os.path.join(folder, name)
+                yield os.path.relpath(path, top), path
+
+
 def _files_of(tree):
     """Yields each file's place in the wheel, and its path."""
-    package = os.path.join(tree, "lib", "xsp", "python", "xsp")
-    for name in sorted(os.listdir(package)):
-        if os.path.isfile(os.path.join(package, name)):
-            yield f"xsp/{name}", os.path.join(package, name)
-    for folder, folders, names in os.walk(tree):
-        folders.sort()
-        inside = os.path.relpath(folder, tree)
-        for name in sorted(names):
-            place = os.path.normpath(os.path.join(inside, name))
-            if not place.startswith(_LEFT_OUT) and not name.endswith(".pyc"):
-                yield f"xsp/tree/{place}", os.path.join(folder, name)
+    for place, path in _files_below(os.path.join(tree, "lib", "xsp", "python", "xsp")):
+        yield f"xsp/{place}", path
+    for place, path in _files_below(tree):
+        if not place.startswith(_LEFT_OUT):
+            yield f"xsp/tree/{place}", path
 
 
 class _Wheel:

@@ -16,6 +16,8 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 // The fewest iterations on which a warm-up is judged.
 constexpr int kWarmupIterationsMin = 6;
+// Numbers of processors are drawn from 0 to this one, which is far more than any machine has.
+constexpr uint64_t kProcessorsMax = 1 << 20;
 // Subjects whose latencies differ by less count as equally fast: beside other programs, the fastest
 // of a few iterations differs by chance by up to a factor of 5.
 constexpr double kEquallyFast = 8;
@@ -195,8 +197,8 @@ class Loop {
     }
   }
 
-  // A new random order each time: the subject that is warmed up first may stay on the better
-  // processor.
+  // A new random order each time: what the machine does to the first subject of a round is not
+  // what it does to the second.
   std::vector<size_t> drawn_order() {
     std::vector<size_t> order(subjects_.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -205,9 +207,12 @@ class Loop {
   }
 
   void round() {
+    const auto first_processor = static_cast<unsigned>(random_() % kProcessorsMax);
     for (const size_t i : drawn_order()) {
       if (stopped()) return;
-      if (is_alive(i)) measure_block(i);
+      if (!is_alive(i)) continue;
+      if (limits_.equal_blocks) subjects_[i]->place(first_processor);
+      measure_block(i);
     }
     ++round_;
   }

@@ -37,7 +37,9 @@ struct Limits {
   int rounds_min = statistics::kBlocksMin;  // the fewest that have an interval
   int iterations_max = 5000;                // measured, of each subject
   double warmup_share = 0.2;                // of the time, at most, for all subjects together
-  bool equal_blocks = false;                // the length of the blocks is chosen by equal_blocks()
+  // For subjects that are compared with each other: equal_blocks() chooses the length of the
+  // blocks, and the blocks of a round begin on the same processors.
+  bool equal_blocks = false;
 };
 
 struct MeasuredBlock {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 
 namespace xsp::evaluate {
 namespace {
@@ -40,7 +41,9 @@ class Simulated : public Subject {
     if (after_block) after_block();
     return block;
   }
+  void place(unsigned first_processor) override { places.push_back(first_processor); }
   void settle() override { ++settled; }
+  std::vector<unsigned> places;
   int settled = 0;
   int dies_at = -1;
   std::function<void()> after_block;
@@ -183,6 +186,20 @@ TEST_F(Measure, EqualBlocksOfDifferentSubjectsTakeEquallyLong) {
   limits.equal_blocks = true;
   const auto series = run({&a, &b}, limits);
   EXPECT_NEAR(series[0].blocks[0].iterations, 10 * series[1].blocks[0].iterations, 10);
+}
+
+TEST_F(Measure, BlocksOfARoundBeginOnTheSameProcessorsWhichVary) {
+  Simulated a(world, 'a', noisy(10e6, 0.02)), b(world, 'b', noisy(10e6, 0.02));
+  Limits limits;
+  limits.width = 0;
+  limits.time_s = 10;
+  run({&a, &b}, limits);
+  EXPECT_TRUE(a.places.empty());
+  limits.equal_blocks = true;
+  const auto series = run({&a, &b}, limits);
+  EXPECT_EQ(a.places.size(), series[0].blocks.size());
+  EXPECT_EQ(a.places, b.places);
+  EXPECT_GT(std::set(a.places.begin(), a.places.end()).size(), a.places.size() / 2);
 }
 
 TEST_F(Measure, TheIterationBoundHolds) {

@@ -25,6 +25,9 @@ class Subject {
   virtual Result<Block> warm(int iterations, double expected_s) {
     return run(iterations, expected_s);
   }
+  // The subject's threads begin the next run on the processor of this number and those after it, so
+  // that subjects with equally many threads begin on the same ones.
+  virtual void place([[maybe_unused]] unsigned first_processor) {}
   // Returns when the subject is idle and no longer affects the scheduler, so that it does not
   // disturb the next one: frameworks let their threads spin for a while after a run.
   virtual void settle() {}

@@ -187,6 +187,12 @@ Result<Block> Worker::run_block(const char* command, int iterations, double expe
   return block;
 }
 
+void Worker::place(unsigned first_processor) {
+  // A failure is reported by the run that follows.
+  [[maybe_unused]] const auto placed =
+      ask("place\t" + std::to_string(first_processor), "placed", limits_.answer_s);
+}
+
 void Worker::settle() {
   // The scheduler needs a rest as well. It remembers the load of sleeping threads with a half-life
   // of 32 ms, and therefore places several threads of the next process on one processor. A

@@ -86,6 +86,7 @@ class Worker : public Subject {
   const Ready& ready() const { return ready_; }
   Result<Block> run(int iterations, double expected_s) override;
   Result<Block> warm(int iterations, double expected_s) override;
+  void place(unsigned first_processor) override;
   // Gives up after a tenth of a second, and notes it once.
   void settle() override;
   // Brings all layer spans into the trace and ends the process. The trace of a worker that does not

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -24,6 +24,7 @@
 #include "process/worker/inputs.h"
 #include "process/worker/npy.h"
 #include "process/worker/options.h"
+#include "process/worker/placement.h"
 #include "process/worker/protocol.h"
 #include "shared/base/guard.h"
 #include "xsp/plugin.hpp"
@@ -265,6 +266,7 @@ class Worker {
   }
 
   bool obey(const std::vector<std::string>& command) {
+    if (command[0] == "place" && command.size() == 2) return place(command[1]);
     if (command[0] == "run" && command.size() == 2) return run(command[1], false);
     if (command[0] == "warm" && command.size() == 2) return run(command[1], true);
     if (command[0] == "save" && command.size() == 2) return save(command[1]);
@@ -277,17 +279,31 @@ class Worker {
     return wrong(XSP_FAILED, "worker: unknown command '" + command[0] + "'");
   }
 
+  static std::optional<uint64_t> number_of(const std::string& text) {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return number;
+  }
+
+  bool place(const std::string& argument) {
+    const auto first = number_of(argument);
+    if (!first) return wrong(XSP_FAILED, "worker: place '" + argument + "': not a number");
+    first_processor_ = static_cast<unsigned>(*first);
+    replies_.send({"placed"});
+    return true;
+  }
+
   bool run(const std::string& argument, bool is_warmup) {
-    char* end = nullptr;
-    const unsigned long long count = std::strtoull(argument.c_str(), &end, 10);
-    if (end == argument.c_str() || *end != '\0' || count == 0 || count > kIterationsMax) {
+    const auto count = number_of(argument);
+    if (!count || *count == 0 || *count > kIterationsMax) {
       return wrong(XSP_FAILED, "worker: run '" + argument + "': not a number of iterations");
     }
-    durations_ns_.assign(count, 0);
+    durations_ns_.assign(*count, 0);
     if (!call([&] { return run_iterations(is_warmup); })) return false;
     std::vector<std::string> reply = {"ran", std::to_string(iteration_)};
     for (const int64_t duration : durations_ns_) reply.push_back(std::to_string(duration));
-    iteration_ += static_cast<int64_t>(count);
+    iteration_ += static_cast<int64_t>(*count);
     replies_.send(reply);
     return true;
   }
@@ -301,9 +317,13 @@ class Worker {
     }
   }
 
-  // The measured loop contains only the run, its span and two readings of the clock.
+  // Only the run, its span and two readings of the clock are between the readings of an iteration.
   xsp_status run_iterations(bool is_warmup) {
     const bool collects = !collectors_.empty();
+    // A thread that sleeps moves when it wakes, which is in the first iteration.
+    std::optional<Placement> placement;
+    if (first_processor_) placement.emplace(*first_processor_);
+    first_processor_.reset();
     for (size_t i = 0; i < durations_ns_.size(); ++i) {
       record_details(!is_warmup && detailed_ < kDetailedInferences);
       xsp_span span = xsp_begin(&site_);
@@ -316,6 +336,7 @@ class Worker {
         return status;  // the span stays open, because the iteration did not finish
       xsp_span_int(&span, iteration_key_, iteration_ + static_cast<int64_t>(i));
       xsp_end(&span);
+      placement.reset();
     }
     return XSP_OK;
   }
@@ -389,6 +410,7 @@ class Worker {
   int64_t iteration_ = 0;
   int detailed_ = 0;  // inferences in which details were recorded
   bool records_details_ = false;
+  std::optional<unsigned> first_processor_;  // where the threads begin the next run: see Placement
   std::vector<int64_t> durations_ns_;
   xsp_status status_ = XSP_OK;
   std::string why_;

@@ -28,6 +28,8 @@
 //                                         framework's default. runs: the number that can be
 //                                         recorded before layers are lost; 0: any number. needed:
 //                                         the number of runs that count every counter once
+//   place K       placed                  the threads begin the next run on the K-th processor and
+//                                         those after it (placement.h)
 //   warm N        as run, but the inferences are not measured: collectors that count single spans
 //                                         do not count these, and the adapter's details are not
 //                                         recorded, as they are in the first three of `run`

@@ -229,15 +229,15 @@ CREATE OR REPLACE TEMP TABLE run_latency AS
   SELECT m.*, w.blocks, latency_ns - half_ns AS low_ns, latency_ns + half_ns AS high_ns
   FROM mean m JOIN width w USING (run_id);
 
--- Returns half the width of the 95 % interval of a series' plain mean, over twenty consecutive parts. The series is in
--- the order of measurement and is not a run's inferences; a program's steps, for example.
-CREATE OR REPLACE TEMP MACRO mean_half_width(in_order) AS (
-  SELECT half_width(list(residual)) FROM (
-    SELECT (sum(value) - count(*) * any_value(mean)) / any_value(n) AS residual
-    FROM (
-      SELECT CAST(unnest(in_order) AS DOUBLE) AS value, unnest(range(len(in_order))) AS place, len(in_order) AS n,
-        list_avg(in_order) AS mean)
-    GROUP BY place * least(20, n) // n));
+-- A series is cut into twenty consecutive parts, or as many as it has values. Returns the place of a part's first one.
+CREATE OR REPLACE TEMP MACRO first_of_part(part, n) AS (part * n + least(20, n) - 1) // least(20, n);
+-- Returns half the width of the 95 % interval of a series' plain mean, over these parts. The series is in the order of
+-- measurement and is not a run's inferences; a program's steps, for example. It may have 100,000s of values, so its
+-- mean is computed once for a part, and not for each value.
+CREATE OR REPLACE TEMP MACRO mean_half_width(in_order) AS half_width(list_transform(range(least(20, len(in_order))),
+  lambda part: list_sum(in_order[first_of_part(part, len(in_order)) + 1 : first_of_part(part + 1, len(in_order))])
+    / len(in_order) - list_avg(in_order) / len(in_order)
+      * (first_of_part(part + 1, len(in_order)) - first_of_part(part, len(in_order)))));
 
 -- ---- The model's latency, and what puts it in doubt ----------------------------------------------------------
 

@@ -138,11 +138,11 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
         ELSE 'steady' END AS part
     FROM step s JOIN slow_until USING (run_id, process)),
   far AS (
-    SELECT *, count(*) FILTER (is_whole) OVER of_part AS n,
-      duration_ns > 20 * median(duration_ns) FILTER (is_whole) OVER of_part AS is_far
+    SELECT *, count(CASE WHEN is_whole THEN 1 END) OVER of_part AS n,
+      duration_ns > 20 * median(CASE WHEN is_whole THEN duration_ns END) OVER of_part AS is_far
     FROM placed WINDOW of_part AS (PARTITION BY run_id, process, part))
   SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, own_end_ns, is_whole, duration_ns, part,
-    is_of_loop(is_far, count(*) FILTER (is_far) OVER (PARTITION BY run_id, process, part), n) AS is_counted
+    is_of_loop(is_far, count(CASE WHEN is_far THEN 1 END) OVER (PARTITION BY run_id, process, part), n) AS is_counted
   FROM far;
 -- Returns the whole steps.
 CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE

@@ -59,12 +59,13 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
     SELECT * EXCLUDE (steps) FROM (
       SELECT coalesce(process, 0) AS process, coalesce(thread, 0) AS thread, kind, number, start_ns, end_ns,
         own_end_ns, is_whole, part, count(*) OVER (PARTITION BY process, thread) AS steps
-      FROM every_step(true)
+      FROM every_step(fact_of('recorded_by') IS NOT NULL)
       WHERE run_id = cause_run(wanted_batch) AND fact_of('recorded_by') IS NOT NULL)
     QUALIFY thread = first_value(thread) OVER (PARTITION BY process ORDER BY steps DESC, thread)),
   launched AS (
     SELECT t.process, t.start_ns, t.end_ns, min(o.start_ns) AS device_ns, sum(o.end_ns - o.start_ns) AS work_ns
-    FROM operations(wanted_batch) o ASOF JOIN (FROM step WHERE own_end_ns > start_ns) t
+    FROM operations_of(CASE WHEN fact_of('recorded_by') IS NOT NULL THEN [cause_run(wanted_batch)] END) o
+      ASOF JOIN (FROM step WHERE own_end_ns > start_ns) t
       ON o.process = t.process AND o.call_ns >= t.start_ns
     WHERE o.call_ns < t.own_end_ns GROUP BY ALL),
   -- Streams may begin a later step's operations first. Then that step begins no earlier than the one before.
@@ -101,7 +102,7 @@ CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
       end_ns - start_ns > 20 * median(end_ns - start_ns) OVER of_process AS is_far
     FROM best WINDOW of_process AS (PARTITION BY process)),
   counted AS (
-    SELECT * FROM far QUALIFY is_of_loop(is_far, count(*) FILTER (is_far) OVER (PARTITION BY process), n)),
+    SELECT * FROM far QUALIFY is_of_loop(is_far, count(CASE WHEN is_far THEN 1 END) OVER (PARTITION BY process), n)),
   placed AS (
     SELECT *, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS place,
       count(*) OVER (PARTITION BY process) AS kept, avg(end_ns - start_ns) OVER () AS all_ns

@@ -45,7 +45,8 @@ CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
   alone AS (
     SELECT any_value(run_id) AS run_id, any_value(level) AS level, count(*) AS steps, avg(duration_ns) AS step_ns,
       list(duration_ns ORDER BY start_ns) AS in_order
-    FROM (FROM program_steps(true) WHERE part = 'steady' AND is_counted AND process IN (SELECT process FROM period)
+    FROM (FROM program_steps(fact_of('recorded_by') IS NOT NULL)
+          WHERE part = 'steady' AND is_counted AND process IN (SELECT process FROM period)
           QUALIFY level = min(level) OVER ())
     HAVING count(*) > 0),
   whole AS (
@@ -198,6 +199,9 @@ CREATE OR REPLACE TEMP MACRO inferences_per_s(latency_ns, step_ns, inferences_in
 
 -- ---- Layers ------------------------------------------------------------------------------------------------
 
+-- Returns one number for one inference of a process.
+CREATE OR REPLACE TEMP MACRO inference_key(process, iteration) AS CAST(iteration AS BIGINT) * 65536 + process % 65536;
+
 -- Returns the device's time for the layers, if a device ran: means over the typical inferences of the kernel run. `of`
 -- is the subject: a layer, with the layers in it; own: a layer without them; type: the layers of a type without those
 -- in them; all layers. The span of several executions of a layer is their sum. The span of a type, or of all layers,
@@ -234,9 +238,9 @@ CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
     UNION ALL
     SELECT 'own', name, layer_id, span_id, start_ns, end_ns, call_ns, returned_ns FROM work
     UNION ALL
-    SELECT 'type', type, iteration * 65536 + process % 65536, span_id, start_ns, end_ns, call_ns, returned_ns FROM work
+    SELECT 'type', type, inference_key(process, iteration), span_id, start_ns, end_ns, call_ns, returned_ns FROM work
     UNION ALL
-    SELECT 'all layers', NULL, iteration * 65536 + process % 65536, span_id, start_ns, end_ns, call_ns, returned_ns
+    SELECT 'all layers', NULL, inference_key(process, iteration), span_id, start_ns, end_ns, call_ns, returned_ns
     FROM work),
   covered AS (
     SELECT *, greatest(start_ns, max(end_ns) OVER (PARTITION BY of, name, execution ORDER BY start_ns, span_id

@@ -24,7 +24,7 @@ period AS (
   SELECT CASE any_value(kind) WHEN 'inference' THEN 'inference' ELSE 'step' END AS unit, count(*) AS repeats
   FROM periods((SELECT batch FROM wanted), 1000000000))
 SELECT batch, unit, repeats, cause, duration_ns, pct(duration_ns, sum(duration_ns) OVER ()) AS share_pct,
-  CASE WHEN cause <> 'busy' THEN pct(duration_ns, sum(duration_ns) FILTER (cause <> 'busy') OVER ()) END
+  CASE WHEN cause <> 'busy' THEN pct(duration_ns, sum(CASE WHEN cause <> 'busy' THEN duration_ns END) OVER ()) END
     AS idle_share_pct
 FROM cause, wanted, period
 ORDER BY cause = 'busy' DESC, duration_ns DESC, cause

@@ -33,7 +33,7 @@ SELECT batch, latency_ns, device_ns, span_ns, 1e9 / input_ns AS throughput_per_s
   price * 1e6 * input_ns / 3.6e12 AS cost_per_million, pct(input_ns, max(input_ns) OVER ()) AS relative_pct,
   array_to_string(list_filter([
     CASE WHEN is_slow THEN 'too slow' END,
-    CASE WHEN input_ns = min(input_ns) FILTER (NOT is_slow) OVER () AND NOT is_slow THEN 'cheapest' END,
+    CASE WHEN input_ns = min(CASE WHEN NOT is_slow THEN input_ns END) OVER () AND NOT is_slow THEN 'cheapest' END,
     CASE WHEN price IS NULL THEN 'no price: --param price_per_hour=...' END],
     lambda one: one IS NOT NULL), ', ') AS role
 FROM stat, fact

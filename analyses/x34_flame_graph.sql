@@ -68,8 +68,9 @@ path AS (
   FROM visible s JOIN path p ON p.run_id = s.run_id AND p.stack_id = s.caller_id WHERE NOT s.is_hidden),
 -- Many threads that never work are combined into one.
 worker AS (
-  SELECT process, thread, CASE WHEN is_idle AND count(*) FILTER (is_idle) OVER (PARTITION BY process) >= 8 THEN -1
-    ELSE thread END AS shown
+  SELECT process, thread,
+    CASE WHEN is_idle AND count(CASE WHEN is_idle THEN 1 END) OVER (PARTITION BY process) >= 8 THEN -1
+      ELSE thread END AS shown
   FROM (SELECT process, thread, thread <> process AND $thread IS NULL AND $state IS NULL
           AND 100 * coalesce(sum(ns) FILTER (state <> 'waiting'), 0) < $least_pct * sum(ns) AS is_idle
         FROM taken GROUP BY process, thread)),
@@ -138,8 +139,8 @@ ordered AS (
 SELECT process, nullif(shown, -1) AS thread, depth, concat(repeat('  ', depth), label) AS tree,
   CASE WHEN depth >= 2 THEN label END AS function, place.place,
   place.file, kind, samples, total_ns, self_ns,
-  pct(total_ns, CASE WHEN depth < 2 THEN sum(total_ns) FILTER (depth = 0) OVER (PARTITION BY process)
-                ELSE sum(total_ns) FILTER (depth = 1) OVER (PARTITION BY process, shown) END) AS share_pct,
+  pct(total_ns, CASE WHEN depth < 2 THEN sum(CASE WHEN depth = 0 THEN total_ns END) OVER (PARTITION BY process)
+                ELSE sum(CASE WHEN depth = 1 THEN total_ns END) OVER (PARTITION BY process, shown) END) AS share_pct,
   CASE greatest(running_ns, runnable_ns, waiting_ns) WHEN running_ns THEN 'running' WHEN waiting_ns THEN 'waiting'
     ELSE 'runnable' END AS state,
   most.waits_in, running_ns, runnable_ns, waiting_ns, lock_ns

@@ -50,7 +50,8 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
     SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,
       CASE WHEN work = 0 AND max(work) OVER (PARTITION BY f.layer) = 2 THEN 0
            ELSE least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) END AS least_ns, least_ns AS high_least_ns,
-      coalesce(max_by(bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes), f.latency_ns) FILTER (work = 2)
+      coalesce(max_by(bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes),
+          CASE WHEN work = 2 THEN f.latency_ns END)
         OVER (PARTITION BY f.layer), bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes)) AS bound,
       'layer_counted_roofline' AS evidence
     FROM (SELECT *, kernel_work(name, pipe) AS work FROM finding_kernel) f JOIN finding_layer c ON c.name = f.layer

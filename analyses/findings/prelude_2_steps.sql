@@ -93,9 +93,9 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
       WHEN cause = 'framework' AND contains(lower(culprit), 'conv') AND ns > 1e6 * calls THEN 'autotuning'
       WHEN cause = 'host code' AND culprit = 'OptimizedModule' AND ns > 1e6 * calls THEN 'compilation'
       WHEN cause = 'host code' AND culprit = 'PythonDispatchMode'
-        AND sum(ns) FILTER (cause = 'compilation') OVER () > ns THEN 'compilation'
+        AND sum(CASE WHEN cause = 'compilation' THEN ns END) OVER () > ns THEN 'compilation'
       WHEN cause IN ('launch', 'framework', 'host code') AND kind = 'optimizer'
-        AND sum(calls) FILTER (kind = 'optimizer') OVER () >= 50 THEN 'optimizer' ELSE cause END AS cause)
+        AND sum(CASE WHEN kind = 'optimizer' THEN calls END) OVER () >= 50 THEN 'optimizer' ELSE cause END AS cause)
   FROM part;
 -- The number of rows of the matrix that each layer multiplies by its weights: the product of the outer dimensions of
 -- its first input with two or more dimensions.

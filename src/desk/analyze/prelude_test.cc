@@ -49,6 +49,39 @@ TEST(Prelude, QuantilesInterpolate) {
   EXPECT_DOUBLE_EQ(number(table.rows[0][3]), 4.6);
 }
 
+TEST(Prelude, TheIntervalOfASeriesComesFromTwentyParts) {
+  Database database = with_prelude();
+  std::mt19937 random(1);
+  for (const size_t size : {20u, 21u, 39u, 40u, 41u, 1000u}) {
+    std::vector<double> values(size);
+    for (double& value : values) value = static_cast<double>(random() % 1000);
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(size);
+    std::vector<double> residuals(20);
+    std::string list;
+    for (size_t i = 0; i < size; ++i) {
+      residuals[i * 20 / size] += (values[i] - mean) / static_cast<double>(size);
+      list += (i == 0 ? "" : ",") + std::to_string(static_cast<int>(values[i]));
+    }
+    double squares = 0;
+    for (const double residual : residuals) squares += residual * residual;
+    constexpr double kStudent19 = 2.0930240544;  // 97.5 % of Student's t with 19 degrees of freedom
+    const Table table = query(database, "SELECT mean_half_width([" + list + "])");
+    EXPECT_NEAR(number(table.rows[0][0]), kStudent19 * std::sqrt(20 / 19.0 * squares), 1e-3);
+  }
+  const Table few = query(database, "SELECT mean_half_width([1, 2, 3, 4, 5]) IS NULL");
+  EXPECT_TRUE(std::get<bool>(few.rows[0][0]));
+}
+
+TEST(Prelude, InferencesBeyondTheRangeOfSmallIntegersHaveKeysOfTheirOwn) {
+  Database database = with_prelude();
+  const Table table =
+      query(database,
+            "SELECT count(DISTINCT inference_key(p::BIGINT, i::INTEGER)) "
+            "FROM range(3) a(p), (VALUES (0), (32768), (40000), (2000000000)) b(i)");
+  EXPECT_EQ(number(table.rows[0][0]), 12);
+}
+
 TEST(Prelude, LevelsAreNumbersThatGrow) {
   Database database = with_prelude();
   const Table table = query(database,

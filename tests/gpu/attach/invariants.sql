@@ -21,4 +21,5 @@ UNION ALL SELECT 'no execution starts before its launch', count(*) FILTER (e.sta
 UNION ALL SELECT 'executions have a duration', count(*) FILTER (duration_ns <= 0 AND type = 'kernel') FROM execution
 -- A kernel may begin before the one on which it depends has ended (programmatic dependent launch).
 UNION ALL SELECT 'executions of a stream follow one another', count(*) FILTER (gap_ns < -5000) FROM neighbour
-UNION ALL SELECT 'nothing was dropped', (SELECT coalesce(sum(count), 0) FROM loss)
+-- A stack that is deeper than is kept is told of as a loss, but no span or sample is missing.
+UNION ALL SELECT 'nothing was dropped', (SELECT coalesce(sum(count), 0) FROM loss WHERE source <> 'stacks')

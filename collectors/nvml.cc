@@ -152,6 +152,7 @@ xsp_status describe(const xsp_host* host, const char* device, const xsp_device_r
     fact("gpu.driver_version", gpu.driver_version());
     fact("gpu.cuda_version", gpu.cuda_version());
     number("max_sm_clock_mhz", gpu.max_sm_clock_mhz());
+    number("application_sm_clock_mhz", gpu.application_sm_clock_mhz());
     number("max_memory_clock_mhz", gpu.max_memory_clock_mhz());
     number("power_limit_w", gpu.power_limit_w());
     if (const auto memory = gpu.memory()) number("memory_bytes", memory->total_bytes);

@@ -1,7 +1,9 @@
 -- @title Clocks held down
 -- @rule The device's clock was held below the highest clock that it may have.
 WITH clock AS (
-  SELECT avg(gpu_sm_clock_mhz) AS mhz, coalesce(any_value(set_mhz), any_value(most_mhz),
+  SELECT avg(gpu_sm_clock_mhz) AS mhz,
+      -- Some GPUs exceed the application clock as long as nobody has set it.
+      coalesce(CASE WHEN max(gpu_sm_clock_mhz) <= any_value(set_mhz) THEN any_value(set_mhz) END, any_value(most_mhz),
       -- The highest clock that it reached while nothing reduced it.
       (SELECT max(gpu_sm_clock_mhz) FROM block WHERE gpu_throttle_reasons = '')) AS max_mhz,
     pct(count(*) FILTER (gpu_throttle_reasons <> ''), count(*)) AS held_pct,

@@ -32,6 +32,7 @@ struct Library {
   int (*cuda_version)(int*);
   int (*clock)(Handle, int, unsigned*);
   int (*max_clock)(Handle, int, unsigned*);
+  int (*application_clock)(Handle, int, unsigned*);
   int (*temperature)(Handle, int, unsigned*);
   int (*power)(Handle, unsigned*);
   int (*power_limit)(Handle, unsigned*);
@@ -82,6 +83,7 @@ Library load_library() {
   load(handle, "nvmlSystemGetCudaDriverVersion_v2", &l.cuda_version);
   load(handle, "nvmlDeviceGetClockInfo", &l.clock);
   load(handle, "nvmlDeviceGetMaxClockInfo", &l.max_clock);
+  load(handle, "nvmlDeviceGetApplicationsClock", &l.application_clock);  // until CUDA 14
   load(handle, "nvmlDeviceGetTemperature", &l.temperature);
   load(handle, "nvmlDeviceGetPowerUsage", &l.power);
   load(handle, "nvmlDeviceGetEnforcedPowerLimit", &l.power_limit);
@@ -177,6 +179,9 @@ std::optional<double> Gpu::memory_clock_mhz() const {
 }
 std::optional<double> Gpu::max_sm_clock_mhz() const {
   return ask(library().max_clock, handle_, kClockSm);
+}
+std::optional<double> Gpu::application_sm_clock_mhz() const {
+  return ask(library().application_clock, handle_, kClockSm);
 }
 std::optional<double> Gpu::max_memory_clock_mhz() const {
   return ask(library().max_clock, handle_, kClockMemory);

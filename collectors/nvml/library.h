@@ -31,6 +31,8 @@ class Gpu {
   std::optional<double> sm_clock_mhz() const;
   std::optional<double> memory_clock_mhz() const;
   std::optional<double> max_sm_clock_mhz() const;
+  // The clock that programs get while nothing reduces it, as its administrator has set it.
+  std::optional<double> application_sm_clock_mhz() const;
   std::optional<double> max_memory_clock_mhz() const;
   std::optional<double> temperature_c() const;
   std::optional<double> power_w() const;  // the mean over the last second on GPUs that average it

@@ -103,6 +103,9 @@ TEST_F(ProfileGpuTest, AClockThatIsHeldDownIsSaid) {
                    "SELECT count(*) FROM evaluation WHERE key LIKE 'warning.%' AND value "
                    "LIKE '%power cap%'"),
             0);
+  // The reference is the clock that its administrator has set, not the highest that it may have.
+  const Finished findings = run({"findings", "out.xsp"});
+  EXPECT_NE(findings.out.find("900 MHz of 950"), std::string::npos) << findings.out;
 }
 
 TEST_F(ProfileGpuTest, WhatTheGpuDoesNotTellIsNotMeasured) {

@@ -71,6 +71,7 @@ FAKE_API int nvmlSystemGetCudaDriverVersion_v2(int* version) {
 }
 FAKE_API int nvmlDeviceGetClockInfo(void*, int, unsigned* mhz) { return tell(mhz, 900); }
 FAKE_API int nvmlDeviceGetMaxClockInfo(void*, int, unsigned* mhz) { return tell(mhz, 1000); }
+FAKE_API int nvmlDeviceGetApplicationsClock(void*, int, unsigned* mhz) { return tell(mhz, 950); }
 FAKE_API int nvmlDeviceGetTemperature(void*, int, unsigned* c) { return tell(c, 40); }
 FAKE_API int nvmlDeviceGetPowerUsage(void*, unsigned* mw) { return tell(mw, kWatts * 1000); }
 FAKE_API int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* mw) { return tell(mw, 400'000); }

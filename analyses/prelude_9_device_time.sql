@@ -160,18 +160,48 @@ CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE
 
 -- ---- Models ------------------------------------------------------------------------------------------------
 
+-- Returns the operations of the typical inferences of these runs, with the start of the call that launched each.
+-- is_alone: no other operation of its process and inference runs at the same time, so that all of its time counts
+-- whatever else is counted with it. Only the others, usually few, need be sorted.
+CREATE OR REPLACE TEMP MACRO typical_operations(run_ids) AS TABLE
+  WITH typical AS (
+    SELECT run_id, process, iteration FROM measured_inference WHERE is_typical AND list_contains(run_ids, run_id)),
+  own AS NOT MATERIALIZED (
+    SELECT run_id, coalesce(process, 0) AS process, iteration, level, device, span_id, layer_id, correlation_id,
+      start_ns, start_ns + duration_ns AS end_ns
+    FROM span WHERE list_contains(run_ids, run_id) AND NOT is_open),
+  -- An operation has the iteration of the call that launched it.
+  call AS (
+    SELECT run_id, process, correlation_id, min(start_ns) AS start_ns
+    FROM own SEMI JOIN typical USING (run_id, process, iteration)
+    WHERE level = 5 AND correlation_id IS NOT NULL GROUP BY ALL),
+  operation AS (
+    SELECT *, coalesce(max(end_ns) OVER (in_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) <= start_ns
+      AND lead(start_ns, 1, end_ns) OVER in_order >= end_ns, false) AS is_alone
+    FROM own SEMI JOIN typical USING (run_id, process, iteration)
+    WHERE level = 6 AND device IS NOT NULL AND end_ns > start_ns
+    WINDOW in_order AS (PARTITION BY run_id, process ORDER BY start_ns))
+  SELECT o.run_id, o.process, o.iteration, o.span_id, o.layer_id, o.start_ns, o.end_ns, o.is_alone,
+    coalesce(c.start_ns, o.start_ns) AS call_ns
+  FROM operation o LEFT JOIN call c USING (run_id, process, correlation_id);
+
 -- Returns the times of the model's calls by batch size, if a device ran. returns_early: most calls ended on the host
 -- before the device had done their work, so the latency alone is not the model's time.
 CREATE OR REPLACE TEMP MACRO model_device_times() AS TABLE
-  WITH work AS (
-    SELECT run_id, process, iteration, start_ns, end_ns, coalesce(call_ns, start_ns) AS call_ns,
-      greatest(start_ns, max(end_ns) OVER (PARTITION BY run_id, process, iteration ORDER BY start_ns, span_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
-    FROM operations_of(kernel_run_ids(kernel_batches())) WHERE iteration >= 0),
+  WITH work AS MATERIALIZED (FROM typical_operations(kernel_run_ids(kernel_batches()))),
+  shared AS (
+    SELECT run_id, process, iteration, end_ns, greatest(start_ns, max(end_ns) OVER (
+      PARTITION BY run_id, process, iteration ORDER BY start_ns, span_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
+    FROM work WHERE NOT is_alone),
   inference AS (
-    SELECT run_id, process, iteration, sum(greatest(end_ns - from_ns, 0)) AS device_ns, min(call_ns) AS first_ns,
-      max(end_ns) AS last_ns
-    FROM work GROUP BY ALL)
+    SELECT run_id, process, iteration, sum(device_ns) AS device_ns, min(call_ns) AS first_ns, max(end_ns) AS last_ns
+    FROM (
+      SELECT run_id, process, iteration, CASE WHEN is_alone THEN end_ns - start_ns ELSE 0 END AS device_ns, call_ns,
+        end_ns FROM work
+      UNION ALL
+      SELECT run_id, process, iteration, greatest(end_ns - from_ns, 0), NULL, NULL FROM shared)
+    GROUP BY ALL)
   SELECT i.batch, i.run_id, avg(i.duration_ns) AS host_ns, coalesce(sum(device_ns), 0) / count(*) AS device_ns,
     sum(greatest(last_ns, i.start_ns + i.duration_ns) - first_ns) / count(*) AS span_ns,
     2 * count(*) FILTER (last_ns > i.start_ns + i.duration_ns) > count(*) AS returns_early
@@ -211,8 +241,8 @@ CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
   WITH RECURSIVE whole AS (
     SELECT run_id, typical FROM run_latency WHERE run_id = chosen_run(6, wanted_batch)),
   layer AS MATERIALIZED (
-    SELECT s.span_id, s.parent_id, s.layer_id, i.process, i.iteration, s.name, coalesce(s.type, 'unknown') AS type,
-      s.device IS NOT NULL AS on_device, s.start_ns, s.start_ns + s.duration_ns AS end_ns
+    SELECT s.span_id, s.parent_id, s.layer_id, inference_key(i.process, i.iteration) AS inference, s.name,
+      coalesce(s.type, 'unknown') AS type, s.device IS NOT NULL AS on_device, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
       AND i.process = coalesce(s.process, 0)
     WHERE s.run_id = chosen_run(6, wanted_batch) AND s.level = 3 AND NOT s.is_open AND i.is_typical),
@@ -222,34 +252,56 @@ CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
       JOIN (SELECT span_id, layer_id FROM span WHERE run_id = chosen_run(6, wanted_batch)
               AND span_id IN (SELECT parent_id FROM layer)) p ON p.span_id = l.parent_id
     WHERE p.layer_id IS NOT NULL),
-  around AS (
-    SELECT span_id, span_id AS around_id FROM layer
+  -- The layers that have others in them: the others, and themselves.
+  inner_of AS (
+    SELECT DISTINCT outer_id AS around_id, outer_id AS span_id FROM outer_of
     UNION ALL
-    SELECT a.span_id, o.outer_id FROM around a JOIN outer_of o ON o.span_id = a.around_id),
-  work AS MATERIALIZED (
-    SELECT o.layer_id, o.span_id, o.start_ns, o.end_ns,
-      CASE WHEN l.on_device THEN o.start_ns ELSE coalesce(o.call_ns, o.start_ns) END AS call_ns,
-      l.process, l.iteration, l.name, l.type, CASE WHEN l.on_device THEN o.end_ns ELSE l.end_ns END AS returned_ns
-    FROM operations_of([chosen_run(6, wanted_batch)]) o JOIN layer l ON l.span_id = o.layer_id),
+    SELECT outer_id, span_id FROM outer_of
+    UNION ALL
+    SELECT o.outer_id, a.span_id FROM inner_of a JOIN outer_of o ON o.span_id = a.around_id
+    WHERE a.span_id <> a.around_id),
+  work AS MATERIALIZED (FROM typical_operations([chosen_run(6, wanted_batch)]) WHERE layer_id IS NOT NULL),
+  own AS MATERIALIZED (
+    SELECT l.span_id, l.name, l.type, l.inference, device_ns, w.end_ns AS worked_ns,
+      CASE WHEN l.on_device THEN w.start_ns ELSE w.call_ns END AS call_ns,
+      CASE WHEN l.on_device THEN w.end_ns ELSE greatest(w.end_ns, l.end_ns) END AS end_ns
+    FROM layer l JOIN (
+      SELECT layer_id, sum(CASE WHEN is_alone THEN end_ns - start_ns ELSE 0 END) AS device_ns,
+        min(start_ns) AS start_ns, min(call_ns) AS call_ns, max(end_ns) AS end_ns
+      FROM work GROUP BY layer_id) w ON w.layer_id = l.span_id),
+  shared AS MATERIALIZED (
+    SELECT w.layer_id, w.span_id, w.start_ns, w.end_ns, l.name, l.type, l.inference
+    FROM (FROM work WHERE NOT is_alone) w JOIN layer l ON l.span_id = w.layer_id),
   member AS (
-    SELECT 'layer' AS of, l.name AS name, a.around_id AS execution, w.span_id, w.start_ns, w.end_ns, w.call_ns,
-      CASE WHEN l.on_device THEN w.end_ns ELSE l.end_ns END AS returned_ns
-    FROM work w JOIN around a ON a.span_id = w.layer_id JOIN layer l ON l.span_id = a.around_id
+    SELECT 'own' AS of, name, layer_id AS execution, span_id, start_ns, end_ns FROM shared
     UNION ALL
-    SELECT 'own', name, layer_id, span_id, start_ns, end_ns, call_ns, returned_ns FROM work
+    SELECT 'layer', name, layer_id, span_id, start_ns, end_ns FROM shared
+    WHERE layer_id NOT IN (SELECT outer_id FROM outer_of)
     UNION ALL
-    SELECT 'type', type, inference_key(process, iteration), span_id, start_ns, end_ns, call_ns, returned_ns FROM work
+    SELECT 'layer', l.name, i.around_id, s.span_id, s.start_ns, s.end_ns
+    FROM shared s JOIN inner_of i ON i.span_id = s.layer_id JOIN layer l ON l.span_id = i.around_id
     UNION ALL
-    SELECT 'all layers', NULL, inference_key(process, iteration), span_id, start_ns, end_ns, call_ns, returned_ns
-    FROM work),
+    SELECT 'type', type, inference, span_id, start_ns, end_ns FROM shared
+    UNION ALL
+    SELECT 'all layers', NULL, inference, span_id, start_ns, end_ns FROM shared),
   covered AS (
-    SELECT *, greatest(start_ns, max(end_ns) OVER (PARTITION BY of, name, execution ORDER BY start_ns, span_id
-      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
+    SELECT of, name, end_ns, greatest(start_ns, max(end_ns) OVER (PARTITION BY of, name, execution
+      ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
     FROM member),
   execution AS (
-    SELECT of, name, execution, sum(greatest(end_ns - from_ns, 0)) AS device_ns,
-      greatest(max(end_ns), max(returned_ns)) - min(call_ns) AS span_ns
-    FROM covered GROUP BY of, name, execution),
+    SELECT 'own' AS of, name, device_ns, end_ns - call_ns AS span_ns FROM own
+    UNION ALL
+    SELECT 'layer', name, device_ns, end_ns - call_ns FROM own WHERE span_id NOT IN (SELECT outer_id FROM outer_of)
+    UNION ALL
+    SELECT 'layer', any_value(l.name), sum(device_ns),
+      max(CASE WHEN l.on_device THEN worked_ns ELSE greatest(worked_ns, l.end_ns) END) - min(call_ns)
+    FROM own o JOIN inner_of i ON i.span_id = o.span_id JOIN layer l ON l.span_id = i.around_id GROUP BY i.around_id
+    UNION ALL
+    SELECT 'type', type, sum(device_ns), max(end_ns) - min(call_ns) FROM own GROUP BY type, inference
+    UNION ALL
+    SELECT 'all layers', NULL, sum(device_ns), max(end_ns) - min(call_ns) FROM own GROUP BY inference
+    UNION ALL
+    SELECT of, name, greatest(end_ns - from_ns, 0), 0 FROM covered),
   launched AS (
     SELECT of, name, sum(device_ns) AS device_ns, sum(span_ns) AS span_ns FROM execution GROUP BY of, name),
   seen AS (

@@ -47,13 +47,14 @@ part AS MATERIALIZED (
   UNION ALL
   SELECT coalesce(type, 'unknown'), name, sum(self_ns), false FROM layer
   WHERE NOT EXISTS (FROM kernel) GROUP BY ALL),
+called AS MATERIALIZED (
+  SELECT name, latency_ns, device_ns, span_ns, returns_early FROM model_device_times() JOIN model USING (batch)),
 device AS MATERIALIZED (
   SELECT CASE of WHEN 'type' THEN 'layer type' ELSE 'layer' END AS level, name, device_ns, span_ns
   FROM layer_device_times((SELECT batch FROM wanted)) WHERE of IN ('type', 'own')
   UNION ALL
-  SELECT 'model', m.name, device_ns, span_ns FROM model_device_times() JOIN model m USING (batch)),
-early AS (
-  SELECT device_ns FROM model_device_times() JOIN model USING (batch) WHERE returns_early AND device_ns > latency_ns),
+  SELECT 'model', name, device_ns, span_ns FROM called),
+early AS (SELECT device_ns FROM called WHERE returns_early AND device_ns > latency_ns),
 cause AS MATERIALIZED (
   FROM device_causes((SELECT batch FROM wanted))
   WHERE EXISTS (FROM kernel) AND NOT EXISTS (FROM early) AND fact_of('recorded_by') IS NULL),

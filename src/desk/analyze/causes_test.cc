@@ -152,7 +152,7 @@ store::Database made(const std::string& sql) {
 
 // DuckDB takes nearly all of the time, and sanitizers slow it very much.
 #ifdef XSP_SANITIZED
-constexpr unsigned kPrograms = 30, kParts = 1;
+constexpr unsigned kPrograms = 20, kParts = 1;
 #else
 constexpr unsigned kPrograms = 300, kParts = 10;
 #endif

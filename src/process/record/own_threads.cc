@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -42,9 +43,10 @@ bool is_ours(const char* tid) {
          strncmp(name, kOwnThreadNames, sizeof kOwnThreadNames - 1) == 0;
 }
 
-// Returns whether no thread in the open folder belongs to the program. It uses the system call
-// itself, because the C library's functions for reading folders allocate.
-bool are_all_ours(int folder, const char* first) {
+// Returns whether `is_so` is true of the id of every thread in the open folder. It uses the system
+// call itself, because the C library's functions for reading folders allocate.
+template <typename Test>
+bool are_all(int folder, Test is_so) {
   constexpr size_t kSizeAt = 16;  // each record holds its size here, then a byte, then the name
   constexpr size_t kNameAt = 19;
   alignas(8) char buffer[2048];
@@ -55,22 +57,42 @@ bool are_all_ours(int folder, const char* first) {
     for (long at = 0; at < got; at += size) {
       memcpy(&size, buffer + at + kSizeAt, sizeof size);
       const char* tid = buffer + at + kNameAt;
-      if (tid[0] != '.' && strcmp(tid, first) != 0 && !is_ours(tid)) return false;
+      if (tid[0] != '.' && !is_so(tid)) return false;
     }
   }
 }
 
+// Is also false if the threads cannot be read.
+template <typename Test>
+bool are_all_threads(Test is_so) {
+  const int folder = open("/proc/self/task", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  if (folder < 0) return false;
+  const bool is_true = are_all(folder, is_so);
+  close(folder);
+  return is_true;
+}
+
+// Holds the id of the process's first thread.
+struct First {
+  First() { snprintf(id, sizeof id, "%d", static_cast<int>(getpid())); }
+  bool is(const char* tid) const { return strcmp(tid, id) == 0; }
+  char id[16];
+};
+
 }  // namespace
 
 bool has_program_ended(int* status) {
-  char first[16];
-  snprintf(first, sizeof first, "%d", static_cast<int>(getpid()));
-  if (!is_zombie(first, status)) return false;
-  const int folder = open("/proc/self/task", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-  if (folder < 0) return false;
-  const bool is_alone = are_all_ours(folder, first);
-  close(folder);
-  return is_alone;
+  const First first;
+  if (!is_zombie(first.id, status)) return false;
+  return are_all_threads([&](const char* tid) { return first.is(tid) || is_ours(tid); });
+}
+
+void wait_for_ended_threads() {
+  constexpr int kTries = 200;
+  constexpr timespec kPause = {.tv_sec = 0, .tv_nsec = 100'000};
+  const First first;
+  const auto is_other = [&](const char* tid) { return first.is(tid) || !is_ours(tid); };
+  for (int i = 0; i < kTries && !are_all_threads(is_other); ++i) nanosleep(&kPause, nullptr);
 }
 
 }  // namespace xsp::capture

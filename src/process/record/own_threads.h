@@ -36,6 +36,11 @@ inline int start_own_thread(void* (*run)(void*), pthread_t* thread) {
 // its other threads. `*status` is the exit status of the first thread.
 bool has_program_ended(int* status);
 
+// Waits until the kernel has forgotten xsp's threads, at most some 20 ms. All of them must have
+// been joined: the kernel ends a join slightly before the thread stops to count as one of the
+// process.
+void wait_for_ended_threads();
+
 }  // namespace xsp::capture
 
 #endif  // XSP_PROCESS_RECORD_OWN_THREADS_H_

@@ -22,18 +22,16 @@ constexpr std::string_view kKeptPrefix = "xsp-kept-";
 constexpr int kAttempts = 8;
 constexpr size_t kVisited = 10'000;  // a folder of temporary files may hold any number
 
-// Locks the folder. Returns -1 if another process has the lock, or if the folder belongs to another
-// user.
+// Locks the folder. Returns -1 if another process has the lock.
 int lock(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
   struct stat locked {
   }, found{};
-  const bool is_ours = ::fstat(fd, &locked) == 0 && locked.st_uid == ::geteuid() &&
-                       ::flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-                       // The previous owner may have removed the folder meanwhile.
-                       ::lstat(path.c_str(), &found) == 0 && found.st_ino == locked.st_ino;
-  if (is_ours) return fd;
+  const bool is_locked = ::fstat(fd, &locked) == 0 && ::flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+                         // The previous owner may have removed the folder meanwhile.
+                         ::lstat(path.c_str(), &found) == 0 && found.st_ino == locked.st_ino;
+  if (is_locked) return fd;
   ::close(fd);
   return -1;
 }
@@ -53,13 +51,19 @@ bool has_fresh_traces(const fs::path& folder) {
   return false;
 }
 
-// Removes the folders of killed processes: those without a lock.
+bool is_of_this_user(const fs::path& path) {
+  struct stat found {};
+  return ::lstat(path.c_str(), &found) == 0 && found.st_uid == ::geteuid();
+}
+
+// Removes the folders of this user's killed processes: those without a lock.
 void remove_leftovers(const fs::path& base) {
   std::error_code error;
   size_t visited = 0;
   fs::directory_iterator at(base, error);
   for (; !error && at != fs::directory_iterator() && ++visited < kVisited; at.increment(error)) {
     if (!at->path().filename().string().starts_with(kPrefix)) continue;
+    if (!is_of_this_user(at->path())) continue;
     const int fd = lock(at->path());
     if (fd < 0) continue;
     std::error_code ignored;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "process/record/environment.h"
+#include "process/record/own_threads.h"
 #include "process/record/tables.h"
 #include "shared/base/keep_errno.h"
 #include "shared/base/log.h"
@@ -357,6 +358,7 @@ void pause() {
   prepare();
   lock_before_drainer(&session.control);
   if (session.state == State::kRecording) stop_drainer_thread();
+  wait_for_ended_threads();
 }
 
 void resume() {

@@ -47,8 +47,8 @@ extern "C" XSP_API uint32_t xsp_levels(void);
 extern "C" XSP_API int xsp_end_recording(int counts_late);
 // After this call the library writes nothing to standard error: it belongs to the program alone.
 extern "C" XSP_API void xsp_be_quiet(void);
-// Between these two calls the process has no drainer thread. Both are called on one thread, in this
-// order.
+// Between these two calls the process has no drainer thread, and the watcher's threads that were
+// joined before are gone. Both are called on one thread, in this order.
 extern "C" XSP_API void xsp_pause(void);
 extern "C" XSP_API void xsp_resume(void);
 // The program wants this number for a descriptor. If the file of the recording has it, the file

@@ -22,7 +22,6 @@
 
 #include <atomic>
 
-#include "process/record/own_threads.h"
 #include "process/record/watcher.h"
 #include "process/sample/sampler.h"
 #include "process/watch/collectors.h"
@@ -229,7 +228,6 @@ bool pause_threads() {
   pause_sampling();
   pause_stopping_thread();
   xsp_pause();
-  wait_for_ended_threads();
   return true;
 }
 

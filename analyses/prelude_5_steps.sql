@@ -82,13 +82,16 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   -- from one launch of a work to the next launch of the same work. A work is a call with the name of the first
   -- operation that it executes. Works that are launched equally often form a loop, and the loop with the most device
   -- time is used.
+  -- Joins, because DuckDB reads no spans at all if there is no run to read.
+  searched AS MATERIALIZED (SELECT run_id FROM run WHERE with_calls),
   without AS (
     SELECT process FROM (
       SELECT o.process, any_value(o.duration_ns) AS duration_ns,
         coalesce(min(c.start_ns), any_value(o.start_ns)) AS call_ns
-      FROM span o LEFT JOIN span c ON c.run_id = o.run_id AND c.process = o.process
-        AND c.correlation_id = o.correlation_id AND c.level = 5
-      WHERE with_calls AND o.level = 6 AND o.device IS NOT NULL GROUP BY o.process, o.run_id, o.span_id)
+      FROM span o JOIN searched USING (run_id)
+        LEFT JOIN (SELECT run_id, process, correlation_id, start_ns FROM span JOIN searched USING (run_id)
+                   WHERE level = 5) c USING (run_id, process, correlation_id)
+      WHERE o.level = 6 AND o.device IS NOT NULL GROUP BY o.process, o.run_id, o.span_id)
       LEFT JOIN (
         SELECT process, CASE WHEN max(strength) >= 3 THEN 0 ELSE min(start_ns) END AS from_ns, max(end_ns) AS until_ns
         FROM known GROUP BY process) k USING (process)

@@ -30,18 +30,19 @@ CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS coalesce(
 
 -- Returns the operations that the device executed in these runs, each with the call that launched it.
 CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
-  WITH call AS (
+  -- A join, because DuckDB reads no spans at all if there is no run to read.
+  WITH wanted AS MATERIALIZED (SELECT unnest(run_ids) AS run_id),
+  call AS (
     SELECT run_id, coalesce(process, 0) AS process, correlation_id, min(start_ns) AS start_ns,
       max(start_ns + duration_ns) AS end_ns, min_by(coalesce(thread, 0), (start_ns, span_id)) AS thread,
       min_by(span_id, (start_ns, span_id)) AS span_id
-    FROM span WHERE list_contains(run_ids, run_id) AND level = 5 AND correlation_id IS NOT NULL GROUP BY ALL)
+    FROM span JOIN wanted USING (run_id) WHERE level = 5 AND correlation_id IS NOT NULL GROUP BY ALL)
   SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.type, s.name, s.start_ns,
     s.start_ns + s.duration_ns AS end_ns, s.iteration, s.layer_id, c.thread, c.start_ns AS call_ns,
     c.end_ns AS called_ns, c.span_id AS call_id
-  FROM span s LEFT JOIN call c ON c.run_id = s.run_id AND c.process = coalesce(s.process, 0)
+  FROM span s JOIN wanted USING (run_id) LEFT JOIN call c ON c.run_id = s.run_id AND c.process = coalesce(s.process, 0)
     AND c.correlation_id = s.correlation_id
-  WHERE list_contains(run_ids, s.run_id) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
-    AND s.duration_ns > 0;
+  WHERE s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open AND s.duration_ns > 0;
 -- Returns the operations of the run from which the causes come.
 CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE FROM operations_of([cause_run(wanted_batch)]);
 

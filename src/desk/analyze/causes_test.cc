@@ -12,6 +12,7 @@
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/made_program.h"
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/analyze/slow_causes.h"
 #include "desk/store/database.h"
@@ -55,10 +56,11 @@ int64_t whole(const store::Value& value) {
 }
 
 std::vector<SlowPiece> pieces_in_sql(store::Database& database, int64_t how_many) {
-  const Result<store::Table> table = database.query(
-      "SELECT process, period_ns, start_ns, end_ns, is_hidden, cause, thread, "
-      "span_id FROM pieces(NULL, " +
-      std::to_string(how_many) + ")");
+  const Result<store::Table> table =
+      query_with_prelude(database,
+                         "SELECT process, period_ns, start_ns, end_ns, is_hidden, cause, thread, "
+                         "span_id FROM pieces(NULL, " +
+                             std::to_string(how_many) + ")");
   EXPECT_TRUE(table.ok()) << table.error().text;
   std::vector<SlowPiece> pieces;
   if (!table.ok()) return pieces;
@@ -91,9 +93,7 @@ struct Seen {
 // Expects that both computations give the same. Returns what was compared.
 Seen expect_same(store::Database& database, int64_t how_many, const std::string& whose) {
   Seen seen;
-  const Status loaded = load_prelude(database);
-  EXPECT_TRUE(loaded.ok()) << loaded.error().text;
-  if (!loaded.ok()) return seen;
+  forget_prelude(database);
   const Result<SlowCauses> slow = slow_causes(database, how_many);
   EXPECT_TRUE(slow.ok()) << slow.error().text;
   if (!slow.ok()) return seen;
@@ -152,7 +152,7 @@ store::Database made(const std::string& sql) {
 
 // DuckDB takes nearly all of the time, and sanitizers slow it very much.
 #ifdef XSP_SANITIZED
-constexpr unsigned kPrograms = 20, kParts = 1;
+constexpr unsigned kPrograms = 30, kParts = 1;
 #else
 constexpr unsigned kPrograms = 300, kParts = 10;
 #endif

@@ -1,12 +1,17 @@
 // Tests the macros of analyses/prelude_*.sql against the plain computation that they stand for.
+#include "desk/analyze/prelude.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <random>
 #include <regex>
+#include <set>
+#include <sstream>
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/embedded.h"
@@ -186,6 +191,49 @@ TEST(Prelude, IsKnownOnceLoaded) {
   Database database = with_prelude();
   const Status again = load_prelude(database);
   EXPECT_TRUE(again.ok());
+}
+
+TEST(PreludeOfAQuery, HasNothingIfItNamesNothing) {
+  Result<Database> database = Database::in_memory();
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(query_with_prelude(*database, "SELECT 'every_step(true)' AS x -- layers(1)").ok());
+  EXPECT_TRUE(database->loaded().empty());
+}
+
+// DuckDB plans a macro when it is made, so that one whose parts are missing is not made.
+TEST(PreludeOfAQuery, HasEachDefinitionWithAllThatItNeeds) {
+  Database whole = with_prelude();
+  const Table macros = query(whole, "SELECT DISTINCT function_name FROM duckdb_functions()");
+  std::set<std::string> calls;
+  for (const auto& row : macros.rows) calls.insert(std::get<std::string>(row[0]));
+  ASSERT_GT(whole.loaded().size(), 100u);
+  for (const std::string& name : whole.loaded()) {
+    Result<Database> database = Database::in_memory();
+    ASSERT_TRUE(database.ok());
+    const bool is_macro = calls.count(name) != 0;
+    // A call that lacks its arguments fails after all that it needs is there.
+    const auto result = query_with_prelude(
+        *database, is_macro ? "SELECT " + name + "()" : "SELECT count(*) FROM " + name);
+    EXPECT_TRUE(is_macro || result.ok()) << name << ": " << result.error().text;
+    EXPECT_TRUE(database->loaded().count(name) != 0) << name << ": " << result.error().text;
+    EXPECT_LT(database->loaded().size(), whole.loaded().size()) << name;
+  }
+}
+
+TEST(PreludeOfAQuery, IsLoadedAnewAfterAChange) {
+  Result<Database> database = Database::in_memory();
+  ASSERT_TRUE(database.ok());
+  const auto runs = [&] {
+    const auto table = query_with_prelude(*database, "SELECT count(*) FROM source_run");
+    EXPECT_TRUE(table.ok()) << table.error().text;
+    return table.ok() ? number(table->rows[0][0]) : -1;
+  };
+  EXPECT_EQ(runs(), 0);
+  std::ostringstream fixture;
+  fixture << std::ifstream(XSP_SOURCE_DIR "/tests/data/small.sql").rdbuf();
+  ASSERT_TRUE(database->execute(fixture.str()).ok());
+  forget_prelude(*database);
+  EXPECT_GT(runs(), 0);
 }
 
 }  // namespace

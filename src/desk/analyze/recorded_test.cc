@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "desk/analyze/catalogue.h"
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/store/database.h"
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 
 namespace xsp::analyze {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "desk/analyze/prelude.h"
 #include "shared/base/nearest.h"
 
 namespace xsp::analyze {
@@ -85,9 +86,10 @@ bool is_level(const std::string& need) {
 // Returns why a level, or another need, has no numbers, or nothing if it has. Each need has its own
 // macro, because planning a macro that covers all takes longer than most analyses.
 Result<std::optional<std::string>> why_not_measured(Database& database, const std::string& need) {
-  XSP_TRY(const Table table, is_level(need)
-                                 ? database.query("SELECT why_no_level($need)", {{"need", need}})
-                                 : database.query("SELECT why_no_" + need + "()"));
+  XSP_TRY(const Table table,
+          is_level(need)
+              ? query_with_prelude(database, "SELECT why_no_level($need)", {{"need", need}})
+              : query_with_prelude(database, "SELECT why_no_" + need + "()"));
   if (table.rows.empty() || std::holds_alternative<std::monostate>(table.rows[0][0])) {
     return std::optional<std::string>();
   }
@@ -110,7 +112,8 @@ Status check_batch(Database& database, const Analysis& analysis,
   for (const std::string& need : analysis.needs) {
     if (need == "peak") continue;
     XSP_TRY(const Table measured,
-            database.query("SELECT batch FROM measured_batches($need)", {{"need", need}}));
+            query_with_prelude(database, "SELECT batch FROM measured_batches($need)",
+                               {{"need", need}}));
     const bool found =
         std::any_of(measured.rows.begin(), measured.rows.end(),
                     [&](const auto& row) { return text_of(row[0]) == text_of(batch->second); });
@@ -148,7 +151,7 @@ Status apply_rules(Database& database, const Analysis& analysis,
   const auto apply = [&](const Rule& rule, const std::string& sql) -> Status {
     XSP_TRY(const bool asked_for, is_asked(rule));
     if (!asked_for) return Ok{};
-    const Result<Table> rows = database.query(sql, bound);
+    const Result<Table> rows = query_with_prelude(database, sql, bound);
     if (rows.ok()) return Ok{};
     return Error{rows.error().code, "rule " + rule.name + ": " + rows.error().text};
   };
@@ -194,19 +197,21 @@ Result<std::vector<std::string>> doubts(Database& database, const Analysis& anal
   const std::string levels = levels_of(analysis);
   if (levels.empty()) return lines;
   XSP_TRY(auto bound, bind(analysis, parameters));
+  forget_prelude(database);
   const bool has_batch = bound.count("batch") != 0;
-  XSP_TRY(
-      const Table found,
-      database.query("SELECT DISTINCT doubt, CAST(batch AS BIGINT) AS batch, min(level) AS first, "
-                     "(SELECT count(DISTINCT batch) > 1 FROM source_run) FROM level_doubt "
-                     "WHERE level IN (" +
-                         levels +
-                         ") AND ($all OR batch = coalesce($batch, "
-                         "(SELECT min(batch) FROM source_run WHERE level IN (" +
-                         levels +
-                         ")))) "
-                         "GROUP BY doubt, batch ORDER BY batch, first, doubt",
-                     {{"all", !has_batch}, {"batch", has_batch ? bound["batch"] : Value()}}));
+  XSP_TRY(const Table found,
+          query_with_prelude(
+              database,
+              "SELECT DISTINCT doubt, CAST(batch AS BIGINT) AS batch, min(level) AS first, "
+              "(SELECT count(DISTINCT batch) > 1 FROM source_run) FROM level_doubt "
+              "WHERE level IN (" +
+                  levels +
+                  ") AND ($all OR batch = coalesce($batch, "
+                  "(SELECT min(batch) FROM source_run WHERE level IN (" +
+                  levels +
+                  ")))) "
+                  "GROUP BY doubt, batch ORDER BY batch, first, doubt",
+              {{"all", !has_batch}, {"batch", has_batch ? bound["batch"] : Value()}}));
   for (const auto& row : found.rows) {
     const std::string doubt = text_of(row[0]);
     if (says(table, doubt)) continue;
@@ -217,28 +222,13 @@ Result<std::vector<std::string>> doubts(Database& database, const Analysis& anal
   return lines;
 }
 
-Status load_prelude(Database& database) {
-  // A session keeps the macros and tables. They stay correct as long as nothing else changes.
-  if (database.reads_only() && database.query("SELECT kernel_batches()").ok()) return Ok{};
-  std::vector<EmbeddedSql> preludes;
-  for (const EmbeddedSql& file : embedded_sql()) {
-    const bool is_shared = file.name.find('/') == std::string_view::npos;
-    if (is_shared && is_prelude(file.name)) preludes.push_back(file);
-  }
-  // The names give the order: each prelude builds on the ones before it.
-  std::sort(preludes.begin(), preludes.end(),
-            [](const EmbeddedSql& a, const EmbeddedSql& b) { return a.name < b.name; });
-  for (const EmbeddedSql& file : preludes) XSP_CHECK_OK(database.execute(file.text));
-  return Ok{};
-}
-
 Result<Table> run(Database& database, const Analysis& analysis, const Parameters& parameters) {
   XSP_TRY(const auto bound, bind(analysis, parameters));
-  XSP_CHECK_OK(load_prelude(database));
+  forget_prelude(database);
   XSP_CHECK_OK(check_needs(database, analysis));
   XSP_CHECK_OK(check_batch(database, analysis, bound));
   if (!analysis.rules.empty()) XSP_CHECK_OK(apply_rules(database, analysis, bound));
-  return database.query(analysis.sql, bound);
+  return query_with_prelude(database, analysis.sql, bound);
 }
 
 }  // namespace xsp::analyze

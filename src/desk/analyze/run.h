@@ -29,11 +29,6 @@ Result<store::Table> run(store::Database& database, const Analysis& analysis,
 Result<std::vector<std::string>> doubts(store::Database& database, const Analysis& analysis,
                                         const Parameters& parameters, const store::Table& table);
 
-// Loads the macros, views and tables of analyses/prelude_*.sql into the database's session, and
-// writes nothing to the file. run() does so itself; other callers with their own SQL need it. On a
-// database that is open for writing, it must be repeated after each change.
-Status load_prelude(store::Database& database);
-
 }  // namespace xsp::analyze
 
 #endif  // XSP_DESK_ANALYZE_RUN_H_

@@ -3,6 +3,8 @@
 #include <cctype>
 #include <utility>
 
+#include "desk/analyze/prelude.h"
+
 namespace xsp::analyze::slow {
 namespace {
 
@@ -30,7 +32,8 @@ bool starts_with(const std::string& words, const char* beginning) {
 
 Status RawRows::read() {
   XSP_TRY(const store::Table spans,
-          database_.query(
+          query_with_prelude(
+              database_,
               "SELECT span_id, parent_id, coalesce(process, 0), coalesce(thread, 0), level, "
               "site_id, self_ns, start_ns, duration_ns, device, correlation_id, "
               "is_open, name, type FROM span WHERE run_id = cause_run(NULL)"));
@@ -58,8 +61,9 @@ Status RawRows::read() {
   in_python_ = recorded_by == "xsp run" && text(facts.rows[0][1]) == "torch";
   is_profile_ = recorded_by.empty();
   XSP_TRY(const store::Table products,
-          database_.query("SELECT DISTINCT name FROM span WHERE level = 6 AND "
-                          "run_id = cause_run(NULL) AND kernel_work(name, NULL) = 2"));
+          query_with_prelude(database_,
+                             "SELECT DISTINCT name FROM span WHERE level = 6 AND "
+                             "run_id = cause_run(NULL) AND kernel_work(name, NULL) = 2"));
   for (const auto& row : products.rows) products_.insert(text(row[0]));
   XSP_CHECK_OK(read_steps());
   find_operations();
@@ -68,7 +72,8 @@ Status RawRows::read() {
 
 Status RawRows::read_steps() {
   XSP_TRY(const store::Table steps,
-          database_.query(
+          query_with_prelude(
+              database_,
               "SELECT process, coalesce(thread, 0), number, start_ns, end_ns, list_position("
               "['steady', 'warm-up', 'first'], part), own_end_ns, is_whole::INTEGER FROM "
               "every_step(true) "
@@ -77,11 +82,13 @@ Status RawRows::read_steps() {
     steps_.push_back({whole(row[0], 0), whole(row[1]), whole(row[2]), whole(row[3]), whole(row[4]),
                       static_cast<int>(whole(row[5])), whole(row[6]), whole(row[7]) != 0});
   }
-  XSP_TRY(const store::Table inferences,
-          database_.query("SELECT i.process, coalesce(s.thread, 0), i.start_ns, i.duration_ns FROM "
-                          "measured_inference i JOIN span s USING (run_id, iteration, start_ns) "
-                          "WHERE run_id = cause_run(NULL) AND is_typical AND s.level = 2 AND "
-                          "s.depth = 0 AND coalesce(s.process, 0) = i.process"));
+  XSP_TRY(
+      const store::Table inferences,
+      query_with_prelude(database_,
+                         "SELECT i.process, coalesce(s.thread, 0), i.start_ns, i.duration_ns FROM "
+                         "measured_inference i JOIN span s USING (run_id, iteration, start_ns) "
+                         "WHERE run_id = cause_run(NULL) AND is_typical AND s.level = 2 AND "
+                         "s.depth = 0 AND coalesce(s.process, 0) = i.process"));
   for (const auto& row : inferences.rows) {
     const int64_t start = whole(row[2]);
     inferences_.push_back({whole(row[0]), whole(row[1]), 0, start, start + whole(row[3]), 0});

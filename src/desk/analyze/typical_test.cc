@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/store/database.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/cli/output.h"
 #include "desk/cli/progress.h"

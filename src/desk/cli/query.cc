@@ -1,7 +1,7 @@
 // xsp query: runs any SQL over an .xsp file.
 #include <memory>
 
-#include "desk/analyze/run.h"
+#include "desk/analyze/prelude.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 
@@ -16,8 +16,7 @@ struct Options {
 
 Status query(const Options& options) {
   XSP_TRY(store::Database database, store::Database::open(options.file));
-  XSP_CHECK_OK(analyze::load_prelude(database));
-  XSP_TRY(store::Table table, database.query(options.sql));
+  XSP_TRY(store::Table table, analyze::query_with_prelude(database, options.sql));
   return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
 }
 

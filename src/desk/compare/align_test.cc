@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/compare/types.h"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/compare/tables.h"
 #include "shared/base/nearest.h"

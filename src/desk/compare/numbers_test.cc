@@ -22,6 +22,7 @@
 #include <sstream>
 
 #include "desk/analyze/catalogue.h"
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/compare/compare.h"
 #include "desk/compare/made_evaluation.h"

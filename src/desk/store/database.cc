@@ -281,6 +281,8 @@ Database::~Database() = default;
 
 bool Database::reads_only() const { return state_->reads_only; }
 
+std::set<std::string>& Database::loaded() { return state_->loaded; }
+
 Result<Database> Database::open(const fs::path& path, const ReadLimits& limits) {
   XSP_CHECK_OK(check_file(path));
   auto state = std::make_unique<State>();

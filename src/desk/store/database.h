@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -78,6 +79,8 @@ class Database {
   Status execute(std::string_view sql);
   // Returns whether it was opened for reading. If so, its contents never change.
   bool reads_only() const;
+  // Names of what callers have loaded into the session, for their own use. Empty at first.
+  std::set<std::string>& loaded();
   // Makes the running statement, if any, fail soon. Any thread may call it.
   void interrupt();
   // Returns false if the process that read the file has ended; then every query fails.

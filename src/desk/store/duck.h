@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -125,6 +126,7 @@ struct Database::State {
   Connection connection;
   std::string name;                   // errors call the database by this name: its path
   bool reads_only = false;            // open(): users write the SQL
+  std::set<std::string> loaded;       // see Database::loaded()
   uint64_t replaced_texts = 0;        // written texts that were not valid: see base/text.h
   bool has_span_function = false;     // see span_source.h
   SpanSource* span_source = nullptr;  // the spans that the function returns

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/serve/timeline/cells.h"
 #include "desk/serve/timeline/run.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "desk/analyze/catalogue.h"
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/serve/timeline/cells.h"
 

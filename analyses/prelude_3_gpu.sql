@@ -277,7 +277,7 @@ CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
       first(pipe ORDER BY flops DESC, pipe DESC) FILTER (flops IS NOT NULL) AS pipe,
       mixed_peak(flops, peak_flops) AS peak_flops, max(peak_bytes) AS peak_bytes,
       sum(latency_ns) FILTER (counted IS NOT NULL) AS uncounted_ns, min(counted) AS uncounted_why
-    FROM kernel_facts([chosen_batch(6, wanted_batch)], wanted_source) GROUP BY layer),
+    FROM kernel_facts([chosen_batch(6, wanted_batch)], wanted_source, most := 200) GROUP BY layer),
   seen AS (SELECT DISTINCT name FROM site_names([chosen_run(6, wanted_batch)], 3)),
   layer AS (FROM layer_costs(chosen_batch(6, wanted_batch)))
   SELECT chosen_batch(6, wanted_batch) AS batch, layer.ordinal, coalesce(layer.name, own.name) AS name, layer.type,

@@ -86,12 +86,11 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   searched AS MATERIALIZED (SELECT run_id FROM run WHERE with_calls),
   without AS (
     SELECT process FROM (
-      SELECT o.process, any_value(o.duration_ns) AS duration_ns,
-        coalesce(min(c.start_ns), any_value(o.start_ns)) AS call_ns
+      SELECT o.process, o.duration_ns, coalesce(c.start_ns, o.start_ns) AS call_ns
       FROM span o JOIN searched USING (run_id)
         LEFT JOIN (SELECT run_id, process, correlation_id, start_ns FROM span JOIN searched USING (run_id)
                    WHERE level = 5) c USING (run_id, process, correlation_id)
-      WHERE o.level = 6 AND o.device IS NOT NULL GROUP BY o.process, o.run_id, o.span_id)
+      WHERE o.level = 6 AND o.device IS NOT NULL)
       LEFT JOIN (
         SELECT process, CASE WHEN max(strength) >= 3 THEN 0 ELSE min(start_ns) END AS from_ns, max(end_ns) AS until_ns
         FROM known GROUP BY process) k USING (process)

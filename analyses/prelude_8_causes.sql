@@ -32,11 +32,15 @@ CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS coalesce(
 CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
   -- A join, because DuckDB reads no spans at all if there is no run to read.
   WITH wanted AS MATERIALIZED (SELECT unnest(run_ids) AS run_id),
-  call AS (
-    SELECT run_id, coalesce(process, 0) AS process, correlation_id, min(start_ns) AS start_ns,
-      max(start_ns + duration_ns) AS end_ns, min_by(coalesce(thread, 0), (start_ns, span_id)) AS thread,
-      min_by(span_id, (start_ns, span_id)) AS span_id
-    FROM span JOIN wanted USING (run_id) WHERE level = 5 AND correlation_id IS NOT NULL GROUP BY ALL)
+  -- Several calls may have one number; the first counts. As one large number, start and span are compared faster.
+  call AS NOT MATERIALIZED (
+    SELECT run_id, process, correlation_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+      min_by(thread, place) AS thread, min_by(span_id, place) AS span_id
+    FROM (
+      SELECT run_id, coalesce(process, 0) AS process, coalesce(thread, 0) AS thread, correlation_id, span_id, start_ns,
+        start_ns + duration_ns AS end_ns, CAST(start_ns AS HUGEINT) * 4611686018427387904 + span_id AS place
+      FROM span JOIN wanted USING (run_id) WHERE level = 5 AND correlation_id IS NOT NULL)
+    GROUP BY ALL)
   SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.type, s.name, s.start_ns,
     s.start_ns + s.duration_ns AS end_ns, s.iteration, s.layer_id, c.thread, c.start_ns AS call_ns,
     c.end_ns AS called_ns, c.span_id AS call_id

@@ -36,7 +36,8 @@ outer_layer AS MATERIALIZED (
 -- A nested layer, and its kernels, belong to the outermost layer that began last before it.
 own AS (
   SELECT name, sum(latency_ns) AS kernel_ns, sum(flops) AS counted_flops, sum(dram_bytes) AS counted_bytes FROM (
-    SELECT layer AS name, latency_ns, flops, dram_bytes FROM kernel_facts([(SELECT batch FROM wanted)], 'measured'))
+    SELECT layer AS name, latency_ns, flops, dram_bytes
+    FROM kernel_facts([(SELECT batch FROM wanted)], 'measured', most := 200))
   GROUP BY name),
 counted AS (
   SELECT o.third, sum(kernel_ns) AS kernel_ns, sum(counted_flops) AS counted_flops, sum(counted_bytes) AS counted_bytes

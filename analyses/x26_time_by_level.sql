@@ -35,9 +35,13 @@ model AS MATERIALIZED (
   FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
 layer AS MATERIALIZED (FROM layers((SELECT batch FROM wanted))),
 kernel AS MATERIALIZED (
-  SELECT coalesce(layer, 'no layer') AS layer, kernel_label(name) AS name, sum(latency_ns) AS latency_ns,
-    sum(per_inference) AS number
-  FROM kernels([(SELECT batch FROM wanted)]) GROUP BY ALL),
+  SELECT coalesce(l.name, 'no layer') AS layer, kernel_label(k.name) AS name,
+    sum(total_ns) / any_value(typical) AS latency_ns, sum(executions) / any_value(typical) AS number
+  FROM launched_kernels(kernel_run_ids([(SELECT batch FROM wanted)])) e JOIN run_latency USING (run_id)
+    JOIN site_names(kernel_run_ids([(SELECT batch FROM wanted)]), 6) k USING (run_id, site_id)
+    LEFT JOIN site_names(kernel_run_ids([(SELECT batch FROM wanted)]), 3) l
+      ON l.run_id = e.run_id AND l.site_id = e.layer_site
+  GROUP BY ALL),
 -- The latency in the run that provides the layers.
 recorded AS (SELECT latency_ns AS recorded_ns FROM run_latency WHERE run_id = (SELECT any_value(run_id) FROM layer)),
 part AS MATERIALIZED (

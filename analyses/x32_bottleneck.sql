@@ -54,7 +54,7 @@ busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FR
 kernel AS (
   SELECT f.latency_ns AS ns, CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
       WHEN counted IS NULL THEN bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) ELSE c.bound END AS bound
-  FROM kernel_facts([(SELECT batch FROM wanted)], 'measured') f
+  FROM kernel_facts([(SELECT batch FROM wanted)], 'measured', most := 200) f
     LEFT JOIN (SELECT DISTINCT ON (name) name, cost_layer FROM layer) own ON own.name = f.layer
     LEFT JOIN (SELECT DISTINCT ON (name) name, bound FROM layer) c ON c.name = own.cost_layer
   WHERE (SELECT is_gpu FROM model)),

@@ -9,8 +9,8 @@
 -- and `time_of` says so.
 -- @needs layer
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view table caption=batch columns=index,label,type,shape,latency_ns,device_ns,share_pct,memory_bytes
--- @view table by=latency_ns top=20 bar=share_pct
+-- @view table caption=batch columns=index,label,type,shape,latency_ns,device_ns,layers_share_pct,memory_bytes
+-- @view table by=latency_ns top=20 bar=layers_share_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position in the order of execution, from 0.
 -- @column name text The framework's name of the layer.
@@ -22,7 +22,7 @@
 -- @column device_ns ns Device time of the work that it launched, with nested layers; empty: no device was recorded.
 -- @column span_ns ns Time from its first launch to its own end or the end of its work, the later; empty: no launch.
 -- @column self_ns ns Latency without the nested layers.
--- @column share_pct pct Share of self_ns in the sum of all layers.
+-- @column layers_share_pct pct Share of self_ns in the sum of all layers.
 -- @column memory_bytes bytes Memory allocated for the layer, or the size of its outputs if only that is known.
 -- @column memory_of text The kind of memory_bytes: allocated, or outputs.
 -- @column stands_for text The layers of the model's own file that this layer replaces; empty: only itself.
@@ -33,7 +33,7 @@
 SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latency_ns,
   latency_ns - half_ns AS low_ns, latency_ns + half_ns AS high_ns, d.device_ns, d.span_ns,
   self_ns,
-  pct(self_ns, sum(self_ns) OVER ()) AS share_pct,
+  pct(self_ns, sum(self_ns) OVER ()) AS layers_share_pct,
   coalesce(allocated_bytes, output_bytes) AS memory_bytes,
   CASE WHEN allocated_bytes IS NOT NULL THEN 'allocated' WHEN output_bytes IS NOT NULL THEN 'outputs' END
     AS memory_of,

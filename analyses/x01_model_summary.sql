@@ -3,9 +3,10 @@
 -- @title Model summary
 -- @question What was measured, how long does it take, and where does the time go?
 -- Each figure comes from the run at its own level: the model's latency from the run that recorded the model alone, and
--- the layers' latencies from the run that recorded the layers. The types of layers add up to `layers together`. The
--- equation latency = layers together + between layers - slower when recorded explains the difference to the model's
--- latency. `slower when recorded` is the additional time of the inference in the run that recorded the layers
+-- the layers' latencies from the run that recorded the layers. `where` divides the time as time_by_level does: on a CPU
+-- the inference in which the layers were recorded, and on a GPU the model's latency among the kernels, by the type of
+-- the layer that launched them. `sum` explains the host's time: latency = layers together + between layers + less the
+-- cost of recording. The last is the time that recording the layers added to an inference, taken off
 -- (overhead_by_level has its interval). The summary of a training shows its steps first, with their phases, and the
 -- model's calls are the forward passes. A program whose model's call returns before the device is done also shows its
 -- steps first, because the step says how long the model takes, and how often it runs. The step is that of
@@ -17,7 +18,7 @@
 -- @column item text The subject of the row.
 -- @column value by:unit The figure, in the unit of the column unit; empty: the row is text.
 -- @column unit text Unit of value: ns, bytes, flops, flops_per_s, per_s, count.
--- @column share_pct pct Share of the model's layers, or of a ceiling.
+-- @column share_pct pct Share of the inference (where, sum), of the step, or of a ceiling.
 -- @column detail text The rest of the row, in words.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 fact AS (
@@ -36,7 +37,7 @@ layer AS MATERIALIZED (
 whole AS MATERIALIZED (
   SELECT count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns, sum(flops) AS flops,
     sum(bytes) AS bytes, sum(output_bytes) AS output_bytes, sum(parameter_bytes) AS parameter_bytes,
-    sum(self_ns) FILTER (is_convolution(type)) AS convolution_ns, count(*) FILTER (unknown IS NOT NULL) AS unknown,
+    count(*) FILTER (unknown IS NOT NULL) AS unknown,
     coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) AS unknown_ns,
     2 * coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) <= sum(self_ns) AS is_mostly_known
   FROM layer HAVING count(*) > 0),
@@ -44,11 +45,15 @@ whole AS MATERIALIZED (
 recorded AS (
   SELECT r.latency_ns AS with_ns, r.run_id <> (SELECT run_id FROM model) AS is_another
   FROM run_latency r WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted))),
+divided AS MATERIALIZED (FROM divided_time((SELECT batch FROM wanted))),
 by_type AS (
-  SELECT row_number() OVER (ORDER BY sum(self_ns) DESC) AS rank, coalesce(type, 'unknown') AS type,
-    count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns,
-    CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
-  FROM layer GROUP BY coalesce(type, 'unknown')),
+  SELECT row_number() OVER (ORDER BY sum(part_ns) DESC, type) AS rank, type, sum(part_ns) AS part_ns,
+    sum(part_ns * per_ns) AS share, any_value(l.layers) AS layers, any_value(l.executions) AS executions,
+    any_value(is_device) AS is_device, CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
+  FROM divided LEFT JOIN (
+    SELECT coalesce(type, 'unknown') AS type, count(*) AS layers, sum(per_inference) AS executions FROM layer
+    GROUP BY ALL) l USING (type)
+  WHERE divided.layer IS NOT NULL GROUP BY type),
 -- The one or two ceilings that apply to most flops.
 ceiling AS (
   SELECT pipe, low_pipe, max(peak_flops) AS peak_flops, min(peak_low_flops) AS peak_low_flops,
@@ -124,32 +129,45 @@ line AS (
   WHERE run_id = chosen_layer_run((SELECT batch FROM wanted)) AND name = 'layer_resolution_ns'
   HAVING max(value) > 0
   UNION ALL
-  SELECT 40 + rank, 'where', type, self_ns, 'ns', pct(self_ns, (SELECT self_ns FROM whole)), CASE
+  SELECT 40 + rank, 'where', type, part_ns, 'ns', 100 * share, concat(CASE
+    WHEN layers IS NULL THEN 'kernels outside of all layers'
     WHEN layers < 0.99 * executions THEN printf('%.3g executions of %d %s', executions, layers,
       CASE layers WHEN 1 THEN 'layer' ELSE 'layers' END)
-    ELSE concat(layers, CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END) END
+    ELSE concat(layers, CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END) END,
+    CASE WHEN is_device AND layers IS NOT NULL THEN ', in kernels' END)
   FROM by_type WHERE rank <= shown_types
   UNION ALL
-  SELECT 46, 'where', concat(count(*), ' more types'), sum(self_ns), 'ns',
-    pct(sum(self_ns), (SELECT self_ns FROM whole)), concat(sum(layers), ' layers')
+  SELECT 46, 'where', concat(count(*), ' more types'), sum(part_ns), 'ns', 100 * sum(share),
+    concat(sum(layers), ' layers', CASE WHEN any_value(is_device) THEN ', in kernels' END)
   FROM by_type WHERE rank > shown_types HAVING count(*) > 0
   UNION ALL
-  SELECT 47, 'where', 'convolution', convolution_ns, 'ns', pct(convolution_ns, self_ns),
-    'of the above, fused ones included'
-  FROM whole WHERE convolution_ns > 0
+  SELECT 47, 'where', 'convolution', sum(part_ns), 'ns', 100 * sum(share), 'of the above, fused ones included'
+  FROM by_type WHERE is_convolution(type) HAVING count(*) > 0
   UNION ALL
-  SELECT 50, 'sum', 'layers together', self_ns, 'ns', pct(self_ns, latency_ns), 'of the latency' FROM whole, model
+  SELECT 48, 'where', 'kernels overlap', covered_ns - parts_ns, 'ns', NULL, 'what they take at the same time, once'
+  FROM (FROM divided LIMIT 1) WHERE is_device AND covered_ns < parts_ns
   UNION ALL
-  SELECT 51, 'sum', 'between layers', with_ns - self_ns, 'ns', pct(with_ns - self_ns, latency_ns),
+  SELECT 49, 'where', CASE WHEN is_early THEN 'copies' ELSE 'no kernel runs' END, of_ns - covered_ns, 'ns', 100 * rest,
+    CASE WHEN is_early THEN 'the device copies or sets memory' ELSE 'the GPU waits: see time_of_step' END
+  FROM (FROM divided LIMIT 1) WHERE is_device AND rest > 0
+  UNION ALL
+  -- These shares are those of the inference in which the layers were recorded.
+  SELECT 50, 'sum', 'layers together', self_ns, 'ns', pct(self_ns, greatest(self_ns, with_ns)),
+    CASE WHEN is_device THEN 'on the host, where they launch kernels'
+         WHEN is_another THEN 'of the inference in which they were recorded' ELSE 'of the latency' END
+  FROM whole, recorded, (SELECT is_device FROM divided LIMIT 1)
+  UNION ALL
+  SELECT 51, 'sum', 'between layers', with_ns - self_ns, 'ns',
+    CASE WHEN with_ns >= self_ns THEN pct(with_ns - self_ns, with_ns) END,
     CASE WHEN with_ns < self_ns THEN 'they overlap'
-         WHEN (SELECT device FROM run_device WHERE run_id = model.run_id) LIKE 'cuda%' THEN 'the runtime and the device'
-         WHEN is_another THEN concat('the runtime itself: ', time_text((with_ns - self_ns) / with_ns * latency_ns),
-           ' of the latency')
+         WHEN is_device THEN 'on the host: the runtime, and waiting for the device'
+         WHEN is_another THEN concat('the runtime itself: ',
+           time_text((with_ns - self_ns) / with_ns * model.latency_ns), ' of the latency')
          ELSE 'the runtime itself' END
-  FROM recorded, whole, model
+  FROM recorded, whole, model, (SELECT is_device FROM divided LIMIT 1)
   UNION ALL
-  SELECT 52, 'sum', 'slower when recorded', with_ns - latency_ns, 'ns', pct(with_ns - latency_ns, latency_ns),
-    'not in the latency' FROM recorded, model WHERE is_another
+  SELECT 52, 'sum', 'less the cost of recording', latency_ns - with_ns, 'ns', NULL, recording_text(with_ns, latency_ns)
+  FROM recorded, model WHERE is_another
   UNION ALL
   -- A sum that lacks most of the time does not describe the whole.
   SELECT 60, 'work', 'flops', CASE WHEN is_mostly_known THEN flops END, 'flops', NULL, CASE unknown

@@ -6,7 +6,7 @@
 -- kernels. The rows below a row add up to it exactly. Time that belongs to no part has a row of its own: `between
 -- layers`, or on a GPU `no kernel runs`. The latter is divided by the causes for which the device waited (gpu_idle;
 -- time_of_step has them for a program that was watched). `layers overlap` subtracts the time that parts take at the
--- same time. `slower when recorded` is the time that recording the layers added to the inference. share_pct is the
+-- same time. `less the cost of recording` takes off the time that recording the layers added. share_pct is the
 -- layer's share of the inference in which it was recorded; recording is assumed to slow everything alike. On a GPU, a
 -- layer's own time is the time to launch it, and its parts are its kernels. Recording does not change their durations,
 -- so share_pct is their share of the model's latency. Parts that overlap share the time that they take together. If a
@@ -33,49 +33,18 @@ model AS MATERIALIZED (
   SELECT batch, coalesce((SELECT value FROM evaluation WHERE key = 'model'), 'model') AS name, inferences AS n,
     recorded_level, latency_ns
   FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
-layer AS MATERIALIZED (FROM layers((SELECT batch FROM wanted))),
-kernel AS MATERIALIZED (
-  SELECT coalesce(l.name, 'no layer') AS layer, kernel_label(k.name) AS name,
-    sum(total_ns) / any_value(typical) AS latency_ns, sum(executions) / any_value(typical) AS number
-  FROM launched_kernels(kernel_run_ids([(SELECT batch FROM wanted)])) e JOIN run_latency USING (run_id)
-    JOIN site_names(kernel_run_ids([(SELECT batch FROM wanted)]), 6) k USING (run_id, site_id)
-    LEFT JOIN site_names(kernel_run_ids([(SELECT batch FROM wanted)]), 3) l
-      ON l.run_id = e.run_id AND l.site_id = e.layer_site
-  GROUP BY ALL),
--- The latency in the run that provides the layers.
-recorded AS (SELECT latency_ns AS recorded_ns FROM run_latency WHERE run_id = (SELECT any_value(run_id) FROM layer)),
+divided AS MATERIALIZED (FROM divided_time((SELECT batch FROM wanted))),
 part AS MATERIALIZED (
-  SELECT coalesce(l.type, k.layer) AS type, k.layer, sum(k.latency_ns) AS latency_ns, true AS is_device
-  FROM kernel k LEFT JOIN (SELECT name, any_value(type) AS type FROM layer GROUP BY name) l ON l.name = k.layer
-  GROUP BY ALL
-  UNION ALL
-  SELECT coalesce(type, 'unknown'), name, sum(self_ns), false FROM layer
-  WHERE NOT EXISTS (FROM kernel) GROUP BY ALL),
-called AS MATERIALIZED (
-  SELECT name, latency_ns, device_ns, span_ns, returns_early FROM model_device_times() JOIN model USING (batch)),
+  SELECT type, layer, sum(part_ns) AS latency_ns FROM divided WHERE layer IS NOT NULL GROUP BY ALL),
+whole AS MATERIALIZED (
+  SELECT m.name, m.n, m.recorded_level, d.* EXCLUDE (type, layer, kernel, cause, part_ns, number),
+    d.covered_ns < 0.999 * d.parts_ns AS is_overlapped
+  FROM model m, (FROM divided LIMIT 1) d),
 device AS MATERIALIZED (
   SELECT CASE of WHEN 'type' THEN 'layer type' ELSE 'layer' END AS level, name, device_ns, span_ns
   FROM layer_device_times((SELECT batch FROM wanted)) WHERE of IN ('type', 'own')
   UNION ALL
-  SELECT 'model', name, device_ns, span_ns FROM called),
-early AS (SELECT device_ns FROM called WHERE returns_early AND device_ns > latency_ns),
-cause AS MATERIALIZED (
-  FROM device_causes((SELECT batch FROM wanted))
-  WHERE EXISTS (FROM kernel) AND NOT EXISTS (FROM early) AND fact_of('recorded_by') IS NULL),
--- covered_ns is the time of the parts together; it is less than their sum if they overlap. For a call that returns
--- early, the device's time is divided.
-whole AS MATERIALIZED (
-  SELECT m.*, recorded_ns, is_device, parts_ns, early.device_ns IS NOT NULL AS is_early,
-    CASE WHEN is_device THEN coalesce(early.device_ns, latency_ns) ELSE recorded_ns END AS of_ns,
-    CASE WHEN is_device THEN least(parts_ns, early.device_ns, busy_ns) ELSE least(parts_ns, recorded_ns) END
-      AS covered_ns,
-    covered_ns < 0.999 * parts_ns AS is_overlapped, covered_ns / parts_ns / greatest(covered_ns, of_ns) AS per_ns,
-    1 - covered_ns / greatest(covered_ns, of_ns) AS rest
-  FROM model m LEFT JOIN recorded ON true LEFT JOIN early ON true,
-    (SELECT any_value(is_device) AS is_device, sum(latency_ns) AS parts_ns FROM part),
-    (SELECT max(duration_ns) AS busy_ns FROM cause WHERE cause = 'busy')),
-idle AS (
-  SELECT cause, duration_ns, duration_ns / sum(duration_ns) OVER () AS share FROM cause WHERE cause <> 'busy'),
+  SELECT 'model', name, device_ns, span_ns FROM whole),
 line AS (
   SELECT 1 AS line, 'model' AS level, NULL AS parent, name, latency_ns, 1 AS share, false AS is_rest,
     concat(n, ' inferences of the run that recorded the ', CASE recorded_level WHEN 2 THEN 'model alone'
@@ -93,34 +62,32 @@ line AS (
       ELSE 'between layers' END, of_ns - covered_ns, rest, true,
     CASE WHEN is_early THEN 'the device copies or sets memory, and no kernel runs'
          WHEN is_device THEN 'the model''s latency less the time in which a kernel runs'
-         ELSE printf('of an inference that took %.2f %% longer while its layers were recorded',
-                     pct(of_ns - latency_ns, latency_ns)) END
+         ELSE 'the runtime itself' END
   FROM whole WHERE rest > 0
   UNION ALL
   SELECT 2.5, 'layer type', name, CASE WHEN is_device THEN 'kernels overlap' ELSE 'layers overlap' END,
     covered_ns - parts_ns, NULL, true, 'what they take at the same time, once'
   FROM whole WHERE covered_ns < parts_ns
   UNION ALL
-  SELECT 2.6, 'layer type', name, CASE WHEN is_early THEN 'beyond the call' ELSE 'slower when recorded' END,
+  SELECT 2.6, 'layer type', name, CASE WHEN is_early THEN 'beyond the call' ELSE 'less the cost of recording' END,
     latency_ns - of_ns, NULL, true,
     CASE WHEN is_early THEN 'the device works that much longer than the host''s call takes'
-      ELSE 'what recording the layers added to an inference; it is not in the model''s latency' END
+      ELSE recording_text(of_ns, latency_ns) END
   FROM whole WHERE of_ns <> latency_ns
   UNION ALL
   SELECT 2, 'layer type', name, 'layers', NULL, NULL, false, concat('not measured: ', why_no_level('layer'))
   FROM whole WHERE parts_ns IS NULL
   UNION ALL
   SELECT 3, 'layer', type, layer, p.latency_ns, p.latency_ns * per_ns, false,
-    CASE WHEN p.is_device THEN 'in its kernels' ELSE 'its own time' END
+    CASE WHEN is_device THEN 'in its kernels' ELSE 'its own time' END
   FROM part p, whole
   UNION ALL
-  SELECT 4, 'kernel', layer, k.name, k.latency_ns, k.latency_ns * per_ns, false,
-    printf('%.3g in an inference', number)
-  FROM kernel k, whole
+  SELECT 4, 'kernel', layer, kernel, part_ns, part_ns * per_ns, false, printf('%.3g in an inference', number)
+  FROM divided WHERE kernel IS NOT NULL
   UNION ALL
   SELECT 5, 'idle', 'no kernel runs', cause, share * (of_ns - covered_ns), share * rest, false,
     'its share of the idle time, as gpu_idle tells it'
-  FROM idle, whole WHERE rest > 0)
+  FROM (SELECT *, part_ns / sum(part_ns) OVER () AS share FROM divided WHERE cause IS NOT NULL) WHERE rest > 0)
 SELECT (SELECT batch FROM wanted) AS batch, level, parent, line.name, line.latency_ns, d.device_ns, d.span_ns,
   100 * share AS share_pct,
   share * CASE WHEN is_early THEN of_ns ELSE whole.latency_ns END AS share_ns,

@@ -17,6 +17,19 @@ CREATE OR REPLACE TEMP TABLE finding_busy AS
   SELECT coalesce(sum(time_ns), 0) AS busy_ns FROM finding_step_cause
   WHERE cause IN ('compute', 'memory', 'communication', 'copy') AND is_on_device();
 CREATE OR REPLACE TEMP MACRO in_step(ns) AS ns * (SELECT inferences FROM finding_step);
+-- The time of which layers' times are shares, as in time_by_level: on a CPU that of the inference in which they were
+-- recorded, and on a GPU the model's latency, or the device's time if that is longer. Parts that overlap share the time
+-- that they take together.
+CREATE OR REPLACE TEMP TABLE finding_whole AS
+  SELECT CASE WHEN is_gpu THEN greatest(step_ns, busy_ns) / nullif(inferences, 0) * greatest(1, coalesce(
+      (SELECT sum(latency_ns) FROM finding_kernel) * inferences / (
+        SELECT nullif(sum(time_ns), 0) FROM finding_step_cause
+        WHERE cause IN ('compute', 'memory', 'communication') AND is_on_device()), 1))
+    WHEN unit = 'step' THEN step_ns / nullif(inferences, 0)
+    ELSE greatest((SELECT sum(self_ns) FROM finding_layer),
+                  (SELECT latency_ns FROM run_latency r WHERE r.run_id = p.run_id)) END AS whole_ns
+  FROM finding_step, finding_busy, finding_place p;
+CREATE OR REPLACE TEMP MACRO whole_ns() AS (SELECT whole_ns FROM finding_whole);
 CREATE OR REPLACE TEMP MACRO unit_name() AS (SELECT unit FROM finding_step);
 CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
 

@@ -6,8 +6,8 @@ WITH by_type AS (
       AS allowed, sum(greatest(0, ns - least_ns)) AS gain_ns, max_by(evidence, ns) AS evidence,
     sum(high_least_ns) > 0.5 * sum(ns) AS is_near
   FROM finding_part WHERE is_known GROUP BY type ORDER BY sum(ns) DESC, type LIMIT 1)
-SELECT printf('%s takes %.1f %% of the layers'' time (%d %s) and runs at %s of what the ceilings allow.',
-    type, pct(ns, (SELECT sum(ns) FROM finding_part)), layers, CASE layers WHEN 1 THEN 'layer' ELSE 'layers' END,
+SELECT printf('%s takes %.1f %% of the %s (%d %s) and runs at %s of what the ceilings allow.',
+    type, pct(ns, whole_ns()), unit_name(), layers, CASE layers WHEN 1 THEN 'layer' ELSE 'layers' END,
     allowed) AS finding, 'layer' AS level, in_step(gain_ns) AS gain_ns,
   'Look at those farthest from the roof: another algorithm, layout or library.' AS advice, evidence,
   concat('Compare the share of the ceilings that ', evidence, ' shows for each ', type, ', before and after.') AS check,

@@ -9,7 +9,7 @@ ESTIMATES = {"low_a_ns": ["latency_a_ns"], "low_b_ns": ["latency_b_ns"], "ratio_
              "latency_low_ns": ["latency_ns"], "overhead_low_ns": ["overhead_ns"],
              "low_ns": ["overhead_ns", "step_ns", "latency_ns"]}
 # Shares of a whole, and whether the rows of a table together are that whole.
-WHOLES = [("latency_by_layer_type", "share_pct"), ("layer_information", "share_pct"),
+WHOLES = [("latency_by_layer_type", "layers_share_pct"), ("layer_information", "layers_share_pct"),
           ("layer_type_distribution", "share_pct"), ("memory_by_layer_type", "share_pct"),
           ("layer_flops", "flops_share_pct"), ("layer_flops", "time_share_pct"), ("gpu_idle", "share_pct"),
           ("gpu_idle", "idle_share_pct"), ("kernels_by_layer", "kernel_share_pct"),
@@ -220,11 +220,12 @@ def sums(ledger, one, batch):
              and row["item"] not in ("convolution", "resolution")]
     if together is not None:
         latency = summary(one, batch, item="latency") or summary(one, batch, item="forward pass")
-        ledger.equal("parts add up", one, batch, ("the types of model_summary", sum(types)),
-                     ("layers together", together))
+        on_gpu = bool(one.rows("kernel_information", batch))
+        ledger.equal("parts add up", one, batch, ("the parts in model_summary", sum(types)),
+                     ("latency", latency) if on_gpu else ("layers together", together))
         ledger.equal("parts add up", one, batch, ("model_summary's latency", latency), (
             "its sum", together + summary(one, batch, item="between layers")
-            - (summary(one, batch, item="slower when recorded") or 0)))
+            + (summary(one, batch, item="less the cost of recording") or 0)))
     tree(ledger, one, batch)
     phases = one.rows("training_phases", batch)
     if phases:
@@ -266,11 +267,11 @@ def differences(ledger, one, batch):
         ledger.equal("differences are of what is shown", one, batch, (f"{what}, %", row["overhead_pct"]),
                      ("overhead / without", 100 * row["overhead_ns"] / row["without_ns"]), absolute=1e-9)
     added = overhead(one, batch, "overhead_ns")
-    negative = one.total("time_by_level", batch, "latency_ns", name="slower when recorded")
+    negative = one.total("time_by_level", batch, "latency_ns", name="less the cost of recording")
+    cost = summary(one, batch, item="less the cost of recording")
     ledger.same("what recording layers adds", one, batch, [
         ("overhead_by_level", added),
-        ("model_summary", summary(one, batch, item="slower when recorded")
-         if added is not None and not on_device(one, batch) else None),
+        ("model_summary", None if cost is None or added is None or on_device(one, batch) else -cost),
         ("time_by_level", None if negative is None or one.rows("kernel_information", batch) else -negative)])
     for column in ("overhead_ns", "overhead_low_ns", "overhead_high_ns"):
         own = column if column == "overhead_ns" else column.replace("overhead_", "")

@@ -80,7 +80,7 @@ TEST_F(Verbs, AnalyzePrintsEveryFormatOfOneResult) {
   EXPECT_EQ(rows[0]["latency_ns"], 700000.0);
   const Outcome csv = run_verb({"analyze", "a6", file(), "--format", "csv"});
   EXPECT_EQ(csv.out.substr(0, csv.out.find('\n')),
-            "batch,type,layers,latency_ns,device_ns,span_ns,share_pct");
+            "batch,type,layers,latency_ns,device_ns,span_ns,layers_share_pct");
   const Outcome markdown = run_verb({"analyze", "a6", file(), "--format", "markdown"});
   EXPECT_NE(markdown.out.find("| Conv | 2 | 700.0 |"), std::string::npos) << markdown.out;
 }
@@ -154,10 +154,9 @@ TEST_F(Verbs, FindingsAreNumberedSentencesWithTheirBound) {
   std::string text = outcome.out;
   for (char& c : text) c = c == '\n' ? ' ' : c;
   for (size_t at; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
-  EXPECT_NE(
-      text.find("Conv takes 73.7 % of the layers' time (2 layers) and runs at 0.219 % of what "
-                "the ceilings allow (at most 68 % of an inference). Look at those farthest"),
-      std::string::npos)
+  EXPECT_NE(text.find("Conv takes 62.2 % of the inference (2 layers) and runs at 0.219 % of what "
+                      "the ceilings allow (at most 68 % of an inference). Look at those farthest"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("(xsp analyze layer_roofline " + file() + ")"), std::string::npos) << text;
   EXPECT_NE(text.find("(at most 9.8 % of an inference)"), std::string::npos) << text;

@@ -38,11 +38,9 @@ using store::Table;
 using store::Value;
 
 // Checks one evaluation.
-class Numbers {
+class Numbers : Answers {
  public:
-  Numbers(Database database, std::string name)
-      : database_(std::move(database)), name_(std::move(name)) {
-    EXPECT_TRUE(load_prelude(database_).ok());
+  Numbers(Database database, std::string name) : Answers(std::move(database), std::move(name)) {
     for (const auto& row : query("SELECT DISTINCT CAST(batch AS BIGINT) FROM source_run "
                                  "WHERE level = 2 ORDER BY 1")
                                .rows) {
@@ -70,52 +68,6 @@ class Numbers {
   }
 
  private:
-  Table query(const std::string& sql) {
-    Result<Table> table = database_.query(sql);
-    EXPECT_TRUE(table.ok()) << name_ << ": " << (table.ok() ? "" : table.error().text);
-    return table.ok() ? std::move(table).value() : Table();
-  }
-
-  // Nothing: not measured.
-  const std::optional<Rows>& rows(const std::string& name, int64_t batch) {
-    auto& known = answers_[{name, batch}];
-    if (known) return *known;
-    known.emplace();
-    const Result<const Analysis*> analysis = find(name);
-    EXPECT_TRUE(analysis.ok()) << name;
-    if (!analysis.ok()) return *known;
-    Parameters parameters;
-    for (const Param& param : (*analysis)->params) {
-      if (param.name == "batch") parameters["batch"] = std::to_string(batch);
-    }
-    Result<Table> table = run(database_, **analysis, parameters);
-    if (table.ok()) {
-      known->emplace(std::move(table).value(), batch);
-    } else {
-      EXPECT_EQ(table.error().code, Code::kNotAvailable) << name << ": " << table.error().text;
-    }
-    return *known;
-  }
-
-  static double close(double value) { return 1e-9 * std::abs(value) + 1e-3; }
-
-  std::optional<double> sum(const Place& place, int64_t batch) {
-    const auto& found = rows(place.analysis, batch);
-    if (!found) return std::nullopt;
-    std::optional<double> total;
-    found->each([&](const auto& row) {
-      const std::string key =
-          std::string(place.filter_column) == "added_and_event"
-              ? found->at(row, "added_level") + " " + found->at(row, "event_level")
-              : found->at(row, place.filter_column);
-      bool fits = place.filter_any.empty();
-      for (const char* one : place.filter_any) fits = fits || key == one;
-      const double value = found->value(row, place.column);
-      if (fits && !std::isnan(value)) total = total.value_or(0) + value;
-    });
-    return total;
-  }
-
   void estimates_lie_inside_their_intervals(int64_t batch) {
     for (const Analysis& analysis : *catalogue()) {
       std::set<std::string> columns;
@@ -138,12 +90,7 @@ class Numbers {
   }
 
   void quantities_are_the_same_everywhere(int64_t batch) {
-    const Table device =
-        query("SELECT on_device FROM layer_run WHERE batch = " + std::to_string(batch));
-    const bool on_device = !device.rows.empty() && text(device.rows[0][0]) == "true";
     for (const Quantity& quantity : quantities()) {
-      // Layers that a device ran come from the kernel run, whose recording costs a different time.
-      if (on_device && std::string(quantity.name) == "what recording the layers adds") continue;
       std::optional<double> first;
       std::string who;
       for (const Place& place : quantity.places) {
@@ -159,24 +106,56 @@ class Numbers {
     }
   }
 
+  // The summary divides the time as time_by_level does. On a CPU the types are the layers together;
+  // on a GPU the types and the rest are what is divided, the latency or the device's time.
   void summary_adds_up(int64_t batch) {
     const auto& found = rows("model_summary", batch);
-    ASSERT_TRUE(found);
-    double types = 0;
+    const auto& levels = rows("time_by_level", batch);
+    ASSERT_TRUE(found && levels);
+    double divided = 0;
+    std::map<std::string, std::pair<double, double>> types;  // time, share
+    bool on_gpu = false;
+    levels->each([&](const auto& row) {
+      const std::string name = levels->at(row, "name");
+      on_gpu = on_gpu || levels->at(row, "level") == "kernel";
+      if (levels->at(row, "level") != "layer type") return;
+      types[name] = {levels->value(row, "latency_ns"), levels->value(row, "share_pct")};
+      const bool is_divided = name != "beyond the call" && name != "less the cost of recording";
+      if (is_divided && !std::isnan(types[name].first)) divided += types[name].first;
+    });
+    double parts = 0;
     std::map<std::string, double> items;
     found->each([&](const auto& row) {
       const std::string item = found->at(row, "item");
       const double value = found->value(row, "value");
       items[item] = value;
-      const bool is_type = found->at(row, "section") == "where" && found->at(row, "unit") == "ns";
-      if (is_type && item != "convolution" && item != "resolution") types += value;
+      const bool is_part = found->at(row, "section") == "where" && found->at(row, "unit") == "ns" &&
+                           item != "convolution" && item != "resolution";
+      if (!is_part) return;
+      parts += value;
+      if (types.count(item) == 0) return;
+      EXPECT_NEAR(value, types[item].first, close(value)) << item;
+      const double share = found->value(row, "share_pct");
+      EXPECT_EQ(std::isnan(share), std::isnan(types[item].second)) << item;
+      if (std::isnan(share)) return;
+      EXPECT_NEAR(share, types[item].second, close(share)) << item;
     });
     if (items.count("layers together") == 0) return;
     const double latency =
         items.count("latency") != 0 ? items["latency"] : items["call of the model"];
-    EXPECT_NEAR(types, items["layers together"], close(types));
-    EXPECT_NEAR(items["layers together"] + items["between layers"] - items["slower when recorded"],
-                latency, close(latency));
+    EXPECT_NEAR(parts, on_gpu ? divided : items["layers together"], close(parts));
+    EXPECT_NEAR(
+        items["layers together"] + items["between layers"] + items["less the cost of recording"],
+        latency, close(latency));
+    const Place overhead = {"overhead_by_level", "added_and_event", {"layer model"}, "overhead_ns"};
+    const std::optional<double> added = sum(overhead, batch);
+    // Layers that a device ran come from the kernel run, whose recording costs a different time.
+    const Table device =
+        query("SELECT on_device FROM layer_run WHERE batch = " + std::to_string(batch));
+    const bool on_device = !device.rows.empty() && text(device.rows[0][0]) == "true";
+    if (added && !on_device && items.count("less the cost of recording") != 0) {
+      EXPECT_NEAR(-items["less the cost of recording"], *added, close(*added));
+    }
   }
 
   // Checks time_by_level: types add up to the model, layers to their type, kernels to their layer,
@@ -448,10 +427,7 @@ class Numbers {
     EXPECT_NEAR(total, together.value_or(0), close(total));
   }
 
-  Database database_;
-  std::string name_;
   std::vector<int64_t> batches_;
-  std::map<std::pair<std::string, int64_t>, std::optional<std::optional<Rows>>> answers_;
 };
 
 std::string read_file(const fs::path& path) {

@@ -2,13 +2,18 @@
 #ifndef XSP_DESK_COMPARE_QUANTITIES_H_
 #define XSP_DESK_COMPARE_QUANTITIES_H_
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "desk/analyze/prelude.h"
+#include "desk/analyze/run.h"
 #include "desk/store/database.h"
 
 namespace xsp::analyze {
@@ -113,12 +118,73 @@ inline const std::vector<Quantity>& quantities() {
         {"kernels_in_model", "", {}, "flops"}}},
       {"flops by the shapes",
        {{"layer_flops", "", {}, "flops"}, {"dominant_third", "", {}, "flops"}}},
-      {"what recording the layers adds",
-       {{"model_summary", "item", {"slower when recorded"}, "value"},
-        {"overhead_by_level", "added_and_event", {"layer model"}, "overhead_ns"}}},
+      {"less the cost of recording",
+       {{"model_summary", "item", {"less the cost of recording"}, "value"},
+        {"time_by_level", "name", {"less the cost of recording"}, "latency_ns"}}},
   };
   return all;
 }
+
+// Asks one evaluation, and keeps the answers.
+class Answers {
+ protected:
+  Answers(store::Database database, std::string name)
+      : database_(std::move(database)), name_(std::move(name)) {
+    EXPECT_TRUE(load_prelude(database_).ok());
+  }
+
+  Table query(const std::string& sql) {
+    Result<Table> table = database_.query(sql);
+    EXPECT_TRUE(table.ok()) << name_ << ": " << (table.ok() ? "" : table.error().text);
+    return table.ok() ? std::move(table).value() : Table();
+  }
+
+  // Nothing: not measured.
+  const std::optional<Rows>& rows(const std::string& name, int64_t batch) {
+    auto& known = answers_[{name, batch}];
+    if (known) return *known;
+    known.emplace();
+    const Result<const Analysis*> analysis = find(name);
+    EXPECT_TRUE(analysis.ok()) << name;
+    if (!analysis.ok()) return *known;
+    Parameters parameters;
+    for (const Param& param : (*analysis)->params) {
+      if (param.name == "batch") parameters["batch"] = std::to_string(batch);
+    }
+    Result<Table> table = run(database_, **analysis, parameters);
+    if (table.ok()) {
+      known->emplace(std::move(table).value(), batch);
+    } else {
+      EXPECT_EQ(table.error().code, Code::kNotAvailable) << name << ": " << table.error().text;
+    }
+    return *known;
+  }
+
+  static double close(double value) { return 1e-9 * std::abs(value) + 1e-3; }
+
+  std::optional<double> sum(const Place& place, int64_t batch) {
+    const auto& found = rows(place.analysis, batch);
+    if (!found) return std::nullopt;
+    std::optional<double> total;
+    found->each([&](const auto& row) {
+      const std::string key =
+          std::string(place.filter_column) == "added_and_event"
+              ? found->at(row, "added_level") + " " + found->at(row, "event_level")
+              : found->at(row, place.filter_column);
+      bool fits = place.filter_any.empty();
+      for (const char* one : place.filter_any) fits = fits || key == one;
+      const double value = found->value(row, place.column);
+      if (fits && !std::isnan(value)) total = total.value_or(0) + value;
+    });
+    return total;
+  }
+
+  store::Database database_;
+  std::string name_;
+
+ private:
+  std::map<std::pair<std::string, int64_t>, std::optional<std::optional<Rows>>> answers_;
+};
 
 }  // namespace xsp::analyze
 

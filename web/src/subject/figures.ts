@@ -72,7 +72,7 @@ export function layerFigures(known: readonly Known[], batch: number): KeyFigure[
     ),
     analysis: 'layer_latency',
   });
-  const share = number(info['share_pct']);
+  const share = number(info['layers_share_pct']);
   const rank = rankOf(known, 'layer_information', batch, 'self_ns');
   if (share !== null) {
     const stands = rank && `${ordinal(rank.rank)} of ${rank.of} layers`;

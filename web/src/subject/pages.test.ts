@@ -20,7 +20,7 @@ function known(name: string, needs: string[], columns: string[], rows: Cell[][],
 const info = known(
   'layer_information',
   ['layer'],
-  ['batch', 'name', 'type', 'latency_ns', 'self_ns', 'share_pct', 'memory_bytes'],
+  ['batch', 'name', 'type', 'latency_ns', 'self_ns', 'layers_share_pct', 'memory_bytes'],
   [
     [1, 'conv', 'Conv', 2000, 2000, 40, 1024],
     [4, 'conv', 'Conv', 6000, 6000, 30, null],

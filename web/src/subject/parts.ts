@@ -51,7 +51,7 @@ export const SHARE: Record<Kind, { title: string; analysis: string; column: stri
     {
       title: 'share of the time of all layers',
       analysis: 'layer_information',
-      column: 'share_pct',
+      column: 'layers_share_pct',
     },
     {
       title: 'its kernels’ share of the model’s latency',

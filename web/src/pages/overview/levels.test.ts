@@ -57,7 +57,7 @@ describe('below', () => {
     ]);
   });
   it('tells what was not measured from what takes something off the sum', () => {
-    const off = { level: 'layer type', parent: 'small', name: 'slower when recorded' };
+    const off = { level: 'layer type', parent: 'small', name: 'less the cost of recording' };
     const slower = { ...off, latency_ns: -1, share_pct: null, share_ns: null, is_rest: true };
     expect(unmeasured([...rows, slower])).toBe(undefined);
     expect(restOf(below([slower, ...rows], 'layer type', 'small'))).toBe('between layers');

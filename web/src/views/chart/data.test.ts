@@ -46,7 +46,7 @@ it('what has no share is no part of the whole', () => {
   const rows = [
     ['busy', 6, 60],
     ['idle', 4, 40],
-    ['slower when recorded', 5, null],
+    ['less the cost of recording', 5, null],
   ];
   expect(slicesOf(rows, label, value, 8, share).total).toBe(10);
 });

@@ -111,6 +111,24 @@ TEST(Output, SentencesAreWrappedAndNeverCut) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), 60u) << line;
 }
 
+// A long name in a sentence is shortened, and the words around it stay. A signature is a name.
+TEST(Output, ALongNameDoesNotCutItsSentence) {
+  Sheet sheet = layers();
+  const std::string name =
+      "nchwToNhwcKernel<__half,__half,float,true,false,(cudnnKernelDataType_t)0>";
+  sheet.table.rows[1][1] = "Changing the layout takes long, mostly in " + name + ", of the time.";
+  sheet.table.rows[3][1] = "void " + name + "(int, int, int)";
+  const std::string text = render(sheet, {}, plain(60));
+  for (const char* word : {"Changing", "layout", "mostly", "time."}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+  }
+  EXPECT_EQ(text.find(name), std::string::npos);
+  EXPECT_NE(text.find("void nchw"), std::string::npos) << text;
+  EXPECT_NE(text.find("int)"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), 60u) << line;
+}
+
 TEST(Output, ColumnsThatDoNotFitAreNamed) {
   store::Table table;
   table.rows.emplace_back();

@@ -293,17 +293,20 @@ std::string header_line(const Page& page, size_t bar_width, bool units) {
 }
 
 // Wraps a sentence to the column's width without cutting it. Shortens a name, which has no place
-// for a break, in its middle.
+// for a break, in its middle, also inside a sentence. Text with a word that is too wide may be a
+// function's signature: it is a sentence if it ends as one.
 std::vector<std::string> lines_of(const std::string& cell, size_t width, const Terminal& terminal) {
   constexpr size_t kWordsMin = 3;
   std::vector<std::string> words;
   std::istringstream stream(cell);
   for (std::string word; stream >> word;) words.push_back(word);
   const bool fits = width_of(cell) <= width;
-  const bool is_sentence = words.size() >= kWordsMin &&
-                           std::all_of(words.begin(), words.end(),
-                                       [&](const auto& word) { return width_of(word) <= width; });
+  const auto has_room = [&](const auto& word) { return width_of(word) <= width; };
+  const bool is_sentence =
+      words.size() >= kWordsMin &&
+      (cell.back() == '.' || std::all_of(words.begin(), words.end(), has_room));
   if (fits || !is_sentence) return {shortened(terminal, cell, width)};
+  for (std::string& word : words) word = shortened(terminal, word, width);
   std::vector<std::string> lines = {words[0]};
   for (size_t i = 1; i < words.size(); ++i) {
     if (width_of(lines.back()) + 1 + width_of(words[i]) <= width) {

@@ -17,6 +17,7 @@
 #include "desk/cli/verbs.h"
 #include "desk/experiment/frameworks.h"
 #include "desk/experiment/plan.h"
+#include "desk/experiment/record.h"
 #include "desk/store/database.h"
 #include "desk/watch/watch.h"
 #include "shared/base/text.h"
@@ -182,6 +183,7 @@ Result<int> run(const Options& options) {
                    {"command", joined(options.command, " ")},
                    {"xsp_version", XSP_VERSION},
                    {"recorded_by", "xsp run"},
+                   {"started_at", evaluate::utc_now()},
                    {"leveled", leveled}};
   XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
   int wait_status = -1;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EvaluationEntry } from '../../data/types';
-import { deviceOf, ordered } from './list';
+import { deviceOf, measuredAt, ordered } from './list';
 
 const entry = (id: string, size: number, facts: Record<string, string> = {}): EvaluationEntry => ({
   id,
@@ -27,6 +27,19 @@ describe('ordered', () => {
   });
   it('keeps the order of equals', () => {
     expect(ids(ordered(list, 'model', true, {}))).toEqual(['b10', 'b9', 'a']);
+  });
+});
+
+describe('measuredAt', () => {
+  it('is when the measurement began, or else the time of the file', () => {
+    expect(measuredAt(entry('a', 1, { started_at: '2025-12-01T08:00:00Z' }))).toBe(
+      '2025-12-01T08:00:00Z',
+    );
+    expect(measuredAt(entry('a', 1))).toBe('2026-01-01T00:00:00Z');
+  });
+  it('orders a copied file by its measurement', () => {
+    const copied = entry('c', 1, { started_at: '2025-12-01T08:00:00Z' });
+    expect(ids(ordered([entry('b', 1), copied], 'measured', false, {}))).toEqual(['c', 'b']);
   });
 });
 

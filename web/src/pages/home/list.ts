@@ -20,6 +20,8 @@ export type Column = (typeof COLUMNS)[number];
 
 export const frameworkOf = (one: EvaluationEntry) =>
   `${one.facts['framework'] ?? ''} ${one.facts['framework_version'] ?? ''}`.trim();
+// Files that say nothing about it were made by older versions, or elsewhere: then the file's own time.
+export const measuredAt = (one: EvaluationEntry) => one.facts['started_at'] ?? one.modified;
 export const deviceOf = (one: EvaluationEntry) =>
   one.facts['gpu.0.name'] ?? one.facts['device'] ?? '';
 
@@ -38,7 +40,7 @@ function keyOf(one: EvaluationEntry, column: Column, speed: Speed | undefined): 
     case 'latency':
       return speed?.latency ?? Infinity;
     case 'measured':
-      return one.modified;
+      return measuredAt(one);
     case 'size':
       return one.size_bytes;
   }

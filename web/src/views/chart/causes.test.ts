@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aboutCause, culpritsOf, hiddenOf, partsOf, stepOf } from './causes';
+import { aboutCause, culpritsOf, hasDevice, hiddenOf, partsOf, stepOf } from './causes';
 import { OTHER } from './colours';
 
 const row = (cause: string, culprit: string | null, time_ns: number, hidden_ns = 0) => ({
@@ -79,7 +79,18 @@ describe('a step', () => {
   });
 
   it('says of a cause what it is, and nothing of an unknown one', () => {
-    expect(aboutCause('launch')).toBe('The device waits for the next operation to be launched.');
-    expect(aboutCause('nonesuch')).toBe('');
+    expect(aboutCause('launch', true)).toBe(
+      'The device waits for the next operation to be launched.',
+    );
+    expect(aboutCause('nonesuch', true)).toBe('');
+  });
+
+  it('speaks of a device only if one took part', () => {
+    const host = stepOf([row('compute', 'Conv', 900), row('step', null, 1000)]);
+    expect(hasDevice(step)).toBe(true);
+    expect(host && hasDevice(host)).toBe(false);
+    expect(aboutCause('compute', true)).toContain('device');
+    expect(aboutCause('compute', false)).toBe('Operators compute.');
+    expect(aboutCause('data', false)).toBe(aboutCause('data', true));
   });
 });

@@ -38,7 +38,7 @@ const WHOLE = 'step';
 const LEAST_SHARE = 1; // the least share of a step, in per cent, for which a cause has its own part
 
 const ABOUT: Record<string, string> = {
-  compute: 'Matrices are multiplied on the device; without a device, operators compute.',
+  compute: 'Matrices are multiplied on the device.',
   memory: 'Other kernels run on the device. In general its memory bounds them.',
   communication: 'Kernels exchange data between devices, and none computes.',
   copy: 'The device copies or sets memory, and no kernel runs.',
@@ -57,7 +57,19 @@ const ABOUT: Record<string, string> = {
   descheduled: 'The thread could run, but other threads have the processors.',
   compilation: 'Code is being compiled.',
 };
-export const aboutCause = (name: string): string => ABOUT[name] ?? '';
+// Without a device, these mean something else.
+const ABOUT_HOST: Record<string, string> = {
+  compute: 'Operators compute.',
+  framework: 'The framework works, and no operator computes.',
+  'host code': 'The program’s own code runs, outside of the framework.',
+};
+const OF_A_DEVICE = ['memory', 'launch', 'device', 'copy', 'communication', 'copy preparation'];
+
+// Returns whether a device took part in the step: some causes exist only then.
+export const hasDevice = (step: Step): boolean =>
+  step.causes.some((one) => OF_A_DEVICE.includes(one.name));
+export const aboutCause = (name: string, onDevice: boolean): string =>
+  (onDevice ? undefined : ABOUT_HOST[name]) ?? ABOUT[name] ?? '';
 
 // Returns null if the rows contain no step.
 export function stepOf(rows: Row[]): Step | null {

@@ -56,7 +56,7 @@ constexpr const char* kOverheadSql = R"(
 Status add_estimate(store::Database& database, const char* sql,
                     const std::map<std::string, store::Value>& parameters, const std::string& name,
                     Row* row) {
-  XSP_TRY(const store::Table table, database.query(sql, parameters));
+  XSP_TRY(const store::Table table, analyze::query_with_prelude(database, sql, parameters));
   if (table.rows.empty()) return Ok{};
   (*row)[name + "_ns"] = table.rows[0][0];
   (*row)[name + "_low_ns"] = table.rows[0][1];
@@ -92,7 +92,6 @@ Result<Row> row_of(store::Database& database, const evaluate::Run& run,
 // Makes one row for each measured run, and one for each level or counter that was not measured.
 Result<Sheet> results_sheet(const evaluate::Request& request, const evaluate::Outcome& outcome) {
   XSP_TRY(store::Database database, store::Database::open(outcome.file));
-  XSP_CHECK_OK(analyze::load_prelude(database));
   Sheet sheet;
   for (const char* name : {"levels", "counters", "batch", "status", "reason", "stopped_by",
                            "iterations", "latency_ns", "latency_low_ns", "latency_high_ns",

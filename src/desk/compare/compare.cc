@@ -115,14 +115,14 @@ namespace {
 // has.
 Result<std::string> why_not(store::Database& database, const std::string& level) {
   XSP_TRY(const store::Table table,
-          database.query("SELECT why_no_level($level)", {{"level", level}}));
+          query_with_prelude(database, "SELECT why_no_level($level)", {{"level", level}}));
   return text_of(table.rows.at(0).at(0));
 }
 
 Result<std::vector<int64_t>> batches_of(store::Database& database, const std::string& level) {
   XSP_TRY(const store::Table table,
-          database.query("SELECT CAST(batch AS BIGINT) FROM measured_batches($level)",
-                         {{"level", level}}));
+          query_with_prelude(database, "SELECT CAST(batch AS BIGINT) FROM measured_batches($level)",
+                             {{"level", level}}));
   std::vector<int64_t> batches;
   for (const auto& row : table.rows) {
     if (const auto batch = number_of(row[0])) batches.push_back(static_cast<int64_t>(*batch));
@@ -204,7 +204,7 @@ Result<Comparison> compare(std::string_view table, Databases evaluations,
     return usage("comparison '" + std::string(table) + "': unknown: " +
                  did_you_mean(std::string(table), tables, "model, layers, kernels, facts"));
   }
-  for (store::Database* database : evaluations) XSP_CHECK_OK(load_prelude(*database));
+  for (store::Database* database : evaluations) forget_prelude(*database);
   XSP_TRY(Comparison comparison, table == "model"     ? compare_model(evaluations, options)
                                  : table == "layers"  ? compare_layers(evaluations, options)
                                  : table == "kernels" ? compare_kernels(evaluations, options)

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "desk/analyze/prelude.h"
 #include "desk/compare/tables.h"
 
 namespace xsp::analyze {
@@ -65,7 +66,7 @@ class SetNumbers {
 
 Result<std::vector<Kernel>> kernels_of(Database& database, int64_t batch, size_t evaluation,
                                        SetNumbers* sets) {
-  XSP_TRY(const Table table, database.query(kKernelsSql, {{"batch", batch}}));
+  XSP_TRY(const Table table, query_with_prelude(database, kKernelsSql, {{"batch", batch}}));
   std::vector<Kernel> kernels;
   for (const auto& row : table.rows) {
     kernels.push_back({text_of(row[0]), text_of(row[1]), sets->of(evaluation, text_of(row[2])),

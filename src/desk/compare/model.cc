@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/compare/tables.h"
 #include "desk/statistics/typical.h"
@@ -92,7 +93,7 @@ struct Model {
 };
 
 Status read_latencies(Database& database, Model* model) {
-  XSP_TRY(const Table latencies, database.query(kLatencySql));
+  XSP_TRY(const Table latencies, query_with_prelude(database, kLatencySql));
   for (const auto& row : latencies.rows) {
     Measured& one = model->by_batch[std::get<int64_t>(row[0])];
     one.latency_ns.count = static_cast<size_t>(std::get<int64_t>(row[1]));
@@ -105,12 +106,12 @@ Status read_latencies(Database& database, Model* model) {
     one.blocks_are_processes = std::get<bool>(row[8]);
     one.has_blocks = std::get<bool>(row[9]);
   }
-  XSP_TRY(const Table residuals, database.query(kResidualsSql));
+  XSP_TRY(const Table residuals, query_with_prelude(database, kResidualsSql));
   for (const auto& row : residuals.rows) {
     model->by_batch[std::get<int64_t>(row[0])].latency_ns.residuals.push_back(
         {static_cast<int>(std::get<int64_t>(row[1])), number_of(row[2]).value_or(0)});
   }
-  XSP_TRY(const Table doubts, database.query(kDoubtsSql));
+  XSP_TRY(const Table doubts, query_with_prelude(database, kDoubtsSql));
   for (const auto& row : doubts.rows) {
     const auto found = model->by_batch.find(std::get<int64_t>(row[0]));
     if (found == model->by_batch.end()) continue;
@@ -120,7 +121,7 @@ Status read_latencies(Database& database, Model* model) {
 }
 
 Status read_others(Database& database, Model* model) {
-  XSP_TRY(const Table table, database.query(kOthersSql));
+  XSP_TRY(const Table table, query_with_prelude(database, kOthersSql));
   for (const auto& row : table.rows) {
     const bool has_failed = text_of(row[1]) == "failed";
     const Unmeasured one = {has_failed ? kFailed : kInterrupted, text_of(row[2])};
@@ -137,12 +138,13 @@ Result<Model> measured(Database& database) {
   Model model;
   XSP_CHECK_OK(read_latencies(database, &model));
   XSP_CHECK_OK(read_others(database, &model));
-  XSP_TRY(const Table why, database.query("SELECT why_no_level('model')"));
+  XSP_TRY(const Table why, query_with_prelude(database, "SELECT why_no_level('model')"));
   model.why = text_of(why.rows.at(0).at(0));
   XSP_TRY(const Table facts,
-          database.query("SELECT fact_of('experiment.id'), "
-                         "try_cast(fact_of('experiment.width_pct') AS DOUBLE), "
-                         "try_cast(fact_of('machine.other_load_pct') AS DOUBLE)"));
+          query_with_prelude(database,
+                             "SELECT fact_of('experiment.id'), "
+                             "try_cast(fact_of('experiment.width_pct') AS DOUBLE), "
+                             "try_cast(fact_of('machine.other_load_pct') AS DOUBLE)"));
   const auto& row = facts.rows.at(0);
   model.experiment = text_of(row[0]);
   model.width_pct = number_of(row[1]);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "desk/analyze/prelude.h"
 #include "desk/compare/tables.h"
 #include "shared/base/words.h"
 
@@ -35,7 +36,7 @@ const char* const kKernelTimeSql = R"(
 // Sets the layers' latencies to their kernels' time. A layer that is not in the kernel run has
 // none. If several layers share a name, the first has all of it.
 Status use_kernel_time(Database& database, int64_t batch, std::vector<LayerCost>* layers) {
-  XSP_TRY(const Table table, database.query(kKernelTimeSql, {{"batch", batch}}));
+  XSP_TRY(const Table table, query_with_prelude(database, kKernelTimeSql, {{"batch", batch}}));
   std::map<std::string, double> by_name;
   for (const auto& row : table.rows) by_name[text_of(row[0])] = number_of(row[1]).value_or(0);
   for (LayerCost& one : *layers) {
@@ -57,7 +58,7 @@ Status use_kernel_time(Database& database, int64_t batch, std::vector<LayerCost>
 }  // namespace
 
 Result<std::vector<LayerCost>> layers_of(Database& database, int64_t batch, bool device) {
-  XSP_TRY(const Table table, database.query(kLayersSql, {{"batch", batch}}));
+  XSP_TRY(const Table table, query_with_prelude(database, kLayersSql, {{"batch", batch}}));
   std::vector<LayerCost> layers;
   for (const auto& row : table.rows) {
     LayerCost one;

@@ -307,6 +307,9 @@ Result<Database> Database::open_here(const fs::path& path, const ReadLimits& lim
   Settings settings = common_settings(spill);
   settings.push_back({"access_mode", "READ_ONLY"});
   settings.push_back({"enable_external_access", "false"});
+  // On the analyses, whose plans have thousands of operators, these two take more time than they
+  // save.
+  settings.push_back({"disabled_optimizers", "statistics_propagation,common_subplan"});
   settings.push_back({"lock_configuration", "true"});
   const auto kib = [](uint64_t bytes) { return std::to_string(bytes >> 10) + "KiB"; };
   if (limits.memory_bytes != 0) {

@@ -120,8 +120,7 @@ class Recording {
 Result<std::vector<Recorded>> timeline_requests(Library& library, const std::string& id) {
   XSP_TRY(Held held, library.hold(id));
   Database& database = held.database();
-  XSP_CHECK_OK(analyze::load_prelude(database));
-  XSP_TRY(const Table runs, database.query(kDefaultRuns));
+  XSP_TRY(const Table runs, analyze::query_with_prelude(database, kDefaultRuns));
   std::vector<Recorded> requests;
   const std::string prefix = std::string(kApiPrefix) + "/evaluations/" + encode(id) + "/timeline";
   for (const auto& row : runs.rows) {

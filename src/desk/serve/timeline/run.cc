@@ -136,8 +136,10 @@ void TimelineRun::choose_cells() {
 Status TimelineRun::load_iterations(Database& database) {
   constexpr int64_t kListed = 0;
   constexpr int64_t kNearest = 1;
-  XSP_CHECK_OK(analyze::load_prelude(database));
-  XSP_TRY(const Table table, database.query(R"(
+  XSP_TRY(
+      const Table table,
+      analyze::query_with_prelude(
+          database, R"(
       WITH inference AS MATERIALIZED (
         SELECT iteration, start_ns - $base AS start_ns, duration_ns, span_id,
           iteration >= 0 AND NOT is_open AS is_measured
@@ -156,9 +158,7 @@ Status TimelineRun::load_iterations(Database& database) {
       UNION ALL SELECT 1, iteration, start_ns, duration_ns, NULL, NULL FROM nearest
       UNION ALL SELECT 2, NULL, NULL, NULL, NULL, latency_ns FROM run_latency WHERE run_id = $run
       ORDER BY kind, start_ns, iteration)",
-                                            {{"run", run_},
-                                             {"base", base_ns_},
-                                             {"limit", static_cast<int64_t>(kMaxIterations)}}));
+          {{"run", run_}, {"base", base_ns_}, {"limit", static_cast<int64_t>(kMaxIterations)}}));
   for (const Row& row : table.rows) {
     const int64_t kind = int_of(row[0]);
     if (kind == kListed) {
@@ -176,10 +176,10 @@ Status TimelineRun::load_iterations(Database& database) {
   }
   const auto limit = static_cast<int64_t>(kMaxIterations);
   iterations_.every = 1 + std::max<int64_t>(iterations_.total - 1, 0) / limit;
-  XSP_TRY(const Table alone, database.query(R"(
+  XSP_TRY(const Table alone, analyze::query_with_prelude(database, R"(
       SELECT latency_ns FROM model_latency
       WHERE batch = (SELECT coalesce(batch, 1) FROM run WHERE run_id = $run))",
-                                            {{"run", run_}}));
+                                                         {{"run", run_}}));
   for (const Row& row : alone.rows) undisturbed_ns_ = maybe_double(row[0]);
   return Ok{};
 }

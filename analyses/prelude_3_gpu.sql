@@ -176,16 +176,24 @@ CREATE OR REPLACE TEMP MACRO counter_run_ids(batches) AS
 CREATE OR REPLACE TEMP MACRO kernel_batches() AS
   (SELECT coalesce(list(batch), []) FROM measured_run WHERE level = 6);
 
--- Returns the kernels that the typical inferences of these runs executed, by site and by the layer that launched them.
-CREATE OR REPLACE TEMP MACRO launched_kernels(run_ids) AS TABLE
-  SELECT k.run_id, l.site_id AS layer_site, k.site_id, count(*) AS executions, sum(k.duration_ns) AS total_ns
-  FROM span k
-    LEFT JOIN (SELECT run_id, span_id, site_id FROM span WHERE list_contains(run_ids, run_id) AND level = 3) l
+-- The operations that the typical inferences of the kernel runs executed, by site and by the layer that launched them.
+-- A join, because DuckDB reads no spans at all if there is no run to read.
+CREATE OR REPLACE TEMP TABLE launched_operation AS
+  WITH wanted AS MATERIALIZED (SELECT unnest(kernel_run_ids(kernel_batches())) AS run_id)
+  SELECT k.run_id, l.site_id AS layer_site, k.site_id, is_kernel(k.type) AS is_kernel,
+    k.device IS NOT NULL AS on_device, any_value(l.name) AS layer, any_value(l.type) AS layer_type,
+    any_value(k.name) AS name, count(*) AS executions, sum(k.duration_ns) AS total_ns
+  FROM span k JOIN wanted USING (run_id)
+    LEFT JOIN (SELECT run_id, span_id, site_id, name, type FROM span JOIN wanted USING (run_id) WHERE level = 3) l
       ON l.run_id = k.run_id AND l.span_id = k.layer_id
     JOIN measured_inference i ON i.run_id = k.run_id AND i.iteration = k.iteration
       AND i.process = coalesce(k.process, 0)
-  WHERE list_contains(run_ids, k.run_id) AND k.level = 6 AND is_kernel(k.type) AND NOT k.is_open AND i.is_typical
+  WHERE k.level = 6 AND NOT k.is_open AND i.is_typical
   GROUP BY ALL;
+-- Returns the kernels of some of these runs.
+CREATE OR REPLACE TEMP MACRO launched_kernels(run_ids) AS TABLE
+  SELECT run_id, layer_site, site_id, sum(executions) AS executions, sum(total_ns) AS total_ns
+  FROM launched_operation WHERE is_kernel AND list_contains(run_ids, run_id) GROUP BY ALL;
 -- Returns one row for each kernel of an inference, in the kernel runs of the batch sizes given as a list. Kernels are
 -- distinguished by their place (kernel_executions) and site. latency_ns is the mean, over the typical inferences, of
 -- the kernel's time in one, like every figure of a run. With `most`, the places are those of about so many inferences.

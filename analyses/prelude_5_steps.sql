@@ -4,15 +4,16 @@
 -- among fifty, lies between two loops.
 CREATE OR REPLACE TEMP MACRO is_of_loop(is_far, how_many_are, steps) AS NOT is_far OR how_many_are * 50 > steps;
 
--- Returns one row for each step of each run without counters. Steps are those that the program marks (xsp_step); else
--- those of its optimiser; else, with `with_calls`, its outermost NVTX ranges of the name with the most time, if they
--- fill most of the time; else the outermost calls of its model. Ranges and calls each last until the next one, and
--- own_end_ns is their own end. A step without a next one is not whole, unless no step has one: then a step is the call
--- alone. `part` is first: the first step of its process, which compiles, tries kernels out and allocates; warm-up: the
--- further ones before the first measured iteration, or, if none is numbered, those at the beginning that take more than
--- 1.5 times the median of the later half; steady: the others. is_counted: a mean over the steps of its run, process and
--- part includes it. A pause in every tenth step belongs to the program (is_of_loop).
-CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
+-- One row for each step of each run without counters. Steps are those that the program marks (xsp_step); else those of
+-- its optimiser; else its outermost NVTX ranges of the name with the most time, if they fill most of the time; else the
+-- outermost calls of its model. Ranges and calls each last until the next one, and own_end_ns is their own end. A step
+-- without a next one is not whole, unless no step has one: then a step is the call alone. `part` is first: the first
+-- step of its process, which compiles, tries kernels out and allocates; warm-up: the further ones before the first
+-- measured iteration, or, if none is numbered, those at the beginning that take more than 1.5 times the median of the
+-- later half; steady: the others. is_counted: a mean over the steps of its run, process and part includes it. A pause
+-- in every tenth step belongs to the program (is_of_loop). In an evaluation that `xsp profile` made, steps are the
+-- inferences; the time between them is not the model's.
+CREATE OR REPLACE TEMP TABLE every_step AS
   WITH kind_of AS (
     SELECT run_id, site_id, any_value(value) FILTER (key = 'step_of') AS kind,
       any_value(value) FILTER (key = 'phase') AS phase
@@ -44,7 +45,7 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   range_of AS (
     SELECT s.run_id, s.process, s.thread, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN span p ON p.run_id = s.run_id AND p.span_id = s.parent_id
-    WHERE with_calls AND s.level = 1 AND s.type = 'range' AND NOT s.is_open AND p.type = 'process'),
+    WHERE s.level = 1 AND s.type = 'range' AND NOT s.is_open AND p.type = 'process'),
   repeated AS (
     SELECT process, thread, name, sum(end_ns - start_ns) AS total_ns, min(start_ns) AS from_ns, max(end_ns) AS until_ns
     FROM range_of GROUP BY process, thread, name HAVING count(*) >= 5
@@ -56,11 +57,11 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   -- next number. Ranges work in the same way. The last one before something else is recorded has no next.
   call AS (
     SELECT 'model' AS kind, run_id, process, thread, NULL AS number, start_ns, start_ns + duration_ns AS end_ns
-    FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
+    FROM span WHERE level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
       AND process NOT IN (SELECT process FROM told)
     QUALIFY coalesce(thread, 0) = mode(coalesce(thread, 0)) OVER (PARTITION BY process)
     UNION ALL
-    SELECT kind, run_id, process, thread, number, start_ns, end_ns FROM told WHERE with_calls AND kind = 'model'
+    SELECT kind, run_id, process, thread, number, start_ns, end_ns FROM told WHERE kind = 'model'
     UNION ALL
     SELECT 'range', run_id, r.process, r.thread, NULL, r.start_ns, r.end_ns
     FROM range_of r JOIN repeated b ON b.process = r.process AND b.thread IS NOT DISTINCT FROM r.thread
@@ -78,23 +79,28 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
     SELECT *, list_position(['model', 'range', 'optimizer', 'mark'], kind) AS strength
     FROM (FROM told WHERE kind <> 'model' UNION ALL BY NAME FROM derived UNION ALL BY NAME FROM called)),
   -- A loop that calls no model, as with a replayed CUDA graph. It is searched for in a process that launches most of
-  -- the device's work before the first step (except an optimiser's, which prepares) or after the last one. A step goes
-  -- from one launch of a work to the next launch of the same work. A work is a call with the name of the first
-  -- operation that it executes. Works that are launched equally often form a loop, and the loop with the most device
-  -- time is used.
-  -- Joins, because DuckDB reads no spans at all if there is no run to read.
-  searched AS MATERIALIZED (SELECT run_id FROM run WHERE with_calls),
+  -- the device's work before the first step (except an optimiser's, which prepares) or after the last one. Copies are
+  -- no work in a process with steps, because the copies of a model's weights are a loop, too. A step goes from one
+  -- launch of a work to the next launch of the same work. A work is a call with the name of the first operation that
+  -- it executes. Works that are launched equally often form a loop, and the loop with the most device time is used.
+  -- Of more than 200,000 operations, about so many are used for that. In an evaluation that `xsp profile` made, the
+  -- calls are the steps. Joins, because DuckDB reads no spans at all if there is no run to read.
+  searched AS MATERIALIZED (SELECT run_id FROM run WHERE fact_of('recorded_by') IS NOT NULL),
+  executed AS MATERIALIZED (
+    SELECT run_id, process, type, correlation_id, start_ns, duration_ns,
+      CAST((SELECT count(*) FROM span WHERE level = 6) // 200_000 + 1 AS UBIGINT) AS one_in
+    FROM span JOIN searched USING (run_id) WHERE level = 6 AND device IS NOT NULL),
   without AS (
     SELECT process FROM (
-      SELECT o.process, o.duration_ns, coalesce(c.start_ns, o.start_ns) AS call_ns
-      FROM span o JOIN searched USING (run_id)
+      SELECT o.process, o.type, o.duration_ns, coalesce(c.start_ns, o.start_ns) AS call_ns
+      FROM (FROM executed WHERE hash(coalesce(correlation_id, start_ns)) % one_in = 0) o
         LEFT JOIN (SELECT run_id, process, correlation_id, start_ns FROM span JOIN searched USING (run_id)
-                   WHERE level = 5) c USING (run_id, process, correlation_id)
-      WHERE o.level = 6 AND o.device IS NOT NULL)
+                   WHERE level = 5 AND hash(correlation_id) % (SELECT max(one_in) FROM executed) = 0) c
+          USING (run_id, process, correlation_id))
       LEFT JOIN (
         SELECT process, CASE WHEN max(strength) >= 3 THEN 0 ELSE min(start_ns) END AS from_ns, max(end_ns) AS until_ns
         FROM known GROUP BY process) k USING (process)
-    GROUP BY process
+    WHERE from_ns IS NULL OR is_kernel(type) GROUP BY process
     HAVING 2 * coalesce(sum(duration_ns) FILTER (call_ns BETWEEN from_ns AND until_ns), 0) < sum(duration_ns)),
   launched AS (
     SELECT run_id, process, thread, start_ns, concat(call, ' ', executed) AS work, works_ns FROM (
@@ -146,6 +152,4 @@ CREATE OR REPLACE TEMP MACRO every_step(with_calls) AS TABLE
   SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, own_end_ns, is_whole, duration_ns, part,
     is_of_loop(is_far, count(CASE WHEN is_far THEN 1 END) OVER (PARTITION BY run_id, process, part), n) AS is_counted
   FROM far;
--- Returns the whole steps.
-CREATE OR REPLACE TEMP MACRO program_steps(with_calls) AS TABLE
-  SELECT * EXCLUDE (own_end_ns, is_whole) FROM every_step(with_calls) WHERE is_whole;
+CREATE OR REPLACE TEMP VIEW whole_step AS SELECT * EXCLUDE (own_end_ns, is_whole) FROM every_step WHERE is_whole;

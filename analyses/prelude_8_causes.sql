@@ -47,8 +47,6 @@ CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
   FROM span s JOIN wanted USING (run_id) LEFT JOIN call c ON c.run_id = s.run_id AND c.process = coalesce(s.process, 0)
     AND c.correlation_id = s.correlation_id
   WHERE s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open AND s.duration_ns > 0;
--- Returns the operations of the run from which the causes come.
-CREATE OR REPLACE TEMP MACRO operations(wanted_batch) AS TABLE FROM operations_of([cause_run(wanted_batch)]);
 
 -- Returns every step of that run, and every typical inference. The host may be steps ahead of the device, so a step's
 -- time is taken where its work is done: from the first operation that it launched to the first that the next step
@@ -64,7 +62,7 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
     SELECT * EXCLUDE (steps) FROM (
       SELECT coalesce(process, 0) AS process, coalesce(thread, 0) AS thread, kind, number, start_ns, end_ns,
         own_end_ns, is_whole, part, count(*) OVER (PARTITION BY process, thread) AS steps
-      FROM every_step(fact_of('recorded_by') IS NOT NULL)
+      FROM every_step
       WHERE run_id = cause_run(wanted_batch) AND fact_of('recorded_by') IS NOT NULL)
     QUALIFY thread = first_value(thread) OVER (PARTITION BY process ORDER BY steps DESC, thread)),
   launched AS (
@@ -172,7 +170,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       AND s.device IS NULL),
 
   -- The device: the pieces of each class that are not under an earlier piece of it, and then the highest class at each
-  -- moment. This is like operations(), but only for these stretches, because the calls of a whole run take seconds.
+  -- moment. This is like operations_of(), but only for these stretches, because the calls of a whole run take seconds.
   executed AS MATERIALIZED (
     SELECT w.process, s.span_id, s.correlation_id, s.type, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN stretch w ON w.process = coalesce(s.process, 0)

@@ -24,7 +24,7 @@ CREATE OR REPLACE TEMP MACRO step_periods(wanted_batch) AS TABLE
 -- from the run that recorded least, with two exceptions: the host was ahead of the device, or the steps of that run
 -- were shorter than the device's work. Then, and if there is only one run, it comes from the run that time_of_step
 -- uses, where it takes recorded_ns. inferences: calls of the model in one step.
-CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
+CREATE OR REPLACE TEMP TABLE program_step AS
   WITH period AS MATERIALIZED (FROM periods(NULL, 1000000000) WHERE kind <> 'inference'),
   of_process AS (
     SELECT process, median(ahead_ns) > avg(end_ns - start_ns) AS is_ahead, avg(end_ns - start_ns) AS step_ns
@@ -45,7 +45,7 @@ CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
   alone AS (
     SELECT any_value(run_id) AS run_id, any_value(level) AS level, count(*) AS steps, avg(duration_ns) AS step_ns,
       list(duration_ns ORDER BY start_ns) AS in_order
-    FROM (FROM program_steps(fact_of('recorded_by') IS NOT NULL)
+    FROM (FROM whole_step
           WHERE part = 'steady' AND is_counted AND process IN (SELECT process FROM period)
           QUALIFY level = min(level) OVER ())
     HAVING count(*) > 0),
@@ -68,8 +68,8 @@ CREATE OR REPLACE TEMP MACRO program_step() AS TABLE
   FROM compared;
 
 -- Returns the time that the host spends in each phase of a training step. `other` is the rest of the step, so that the
--- phases add up to `step`, which is that of program_step(). These are means over the steps of all processes together,
--- in the run of program_step(). If that run recorded no model, the shares come from the run that time_of_step uses.
+-- phases add up to `step`, which is that of program_step. These are means over the steps of all processes together,
+-- in the run of program_step. If that run recorded no model, the shares come from the run that time_of_step uses.
 -- Returns no rows if no optimiser was recorded.
 CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
   WITH phase_of AS (
@@ -77,7 +77,7 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
   program AS MATERIALIZED (
     SELECT step_ns, is_alone AND level >= 2 AS is_alone,
       CASE WHEN is_alone AND level >= 2 THEN run_id ELSE cause_run(NULL) END AS run_id
-    FROM program_step() WHERE kind IN ('optimizer', 'mark')),
+    FROM program_step WHERE kind IN ('optimizer', 'mark')),
   -- Calls of a model within another phase, such as those for an optimiser's loss, belong to that phase.
   stage AS (
     SELECT s.process, s.start_ns, s.duration_ns, CASE WHEN s.level = 2 THEN 'forward' ELSE p.phase END AS phase
@@ -92,7 +92,7 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
       AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')
     UNION ALL
     SELECT s.process, s.start_ns, s.end_ns, s.duration_ns
-    FROM program_steps(true) s JOIN program p USING (run_id)
+    FROM whole_step s JOIN program p USING (run_id)
     WHERE p.is_alone AND s.part = 'steady' AND is_counted
       AND EXISTS (SELECT 1 FROM site_attribute WHERE key = 'phase' AND value = 'optimizer')),
   spent AS (
@@ -114,7 +114,7 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
 
 -- ---- Causes ------------------------------------------------------------------------------------------------
 
--- Returns the causes of program_step(), or of an inference as long as the model's latency. They add up to it, with the
+-- Returns the causes of program_step, or of an inference as long as the model's latency. They add up to it, with the
 -- shares of the run that recorded most (recorded_causes). Without a device, recording is taken to slow everything
 -- alike, as in time_by_level. With a device, its own clock gives its working time. Recording slows launching and the
 -- framework, so its cost is taken off these two, down to a fifth of them, and the other idle causes fill the rest of
@@ -128,7 +128,7 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
       SELECT EXISTS (FROM span WHERE run_id = cause_run(wanted_batch) AND level = 6 AND device IS NOT NULL)
         AS on_device)),
   unit AS (
-    SELECT step_ns, true AS is_step FROM program_step()
+    SELECT step_ns, true AS is_step FROM program_step
     UNION ALL
     SELECT latency_ns, false FROM model_latency
     WHERE batch = chosen_batch(2, wanted_batch) AND fact_of('recorded_by') IS NULL),
@@ -160,53 +160,73 @@ CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE
 
 -- ---- Models ------------------------------------------------------------------------------------------------
 
--- Returns the operations of the typical inferences of these runs, with the start of the call that launched each.
--- is_alone: no other operation of its process and inference runs at the same time, so that all of its time counts
--- whatever else is counted with it. Only the others, usually few, need be sorted.
-CREATE OR REPLACE TEMP MACRO typical_operations(run_ids) AS TABLE
-  WITH typical AS (
-    SELECT run_id, process, iteration FROM measured_inference WHERE is_typical AND list_contains(run_ids, run_id)),
-  own AS NOT MATERIALIZED (
-    SELECT run_id, coalesce(process, 0) AS process, iteration, level, device, span_id, layer_id, correlation_id,
-      start_ns, start_ns + duration_ns AS end_ns
-    FROM span WHERE list_contains(run_ids, run_id) AND NOT is_open),
+-- The inferences of the kernel runs from which times on the device come: the typical ones, or, of more than a thousand,
+-- about so many of them. They are chosen by a hash, so the choice is the same each time.
+CREATE OR REPLACE TEMP TABLE seen_inference AS
+  SELECT i.run_id, i.batch, i.process, i.iteration, i.start_ns, i.start_ns + i.duration_ns AS end_ns
+  FROM measured_inference i JOIN run_latency r USING (run_id)
+  WHERE i.is_typical AND list_contains(kernel_run_ids(kernel_batches()), run_id)
+    AND hash(i.iteration) % CAST(ceil(r.typical / 1000) AS UBIGINT) = 0;
+-- The operations of these inferences, with the start of the call that launched each. is_alone: no other operation of
+-- its process and inference runs at the same time, so that all of its time counts whatever else is counted with it.
+-- Only the others, usually few, need be sorted. Each operation stands for `weight` of those of its site and layer in
+-- all typical inferences, so that their times add up to the time of all.
+CREATE OR REPLACE TEMP TABLE seen_operation AS
+  WITH own AS NOT MATERIALIZED (
+    SELECT run_id, coalesce(process, 0) AS process, iteration, level, device, span_id, site_id, layer_id,
+      correlation_id, start_ns, start_ns + duration_ns AS end_ns
+    FROM span SEMI JOIN (SELECT DISTINCT run_id FROM seen_inference) USING (run_id) WHERE NOT is_open),
+  seen AS NOT MATERIALIZED (FROM own SEMI JOIN seen_inference USING (run_id, process, iteration)),
   -- An operation has the iteration of the call that launched it.
   call AS (
-    SELECT run_id, process, correlation_id, min(start_ns) AS start_ns
-    FROM own SEMI JOIN typical USING (run_id, process, iteration)
+    SELECT run_id, process, correlation_id, min(start_ns) AS start_ns FROM seen
     WHERE level = 5 AND correlation_id IS NOT NULL GROUP BY ALL),
   operation AS (
     SELECT *, coalesce(max(end_ns) OVER (in_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) <= start_ns
       AND lead(start_ns, 1, end_ns) OVER in_order >= end_ns, false) AS is_alone
-    FROM own SEMI JOIN typical USING (run_id, process, iteration)
-    WHERE level = 6 AND device IS NOT NULL AND end_ns > start_ns
-    WINDOW in_order AS (PARTITION BY run_id, process ORDER BY start_ns))
-  SELECT o.run_id, o.process, o.iteration, o.span_id, o.layer_id, o.start_ns, o.end_ns, o.is_alone,
-    coalesce(c.start_ns, o.start_ns) AS call_ns
-  FROM operation o LEFT JOIN call c USING (run_id, process, correlation_id);
+    FROM seen WHERE level = 6 AND device IS NOT NULL AND end_ns > start_ns
+    WINDOW in_order AS (PARTITION BY run_id, process ORDER BY start_ns)),
+  placed AS (
+    SELECT o.run_id, o.process, o.iteration, o.span_id, o.layer_id, o.site_id, coalesce(l.site_id, -1) AS layer_site,
+      o.start_ns, o.end_ns, is_alone, coalesce(c.start_ns, o.start_ns) AS call_ns,
+      sum(o.end_ns - o.start_ns) OVER (PARTITION BY o.run_id, o.site_id, coalesce(l.site_id, -1)) AS seen_ns
+    FROM operation o LEFT JOIN call c USING (run_id, process, correlation_id)
+      LEFT JOIN (FROM seen WHERE level = 3) l ON l.run_id = o.run_id AND l.span_id = o.layer_id),
+  total AS (
+    SELECT run_id, site_id, coalesce(layer_site, -1) AS layer_site, sum(total_ns) AS total_ns
+    FROM launched_operation WHERE on_device GROUP BY ALL)
+  SELECT p.* EXCLUDE (seen_ns), total_ns / seen_ns AS weight
+  FROM placed p JOIN total USING (run_id, site_id, layer_site);
+-- The time of the operations of which none is in these inferences, by layer.
+CREATE OR REPLACE TEMP VIEW unseen_work AS
+  SELECT run_id, layer, coalesce(layer_type, 'unknown') AS layer_type, sum(total_ns) AS total_ns
+  FROM launched_operation l
+  WHERE on_device AND NOT EXISTS (SELECT 1 FROM seen_operation s
+    WHERE s.run_id = l.run_id AND s.site_id = l.site_id AND s.layer_site = coalesce(l.layer_site, -1))
+  GROUP BY ALL HAVING sum(total_ns) > 0;
 
 -- Returns the times of the model's calls by batch size, if a device ran. returns_early: most calls ended on the host
 -- before the device had done their work, so the latency alone is not the model's time.
 CREATE OR REPLACE TEMP MACRO model_device_times() AS TABLE
-  WITH work AS MATERIALIZED (FROM typical_operations(kernel_run_ids(kernel_batches()))),
-  shared AS (
-    SELECT run_id, process, iteration, end_ns, greatest(start_ns, max(end_ns) OVER (
+  WITH shared AS (
+    SELECT run_id, process, iteration, weight, end_ns, greatest(start_ns, max(end_ns) OVER (
       PARTITION BY run_id, process, iteration ORDER BY start_ns, span_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
-    FROM work WHERE NOT is_alone),
+    FROM seen_operation WHERE NOT is_alone),
   inference AS (
     SELECT run_id, process, iteration, sum(device_ns) AS device_ns, min(call_ns) AS first_ns, max(end_ns) AS last_ns
     FROM (
-      SELECT run_id, process, iteration, CASE WHEN is_alone THEN end_ns - start_ns ELSE 0 END AS device_ns, call_ns,
-        end_ns FROM work
+      SELECT run_id, process, iteration, CASE WHEN is_alone THEN weight * (end_ns - start_ns) ELSE 0 END AS device_ns,
+        call_ns, end_ns FROM seen_operation
       UNION ALL
-      SELECT run_id, process, iteration, greatest(end_ns - from_ns, 0), NULL, NULL FROM shared)
+      SELECT run_id, process, iteration, weight * greatest(end_ns - from_ns, 0), NULL, NULL FROM shared)
     GROUP BY ALL)
-  SELECT i.batch, i.run_id, avg(i.duration_ns) AS host_ns, coalesce(sum(device_ns), 0) / count(*) AS device_ns,
-    sum(greatest(last_ns, i.start_ns + i.duration_ns) - first_ns) / count(*) AS span_ns,
-    2 * count(*) FILTER (last_ns > i.start_ns + i.duration_ns) > count(*) AS returns_early
-  FROM measured_inference i LEFT JOIN inference USING (run_id, process, iteration)
-  WHERE i.is_typical AND list_contains(kernel_run_ids(kernel_batches()), i.run_id)
+  SELECT i.batch, i.run_id, any_value(r.latency_ns) AS host_ns,
+    (sum(device_ns) + coalesce((SELECT sum(total_ns) FROM unseen_work u WHERE u.run_id = i.run_id), 0))
+      / any_value(r.typical) AS device_ns,
+    sum(greatest(last_ns, i.end_ns) - first_ns) / count(*) AS span_ns,
+    2 * count(*) FILTER (last_ns > i.end_ns) > count(*) AS returns_early
+  FROM seen_inference i LEFT JOIN inference USING (run_id, process, iteration) JOIN run_latency r USING (run_id)
   GROUP BY i.batch, i.run_id HAVING count(device_ns) > 0;
 
 -- Returns the latency of each batch size with the times on the device. step_ns is the model's time if the call alone
@@ -221,7 +241,7 @@ CREATE OR REPLACE TEMP MACRO model_times() AS TABLE
       WHEN d.returns_early THEN concat('the call returns after ', time_text(d.host_ns), ', the device is done ',
         time_text(d.span_ns), ' after the first launch; no step repeats') END AS headline
   FROM model_latency m LEFT JOIN model_device_times() d USING (batch)
-    LEFT JOIN (FROM program_step() WHERE on_device) s ON s.batch = m.batch AND (d.returns_early OR s.inferences = 0);
+    LEFT JOIN (FROM program_step WHERE on_device) s ON s.batch = m.batch AND (d.returns_early OR s.inferences = 0);
 
 -- Uses the step if that is the model's time. NULL: the steps do not call the model.
 CREATE OR REPLACE TEMP MACRO inferences_per_s(latency_ns, step_ns, inferences_in_step) AS
@@ -239,13 +259,14 @@ CREATE OR REPLACE TEMP MACRO inference_key(process, iteration) AS CAST(iteration
 -- replayed graph have no launch of their own, so the start of their first kernel is used.
 CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
   WITH RECURSIVE whole AS (
-    SELECT run_id, typical FROM run_latency WHERE run_id = chosen_run(6, wanted_batch)),
+    SELECT run_id, typical, (SELECT count(*) FROM seen_inference i WHERE i.run_id = r.run_id) AS seen
+    FROM run_latency r WHERE run_id = chosen_run(6, wanted_batch)),
   layer AS MATERIALIZED (
     SELECT s.span_id, s.parent_id, s.layer_id, inference_key(i.process, i.iteration) AS inference, s.name,
       coalesce(s.type, 'unknown') AS type, s.device IS NOT NULL AS on_device, s.start_ns + s.duration_ns AS end_ns
-    FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+    FROM span s JOIN seen_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
       AND i.process = coalesce(s.process, 0)
-    WHERE s.run_id = chosen_run(6, wanted_batch) AND s.level = 3 AND NOT s.is_open AND i.is_typical),
+    WHERE s.run_id = chosen_run(6, wanted_batch) AND s.level = 3 AND NOT s.is_open),
   -- The nearest layer around each layer, with any other spans in between.
   outer_of AS MATERIALIZED (
     SELECT l.span_id, p.layer_id AS outer_id FROM layer l
@@ -260,34 +281,36 @@ CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
     UNION ALL
     SELECT o.outer_id, a.span_id FROM inner_of a JOIN outer_of o ON o.span_id = a.around_id
     WHERE a.span_id <> a.around_id),
-  work AS MATERIALIZED (FROM typical_operations([chosen_run(6, wanted_batch)]) WHERE layer_id IS NOT NULL),
+  work AS MATERIALIZED (
+    FROM seen_operation WHERE run_id = chosen_run(6, wanted_batch) AND layer_id IS NOT NULL),
   own AS MATERIALIZED (
     SELECT l.span_id, l.name, l.type, l.inference, device_ns, w.end_ns AS worked_ns,
       CASE WHEN l.on_device THEN w.start_ns ELSE w.call_ns END AS call_ns,
       CASE WHEN l.on_device THEN w.end_ns ELSE greatest(w.end_ns, l.end_ns) END AS end_ns
     FROM layer l JOIN (
-      SELECT layer_id, sum(CASE WHEN is_alone THEN end_ns - start_ns ELSE 0 END) AS device_ns,
+      SELECT layer_id, sum(CASE WHEN is_alone THEN weight * (end_ns - start_ns) ELSE 0 END) AS device_ns,
         min(start_ns) AS start_ns, min(call_ns) AS call_ns, max(end_ns) AS end_ns
       FROM work GROUP BY layer_id) w ON w.layer_id = l.span_id),
   shared AS MATERIALIZED (
-    SELECT w.layer_id, w.span_id, w.start_ns, w.end_ns, l.name, l.type, l.inference
+    SELECT w.layer_id, w.span_id, w.start_ns, w.end_ns, w.weight, l.name, l.type, l.inference
     FROM (FROM work WHERE NOT is_alone) w JOIN layer l ON l.span_id = w.layer_id),
   member AS (
-    SELECT 'own' AS of, name, layer_id AS execution, span_id, start_ns, end_ns FROM shared
+    SELECT 'own' AS of, name, layer_id AS execution, span_id, start_ns, end_ns, weight FROM shared
     UNION ALL
-    SELECT 'layer', name, layer_id, span_id, start_ns, end_ns FROM shared
+    SELECT 'layer', name, layer_id, span_id, start_ns, end_ns, weight FROM shared
     WHERE layer_id NOT IN (SELECT outer_id FROM outer_of)
     UNION ALL
-    SELECT 'layer', l.name, i.around_id, s.span_id, s.start_ns, s.end_ns
+    SELECT 'layer', l.name, i.around_id, s.span_id, s.start_ns, s.end_ns, s.weight
     FROM shared s JOIN inner_of i ON i.span_id = s.layer_id JOIN layer l ON l.span_id = i.around_id
     UNION ALL
-    SELECT 'type', type, inference, span_id, start_ns, end_ns FROM shared
+    SELECT 'type', type, inference, span_id, start_ns, end_ns, weight FROM shared
     UNION ALL
-    SELECT 'all layers', NULL, inference, span_id, start_ns, end_ns FROM shared),
+    SELECT 'all layers', NULL, inference, span_id, start_ns, end_ns, weight FROM shared),
   covered AS (
-    SELECT of, name, end_ns, greatest(start_ns, max(end_ns) OVER (PARTITION BY of, name, execution
+    SELECT of, name, weight, end_ns, greatest(start_ns, max(end_ns) OVER (PARTITION BY of, name, execution
       ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
     FROM member),
+  unseen AS (FROM unseen_work WHERE run_id = chosen_run(6, wanted_batch) AND layer IS NOT NULL),
   execution AS (
     SELECT 'own' AS of, name, device_ns, end_ns - call_ns AS span_ns FROM own
     UNION ALL
@@ -301,15 +324,21 @@ CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
     UNION ALL
     SELECT 'all layers', NULL, sum(device_ns), max(end_ns) - min(call_ns) FROM own GROUP BY inference
     UNION ALL
-    SELECT of, name, greatest(end_ns - from_ns, 0), 0 FROM covered),
+    SELECT of, name, weight * greatest(end_ns - from_ns, 0), 0 FROM covered
+    UNION ALL
+    SELECT unnest(['own', 'layer']), layer, total_ns, 0 FROM unseen
+    UNION ALL
+    SELECT 'type', layer_type, total_ns, 0 FROM unseen
+    UNION ALL
+    SELECT 'all layers', NULL, total_ns, 0 FROM unseen),
   launched AS (
-    SELECT of, name, sum(device_ns) AS device_ns, sum(span_ns) AS span_ns FROM execution GROUP BY of, name),
-  seen AS (
+    SELECT of, name, sum(device_ns) / any_value(typical) AS device_ns, sum(span_ns) / any_value(seen) AS span_ns
+    FROM execution, whole GROUP BY of, name),
+  executed AS (
     SELECT 'layer' AS of, name, count(*) AS executions FROM layer GROUP BY name
     UNION ALL SELECT 'own', name, count(*) FROM layer GROUP BY name
     UNION ALL SELECT 'type', type, count(*) FROM layer GROUP BY type
     UNION ALL SELECT 'all layers', NULL, count(*) FROM layer HAVING count(*) > 0)
-  SELECT s.of, s.name, s.executions / typical AS per_inference, coalesce(l.device_ns, 0) / typical AS device_ns,
-    l.span_ns / typical AS span_ns
-  FROM seen s LEFT JOIN launched l ON l.of = s.of AND l.name IS NOT DISTINCT FROM s.name, whole
+  SELECT s.of, s.name, s.executions / seen AS per_inference, coalesce(l.device_ns, 0) AS device_ns, l.span_ns
+  FROM executed s LEFT JOIN launched l ON l.of = s.of AND l.name IS NOT DISTINCT FROM s.name, whole
   WHERE EXISTS (FROM launched);

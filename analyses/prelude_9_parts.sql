@@ -18,12 +18,10 @@ CREATE OR REPLACE TEMP MACRO recording_text(with_ns, without_ns) AS
 CREATE OR REPLACE TEMP MACRO divided_time(wanted_batch) AS TABLE
   WITH layer AS MATERIALIZED (FROM layers(wanted_batch)),
   kernel AS MATERIALIZED (
-    SELECT coalesce(l.name, 'no layer') AS layer, kernel_label(k.name) AS kernel,
+    SELECT coalesce(layer, 'no layer') AS layer, kernel_label(name) AS kernel,
       sum(total_ns) / any_value(typical) AS latency_ns, sum(executions) / any_value(typical) AS number
-    FROM launched_kernels(kernel_run_ids([wanted_batch])) e JOIN run_latency USING (run_id)
-      JOIN site_names(kernel_run_ids([wanted_batch]), 6) k USING (run_id, site_id)
-      LEFT JOIN site_names(kernel_run_ids([wanted_batch]), 3) l ON l.run_id = e.run_id AND l.site_id = e.layer_site
-    GROUP BY ALL),
+    FROM launched_operation JOIN run_latency USING (run_id)
+    WHERE is_kernel AND list_contains(kernel_run_ids([wanted_batch]), run_id) GROUP BY ALL),
   part AS MATERIALIZED (
     SELECT coalesce(l.type, k.layer) AS type, k.*
     FROM kernel k LEFT JOIN (SELECT name, any_value(type) AS type FROM layer GROUP BY name) l ON l.name = k.layer

@@ -28,7 +28,7 @@ model AS MATERIALIZED (SELECT * FROM model_latency WHERE batch = (SELECT batch F
 phase AS MATERIALIZED (FROM training_host_phases()),
 device AS MATERIALIZED (FROM model_times() WHERE batch = (SELECT batch FROM wanted)),
 step AS MATERIALIZED (
-  SELECT s.* FROM program_step() s LEFT JOIN device d ON true
+  SELECT s.* FROM program_step s LEFT JOIN device d ON true
   WHERE EXISTS (FROM phase) OR d.step_ns IS NOT NULL),
 layer AS MATERIALIZED (
   SELECT c.*, n.output_bytes, n.allocated_bytes, n.parameter_bytes

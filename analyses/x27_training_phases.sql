@@ -24,7 +24,7 @@ WITH phase_of AS (
   SELECT run_id, site_id, any_value(value) AS phase FROM site_attribute WHERE key = 'phase' GROUP BY ALL),
 host_phase AS MATERIALIZED (FROM training_host_phases()),
 device_step AS (
-  SELECT * FROM program_steps(false) WHERE run_id = chosen_run(6, NULL) AND kind IN ('optimizer', 'mark')),
+  SELECT * FROM whole_step WHERE run_id = chosen_run(6, NULL) AND kind IN ('optimizer', 'mark')),
 -- The device's work since the first step began, in the run that recorded it.
 kernel AS MATERIALIZED (
   SELECT k.process, k.device, k.start_ns, k.start_ns + k.duration_ns AS end_ns,

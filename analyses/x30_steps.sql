@@ -12,7 +12,8 @@
 -- count like the others. In a run that recorded a device, a step extends from the first work that it launched to the
 -- first work of the next step; told_by says device, and the step is that of time_of_step. Elsewhere, a step extends
 -- from start to start on the host. If the host runs ahead of the device by more than a step, its starts do not show
--- the step. Those rows have no step, and told_by says so.
+-- the step. Those rows have no step, and told_by says so. The parts of a step (device_ns, layers_ns, allocation_ns)
+-- come from at most a thousand steps of each row, from its middle.
 -- @needs steps
 -- @view table columns=program,found_by,part,level,steps,step_ns,told_by,low_ns,high_ns,extra_ns,slow_steps,slowest_ns
 -- @view table columns=layers_ns,allocation_ns,total_ns,first_step,last_step,slowest_step,process
@@ -36,34 +37,53 @@
 -- @column slowest_ns ns Time of the slowest step.
 -- @column layers_ns ns Time of a step in its outermost layers, of all threads; empty: not recorded.
 -- @column allocation_ns ns Mean time of a step in calls that allocate or free device memory; empty: not recorded.
-WITH step AS MATERIALIZED (FROM program_steps(true)),
-recorded AS (SELECT DISTINCT run_id, level FROM step),
+WITH step AS MATERIALIZED (FROM whole_step),
+looked_at AS MATERIALIZED (
+  SELECT run_id, level, process, part, start_ns, end_ns FROM step
+  QUALIFY abs(2 * row_number() OVER (PARTITION BY run_id, process, part ORDER BY start_ns)
+    - count(*) OVER (PARTITION BY run_id, process, part) - 1) <= 1000),
+stretch AS MATERIALIZED (
+  SELECT run_id, any_value(level) AS run_level, process, min(start_ns) AS from_ns, max(end_ns) AS until_ns
+  FROM looked_at GROUP BY run_id, process, part),
 -- The time of each step in layers, and in calls that allocate.
-inner_span AS (
-  SELECT s.run_id, s.process, s.level, s.start_ns, s.duration_ns FROM span s JOIN recorded r USING (run_id)
-  WHERE NOT s.is_open AND s.device IS NULL
-    AND ((s.level = 3 AND s.depth = 0) OR (s.level = 5 AND s.type = 'allocation' AND r.level >= 5))),
+inner_span AS MATERIALIZED (
+  SELECT s.run_id, s.process, s.level, s.start_ns, s.duration_ns
+  FROM span s SEMI JOIN stretch r ON r.run_id = s.run_id AND r.process = s.process AND s.start_ns >= from_ns
+    AND s.start_ns < until_ns AND s.level <= run_level
+  WHERE NOT s.is_open AND s.device IS NULL AND (s.level = 3 AND s.depth = 0 OR s.level = 5 AND s.type = 'allocation')),
 spent AS (
   SELECT t.run_id, t.process, t.start_ns, sum(i.duration_ns) FILTER (i.level = 3) AS layers_ns,
     sum(i.duration_ns) FILTER (i.level = 5) AS allocation_ns
-  FROM inner_span i ASOF JOIN step t ON i.run_id = t.run_id AND i.process = t.process AND i.start_ns >= t.start_ns
+  FROM inner_span i ASOF JOIN looked_at t
+    ON i.run_id = t.run_id AND i.process = t.process AND i.start_ns >= t.start_ns
   WHERE i.start_ns < t.end_ns GROUP BY ALL),
+part_of AS (
+  SELECT t.run_id, t.process, t.start_ns,
+    CASE WHEN EXISTS (SELECT 1 FROM inner_span i WHERE i.run_id = t.run_id AND i.level = 3)
+      THEN coalesce(layers_ns, 0) END AS layers_ns,
+    CASE WHEN t.level >= 5 THEN coalesce(allocation_ns, 0) END AS allocation_ns
+  FROM looked_at t LEFT JOIN spent USING (run_id, process, start_ns)),
 placed AS (
-  SELECT s.*,
-    CASE WHEN EXISTS (SELECT 1 FROM inner_span i WHERE i.run_id = s.run_id AND i.level = 3)
-      THEN coalesce(spent.layers_ns, 0) END AS layers_ns,
-    CASE WHEN s.level >= 5 THEN coalesce(spent.allocation_ns, 0) END AS allocation_ns
-  FROM step s LEFT JOIN spent USING (run_id, process, start_ns)),
+  SELECT s.*, layers_ns, allocation_ns FROM step s LEFT JOIN part_of USING (run_id, process, start_ns)),
 period AS MATERIALIZED (FROM step_periods(NULL)),
 -- The device's working time, in the run that recorded it, from step to step of the host.
+called AS (
+  SELECT process, correlation_id, min(start_ns) AS call_ns
+  FROM span s SEMI JOIN stretch r ON r.run_id = s.run_id AND r.process = s.process AND s.start_ns >= from_ns
+    AND s.start_ns < until_ns
+  WHERE run_id = cause_run(NULL) AND level = 5 AND correlation_id IS NOT NULL GROUP BY ALL),
 work AS (
   SELECT process, call_ns, greatest(0, end_ns - greatest(start_ns, coalesce(max(end_ns) OVER (
     PARTITION BY process ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns))) AS ns
-  FROM operations(NULL)),
+  FROM (SELECT process, correlation_id, span_id, start_ns, start_ns + duration_ns AS end_ns FROM span
+        WHERE run_id = cause_run(NULL) AND level = 6 AND device IS NOT NULL AND NOT is_open)
+    JOIN called USING (process, correlation_id)),
 worked AS (
-  SELECT t.run_id, t.process, t.part, sum(ns) AS device_ns
-  FROM work w ASOF JOIN (SELECT * FROM step WHERE run_id = cause_run(NULL)) t
-    ON t.process = w.process AND w.call_ns >= t.start_ns
+  SELECT t.run_id, t.process, t.part, sum(ns) / any_value(r.steps) AS device_ns
+  FROM work w ASOF JOIN (SELECT * FROM looked_at WHERE run_id = cause_run(NULL)) t
+      ON t.process = w.process AND w.call_ns >= t.start_ns
+    JOIN (SELECT run_id, process, part, count(*) AS steps FROM looked_at GROUP BY ALL) r
+      ON r.run_id = t.run_id AND r.process = t.process AND r.part = t.part
   WHERE w.call_ns < t.end_ns GROUP BY ALL),
 quartile AS (
   SELECT run_id, process, 4 * quantile_cont(duration_ns, 0.75) - 3 * quantile_cont(duration_ns, 0.25) AS far_ns
@@ -104,7 +124,7 @@ line AS (
   GROUP BY p.process, p.run_id, p.part, p.level)
 SELECT l.process, program, found_by, l.part, level_name(level_number) AS level, steps, first_step, last_step, step_ns,
   CASE WHEN is_told THEN told_by WHEN is_hollow THEN concat('not told: the host runs ', time_text(ahead_ns),
-    ' ahead of the device') ELSE 'host' END AS told_by, device_ns / steps AS device_ns,
+    ' ahead of the device') ELSE 'host' END AS told_by, device_ns,
   step_ns - mean_half_width(in_order) AS low_ns, step_ns + mean_half_width(in_order) AS high_ns, total_ns,
   extra_ns, slow_steps, slowest_step, slowest_ns, layers_ns, allocation_ns
 FROM line l LEFT JOIN worked w ON w.run_id = l.run_id AND w.process = l.process AND w.part = l.part

@@ -36,7 +36,7 @@ model AS MATERIALIZED (
   SELECT m.batch, coalesce(p.step_ns, m.latency_ns) AS latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu,
     CASE WHEN p.step_ns IS NULL THEN 'an inference' ELSE 'a step' END AS unit
   FROM model_latency m JOIN run_device r USING (run_id)
-    LEFT JOIN (FROM program_step() WHERE on_device) p ON p.batch = m.batch
+    LEFT JOIN (FROM program_step WHERE on_device) p ON p.batch = m.batch
   WHERE m.batch = (SELECT batch FROM wanted)),
 -- Times that recording distorted, or that something else disturbed, are not used. The durations of kernels come from
 -- the device's own clock, which recording does not slow.

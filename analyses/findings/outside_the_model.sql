@@ -9,7 +9,7 @@
 WITH RECURSIVE told AS (
   SELECT run_id FROM run
   WHERE CASE WHEN is_on_device() THEN status <> 'failed' AND deepest_level(levels) >= 5
-             ELSE run_id = (SELECT run_id FROM program_step()) END),
+             ELSE run_id = (SELECT run_id FROM program_step) END),
 frame AS (
   SELECT run_id, stack_id, parent_id, CASE WHEN kind = 'python' AND NOT is_of_library(file)
       THEN struct_pack(function := function, file := file, line := line) END AS own
@@ -57,7 +57,7 @@ line AS (
 longest AS (
   SELECT place, called, places, ns / (SELECT sum(duration_ns) FROM placed) * step_ns AS ns
   FROM line, finding_step
-  WHERE looks >= 10 AND EXISTS (FROM placed WHERE is_inside) AND NOT (SELECT bool_or(is_ahead) FROM program_step())
+  WHERE looks >= 10 AND EXISTS (FROM placed WHERE is_inside) AND NOT (SELECT bool_or(is_ahead) FROM program_step)
   ORDER BY line.ns DESC LIMIT 1)
 SELECT concat('Outside of the model, the line ', place, ' takes ', step_share(ns), ', all that it calls together',
     ', mostly in ' || called, '.') AS finding,

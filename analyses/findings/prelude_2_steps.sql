@@ -2,9 +2,9 @@
 
 -- The unit that repeats, and its length: a step of a watched program, else an inference. `inferences` counts the
 -- inferences in it. Gains are gains of this unit.
-CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM program_steps(true);
+CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM whole_step;
 CREATE OR REPLACE TEMP TABLE finding_step AS
-  WITH step AS (SELECT 'step' AS unit, step_ns, inferences FROM program_step())
+  WITH step AS (SELECT 'step' AS unit, step_ns, inferences FROM program_step)
   FROM step
   UNION ALL
   SELECT 'inference', latency_ns, 1.0::DOUBLE FROM finding_model WHERE NOT EXISTS (FROM step);

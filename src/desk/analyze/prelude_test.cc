@@ -196,7 +196,7 @@ TEST(Prelude, IsKnownOnceLoaded) {
 TEST(PreludeOfAQuery, HasNothingIfItNamesNothing) {
   Result<Database> database = Database::in_memory();
   ASSERT_TRUE(database.ok());
-  ASSERT_TRUE(query_with_prelude(*database, "SELECT 'every_step(true)' AS x -- layers(1)").ok());
+  ASSERT_TRUE(query_with_prelude(*database, "SELECT 'every_step' AS x -- layers(1)").ok());
   EXPECT_TRUE(database->loaded().empty());
 }
 

@@ -76,7 +76,7 @@ Status RawRows::read_steps() {
               database_,
               "SELECT process, coalesce(thread, 0), number, start_ns, end_ns, list_position("
               "['steady', 'warm-up', 'first'], part), own_end_ns, is_whole::INTEGER FROM "
-              "every_step(true) "
+              "every_step "
               "WHERE run_id = cause_run(NULL)"));
   for (const auto& row : steps.rows) {
     steps_.push_back({whole(row[0], 0), whole(row[1]), whole(row[2]), whole(row[3]), whole(row[4]),

@@ -281,7 +281,7 @@ class Numbers : Answers {
 
   // A watched program has the same step everywhere.
   void steps_are_the_same_everywhere(int64_t batch) {
-    const Table program = query("SELECT batch, is_ahead FROM program_step()");
+    const Table program = query("SELECT batch, is_ahead FROM program_step");
     if (program.rows.empty() || text(program.rows[0][0]) != std::to_string(batch)) return;
     const Place of_causes = {"time_of_step", "cause", {"step"}, "time_ns"};
     const auto step = sum(of_causes, batch);

@@ -6,12 +6,13 @@
 -- inferences: the fastest fifth and the slowest fifth are left out. Its 95 % interval is computed over the blocks that
 -- were measured in turns. `doubt` gives the reasons to doubt the latency. latency_ns is the time of the call on the
 -- host. If a device ran, device_ns is the time of the device, and span_ns is the time of host and device together;
--- both come from the kernel run. If the call returns before the device is done, the latency alone does not show how
--- long the model takes. The model then takes step_ns, the period of the program's step (see time_of_step), and
--- throughput_per_s is computed from it. Two rules name an optimal batch size. `knee` is the first batch size whose
--- doubling gains no more than knee_gain_pct of throughput. `peak` is the smallest batch size within 1 % of the highest
--- throughput. If max_latency_ms is given, `bounded` is the batch size with the highest throughput among those whose
--- latency is within max_latency_ms. A rule names no batch size if the measured sizes do not decide it.
+-- both come from the kernel run. The latency alone does not show how long the model takes if the program trains, or
+-- marks its steps, or if the call returns before the device is done. The model then takes step_ns, the period of the
+-- program's step (see time_of_step), and throughput_per_s is computed from it. Two rules name an optimal batch size.
+-- `knee` is the first batch size whose doubling gains no more than knee_gain_pct of throughput. `peak` is the
+-- smallest batch size within 1 % of the highest throughput. If max_latency_ms is given, `bounded` is the batch size
+-- with the highest throughput among those whose latency is within max_latency_ms. A rule names no batch size if the
+-- measured sizes do not decide it.
 -- @needs model
 -- @param max_latency_ms double - The latency that the rule `bounded` allows, in ms; by default the rule is not used.
 -- @param knee_gain_pct double 5 The gain of throughput in % at or below which doubling the batch is not worth it.
@@ -31,7 +32,7 @@
 -- @column device_ns ns Device time of the call's work, overlaps counted once; empty: no device was recorded.
 -- @column span_ns ns Time from the call's first launch to its own end or the end of its work, the later.
 -- @column host_ns ns Time of the call on the host in the kernel run, which also gives device_ns and span_ns.
--- @column step_ns ns Period of the program's step, if the call returns early; empty: latency_ns is the whole time.
+-- @column step_ns ns Period of the program's step, if that is the model's time; empty: latency_ns is the whole time.
 -- @column step_low_ns ns Lower end of the 95 % interval of step_ns; empty below six steps.
 -- @column step_high_ns ns Upper end of the 95 % interval of step_ns.
 -- @column headline text The rate of the program's steps, as a sentence; empty: latency_ns is the whole time.

@@ -35,27 +35,29 @@ CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
 
 -- ---- Layer level -------------------------------------------------------------------------------------
 
+-- The layers that the typical inferences of the layer runs executed.
+CREATE OR REPLACE TEMP TABLE executed_layer AS
+  WITH site AS (
+    SELECT s.run_id, s.site_id, count(*) AS executions, min(s.span_id) AS span_id, min(s.ordinal) AS ordinal,
+      sum(s.duration_ns) AS total_ns, sum(s.self_ns) AS total_self_ns
+    FROM span s JOIN layer_run r ON r.run_id = s.run_id AND r.on_device = (s.device IS NOT NULL)
+      JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+        AND i.process = coalesce(s.process, 0)
+    WHERE s.level = 3 AND NOT s.is_open AND i.is_typical
+    GROUP BY s.run_id, s.site_id)
+  SELECT l.run_id, l.batch, site.site_id, first.parent_id, site.ordinal, first.depth, first.name, first.type,
+    site.executions, site.executions / l.typical AS per_inference, total_ns / l.typical AS latency_ns,
+    CASE WHEN r.on_device THEN total_ns ELSE total_self_ns END / l.typical AS self_ns,
+    CASE WHEN r.on_device THEN 'device' ELSE 'host' END AS time_of
+  FROM site JOIN layer_run r USING (run_id) JOIN run_latency l USING (run_id)
+    JOIN (SELECT run_id, span_id, parent_id, depth, name, type FROM span SEMI JOIN layer_run USING (run_id)
+          WHERE level = 3) first USING (run_id, span_id);
 -- Returns one row for each layer that the typical inferences of the layer run of one batch size (NULL: the smallest)
 -- executed, in the order of execution. latency_ns is the mean over these of the layer's sum in an inference, so a layer
 -- that runs several times counts with all of them. self_ns is without the layers nested in it. time_of is the source of
 -- the time: host, or device if the layers come from the kernel run.
 CREATE OR REPLACE TEMP MACRO layers(wanted_batch) AS TABLE
-  WITH source AS (SELECT * FROM layer_run WHERE batch = chosen_batch(3, wanted_batch)),
-  site AS (
-    SELECT s.site_id, count(*) AS executions, min(s.span_id) AS span_id, min(s.ordinal) AS ordinal,
-      sum(s.duration_ns) AS total_ns, sum(s.self_ns) AS total_self_ns
-    FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
-      AND i.process = coalesce(s.process, 0)
-    WHERE s.run_id = (SELECT run_id FROM source) AND s.level = 3 AND NOT s.is_open AND i.is_typical
-      AND (s.device IS NOT NULL) = (SELECT on_device FROM source)
-    GROUP BY s.site_id)
-  SELECT l.run_id, l.batch, site.site_id, first.parent_id, site.ordinal, first.depth, first.name, first.type,
-    site.executions, site.executions / l.typical AS per_inference, total_ns / l.typical AS latency_ns,
-    CASE WHEN source.on_device THEN total_ns ELSE total_self_ns END / l.typical AS self_ns,
-    CASE WHEN source.on_device THEN 'device' ELSE 'host' END AS time_of
-  FROM site CROSS JOIN source JOIN run_latency l ON l.run_id = source.run_id
-    JOIN (SELECT span_id, parent_id, depth, name, type FROM span WHERE run_id = (SELECT run_id FROM source)) first
-      USING (span_id);
+  SELECT * FROM executed_layer WHERE batch = chosen_batch(3, wanted_batch);
 
 -- Returns half the width of the 95 % interval of each layer's latency. A layer's time depends on its inference. For a
 -- dropped inference, the layer's mean next to the same fence, in a tenth of the typical inferences, is used instead.

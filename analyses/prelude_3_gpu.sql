@@ -150,21 +150,24 @@ CREATE OR REPLACE TEMP MACRO is_sampled(iteration, run_ids, most) AS most IS NUL
   greatest(1, (SELECT CAST(ceil(max(typical) / most) AS UBIGINT) FROM run_latency
                WHERE list_contains(run_ids, run_id))) = 0;
 CREATE OR REPLACE TEMP MACRO kernel_executions(run_ids, typical_only, most := NULL) AS TABLE
+  WITH inference AS MATERIALIZED (
+    SELECT run_id, process, iteration FROM measured_inference
+    WHERE list_contains(run_ids, run_id) AND (is_typical OR NOT typical_only)
+      AND is_sampled(iteration, run_ids, most))
   SELECT s.run_id, coalesce(s.process, 0) AS process, s.span_id, s.iteration, s.site_id, s.start_ns, s.duration_ns,
     l.layer_site, coalesce(l.occurrence, 0) AS occurrence,
     row_number() OVER (PARTITION BY 65536 * coalesce(s.layer_id, -s.model_id) + s.run_id
                        ORDER BY s.correlation_id, s.start_ns) - 1 AS position
-  FROM span s LEFT JOIN (
+  FROM span s JOIN inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+      AND i.process = coalesce(s.process, 0)
+    LEFT JOIN (
       SELECT run_id, span_id AS layer_id, site_id AS layer_site,
         row_number() OVER (PARTITION BY 65536 * model_id + run_id, site_id ORDER BY span.start_ns, span_id) - 1
           AS occurrence
-      FROM span JOIN measured_inference i USING (run_id, iteration)
-      WHERE run_id IN (SELECT unnest(run_ids)) AND level = 3 AND i.process = coalesce(span.process, 0)
-        AND (i.is_typical OR NOT typical_only) AND is_sampled(i.iteration, run_ids, most)) l USING (run_id, layer_id)
-    JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
-      AND i.process = coalesce(s.process, 0)
-  WHERE s.run_id IN (SELECT unnest(run_ids)) AND s.level = 6 AND is_kernel(s.type) AND NOT s.is_open
-    AND (i.is_typical OR NOT typical_only) AND is_sampled(i.iteration, run_ids, most);
+      FROM span JOIN inference USING (run_id, iteration)
+      WHERE level = 3 AND inference.process = coalesce(span.process, 0)) l
+    ON l.run_id = s.run_id AND l.layer_id = s.layer_id
+  WHERE s.level = 6 AND is_kernel(s.type) AND NOT s.is_open;
 -- Returns the names of the sites of the same runs at one level.
 CREATE OR REPLACE TEMP MACRO site_names(run_ids, wanted_level) AS TABLE
   SELECT run_id, site_id, any_value(name) AS name FROM span

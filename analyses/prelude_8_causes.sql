@@ -22,11 +22,21 @@
 -- the nanosecond. A slow and simple program in the tests (slow_causes_test.cc) computes them again from the raw rows by
 -- this description.
 
--- Returns the run that has most detail of a step: the one that recorded the device, else the layers, else the model.
-CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS coalesce(
-  chosen_run(6, wanted_batch), chosen_layer_run(wanted_batch), chosen_run(2, wanted_batch),
-  (SELECT max_by(run_id, (deepest_level(levels), run_id)) FROM run
-   WHERE status <> 'failed' AND NOT has_counters(counters)));
+-- The run that has most detail of a step, by batch size: the one that recorded the device, else the layers, else the
+-- model. NULL: the smallest batch size of each, or a program without a model. A run that saw one of a program's many
+-- calls shows no step.
+CREATE OR REPLACE TEMP TABLE run_of_steps AS
+  SELECT run_id FROM run
+  WHERE fact_of('recorded_by') IS NULL OR iterations >= least(2, (SELECT max(iterations) FROM run));
+CREATE OR REPLACE TEMP TABLE run_of_causes AS
+  SELECT wanted, coalesce(
+    (SELECT run_id FROM run_of_steps WHERE run_id = chosen_run(6, wanted)),
+    (SELECT run_id FROM run_of_steps WHERE run_id = chosen_layer_run(wanted)), chosen_run(2, wanted),
+    (SELECT max_by(run_id, (deepest_level(levels), run_id)) FROM run
+     WHERE wanted IS NULL AND status <> 'failed' AND NOT has_counters(counters))) AS run_id
+  FROM (SELECT DISTINCT batch AS wanted FROM source_run UNION ALL SELECT NULL);
+CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS
+  (SELECT run_id FROM run_of_causes WHERE wanted IS NOT DISTINCT FROM wanted_batch);
 
 -- Returns the operations that the device executed in these runs, each with the call that launched it.
 CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE

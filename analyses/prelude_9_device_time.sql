@@ -230,18 +230,21 @@ CREATE OR REPLACE TEMP MACRO model_device_times() AS TABLE
   GROUP BY i.batch, i.run_id HAVING count(device_ns) > 0;
 
 -- Returns the latency of each batch size with the times on the device. step_ns is the model's time if the call alone
--- does not show it, because the call returns before the device is done, or because the program's steps contain no call,
--- as with a replayed CUDA graph. `headline` has that in a sentence; empty: the latency is the whole time.
+-- does not show it: because the program trains, or marks its steps; because the call returns before the device is done;
+-- or because the program's steps contain no call, as with a replayed CUDA graph. `headline` has that in a sentence;
+-- empty: the latency is the whole time.
 CREATE OR REPLACE TEMP MACRO model_times() AS TABLE
   SELECT m.batch, d.host_ns, d.device_ns, d.span_ns, s.step_ns, s.half_ns, s.steps, s.in_order,
     s.inferences AS inferences_in_step,
     CASE WHEN s.step_ns IS NOT NULL THEN concat('one step every ', time_text(s.step_ns), ', ', rate_text(s.step_ns),
-        ' a second', CASE WHEN d.returns_early AND s.inferences > 0 THEN
-          concat('; the call itself returns after ', time_text(d.host_ns)) END)
+        ' a second', CASE WHEN s.inferences = 0 THEN NULL
+          WHEN d.returns_early THEN concat('; the call itself returns after ', time_text(d.host_ns))
+          ELSE concat('; the call takes ', time_text(m.latency_ns)) END)
       WHEN d.returns_early THEN concat('the call returns after ', time_text(d.host_ns), ', the device is done ',
         time_text(d.span_ns), ' after the first launch; no step repeats') END AS headline
   FROM model_latency m LEFT JOIN model_device_times() d USING (batch)
-    LEFT JOIN (FROM program_step WHERE on_device) s ON s.batch = m.batch AND (d.returns_early OR s.inferences = 0);
+    LEFT JOIN program_step s ON s.batch = m.batch AND (s.kind IN ('optimizer', 'mark')
+      OR (s.on_device AND (d.returns_early OR s.inferences = 0)));
 
 -- Uses the step if that is the model's time. NULL: the steps do not call the model.
 CREATE OR REPLACE TEMP MACRO inferences_per_s(latency_ns, step_ns, inferences_in_step) AS

@@ -33,8 +33,10 @@ CREATE OR REPLACE TEMP MACRO divided_time(wanted_batch) AS TABLE
     SELECT m.latency_ns, d.device_ns, d.span_ns, coalesce(d.returns_early AND d.device_ns > m.latency_ns, false)
       AS is_early
     FROM model_latency m LEFT JOIN model_device_times() d USING (batch) WHERE m.batch = wanted_batch),
+  -- DuckDB reads no spans at all for a batch size that does not exist.
+  caused AS MATERIALIZED (SELECT CASE WHEN EXISTS (FROM kernel) THEN wanted_batch ELSE -1 END AS batch),
   cause AS MATERIALIZED (
-    FROM device_causes(wanted_batch)
+    FROM device_causes((SELECT batch FROM caused))
     WHERE EXISTS (FROM kernel) AND EXISTS (FROM called WHERE NOT is_early) AND fact_of('recorded_by') IS NULL),
   summed AS (
     SELECT (SELECT count(*) > 0 FROM kernel) AS is_device, (SELECT sum(latency_ns) FROM part) AS parts_ns,

@@ -85,7 +85,8 @@ line AS (
   FROM step
   UNION ALL
   SELECT 15, 'step', 'steps per second', 1e9 / step_ns, 'per_s', NULL,
-    CASE WHEN processes > 1 THEN 'of one process' ELSE (SELECT headline FROM device) END FROM step
+    CASE WHEN processes > 1 THEN 'of one process'
+         WHEN NOT EXISTS (FROM phase) THEN (SELECT headline FROM device) END FROM step
   UNION ALL
   SELECT 16 + 0.1 * list_position(['data', 'forward', 'backward', 'optimizer', 'other'], phase), 'step', phase, time_ns,
     'ns', pct(time_ns, (SELECT time_ns FROM phase WHERE phase = 'step')), CASE phase
@@ -94,7 +95,7 @@ line AS (
   UNION ALL
   SELECT 20, 'how long', CASE WHEN headline IS NOT NULL OR EXISTS (FROM step) THEN 'call of the model'
       ELSE 'latency' END, latency_ns, 'ns', NULL,
-    concat(CASE WHEN headline IS NOT NULL THEN 'on the host: ' END, inferences,
+    concat(CASE WHEN device_ns IS NOT NULL AND headline IS NOT NULL THEN 'on the host: ' END, inferences,
       CASE inferences WHEN 1 THEN ' inference' ELSE ' inferences' END,
       CASE WHEN high_ns IS NOT NULL THEN concat(', +-', share_text((high_ns - latency_ns) / latency_ns), ' at 95 %')
            ELSE concat(', no interval: ', blocks, ' of the 6 blocks that it takes') END)

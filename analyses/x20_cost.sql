@@ -4,9 +4,9 @@
 -- @question What do a million inferences cost, at a price per hour of the GPU?
 -- The price has no fixed currency; it is given by the parameter, or else by the profile. The cost of an input is the
 -- price times the time of the input. The time is computed from the latency of the model-only run, with one inference
--- after the other. If the call returns before the device is done, it is computed from the period of the program's step
--- (see model_information). The cheapest batch size is marked. If max_latency_ms is given, only the batch sizes within
--- it are considered.
+-- after the other. If the program trains, or marks its steps, or if the call returns before the device is done, it is
+-- computed from the period of the program's step (see model_information). The cheapest batch size is marked. If
+-- max_latency_ms is given, only the batch sizes within it are considered.
 -- @needs model
 -- @param price_per_hour double - The price of an hour of the GPU; by default the price that the profile was given.
 -- @param max_latency_ms double - The highest latency that is allowed, in ms; by default any.

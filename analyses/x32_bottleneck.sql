@@ -48,8 +48,9 @@ layer AS MATERIALIZED (
   SELECT *, bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS bound
   FROM layer_roofs((SELECT batch FROM wanted))),
 -- On a GPU: the device's time with and without kernels.
+caused AS MATERIALIZED (SELECT CASE WHEN is_gpu THEN batch ELSE -1 END AS batch FROM model),
 cause AS MATERIALIZED (
-  FROM device_causes((SELECT batch FROM wanted)) WHERE cause <> 'recording' AND (SELECT is_gpu FROM model)),
+  FROM device_causes((SELECT batch FROM caused)) WHERE cause <> 'recording' AND (SELECT is_gpu FROM model)),
 busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FROM cause WHERE cause = 'busy'),
 kernel AS (
   SELECT f.latency_ns AS ns, CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'

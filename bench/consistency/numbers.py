@@ -161,9 +161,12 @@ def layers(ledger, one, batch):
         ("layer_information", one.total("layer_information", batch, "latency_ns", depth=0)),
         ("layer_tree", one.total("layer_tree", batch, "latency_ns", depth=0)),
         ("dominant_third", one.total("dominant_third", batch, "latency_ns"))])
-    if conv and conv[0]["convolution"]:
-        ledger.equal("layers together", one, batch, ("convolution_share", conv[0]["convolution"]),
-                     ("model_summary", summary(one, batch, item="convolution")))
+    # On a GPU, the summary is about the kernels.
+    figure = "kernel latency" if on_device else "latency"
+    for row in one.rows("convolution_share", batch):
+        if row["figure"] == figure and row["convolution"]:
+            ledger.equal("layers together", one, batch, ("convolution_share", row["convolution"]),
+                         ("model_summary", summary(one, batch, item="convolution")))
     known = {row["index"]: row for row in one.rows("layer_information", batch)}
     for name in ("layer_latency", "layer_memory", "layer_flops", "layer_roofline"):
         for row in one.rows(name, batch):
@@ -175,11 +178,16 @@ def layers(ledger, one, batch):
                              ("layer_information", known[row["index"]]["latency_ns"]))
     for row in one.rows("latency_by_layer_type", batch):
         what = f"latency_by_layer_type, {row['type']}"
+        shown = {"item": row["type"], "section": "where"}
+        if not on_device:
+            ledger.equal("latency of a type", one, batch, (what, row["latency_ns"]),
+                         ("model_summary", summary(one, batch, **shown)))
+            ledger.equal("latency of a type", one, batch, (what, row["latency_ns"]),
+                         ("time_by_level", by_level(level="layer type", name=row["type"])))
         for column, other in (("latency_ns", "value"), ("share_pct", "share_pct")):
-            ledger.equal("latency of a type", one, batch, (what, row[column]), (
-                "model_summary", summary(one, batch, other, item=row["type"], section="where")))
-        ledger.equal("latency of a type", one, batch, (what, row["latency_ns"]),
-                     ("time_by_level", by_level(level="layer type", name=row["type"])))
+            ledger.equal("share of a type", one, batch, ("time_by_level", one.cell(
+                "time_by_level", batch, column, level="layer type", name=row["type"])),
+                ("model_summary", summary(one, batch, other, **shown)))
 
 
 def work(ledger, one, batch):

@@ -20,8 +20,8 @@ using store::Table;
 using store::Value;
 
 // Returns one row for each batch size. If each block is a process of its own, the interval includes
-// the spread between processes. If the call returns before the device is done, the model's latency
-// is the step of the program, in twenty consecutive parts.
+// the spread between processes. If the program's step is the model's time (model_times), it is
+// used, in twenty consecutive parts.
 const char* const kLatencySql = R"(
   WITH place AS (
     SELECT run_id, count(DISTINCT process) AS processes, count(DISTINCT block) AS blocks,

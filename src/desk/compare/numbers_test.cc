@@ -451,7 +451,8 @@ TEST_P(FixtureNumbers, KeepTheContract) {
   const fs::path data = fs::path(XSP_SOURCE_DIR) / "tests/data";
   Numbers(filled(read_file(data / (std::string(GetParam()) + ".sql"))), GetParam()).check();
 }
-INSTANTIATE_TEST_SUITE_P(MadeUp, FixtureNumbers, ::testing::Values("small", "gpu", "asynchronous"),
+INSTANTIATE_TEST_SUITE_P(MadeUp, FixtureNumbers,
+                         ::testing::Values("small", "gpu", "asynchronous", "training"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST(RecordedNumbers, KeepTheContract) {

@@ -94,7 +94,7 @@ attach_inside() {
 # At the limit, kernels are given up first, between two steps; everything recorded before is complete.
 attach_limit() {
   local file="$out/attach_limit.xsp" said row
-  xsp run --leveled=no --max-size 1MB -o "$file" -- python3 "$attach/resnet50.py" --iterations 400 \
+  xsp run --leveled=no --max-size 3MB -o "$file" -- python3 "$attach/resnet50.py" --iterations 400 \
     >"$out/log/attach_limit.txt" 2>&1 || true
   said=$(value "$file" "SELECT value FROM evaluation WHERE key = 'note.size' AND value LIKE '%kernel from %'")
   # No span contains the memory that the program allocates before its first step.

@@ -1,7 +1,7 @@
 // Reads a row of model_information: the model's time.
 import { number, text, type Row } from './records';
 
-/* True if the call returns before the device is done: then its latency alone is not the model's time. */
+/* True if the call's latency is not the model's time: the program trains, or the call returns early. */
 export const isEarly = (row: Row | undefined) => text(row?.['headline']) !== '';
 
 /**

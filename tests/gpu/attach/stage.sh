@@ -97,12 +97,12 @@ attach_limit() {
   xsp run --leveled=no --max-size 3MB -o "$file" -- python3 "$attach/resnet50.py" --iterations 400 \
     >"$out/log/attach_limit.txt" 2>&1 || true
   said=$(value "$file" "SELECT value FROM evaluation WHERE key = 'note.size' AND value LIKE '%kernel from %'")
-  # No span contains the memory that the program allocates before its first step.
+  # No span contains the memory that the program allocates before its first step. A stack may be deeper than is kept.
   row=$(xsp query "$file" "SELECT (SELECT count(*) FROM span WHERE level = 6) > 0
     AND (SELECT sum(value) FROM audit_fact WHERE name = 'executions_unmatched') = 0
     AND (SELECT count(*) FROM span WHERE level = 6 AND parent_id IS NULL) = 0
     AND (SELECT count(*) FROM span s JOIN run r USING (run_id) WHERE s.type = 'step' AND r.levels NOT LIKE '%kernel%') > 0
-    AND coalesce((SELECT sum(count) FROM loss), 0) = 0 AS holds" --format csv | tail -n 1)
+    AND coalesce((SELECT sum(count) FROM loss WHERE source <> 'stacks'), 0) = 0 AS holds" --format csv | tail -n 1)
   if [ -n "$said" ] && [ "$row" = true ]; then line ok "a size limit gives up kernels" "$said"
   else line FAILED "a size limit gives up kernels" "$row: $said"; fi
 }

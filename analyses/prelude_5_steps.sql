@@ -4,16 +4,15 @@
 -- among fifty, lies between two loops.
 CREATE OR REPLACE TEMP MACRO is_of_loop(is_far, how_many_are, steps) AS NOT is_far OR how_many_are * 50 > steps;
 
--- One row for each step of each run without counters. Steps are those that the program marks (xsp_step); else those of
--- its optimiser; else its outermost NVTX ranges of the name with the most time, if they fill most of the time; else the
--- outermost calls of its model. Ranges and calls each last until the next one, and own_end_ns is their own end. A step
--- without a next one is not whole, unless no step has one: then a step is the call alone. `part` is first: the first
--- step of its process, which compiles, tries kernels out and allocates; warm-up: the further ones before the first
--- measured iteration, or, if none is numbered, those at the beginning that take more than 1.5 times the median of the
--- later half; steady: the others. is_counted: a mean over the steps of its run, process and part includes it. A pause
--- in every tenth step belongs to the program (is_of_loop). In an evaluation that `xsp profile` made, steps are the
--- inferences; the time between them is not the model's.
-CREATE OR REPLACE TEMP TABLE every_step AS
+-- Returns one row for each step of each run without counters. Steps are those that the program marks (xsp_step); else
+-- those of its optimiser; else, with `with_calls`, its outermost NVTX ranges of the name with the most time, if they
+-- fill most of the time; else the outermost calls of its model. Ranges and calls each last until the next one, and
+-- own_end_ns is their own end. A step without a next one is not whole, unless no step has one: then a step is the call
+-- alone. `part` is first: the first step of its process, which compiles, tries kernels out and allocates; warm-up: the
+-- further ones before the first measured iteration, or, if none is numbered, those at the beginning that take more than
+-- 1.5 times the median of the later half; steady: the others. is_counted: a mean over the steps of its run, process and
+-- part includes it. A pause in every tenth step belongs to the program (is_of_loop).
+CREATE OR REPLACE TEMP MACRO steps_of(with_calls) AS TABLE
   WITH kind_of AS (
     SELECT run_id, site_id, any_value(value) FILTER (key = 'step_of') AS kind,
       any_value(value) FILTER (key = 'phase') AS phase
@@ -45,7 +44,7 @@ CREATE OR REPLACE TEMP TABLE every_step AS
   range_of AS (
     SELECT s.run_id, s.process, s.thread, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN span p ON p.run_id = s.run_id AND p.span_id = s.parent_id
-    WHERE s.level = 1 AND s.type = 'range' AND NOT s.is_open AND p.type = 'process'),
+    WHERE with_calls AND s.level = 1 AND s.type = 'range' AND NOT s.is_open AND p.type = 'process'),
   repeated AS (
     SELECT process, thread, name, sum(end_ns - start_ns) AS total_ns, min(start_ns) AS from_ns, max(end_ns) AS until_ns
     FROM range_of GROUP BY process, thread, name HAVING count(*) >= 5
@@ -57,11 +56,11 @@ CREATE OR REPLACE TEMP TABLE every_step AS
   -- next number. Ranges work in the same way. The last one before something else is recorded has no next.
   call AS (
     SELECT 'model' AS kind, run_id, process, thread, NULL AS number, start_ns, start_ns + duration_ns AS end_ns
-    FROM span WHERE level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
+    FROM span WHERE with_calls AND level = 2 AND depth = 0 AND NOT is_open AND device IS NULL
       AND process NOT IN (SELECT process FROM told)
     QUALIFY coalesce(thread, 0) = mode(coalesce(thread, 0)) OVER (PARTITION BY process)
     UNION ALL
-    SELECT kind, run_id, process, thread, number, start_ns, end_ns FROM told WHERE kind = 'model'
+    SELECT kind, run_id, process, thread, number, start_ns, end_ns FROM told WHERE with_calls AND kind = 'model'
     UNION ALL
     SELECT 'range', run_id, r.process, r.thread, NULL, r.start_ns, r.end_ns
     FROM range_of r JOIN repeated b ON b.process = r.process AND b.thread IS NOT DISTINCT FROM r.thread
@@ -152,4 +151,7 @@ CREATE OR REPLACE TEMP TABLE every_step AS
   SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, own_end_ns, is_whole, duration_ns, part,
     is_of_loop(is_far, count(CASE WHEN is_far THEN 1 END) OVER (PARTITION BY run_id, process, part), n) AS is_counted
   FROM far;
+-- The steps of a program that xsp did not write. In an evaluation that `xsp profile` made, the time between the calls is
+-- not the model's.
+CREATE OR REPLACE TEMP TABLE every_step AS FROM steps_of(fact_of('recorded_by') IS NOT NULL);
 CREATE OR REPLACE TEMP VIEW whole_step AS SELECT * EXCLUDE (own_end_ns, is_whole) FROM every_step WHERE is_whole;

@@ -37,7 +37,11 @@
 -- @column slowest_ns ns Time of the slowest step.
 -- @column layers_ns ns Time of a step in its outermost layers, of all threads; empty: not recorded.
 -- @column allocation_ns ns Mean time of a step in calls that allocate or free device memory; empty: not recorded.
-WITH step AS MATERIALIZED (FROM whole_step),
+WITH step AS MATERIALIZED (
+  FROM whole_step WHERE fact_of('recorded_by') IS NOT NULL
+  UNION ALL
+  SELECT * EXCLUDE (own_end_ns, is_whole) FROM steps_of(fact_of('recorded_by') IS NULL)
+  WHERE is_whole AND fact_of('recorded_by') IS NULL),
 looked_at AS MATERIALIZED (
   SELECT run_id, level, process, part, start_ns, end_ns FROM step
   QUALIFY abs(2 * row_number() OVER (PARTITION BY run_id, process, part ORDER BY start_ns)

@@ -35,7 +35,8 @@ counted AS (
 matched AS (
   SELECT batch, count(*) AS kernels, count(*) FILTER (counted IS NULL) AS matched,
     pct(coalesce(sum(latency_ns) FILTER (counted IS NULL), 0), sum(latency_ns)) AS matched_latency_pct,
-    min_by(concat(coalesce(layer, 'no layer'), ' ', position, ': ', kernel_label(name), ': ', counted), ordinal)
+    min_by(concat(coalesce(layer, 'no layer'), ' ', position, ': ', kernel_label(name), ': ', counted),
+      (ordinal, -latency_ns, name))
       FILTER (counted IS NOT NULL) AS unmatched
   FROM fact GROUP BY batch)
 SELECT batch, inferences, kernels, sequences, commonest_pct, sequences = 1 AS is_stable, counted,

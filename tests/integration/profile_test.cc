@@ -156,13 +156,13 @@ TEST_F(ProfileTest, ResultsAreThoseOfTheAnalyses) {
   ASSERT_TRUE(overhead["low_ns"].is_number()) << overhead;
   const auto expect_same = [](const nlohmann::json& row, const std::string& name,
                               const nlohmann::json& analysis, const std::string& estimate) {
-    EXPECT_DOUBLE_EQ(row[name + "_ns"], analysis[estimate]) << row << analysis;
-    EXPECT_DOUBLE_EQ(row[name + "_low_ns"], analysis["low_ns"]) << row << analysis;
-    EXPECT_DOUBLE_EQ(row[name + "_high_ns"], analysis["high_ns"]) << row << analysis;
+    EXPECT_TRUE(equal_but_for_round_off(row[name + "_ns"], analysis[estimate])) << name;
+    EXPECT_TRUE(equal_but_for_round_off(row[name + "_low_ns"], analysis["low_ns"])) << name;
+    EXPECT_TRUE(equal_but_for_round_off(row[name + "_high_ns"], analysis["high_ns"])) << name;
   };
   expect_same(rows[0], "latency", model, "latency_ns");
   expect_same(rows[1], "overhead", overhead, "overhead_ns");
-  EXPECT_EQ(rows[1]["latency_ns"], overhead["with_ns"]);
+  EXPECT_TRUE(equal_but_for_round_off(rows[1]["latency_ns"], overhead["with_ns"]));
   EXPECT_EQ(rows[0]["iterations"], model["iterations"]);
 }
 

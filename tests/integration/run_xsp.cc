@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -143,6 +144,27 @@ int error_lines(const Finished& finished) {
   std::istringstream stream(finished.err);
   for (std::string line; std::getline(stream, line);) count += line.rfind("error: ", 0) == 0;
   return count;
+}
+
+testing::AssertionResult equal_but_for_round_off(const nlohmann::json& one,
+                                                 const nlohmann::json& other) {
+  const auto unequal = [&] { return testing::AssertionFailure() << one << " and " << other; };
+  if (one.is_number() && other.is_number()) {
+    const double a = one.get<double>();
+    const double b = other.get<double>();
+    const double allowed = std::max(1e-6, 1e-12 * std::max(std::abs(a), std::abs(b)));
+    return std::abs(a - b) <= allowed ? testing::AssertionSuccess() : unequal();
+  }
+  if (!one.is_structured() || one.type() != other.type()) {
+    return one == other ? testing::AssertionSuccess() : unequal();
+  }
+  if (one.size() != other.size()) return unequal();
+  for (const auto& [key, value] : one.items()) {
+    if (one.is_object() && !other.contains(key)) return unequal() << ": " << key;
+    const auto& same = one.is_object() ? other.at(key) : other.at(std::stoul(key));
+    if (const auto result = equal_but_for_round_off(value, same); !result) return result;
+  }
+  return testing::AssertionSuccess();
 }
 
 }  // namespace xsp::integration

@@ -57,6 +57,12 @@ class WatchedTest : public XspTest {
 // Returns the number of lines that begin with "error: ".
 int error_lines(const Finished& finished);
 
+// Passes where two JSON values are equal but for the round-off of their numbers: 1e-6, which for a
+// time is in ns, and 1e-12 of the larger. Two analyses of one file may add in another order, and a
+// bound near zero is a small difference of times near a millisecond.
+testing::AssertionResult equal_but_for_round_off(const nlohmann::json& one,
+                                                 const nlohmann::json& other);
+
 }  // namespace xsp::integration
 
 #endif  // XSP_TESTS_INTEGRATION_RUN_XSP_H_

@@ -175,7 +175,8 @@ CREATE OR REPLACE TEMP TABLE measured_inference AS
     SELECT run_id, min(iteration) AS open_iteration FROM span WHERE level = 2 AND is_open GROUP BY run_id),
   measured AS (
     SELECT s.run_id, coalesce(r.batch, 1) AS batch, coalesce(s.process, 0) AS process, s.iteration,
-      min(s.start_ns) AS start_ns, sum(s.duration_ns) AS duration_ns
+      min(s.start_ns) AS start_ns, sum(s.duration_ns) AS duration_ns,
+      min_by(coalesce(s.thread, 0), s.start_ns) AS thread
     FROM span s JOIN run r USING (run_id) LEFT JOIN open_run o USING (run_id)
     WHERE s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open AND s.device IS NULL
       AND r.status <> 'failed' AND s.iteration < coalesce(o.open_iteration, 2147483647)
@@ -189,7 +190,7 @@ CREATE OR REPLACE TEMP TABLE measured_inference AS
   placed AS (
     SELECT m.*, has_blocks, b.block FROM ranked m LEFT JOIN blocked USING (run_id)
       ASOF LEFT JOIN block b ON m.run_id = b.run_id AND m.iteration >= b.first_iteration)
-  SELECT run_id, batch, process, iteration, start_ns, CAST(duration_ns AS BIGINT) AS duration_ns,
+  SELECT run_id, batch, process, thread, iteration, start_ns, CAST(duration_ns AS BIGINT) AS duration_ns,
     CAST(CASE WHEN has_blocks THEN coalesce(block, -1) ELSE place * least(20, n) // n END AS INTEGER) AS block,
     rank >= n // 5 AND rank < n - n // 5 AS is_typical,
     -- A tenth of the typical inferences, at least three, next to each fence. They are used for parts of an inference

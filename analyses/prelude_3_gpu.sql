@@ -180,19 +180,25 @@ CREATE OR REPLACE TEMP MACRO kernel_batches() AS
   (SELECT coalesce(list(batch), []) FROM measured_run WHERE level = 6);
 
 -- The operations that the typical inferences of the kernel runs executed, by site and by the layer that launched them.
--- A join, because DuckDB reads no spans at all if there is no run to read.
+-- A join, because DuckDB reads no spans at all if there is no run to read. Names belong to sites, so those of one
+-- operation and one layer are enough.
 CREATE OR REPLACE TEMP TABLE launched_operation AS
-  WITH wanted AS MATERIALIZED (SELECT unnest(kernel_run_ids(kernel_batches())) AS run_id)
-  SELECT k.run_id, l.site_id AS layer_site, k.site_id, is_kernel(k.type) AS is_kernel,
-    k.device IS NOT NULL AS on_device, any_value(l.name) AS layer, any_value(l.type) AS layer_type,
-    any_value(k.name) AS name, count(*) AS executions, sum(k.duration_ns) AS total_ns
-  FROM span k JOIN wanted USING (run_id)
-    LEFT JOIN (SELECT run_id, span_id, site_id, name, type FROM span JOIN wanted USING (run_id) WHERE level = 3) l
-      ON l.run_id = k.run_id AND l.span_id = k.layer_id
-    JOIN measured_inference i ON i.run_id = k.run_id AND i.iteration = k.iteration
-      AND i.process = coalesce(k.process, 0)
-  WHERE k.level = 6 AND NOT k.is_open AND i.is_typical
-  GROUP BY ALL;
+  WITH wanted AS MATERIALIZED (SELECT unnest(kernel_run_ids(kernel_batches())) AS run_id),
+  layer AS NOT MATERIALIZED (SELECT run_id, span_id, site_id, name, type FROM span JOIN wanted USING (run_id)
+    WHERE level = 3),
+  operation AS NOT MATERIALIZED (SELECT * FROM span JOIN wanted USING (run_id) WHERE level = 6),
+  site AS (
+    SELECT k.run_id, l.site_id AS layer_site, k.site_id, k.device IS NOT NULL AS on_device,
+      min(k.layer_id) AS layer_id, min(k.span_id) AS span_id, count(*) AS executions, sum(k.duration_ns) AS total_ns
+    FROM operation k LEFT JOIN (SELECT run_id, span_id, site_id FROM layer) l
+        ON l.run_id = k.run_id AND l.span_id = k.layer_id
+      JOIN measured_inference i ON i.run_id = k.run_id AND i.iteration = k.iteration
+        AND i.process = coalesce(k.process, 0)
+    WHERE NOT k.is_open AND i.is_typical GROUP BY ALL)
+  SELECT s.run_id, layer_site, s.site_id, is_kernel(k.type) AS is_kernel, on_device, l.name AS layer,
+    l.type AS layer_type, k.name, executions, total_ns
+  FROM site s JOIN (SELECT run_id, span_id, name, type FROM operation) k USING (run_id, span_id)
+    LEFT JOIN layer l ON l.run_id = s.run_id AND l.span_id = s.layer_id;
 -- Returns the kernels of some of these runs.
 CREATE OR REPLACE TEMP MACRO launched_kernels(run_ids) AS TABLE
   SELECT run_id, layer_site, site_id, sum(executions) AS executions, sum(total_ns) AS total_ns

@@ -151,7 +151,7 @@ CREATE OR REPLACE TEMP MACRO steps_of(with_calls) AS TABLE
   SELECT run_id, level, process, thread, kind, number, start_ns, end_ns, own_end_ns, is_whole, duration_ns, part,
     is_of_loop(is_far, count(CASE WHEN is_far THEN 1 END) OVER (PARTITION BY run_id, process, part), n) AS is_counted
   FROM far;
--- The steps of a program that xsp did not write. In an evaluation that `xsp profile` made, the time between the calls is
--- not the model's.
+-- The steps of a program that xsp did not write. In an evaluation that `xsp profile` made, the time between the calls
+-- is not the model's.
 CREATE OR REPLACE TEMP TABLE every_step AS FROM steps_of(fact_of('recorded_by') IS NOT NULL);
 CREATE OR REPLACE TEMP VIEW whole_step AS SELECT * EXCLUDE (own_end_ns, is_whole) FROM every_step WHERE is_whole;

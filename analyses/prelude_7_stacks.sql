@@ -11,6 +11,12 @@ CREATE OR REPLACE TEMP MACRO is_of_library(file) AS
 -- Returns text like 'train.py:12' for a frame.
 CREATE OR REPLACE TEMP MACRO place_of(frame) AS concat(parse_filename(frame.file), ':' || frame.line);
 
+-- Returns whether a function only calls the one that it stands for: what a decorator made, or a framework's own way to
+-- a module's `forward`.
+CREATE OR REPLACE TEMP MACRO is_wrapper(function) AS coalesce(regexp_matches(function,
+  '(<locals>\.(wrapper|wrapped|inner|decorate\w*|_use_grad|_?fn)|(^|\.)(_wrapped)?_call_impl|(^|\.)Module\.__call__)$'),
+  false);
+
 -- Returns whether a library does linear algebra or transforms: a thread in it computes, whatever code called it.
 CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matches(lower(library),
   'openblas|^lib(c?blas|lapack|mkl|blis|flexiblas|armpl|dnnl|onednn|fftw|tblis|xsmm)|pocketfft'), false);
@@ -25,8 +31,8 @@ CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matche
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,
-      kind <> 'python' OR coalesce(file LIKE '%/xsp/python/%' OR file LIKE '<frozen%', false) AS is_transparent, kind,
-      file,
+      kind <> 'python' OR coalesce(file LIKE '%/xsp/python/%' OR file LIKE '<frozen%', false)
+        OR is_of_library(file) AND is_wrapper(function) AS is_transparent, kind, file,
       place_of(struct_pack(file := file, line := line)) AS place,
       kind = 'python' AND regexp_matches(coalesce(file, ''), '(serialization|logging/__init__|csv|json/__init__)\.py$')
         AND regexp_matches(function, '(save|dump|emit|write|flush|print)') AS writes,

@@ -37,6 +37,16 @@ CREATE OR REPLACE TEMP TABLE run_of_causes AS
   FROM (SELECT DISTINCT batch AS wanted FROM source_run UNION ALL SELECT NULL);
 CREATE OR REPLACE TEMP MACRO cause_run(wanted_batch) AS
   (SELECT run_id FROM run_of_causes WHERE wanted IS NOT DISTINCT FROM wanted_batch);
+-- The sites of all layers that these runs executed. Name and type belong to the site.
+CREATE OR REPLACE TEMP TABLE layer_site AS
+  SELECT run_id, site_id, any_value(name) AS name, any_value(type) AS type
+  FROM span SEMI JOIN run_of_causes USING (run_id) WHERE level = 3 GROUP BY run_id, site_id;
+-- The layers that run only where a batch is prepared.
+CREATE OR REPLACE TEMP TABLE data_layer AS
+  SELECT run_id, name
+  FROM layer_site LEFT JOIN (SELECT run_id, site_id, value FROM site_attribute WHERE key = 'phase')
+    USING (run_id, site_id)
+  GROUP BY run_id, name HAVING bool_and(coalesce(value = 'data', false));
 
 -- Returns the operations that the device executed in these runs, each with the call that launched it.
 CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
@@ -95,21 +105,18 @@ CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
     start_ns AS host_ns, end_ns AS host_end_ns, work_ns
   FROM followed WHERE CASE WHEN on_device > 0 THEN next_ns > device_ns ELSE is_whole AND end_ns > start_ns END
   UNION ALL
-  SELECT i.process, coalesce(s.thread, 0), 'inference', 'steady', i.start_ns, i.start_ns + i.duration_ns, NULL,
-    i.start_ns, i.start_ns + i.duration_ns, NULL
-  FROM measured_inference i JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration
-    AND coalesce(s.process, 0) = i.process AND s.level = 2 AND s.depth = 0 AND s.start_ns = i.start_ns
-  WHERE i.run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL;
+  SELECT process, thread, 'inference', 'steady', start_ns, start_ns + duration_ns, NULL, start_ns,
+    start_ns + duration_ns, NULL
+  FROM measured_inference WHERE run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL;
 
 -- Returns the steady steps, at most `how_many` of a process, from the middle of the run. Inferences are the typical
 -- ones. all_ns is the mean length over all steady steps of all processes, including those beyond `how_many`. All steady
 -- steps count, because a pause in every tenth step belongs to the program. However, a step that is more than twenty
 -- times as long as the median, and the only one among fifty, lies between two loops.
 CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
-  WITH best AS MATERIALIZED (
-    SELECT * FROM every_period(wanted_batch)
-    QUALIFY list_position(['steady', 'warm-up', 'first'], part)
-      = min(list_position(['steady', 'warm-up', 'first'], part)) OVER (PARTITION BY process)),
+  WITH every AS MATERIALIZED (
+    SELECT *, list_position(['steady', 'warm-up', 'first'], part) AS rank FROM every_period(wanted_batch)),
+  best AS (FROM every SEMI JOIN (SELECT process, min(rank) AS rank FROM every GROUP BY process) USING (process, rank)),
   far AS (
     SELECT *, count(*) OVER of_process AS n,
       end_ns - start_ns > 20 * median(end_ns - start_ns) OVER of_process AS is_far
@@ -159,33 +166,32 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   WITH period AS MATERIALIZED (FROM periods(wanted_batch, how_many)),
   -- Adds the longest period before the first one and after the last, and extends to the nearest operation's edge.
   around AS (
-    SELECT process, min_by(thread, start_ns) AS thread, min(start_ns) - max(end_ns - start_ns) AS from_ns,
-      max(end_ns) + max(end_ns - start_ns) AS until_ns
+    SELECT cause_run(wanted_batch) AS run_id, process, min_by(thread, start_ns) AS thread,
+      min(start_ns) - max(end_ns - start_ns) AS from_ns, max(end_ns) + max(end_ns - start_ns) AS until_ns
     FROM period GROUP BY process),
   edge AS (
     SELECT w.process, max(s.start_ns + s.duration_ns) FILTER (s.start_ns + s.duration_ns <= from_ns) AS before_ns,
       min(s.start_ns) FILTER (s.start_ns >= until_ns) AS after_ns
-    FROM span s JOIN around w ON w.process = coalesce(s.process, 0)
-    WHERE s.run_id = cause_run(wanted_batch) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
-      AND s.duration_ns > 0 GROUP BY w.process),
+    FROM span s JOIN around w ON w.run_id = s.run_id AND w.process = coalesce(s.process, 0)
+    WHERE s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open AND s.duration_ns > 0 GROUP BY w.process),
   stretch AS MATERIALIZED (
-    SELECT process, thread, before_ns, coalesce(before_ns, from_ns) AS from_ns, coalesce(after_ns, until_ns) AS until_ns
+    SELECT run_id, process, thread, before_ns, coalesce(before_ns, from_ns) AS from_ns,
+      coalesce(after_ns, until_ns) AS until_ns
     FROM around LEFT JOIN edge USING (process)),
   near AS MATERIALIZED (
     SELECT s.span_id, s.parent_id, w.process, coalesce(s.thread, 0) AS thread, s.level, s.type, s.name, s.site_id,
       s.self_ns, s.start_ns, s.start_ns + s.duration_ns AS end_ns
-    FROM span s JOIN stretch w ON coalesce(s.process, 0) = w.process
-    WHERE s.run_id = cause_run(wanted_batch) AND NOT s.is_open AND s.duration_ns > 0
-      AND s.start_ns < until_ns AND s.start_ns + s.duration_ns > from_ns
+    FROM span s JOIN stretch w ON w.run_id = s.run_id AND w.process = coalesce(s.process, 0)
+    WHERE NOT s.is_open AND s.duration_ns > 0 AND s.start_ns < until_ns AND s.start_ns + s.duration_ns > from_ns
       AND s.device IS NULL),
 
   -- The device: the pieces of each class that are not under an earlier piece of it, and then the highest class at each
   -- moment. This is like operations_of(), but only for these stretches, because the calls of a whole run take seconds.
   executed AS MATERIALIZED (
     SELECT w.process, s.span_id, s.correlation_id, s.type, s.name, s.start_ns, s.start_ns + s.duration_ns AS end_ns
-    FROM span s JOIN stretch w ON w.process = coalesce(s.process, 0)
-    WHERE s.run_id = cause_run(wanted_batch) AND s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open
-      AND s.duration_ns > 0 AND s.start_ns <= until_ns AND s.start_ns + s.duration_ns > from_ns),
+    FROM span s JOIN stretch w ON w.run_id = s.run_id AND w.process = coalesce(s.process, 0)
+    WHERE s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open AND s.duration_ns > 0 AND s.start_ns <= until_ns
+      AND s.start_ns + s.duration_ns > from_ns),
   call AS (
     SELECT k.process, k.correlation_id, min(c.start_ns) AS call_ns, max(c.start_ns + c.duration_ns) AS called_ns,
       min_by(struct_pack(span_id := c.span_id, thread := coalesce(c.thread, 0), type := coalesce(c.type, ''),
@@ -327,6 +333,9 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   launching AS (
     SELECT DISTINCT l.site_id FROM near c JOIN near l ON l.process = c.process AND l.span_id = c.parent_id
     WHERE c.level = 5 AND c.type IN ('launch', 'graph_launch', 'copy', 'memset')),
+  -- Names are matched once each.
+  work AS MATERIALIZED (
+    SELECT name, kernel_work(name, NULL) = 2 AS multiplies FROM (SELECT DISTINCT name FROM operation)),
   computing AS (
     SELECT site_id FROM near WHERE level = 3 AND site_id NOT IN (FROM launching)
     GROUP BY site_id HAVING avg(self_ns) > 50_000),
@@ -355,9 +364,10 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     FROM weighed),
   piece AS MATERIALIZED (
     SELECT b.process, b.start_ns, b.end_ns, NULL AS thread, b.span_id, CASE WHEN class = 3 THEN 'copy'
-        WHEN class = 2 THEN 'communication' WHEN kernel_work(name, NULL) = 2 THEN 'compute' ELSE 'memory' END AS cause,
+        WHEN class = 2 THEN 'communication' WHEN multiplies THEN 'compute' ELSE 'memory' END AS cause,
       is_hidden, CASE WHEN is_hidden THEN class ELSE 0 END AS track
     FROM busy b JOIN operation o ON o.process = b.process AND o.span_id = b.span_id
+      LEFT JOIN work USING (name)
     UNION ALL
     SELECT process, start_ns, end_ns, thread, span_id, coalesce(waits, kind), false, 0
     FROM part WHERE kind IN ('device', 'blocked')
@@ -385,7 +395,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
 -- products are compute, and every other kernel is memory, because the memory's traffic bounds it in general. An
 -- operator counts as a computation of the host if its site launches nothing itself and takes more than 50 us of its own
 -- on average: in the periods, and in the stretch around them, which is the longest period and extends to the nearest
--- operation that ends or begins there.
+-- operation that ends or begins there. The work of a data loader is data, wherever it was found.
 CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
   WITH piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
   mean AS (
@@ -406,11 +416,14 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
     SELECT s.span_id, s.parent_id, s.type FROM span s
     WHERE run_id = cause_run(wanted_batch) AND level = 3 AND type IN ('aten::clone', 'aten::contiguous', 'aten::to',
       'aten::_to_copy', 'aten::reshape') AND EXISTS (FROM found WHERE type = 'aten::copy_')),
+  label AS MATERIALIZED (
+    SELECT name, kernel_label(name) AS label FROM (SELECT DISTINCT name FROM found WHERE level = 6)),
   told AS MATERIALIZED (
     SELECT f.span_id, f.layer_id,
-      CASE f.level WHEN 6 THEN kernel_label(name) WHEN 3 THEN coalesce(b.type, a.type, f.type) ELSE name END AS culprit,
+      CASE f.level WHEN 6 THEN label WHEN 3 THEN coalesce(b.type, a.type, f.type) ELSE name END AS culprit,
       f.level = 2 OR (f.level = 3 AND is_module(f.type)) OR (f.level = 1 AND f.type = 'phase') AS is_vague
-    FROM found f LEFT JOIN asked a ON a.span_id = CASE WHEN f.type = 'aten::copy_' THEN f.parent_id END
+    FROM found f LEFT JOIN label USING (name)
+      LEFT JOIN asked a ON a.span_id = CASE WHEN f.type = 'aten::copy_' THEN f.parent_id END
       LEFT JOIN asked b ON b.span_id = a.parent_id),
   layer AS (
     SELECT span_id AS layer_id, name AS layer
@@ -498,5 +511,11 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
     UNION ALL
     SELECT 'allocation', t.culprit, layer, place, time_ns * fault_part, 0, 0
     FROM told_of t JOIN faulted f ON f.cause = t.cause AND f.culprit IS NOT DISTINCT FROM t.culprit)
-  SELECT cause, culprit, layer, place, sum(time_ns) AS time_ns, sum(hidden_ns) AS hidden_ns, sum(calls) AS calls
-  FROM divided GROUP BY ALL;
+  SELECT CASE WHEN (cause IN ('host code', 'framework') OR (cause = 'compute' AND NOT on_device))
+        AND (contains(culprit, 'DataLoader')
+             OR layer IN (SELECT name FROM data_layer WHERE run_id = cause_run(wanted_batch)))
+      THEN 'data' ELSE cause END AS cause,
+    culprit, layer, place, sum(time_ns) AS time_ns, sum(hidden_ns) AS hidden_ns, sum(calls) AS calls
+  FROM divided, (
+    SELECT EXISTS (FROM span WHERE run_id = cause_run(wanted_batch) AND level = 6 AND device IS NOT NULL) AS on_device)
+  GROUP BY ALL;

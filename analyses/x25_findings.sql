@@ -49,6 +49,13 @@ unasked AS (
     AS why
   WHERE NOT is_watched()
   UNION ALL
+  -- Times in doubt are not used (finding_usable), so the rules that need them find nothing.
+  SELECT unnest([CASE WHEN NOT model_holds THEN 'the times of the model are in doubt' END,
+    CASE WHEN NOT is_gpu AND NOT layers_hold THEN 'the times of the layers are in doubt' END,
+    CASE WHEN is_gpu AND NOT kernels_hold THEN 'the times of the kernels are in doubt' END,
+    CASE WHEN is_gpu AND NOT timeline_holds THEN 'the times between the kernels are in doubt' END]) AS why
+  FROM finding_usable, finding_place WHERE NOT is_watched()
+  UNION ALL
   -- For a watched program, the list has only the needs that watching can meet.
   SELECT unnest([why_no_level('layer'), why_no_samples(),
     CASE WHEN why_no_level('kernel') NOT LIKE '%no process of the command used CUDA%' THEN why_no_level('kernel') END])
@@ -91,6 +98,7 @@ SELECT (SELECT batch FROM finding_batch) AS batch,
     finding) AS rank, finding, level,
   pct(bound_ns, step_ns) AS gain_pct, bound_ns AS gain_ns, advice, evidence, layer, rule, culprit, "check"
 FROM (SELECT *, CASE WHEN gain_ns IS NOT NULL THEN least(gain_ns, step_ns) END AS bound_ns FROM line, finding_step)
-WHERE (section <> 1 OR bound_ns >= 0.01 * step_ns OR (evidence = 'device_state' AND bound_ns IS NULL))
+WHERE (section <> 1 OR bound_ns >= 0.01 * step_ns
+    OR (bound_ns IS NULL AND evidence IN ('device_state', 'model_information')))
   AND rule = coalesce($rule, rule)
 ORDER BY rank

@@ -4,10 +4,8 @@
 -- A number behind its name distinguishes the executions of one layer.
 WITH shape AS (
   SELECT regexp_replace(l.name, '#\d+$', '') AS base, count(DISTINCT a.value) AS shapes
-  FROM (SELECT DISTINCT run_id, site_id, name FROM span
-        WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
-    JOIN site_attribute a USING (run_id, site_id)
-  WHERE a.key = 'output_shapes' GROUP BY base),
+  FROM layer_site l JOIN site_attribute a USING (run_id, site_id)
+  WHERE l.run_id = cause_run((SELECT batch FROM finding_batch)) AND a.key = 'output_shapes' GROUP BY base),
 growing AS (
   SELECT t.culprit, base AS layer, sum(ns) AS ns, max(shapes) AS shapes
   FROM finding_time t JOIN shape s ON s.base = regexp_replace(t.layer, '#\d+$', '')

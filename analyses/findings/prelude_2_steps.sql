@@ -67,13 +67,6 @@ CREATE OR REPLACE TEMP TABLE finding_pageable AS
   WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND a.key = 'memory'
     AND a.value LIKE '%pageable%' AND a.value LIKE '%device%'
   GROUP BY l.name HAVING avg(c.value) >= 65536;
--- Layers that run only where a batch is prepared.
-CREATE OR REPLACE TEMP TABLE finding_data_layer AS
-  SELECT l.name
-  FROM (SELECT DISTINCT run_id, site_id, name FROM span
-        WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
-    LEFT JOIN site_attribute a ON a.run_id = l.run_id AND a.site_id = l.site_id AND a.key = 'phase'
-  GROUP BY l.name HAVING bool_and(coalesce(a.value = 'data', false));
 -- The exclusive time of the unit by cause, culprit and layer. For a profiled model on a CPU, it is the layers' own
 -- time. Doubtful levels are not used.
 CREATE OR REPLACE TEMP TABLE finding_time AS
@@ -82,13 +75,11 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
     FROM finding_step_cause c, finding_usable
     WHERE is_watched() OR (is_on_device() AND CASE WHEN is_busy THEN kernels_hold ELSE timeline_holds END)),
   part AS (
-    SELECT CASE WHEN c.cause IN ('compute', 'host code', 'framework')
-          AND (contains(c.culprit, 'DataLoader') OR c.layer IN (SELECT name FROM finding_data_layer)) THEN 'data'
-        ELSE c.cause END AS cause, c.culprit, c.layer, c.place,
-      time_ns AS ns, calls, is_busy,
+    SELECT c.cause, c.culprit, c.layer, c.place, time_ns AS ns, calls, is_busy,
       CASE WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
           AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
-        WHEN c.layer IN (SELECT name FROM finding_data_layer) THEN NULL
+        WHEN c.layer IN (SELECT name FROM data_layer WHERE run_id = cause_run((SELECT batch FROM finding_batch)))
+          THEN NULL
         ELSE work_kind(c.culprit, c.layer) END AS kind
     FROM cause c
     UNION ALL
@@ -110,17 +101,18 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
       WHEN cause IN ('launch', 'framework', 'host code') AND kind = 'optimizer'
         AND sum(CASE WHEN kind = 'optimizer' THEN calls END) OVER () >= 50 THEN 'optimizer' ELSE cause END AS cause)
   FROM part;
--- The number of rows of the matrix that each layer multiplies by its weights: the product of the outer dimensions of
--- its first input with two or more dimensions.
+-- The number of rows of the matrix that each layer multiplies by its weights, which is the product of the outer
+-- dimensions of its first input with two or more dimensions; and the number of its weights, which are the second one.
+CREATE OR REPLACE TEMP MACRO product_of(sizes) AS
+  CAST(list_product(list_transform(sizes, lambda one: CAST(one AS DOUBLE))) AS BIGINT);
 CREATE OR REPLACE TEMP TABLE finding_rows AS
-  SELECT layer, max(CAST(list_product(list_transform(input[:-2], lambda one: CAST(one AS DOUBLE))) AS BIGINT)) AS rows
+  SELECT layer, max(product_of(matrices[1][:-2])) AS rows, max(product_of(matrices[2])) AS weights
   FROM (
-    SELECT l.name AS layer, list_filter(try_cast(a.value AS BIGINT[][]), lambda one: len(one) >= 2)[1] AS input
-    FROM (SELECT DISTINCT run_id, site_id, name, type FROM span
-          WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 3) l
-      JOIN site_attribute a USING (run_id, site_id)
-    WHERE a.key = 'input_shapes' AND work_kind(l.type, NULL) = 'product')
-  WHERE input IS NOT NULL GROUP BY layer;
+    SELECT l.name AS layer, list_filter(try_cast(a.value AS BIGINT[][]), lambda one: len(one) >= 2) AS matrices
+    FROM layer_site l JOIN site_attribute a USING (run_id, site_id)
+    WHERE l.run_id = cause_run((SELECT batch FROM finding_batch)) AND a.key = 'input_shapes'
+      AND work_kind(l.type, NULL) = 'product')
+  WHERE len(matrices) > 0 GROUP BY layer;
 -- The place where the processes that prepare batches wait for a lock, and the share of their working time that they
 -- wait.
 CREATE OR REPLACE TEMP TABLE finding_lock AS

@@ -13,7 +13,8 @@ SELECT printf('At batch %d an input takes %s instead of %s: %.2f times the throu
   concat('batch ', now_batch) AS culprit, NULL AS layer
 FROM best_batch, finding_usable WHERE model_holds
 UNION ALL
--- In a product with so few rows, the first operand is tiny compared with the weights that are read for it.
+-- In a product with so few rows, the first operand is tiny compared with the weights that are read for it. A library
+-- that reads them (4 bytes each) at less than 4 bytes a nanosecond computes slowly, and more rows take longer.
 SELECT printf('Products of matrices have %s, for which all weights are read: %s',
     CASE WHEN least_rows = most_rows THEN concat(least_rows, CASE WHEN least_rows = 1 THEN ' row' ELSE ' rows' END)
          ELSE concat(least_rows, ' to ', most_rows, ' rows') END, step_share(ns))
@@ -28,7 +29,8 @@ FROM (
   SELECT sum(ns) AS ns, min(r.rows) AS least_rows, max(r.rows) AS most_rows, max_by(culprit, ns) AS culprit,
     max_by(t.layer, ns) AS layer, max_by(place, ns) AS place
   FROM finding_time t JOIN finding_rows r USING (layer)
-  WHERE t.cause IN ('compute', 'memory') AND r.rows <= 16 AND is_watched())
+  WHERE t.cause IN ('compute', 'memory') AND r.rows <= 16 AND is_watched()
+    AND coalesce(weights * calls >= t.ns, true))
 WHERE ns > 0
 UNION ALL
 -- Operators that take less time than calling a few of them hardly take longer for more inputs.
@@ -43,3 +45,16 @@ FROM finding_batch, (
     sum(calls) FILTER (cause = 'compute' AND ns < 50_000 * calls) AS calls
   FROM finding_time WHERE cause IN ('compute', 'framework', 'host code') AND is_watched() AND NOT is_on_device())
 WHERE batch < 8 AND calls >= 20 AND 2 * ns > all_ns
+UNION ALL
+-- Without layers, nothing tells what the model does with each input.
+SELECT concat(printf('A step calls the model %.0f times with %d input%s each, which takes ', inferences, batch,
+    CASE batch WHEN 1 THEN '' ELSE 's' END), step_share(inferences * latency_ns),
+    '. Without its layers, it is not known how much longer a call with more inputs takes.'),
+  'model', NULL,
+  'Put the inputs of a step together in one batch. If the model reads all its weights in each call, it hardly takes '
+    || 'longer.',
+  'model_information', 'Profile the model with --batch 1,8,64, and compare the inputs per second of the batch sizes.',
+  concat('batch ', batch), NULL
+FROM finding_model, finding_step
+WHERE is_watched() AND batch < 8 AND inferences >= 4 AND 2 * inferences * latency_ns > step_ns
+  AND NOT EXISTS (FROM layer_site WHERE run_id = cause_run((SELECT batch FROM finding_batch)))

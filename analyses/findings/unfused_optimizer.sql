@@ -10,8 +10,10 @@ WITH phase AS (
 SELECT concat('The optimiser does its step in ', printf('%.0f', calls), ' pieces, which take ',
     step_share(phase_ns), ', mostly ', blame_text(culprit, layer, place), '.') AS finding,
   'layer' AS level, phase_ns AS gain_ns,
-  concat('Use an optimiser that updates all parameters at once (fused=True, or ',
-    'foreach=True), and clip the gradients of all at once.') AS advice,
+  CASE WHEN is_on_device() THEN concat('Use an optimiser that updates all parameters at once (fused=True, or ',
+      'foreach=True), and clip the gradients of all at once.')
+    ELSE concat('Use an optimiser that updates all parameters at once: fused=True, where the framework has it for a ',
+      'CPU, or compile the step of the optimiser. foreach=True gains nothing on a CPU.') END AS advice,
   'training_phases' AS evidence,
   concat('The phase optimizer of training_phases must take less time, and have fewer ',
     'pieces in time_of_step.') AS check,

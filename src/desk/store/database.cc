@@ -310,6 +310,9 @@ Result<Database> Database::open_here(const fs::path& path, const ReadLimits& lim
   // On the analyses, whose plans have thousands of operators, these two take more time than they
   // save.
   settings.push_back({"disabled_optimizers", "statistics_propagation,common_subplan"});
+  // A nested loop serves an ASOF join whose left side is expected to be short. Here the right side
+  // is long.
+  settings.push_back({"asof_loop_join_threshold", "0"});
   settings.push_back({"lock_configuration", "true"});
   const auto kib = [](uint64_t bytes) { return std::to_string(bytes >> 10) + "KiB"; };
   if (limits.memory_bytes != 0) {

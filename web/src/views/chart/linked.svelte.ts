@@ -1,6 +1,7 @@
 // The selection that a chart shares with every other view: the layer and the kernel.
 import type { Analysis, Cell } from '../../data/types';
 import { place } from '../../state.svelte';
+import { onSecondClick } from '../double_click';
 import { choiceOf, isChoiceAbout, isChosen, labelOf, subjectOf } from '../subject';
 
 export class Linked {
@@ -36,15 +37,18 @@ export class Linked {
     if (!this.canChoose) return {};
     return {
       onchoose: (index: number) => this.choose(rowAt(index)),
-      onopen: (index: number) => this.open(rowAt(index)),
     };
   }
-  // On the page of a layer or a kernel, a selection opens the page of another one.
+  // A double click opens what its first click selects. On the page of a layer or a kernel, a selection opens the page
+  // of another one.
   choose(row: Cell[] | undefined) {
     if (this.subject.own === place.page) this.open(row);
-    else if (row) place.set(choiceOf(this.subject, row, this.chosen));
+    else if (row) {
+      onSecondClick(() => this.open(row));
+      place.set(choiceOf(this.subject, row, this.chosen));
+    }
   }
-  open(row: Cell[] | undefined) {
+  private open(row: Cell[] | undefined) {
     const own = this.subject.own;
     const name = own && row?.[this.subject[own] as number];
     if (own && typeof name === 'string') window.location.hash = place.href(own, name);

@@ -20,7 +20,7 @@ spent AS (
       (SELECT sum(ns) FROM finding_time WHERE cause = 'compute')) AS ns,
     mode(library) AS library, mode(own_function) FILTER (library IS NOT NULL) AS own_function,
     mode(place) FILTER (library IS NOT NULL) AS place
-  FROM looked, finding_step GROUP BY step_ns)
+  FROM looked, finding_step GROUP BY step_ns HAVING count(library) > 0)
 SELECT concat('Linear algebra takes ', step_share(ns), ' in ', library,
     ', the reference BLAS, which uses neither vector instructions nor several threads',
     coalesce(', mostly for ' || blame_text(own_function, NULL, place), ''), '.') AS finding,
@@ -28,4 +28,4 @@ SELECT concat('Linear algebra takes ', step_share(ns), ' in ', library,
   'Install an optimised BLAS, such as OpenBLAS (libopenblas0-pthread in Debian), which takes its place.' AS advice,
   'flame_graph' AS evidence, concat('No sample of flame_graph must be in ', library, '.') AS check,
   library AS culprit, NULL AS layer
-FROM spent WHERE ns > 0
+FROM spent

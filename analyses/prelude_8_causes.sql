@@ -454,7 +454,11 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
       JOIN named n ON n.process = p.process AND n.cause = p.cause AND n.span_id IS NOT DISTINCT FROM p.span_id
       LEFT JOIN stack_facts(cause_run(wanted_batch)) f USING (stack_id)
       LEFT JOIN at_work w ON w.process = s.process AND w.time_ns = s.time_ns
-    WHERE s.time_ns < p.end_ns),
+    WHERE s.time_ns < p.end_ns
+      -- A thread that runs without the interpreter's lock is in compiled code. If no frame of that could be read, the
+      -- sample tells nothing.
+      AND NOT (s.state = 'running' AND s.gil IS NULL AND f.own_function IS NOT NULL AND f.native_library IS NULL
+               AND EXISTS (FROM sample WHERE run_id = cause_run(wanted_batch) AND gil = 'held'))),
   seen AS (
     SELECT cause, culprit, layer, is_vague, place,
       CASE WHEN cause IN ('compute', 'framework', 'host code') AND compiles THEN 'compilation'

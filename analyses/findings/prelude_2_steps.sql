@@ -173,3 +173,20 @@ CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), ' of ',
 CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(coalesce(culprit, layer),
   CASE WHEN layer <> culprit THEN concat(' in ', layer) END,
   CASE WHEN place IS NOT NULL THEN concat(' (', place, ')') END), '');
+-- What the other threads of a process do while the thread of a step waits: take a lock, or work. Neither: they wait for
+-- work.
+CREATE OR REPLACE TEMP TABLE finding_meanwhile AS
+  WITH facts AS MATERIALIZED (FROM stack_facts(cause_run((SELECT batch FROM finding_batch)))),
+  looked AS (
+    SELECT process, thread, time_ns, s.duration_ns, blame_text(coalesce(own_function, callee), NULL, place) AS work,
+      coalesce(gil = 'waited', false) OR (state = 'waiting' AND coalesce(waits_in = 'futex', false)) AS waits,
+      coalesce(gil = 'waited', false) OR (state = 'waiting' AND coalesce(locks, false)) AS locks,
+      state = 'waiting' AND coalesce(waits_in, '') IN ('poll', 'select', 'epoll_wait') AS is_idle
+    FROM sample s LEFT JOIN facts USING (stack_id) WHERE run_id = cause_run((SELECT batch FROM finding_batch)))
+  SELECT o.work, o.locks, NOT (o.waits OR o.is_idle) AS works, sum(o.duration_ns) AS ns
+  FROM (FROM looked WHERE waits AND thread IN (SELECT thread FROM finding_steps)) w
+    JOIN looked o ON o.process = w.process AND o.time_ns = w.time_ns AND o.thread <> w.thread
+  GROUP BY ALL;
+-- Returns the share of their time in which they wait for a lock. NULL: nothing is known of them.
+CREATE OR REPLACE TEMP MACRO locked_share() AS (
+  SELECT sum(CASE WHEN locks THEN ns ELSE 0 END) / sum(ns) FROM finding_meanwhile WHERE locks OR works);

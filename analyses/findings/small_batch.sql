@@ -47,14 +47,15 @@ FROM finding_batch, (
 WHERE batch < 8 AND calls >= 20 AND 2 * ns > all_ns
 UNION ALL
 -- Without layers, nothing tells what the model does with each input.
-SELECT concat(printf('A step calls the model %.0f times with %d input%s each, which takes ', inferences, batch,
-    CASE batch WHEN 1 THEN '' ELSE 's' END), step_share(inferences * latency_ns),
+SELECT concat(printf('A step calls the model %.0f time%s with %d input%s, which takes ', inferences,
+    CASE WHEN inferences = 1 THEN '' ELSE 's' END, m.batch,
+    CASE m.batch WHEN 1 THEN '' ELSE 's' END), step_share(inferences * latency_ns),
     '. Without its layers, it is not known how much longer a call with more inputs takes.'),
   'model', NULL,
-  'Put the inputs of a step together in one batch. If the model reads all its weights in each call, it hardly takes '
-    || 'longer.',
+  'Put inputs together in one batch, if several are there. If the model reads all its weights in each call, it hardly '
+    || 'takes longer.',
   'model_information', 'Profile the model with --batch 1,8,64, and compare the inputs per second of the batch sizes.',
-  concat('batch ', batch), NULL
-FROM finding_model, finding_step
-WHERE is_watched() AND batch < 8 AND inferences >= 4 AND 2 * inferences * latency_ns > step_ns
+  concat('batch ', m.batch), NULL
+FROM finding_model m JOIN run r USING (run_id), finding_step
+WHERE is_watched() AND r.batch < 8 AND 2 * inferences * latency_ns > step_ns
   AND NOT EXISTS (FROM layer_site WHERE run_id = cause_run((SELECT batch FROM finding_batch)))

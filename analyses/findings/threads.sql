@@ -25,6 +25,8 @@ SELECT concat('The step waits ', step_share(ns), coalesce(' at ' || place, ''), 
   'time_of_step', 'The cause waiting of time_of_step must take less, and the step must become shorter by as much.',
   culprit, layer
 FROM blamed(['own threads'], NULL)
+-- Threads that wait for a lock for most of that time are a matter of that lock (locks).
+WHERE coalesce(locked_share(), 0) < 0.5
 UNION ALL
 SELECT printf('%s takes %s on %s, while there are %d processors.', blame_text(culprit, layer, place), step_share(ns),
     CASE WHEN threads < 1.05 THEN 'one thread' ELSE printf('%.1f threads', threads) END, processors),

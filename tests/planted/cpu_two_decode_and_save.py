@@ -29,6 +29,7 @@ def main():
     generator = torch.Generator().manual_seed(0)
     batches = torch.randint(0, WORDS, (8, TEXTS, LENGTH), generator=generator).tolist()
     model = torch.nn.Linear(WORDS, 10)
+    model.register_buffer("vectors", torch.zeros(WORDS, 300))  # saved with the weights
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     labels = torch.arange(TEXTS) % 10
     every = 100 if common.mended("input_output") else 1

@@ -350,6 +350,15 @@ Result<Database> Database::create(const fs::path& path) {
   return database;
 }
 
+void Database::remove_remains(const fs::path& path) {
+  const fs::path partial = fs::absolute(path).string() + ".partial";
+  const Result<int> lock = claim_output(path, partial);
+  if (!lock.ok()) return;
+  remove_with_log(partial);
+  ::unlink(lock_of(partial).c_str());
+  ::close(*lock);
+}
+
 Result<Database> Database::in_memory() {
   auto state = std::make_unique<State>();
   state->name = "the database in memory";

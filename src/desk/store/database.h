@@ -64,6 +64,8 @@ class Database {
   // it. A partial file that a killed process left is removed by the next create(). Fails if the
   // folder cannot be written, or if another process is writing PATH.
   static Result<Database> create(const std::filesystem::path& path);
+  // Removes that partial file now, unless another process is writing PATH.
+  static void remove_remains(const std::filesystem::path& path);
   // Makes a database in memory, with the schema, for tests.
   static Result<Database> in_memory();
 

@@ -353,6 +353,20 @@ TEST_F(DatabaseTest, LeftoversOfAKilledWriterAreReplaced) {
   EXPECT_TRUE(reads_well(path("a.xsp")));
 }
 
+TEST_F(DatabaseTest, LeftoversOfAKilledWriterAreRemovedUnlessSomebodyWrites) {
+  write_bytes(path("a.xsp"), "what was there");
+  write_bytes(path("a.xsp.partial"), "half");
+  write_bytes(path("a.xsp.partial.wal"), "half");
+  Database::remove_remains(path("a.xsp"));
+  EXPECT_EQ(file_count(), 1u);
+  EXPECT_EQ(read_bytes(path("a.xsp")), "what was there");
+  const auto database = Database::create(path("b.xsp"));
+  ASSERT_TRUE(database.ok()) << database.error().text;
+  const size_t before = file_count();
+  Database::remove_remains(path("b.xsp"));
+  EXPECT_EQ(file_count(), before);
+}
+
 TEST_F(DatabaseTest, TwoWritersOfOneFileAreRefused) {
   const pid_t child = fork();
   if (child == 0) {

@@ -83,7 +83,10 @@ Result<ImportOutcome> import_traces(const ImportRequest& request) {
     XSP_TRY(const ImportOutcome outcome, read_traces(request, facts));
     return std::to_string(outcome.spans) + " " + std::to_string(outcome.lost);
   });
-  if (!text.ok()) return text.error();
+  if (!text.ok()) {
+    store::Database::remove_remains(request.output);  // a crash leaves some
+    return text.error();
+  }
   ImportOutcome outcome;
   std::istringstream(*text) >> outcome.spans >> outcome.lost;
   return outcome;

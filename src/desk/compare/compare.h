@@ -7,7 +7,7 @@
 //            throughput, the ratio of latencies with its interval. The ratio is that of the two
 //            latencies beside it. Files of one experiment (`xsp diff --run`) are compared round by
 //            round; others by their blocks, with an allowance for the spread between processes
-//   layers   a row for each matched layer or group of layers (compare_align.h), greatest
+//   layers   a row for each matched layer or group of layers (align.h), greatest
 //            difference first. The differences add up to the difference of the sums.
 //   kernels  a row for each kernel and its counterpart, sorted and summed in the same way
 //   facts    the compared subjects, and where they differ: model, inputs, framework, device, ...

@@ -16,7 +16,7 @@ namespace xsp::store {
 namespace {
 
 constexpr const char* kIterationKey =
-    "iteration";  // key of a model span; see capture/worker_protocol.h
+    "iteration";  // key of a model span; see process/worker/protocol.h
 
 // Correlation ids are unique within a process. Each process gets a range of this many.
 constexpr int64_t kCorrelationsOfATrace = int64_t{1} << 40;

@@ -1,4 +1,4 @@
-// xsp-worker opens one model with one adapter and obeys its parent. worker_protocol.h has the
+// xsp-worker opens one model with one adapter and obeys its parent. protocol.h has the
 // rules.
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The worker's parsed command line (see worker_protocol.h).
+// The worker's parsed command line (see protocol.h).
 #ifndef XSP_PROCESS_WORKER_OPTIONS_H_
 #define XSP_PROCESS_WORKER_OPTIONS_H_
 

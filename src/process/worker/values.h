@@ -1,4 +1,4 @@
-// The values of made-up inputs; worker_inputs.h describes them.
+// The values of made-up inputs; inputs.h describes them.
 #ifndef XSP_PROCESS_WORKER_VALUES_H_
 #define XSP_PROCESS_WORKER_VALUES_H_
 

@@ -22,7 +22,7 @@
 //  - A side file for the open-span stacks: two files are easily separated, and a reader would have
 //    to detect a stale one. A table of stacks at the front: the number of threads is not known. A
 //    page of the file for each thread costs 4 to 8 KiB, once, and later threads use it again.
-//  - Rings in the file: see capture/annotate/drain.cc.
+//  - Rings in the file: see process/record/drain.cc.
 //  - One record after another, as in the ring: 32 bytes a span, while columns take 2 to 9.
 //  - Compression on top of the columns: the drainer would cost more than the spans it drains.
 //  - Writing the pages of the stacks with write(2): the emitting thread makes no system calls. With
@@ -77,7 +77,7 @@ class NoFileSizeSignal {
 };
 
 // Uses the system call itself: a watched process sees calls of the function
-// (attach/descriptors.cc).
+// (process/watch/descriptors.cc).
 int move_up(int fd) {
   const auto move = [fd](rlim_t from) {
     return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));

@@ -205,7 +205,9 @@ TEST_F(RunStacksTest, CompiledCodeIsBelowThePythonThatCallsIt) {
       "NULL)::INT) FROM sample JOIN below USING (run_id, stack_id) JOIN stack USING (run_id, "
       "stack_id) WHERE state = 'running'");
   ASSERT_TRUE(share.is_number());
-  EXPECT_GT(share.get<double>(), 0.7);
+  // Nearly 1 on an idle machine. Where other programs keep the thread off its processor, a note of
+  // its registers may come after the look (look.h).
+  EXPECT_GT(share.get<double>(), 0.5);
 }
 
 // Selects the share of the samples in a state whose innermost frames are these functions, from the

@@ -23,11 +23,12 @@ CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matche
 
 -- Returns one row for each stack. `place` is the innermost line of the program's own code ('train.py:12'), and
 -- own_function is its function. `callee` is the function that this line called; NULL: the stack ends in the program's
--- own code. `writes`, `compiles` and `locks` tell whether it is in code that saves or prints, in a compiler of models,
--- or in a function that takes a lock. place and own_function are NULL if no frame is known to be the program's own; in
--- a thread without Python, `callee` is the innermost function with a name. native_function and native_library are
--- those of the innermost frame, if that is compiled code. is_standard: the program called a function of Python's
--- library that works on its data (standard_call: copy, pickle, json, re, ...), whatever that function called.
+-- own code. `writes`, `compiles`, `locks` and `loads` tell whether it is in code that saves or prints, in a compiler of
+-- models, in a function that takes a lock, or in a loader of data. place and own_function are NULL if no frame is known
+-- to be the program's own; in a thread without Python, `callee` is the innermost function with a name. native_function
+-- and native_library are those of the innermost frame, if that is compiled code. is_standard: the program called a
+-- function of Python's library that works on its data (standard_call: copy, pickle, json, re, ...), whatever that
+-- function called.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,
@@ -41,6 +42,7 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
         AS compiles,
       kind = 'native' AND regexp_matches(function,
         'mutex_(timed|clock)?lock|rwlock_(timed|clock)?(rd|wr)lock|lll_lock') AS locks,
+      kind = 'python' AND contains(coalesce(file, ''), '/torch/utils/data/') AS loads,
       kind = 'python' AND regexp_matches(coalesce(file, ''), concat('/lib/python3[.\d]*/(copy|copyreg|pickle|re|',
         'sre_\w+|json/\w+|csv|random|statistics|difflib|textwrap|string|decimal|fractions|hashlib|gzip|base64)\.py$'))
         AS is_standard
@@ -48,8 +50,9 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   path AS (
     SELECT stack_id, CASE WHEN is_own THEN place END AS place, CASE WHEN is_own THEN function END AS own_function,
       CASE WHEN (kind <> 'python' AND file NOT LIKE '%python%') OR NOT (is_own OR is_transparent) THEN function END
-        AS callee, writes, compiles, locks, kind = 'native' AS is_native, CASE WHEN kind = 'native' THEN function END
-        AS native_function, CASE WHEN kind = 'native' THEN parse_filename(file) END AS native_library,
+        AS callee, writes, compiles, locks, loads, kind = 'native' AS is_native,
+      CASE WHEN kind = 'native' THEN function END AS native_function,
+      CASE WHEN kind = 'native' THEN parse_filename(file) END AS native_library,
       is_standard, CASE WHEN is_standard THEN function END AS standard_call
     FROM frame WHERE parent_id IS NULL
     UNION ALL
@@ -57,7 +60,8 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
       CASE WHEN f.is_own THEN f.function ELSE p.own_function END,
       CASE WHEN f.is_own THEN NULL WHEN p.is_native AND f.kind = 'native' AND f.function NOT LIKE '[%' THEN f.function
         WHEN f.is_transparent THEN p.callee ELSE coalesce(p.callee, f.function) END,
-      f.writes OR p.writes, f.compiles OR p.compiles, f.locks OR p.locks, p.is_native AND f.kind = 'native',
+      f.writes OR p.writes, f.compiles OR p.compiles, f.locks OR p.locks, f.loads OR p.loads,
+      p.is_native AND f.kind = 'native',
       CASE WHEN f.kind = 'native' THEN f.function END, CASE WHEN f.kind = 'native' THEN parse_filename(f.file) END,
       NOT f.is_own AND (f.is_standard OR p.is_standard),
       CASE WHEN NOT f.is_own THEN coalesce(p.standard_call, CASE WHEN f.is_standard THEN f.function END) END

@@ -445,7 +445,7 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
     WHERE run_id = cause_run(wanted_batch) AND state <> 'waiting' GROUP BY ALL),
   looked AS (
     SELECT n.cause, n.culprit, n.layer, n.is_vague, s.state, s.gil, s.waits_in, f.place, f.own_function, f.callee,
-      f.writes, f.compiles, s.duration_ns, s.system_ns, s.faults, w.threads AS at_work, w.work, w.works_in,
+      f.writes, f.compiles, f.loads, s.duration_ns, s.system_ns, s.faults, w.threads AS at_work, w.work, w.works_in,
       is_standard, standard_call,
       CASE WHEN s.state <> 'waiting' AND is_of_arithmetic(native_library) THEN native_function END AS arithmetic,
       s.state <> 'waiting' AND is_spinning(coalesce(callee, own_function)) AS spins
@@ -458,12 +458,15 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
       -- A thread that runs without the interpreter's lock is in compiled code. If no frame of that could be read, the
       -- sample tells nothing.
       AND NOT (s.state = 'running' AND s.gil IS NULL AND f.own_function IS NOT NULL AND f.native_library IS NULL
-               AND EXISTS (FROM sample WHERE run_id = cause_run(wanted_batch) AND gil = 'held'))),
+               AND EXISTS (FROM sample WHERE run_id = cause_run(wanted_batch) AND gil = 'held'))
+      -- If the loader of data has spans, a sample in it that is in none of them came late.
+      AND NOT (coalesce(f.loads, false) AND p.cause = 'host code' AND EXISTS (FROM piece WHERE cause = 'data'))),
   seen AS (
     SELECT cause, culprit, layer, is_vague, place,
       CASE WHEN cause IN ('compute', 'framework', 'host code') AND compiles THEN 'compilation'
         WHEN cause IN ('compute', 'framework') AND is_standard THEN 'host code'
         WHEN cause <> 'host code' THEN cause
+        WHEN loads THEN 'data'
         WHEN gil = 'waited' OR spins THEN 'waiting' WHEN state = 'runnable' THEN 'descheduled'
         WHEN arithmetic IS NOT NULL THEN 'compute'
         WHEN writes OR (state = 'waiting' AND is_transfer(waits_in)) THEN 'input/output'

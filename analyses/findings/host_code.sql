@@ -5,11 +5,13 @@ SELECT concat('The program''s own code on the host takes ', step_share(ns),
       || CASE WHEN culprit_ns < 0.95 * ns THEN ', which takes ' || time_text(culprit_ns) ELSE '' END, ''),
     '.') AS finding,
   'application' AS level, ns AS gain_ns,
-  CASE WHEN layer IS NOT NULL OR culprit IS NULL OR culprit IN (SELECT type FROM layer_site)
+  CASE WHEN culprit LIKE '%.step' THEN concat('Let the optimiser update all parameters at once (fused=True, where the ',
+      'framework has it), or compile its step.')
+    WHEN layer IS NOT NULL OR culprit IS NULL OR culprit IN (SELECT type FROM layer_site)
+        OR culprit IN (SELECT function FROM stack WHERE regexp_matches(file, concat('/(torch|jax|jaxlib|flax|optax|',
+          'tensorflow|keras)/')) AND NOT regexp_matches(file, '/torch/(serialization|utils/data)'))
       THEN concat('Call fewer modules and operators, each on more data, or ',
       'compile the model (torch.compile): this is Python around operators.')
-    WHEN culprit LIKE '%.step' THEN concat('Let the optimiser update all parameters at once (fused=True, where the ',
-      'framework has it), or compile its step.')
     ELSE concat('Take ', blame_text(culprit, layer, place), ' out of the step: do it once for many steps, ahead on ',
       'another process, or with operators of the framework or NumPy.') END AS advice,
   'time_of_step' AS evidence,

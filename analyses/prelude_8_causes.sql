@@ -501,13 +501,13 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
   kept_off AS (
     SELECT cause, coalesce(sum(duration_ns) FILTER (state = 'runnable') / sum(duration_ns), 0) AS part
     FROM looked WHERE cause IN ('compute', 'framework') GROUP BY cause),
-  -- The kernel provides memory that is touched for the first time. A page takes about half a microsecond. If this can
-  -- explain most of the time in the kernel, that time counts as allocation.
+  -- The kernel provides memory that is touched for the first time. A page takes about a microsecond, and three in a
+  -- guest. If one microsecond a page explains a quarter of the time in the kernel, that time counts as allocation.
   faulted AS (
     SELECT cause, culprit, least(1 - coalesce(any_value(part), 0), sum(system_ns) / sum(duration_ns)) AS fault_part
     FROM looked LEFT JOIN kept_off USING (cause)
     WHERE cause IN ('compute', 'framework', 'host code') AND state <> 'waiting'
-    GROUP BY cause, culprit HAVING 500 * sum(faults) >= 0.25 * sum(system_ns) AND sum(system_ns) > 0),
+    GROUP BY cause, culprit HAVING 1000 * sum(faults) >= 0.25 * sum(system_ns) AND sum(system_ns) > 0),
   divided AS (
     SELECT t.* REPLACE (time_ns * (1 - coalesce(part, 0) - coalesce(fault_part, 0)) AS time_ns)
     FROM told_of t LEFT JOIN kept_off USING (cause)

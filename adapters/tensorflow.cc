@@ -94,7 +94,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     model->outputs.describe(ports_of(model->session.outputs));
     if (model->records) {
       model->layers.emplace(model->session.own, options.model_site, model->session.every_node);
-      xsp::models::wire::put_integer(&model->run_options, 1, model->session.trace_level);
+      xsp::formats::wire::put_integer(&model->run_options, 1, model->session.trace_level);
     }
     if (options.model_site != 0) {
       xsp_site_attribute(options.model_site, "provider", "TensorFlow CPU");

@@ -32,16 +32,16 @@
 
 namespace {
 
-using xsp::capture::kNativeDepthMax;
-using xsp::capture::kProgramCounter;
-using xsp::capture::kStackCopyBytes;
-using xsp::capture::kStackPointer;
-using xsp::capture::Looker;
-using xsp::capture::Modules;
-using xsp::capture::NativeFrame;
-using xsp::capture::NativeStart;
-using xsp::capture::OwnMemory;
-using xsp::capture::Unwinder;
+using xsp::process::kNativeDepthMax;
+using xsp::process::kProgramCounter;
+using xsp::process::kStackCopyBytes;
+using xsp::process::kStackPointer;
+using xsp::process::Looker;
+using xsp::process::Modules;
+using xsp::process::NativeFrame;
+using xsp::process::NativeStart;
+using xsp::process::OwnMemory;
+using xsp::process::Unwinder;
 
 constexpr int kDepth = 16;
 constexpr double kRateHz = 200;

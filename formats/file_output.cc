@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
@@ -167,4 +167,4 @@ Status write_pieces(const std::vector<Piece>& pieces, const WeightSource& weight
   return output.finish();
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -11,7 +11,7 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Fills `out` with the values of weight `index` of the model, from its byte `offset` on. `offset`
 // and the size are multiples of 16.
@@ -34,6 +34,6 @@ struct Piece {
 Status write_pieces(const std::vector<Piece>& pieces, const WeightSource& weights,
                     const std::string& path, const WriteOptions& options);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_FILE_OUTPUT_H_

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace xsp::models {
+namespace xsp::formats {
 
 std::string read_window(const Node& node, ImageWindow* window) {
   const std::vector<int64_t> kernel = node.integers("kernel_shape");
@@ -41,4 +41,4 @@ bool is_relu6(const Node& node, const std::map<std::string, float>& constants) {
   return is(1, 0) && is(2, 6);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

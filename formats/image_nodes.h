@@ -9,7 +9,7 @@
 
 #include "formats/onnx/graph.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Describes the window of a convolution or a pooling: height, width.
 struct ImageWindow {
@@ -30,6 +30,6 @@ std::map<std::string, float> scalar_constants(const Graph& graph);
 // Returns whether a Clip limits values to the range from 0 to 6.
 bool is_relu6(const Node& node, const std::map<std::string, float>& constants);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_IMAGE_NODES_H_

@@ -3,47 +3,52 @@
 
 #include "zoo/shared/recipe.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 namespace {
 
 constexpr double kV1Epsilon = 1e-3;
 
-Value conv_bn_relu6(Builder& b, const std::string& name, const Value& x, int64_t channels,
-                    const Window& window, double epsilon) {
-  const Value y = b.batch_norm(name + "/bn", b.conv(name, x, channels, window), epsilon);
+formats::Value conv_bn_relu6(formats::Builder& b, const std::string& name, const formats::Value& x,
+                             int64_t channels, const formats::Window& window, double epsilon) {
+  const formats::Value y = b.batch_norm(name + "/bn", b.conv(name, x, channels, window), epsilon);
   return b.relu6(name + "/relu6", y);
 }
 
-void mobilenet_v1(Builder& b) {
-  Value x = b.input("input", kFloat32, {symbolic("batch"), fixed(3), fixed(224), fixed(224)});
+void mobilenet_v1(formats::Builder& b) {
+  formats::Value x = b.input(
+      "input", formats::kFloat32,
+      {formats::symbolic("batch"), formats::fixed(3), formats::fixed(224), formats::fixed(224)});
   x = mobilenet_v1_backbone(b, "", x, 224).back().value;
   x = b.flatten("flatten", b.global_average_pool("avgpool", x));
   x = b.gemm("fc", x, 1000);
-  b.output(x, "output", kFloat32, {symbolic("batch"), fixed(1000)});
+  b.output(x, "output", formats::kFloat32, {formats::symbolic("batch"), formats::fixed(1000)});
 }
 
 // No ReLU follows the projection: its output is linear.
-Value inverted_residual(Builder& b, const std::string& name, const Value& x, int64_t channels,
-                        int64_t stride, int64_t expansion) {
+formats::Value inverted_residual(formats::Builder& b, const std::string& name,
+                                 const formats::Value& x, int64_t channels, int64_t stride,
+                                 int64_t expansion) {
   int64_t index = 0;
   const auto part = [&] { return name + "/conv/" + std::to_string(index++); };
-  Value y = x;
+  formats::Value y = x;
   const int64_t hidden = x.channels * expansion;
   if (expansion != 1) y = conv_bn_relu6(b, part(), y, hidden, {}, 1e-5);
   y = conv_bn_relu6(b, part(), y, hidden, {3, stride, 1, hidden}, 1e-5);
-  y = b.conv(part(), y, channels, {}, Builder::kLinear);
+  y = b.conv(part(), y, channels, {}, formats::Builder::kLinear);
   y = b.batch_norm(part(), y);
   if (stride != 1 || x.channels != channels) return y;
   return b.add(name + "/add", x, y);
 }
 
-void mobilenet_v2(Builder& b) {
+void mobilenet_v2(formats::Builder& b) {
   struct Stage {
     int64_t expansion, channels, blocks, stride;
   };
   constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                                {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-  Value x = b.input("input", kFloat32, {symbolic("batch"), fixed(3), fixed(224), fixed(224)});
+  formats::Value x = b.input(
+      "input", formats::kFloat32,
+      {formats::symbolic("batch"), formats::fixed(3), formats::fixed(224), formats::fixed(224)});
   int64_t index = 0;
   const auto feature = [&] { return "features/" + std::to_string(index++); };
   x = conv_bn_relu6(b, feature(), x, 32, {3, 2, 1}, 1e-5);
@@ -56,13 +61,13 @@ void mobilenet_v2(Builder& b) {
   x = conv_bn_relu6(b, feature(), x, 1280, {}, 1e-5);
   x = b.flatten("flatten", b.global_average_pool("avgpool", x));
   x = b.gemm("classifier/1", x, 1000);
-  b.output(x, "output", kFloat32, {symbolic("batch"), fixed(1000)});
+  b.output(x, "output", formats::kFloat32, {formats::symbolic("batch"), formats::fixed(1000)});
 }
 
 }  // namespace
 
-std::vector<FeatureMap> mobilenet_v1_backbone(Builder& b, const std::string& prefix, const Value& x,
-                                              int64_t size) {
+std::vector<FeatureMap> mobilenet_v1_backbone(formats::Builder& b, const std::string& prefix,
+                                              const formats::Value& x, int64_t size) {
   struct Stage {
     int64_t channels, stride;
   };
@@ -70,11 +75,12 @@ std::vector<FeatureMap> mobilenet_v1_backbone(Builder& b, const std::string& pre
                                {512, 2}, {512, 1},  {512, 1}, {512, 1}, {512, 1},
                                {512, 1}, {1024, 2}, {1024, 1}};
   std::vector<FeatureMap> maps;
-  Value y = conv_bn_relu6(b, prefix + "conv0", x, 32, same_window(size, 3, 2), kV1Epsilon);
+  formats::Value y =
+      conv_bn_relu6(b, prefix + "conv0", x, 32, formats::same_window(size, 3, 2), kV1Epsilon);
   size = (size + 1) / 2;
   for (const Stage& stage : kStages) {
     const std::string name = prefix + "conv" + std::to_string(maps.size() + 1);
-    Window window = same_window(size, 3, stage.stride);
+    formats::Window window = formats::same_window(size, 3, stage.stride);
     window.groups = y.channels;
     y = conv_bn_relu6(b, name + "/depthwise", y, y.channels, window, kV1Epsilon);
     y = conv_bn_relu6(b, name + "/pointwise", y, stage.channels, {}, kV1Epsilon);
@@ -95,4 +101,4 @@ std::vector<Recipe> mobilenet_recipes() {
        mobilenet_v2}};
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo

@@ -7,18 +7,18 @@
 
 #include "formats/onnx/builder.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 
 struct FeatureMap {
-  Value value;
+  formats::Value value;
   int64_t size = 0;  // its height and width
 };
 
 // Returns the outputs of the thirteen depthwise separable blocks on a square image of `size`
 // pixels.
-std::vector<FeatureMap> mobilenet_v1_backbone(Builder& b, const std::string& prefix, const Value& x,
-                                              int64_t size);
+std::vector<FeatureMap> mobilenet_v1_backbone(formats::Builder& b, const std::string& prefix,
+                                              const formats::Value& x, int64_t size);
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo
 
 #endif  // XSP_ZOO_MOBILENET_H_

@@ -13,7 +13,7 @@ file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/all_recipes.cc" @ONLY CONTE
 
 #include \"zoo/shared/recipe.h\"
 
-namespace xsp::models {
+namespace xsp::zoo {
 
 @declarations@
 std::vector<Recipe> all_recipes() {
@@ -26,7 +26,7 @@ std::vector<Recipe> all_recipes() {
   return all;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo
 ")
 target_sources(xsp_zoo PRIVATE "${CMAKE_BINARY_DIR}/generated/all_recipes.cc")
 # A fused multiply-add rounds once where two instructions round twice, so the weights' bits would depend on the machine

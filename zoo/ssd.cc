@@ -6,7 +6,7 @@
 #include "zoo/mobilenet.h"
 #include "zoo/shared/recipe.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 namespace {
 
 constexpr int64_t kImage = 300;
@@ -65,95 +65,105 @@ Anchors make_anchors(const std::vector<FeatureMap>& maps) {
   return anchors;
 }
 
-Value conv_bn_relu6(Builder& b, const std::string& name, const Value& x, int64_t channels,
-                    const Window& window) {
+formats::Value conv_bn_relu6(formats::Builder& b, const std::string& name, const formats::Value& x,
+                             int64_t channels, const formats::Window& window) {
   return b.relu6(name + "/relu6",
                  b.batch_norm(name + "/bn", b.conv(name, x, channels, window), kEpsilon));
 }
 
 // Returns the backbone's last two maps of different size, and four smaller ones.
-std::vector<FeatureMap> feature_maps(Builder& b, const Value& image) {
+std::vector<FeatureMap> feature_maps(formats::Builder& b, const formats::Value& image) {
   const std::vector<FeatureMap> backbone = mobilenet_v1_backbone(b, "backbone/", image, kImage);
   std::vector<FeatureMap> maps = {backbone[10], backbone[12]};
   constexpr int64_t kChannels[] = {512, 256, 256, 128};
   for (const int64_t channels : kChannels) {
     const FeatureMap& last = maps.back();
     const std::string name = "extra" + std::to_string(maps.size() - 1);
-    Value x = conv_bn_relu6(b, name + "/conv1x1", last.value, channels / 2, {});
-    x = conv_bn_relu6(b, name + "/conv3x3", x, channels, same_window(last.size, 3, 2));
+    formats::Value x = conv_bn_relu6(b, name + "/conv1x1", last.value, channels / 2, {});
+    x = conv_bn_relu6(b, name + "/conv3x3", x, channels, formats::same_window(last.size, 3, 2));
     maps.push_back({x, (last.size + 1) / 2});
   }
   return maps;
 }
 
 // Adds a 1x1 convolution, and returns its output with one row per anchor.
-Value rows(Builder& b, const std::string& name, const Value& x, int64_t anchors, int64_t columns,
-           double bias, double gain) {
-  const Distribution weights = with_variance(gain / static_cast<double>(x.channels));
+formats::Value rows(formats::Builder& b, const std::string& name, const formats::Value& x,
+                    int64_t anchors, int64_t columns, double bias, double gain) {
+  const formats::Distribution weights =
+      formats::with_variance(gain / static_cast<double>(x.channels));
   const int64_t channels = anchors * columns;
-  const Value weight = b.weight(name + "/weight", {channels, x.channels, 1, 1}, weights);
-  const Value offset = b.weight(name + "/bias", {channels}, {bias, 0.05});
-  Value y =
-      b.node(name, "Conv", {x, weight, offset}, {attribute("kernel_shape", {1, 1})}, channels);
+  const formats::Value weight = b.weight(name + "/weight", {channels, x.channels, 1, 1}, weights);
+  const formats::Value offset = b.weight(name + "/bias", {channels}, {bias, 0.05});
+  formats::Value y = b.node(name, "Conv", {x, weight, offset},
+                            {formats::attribute("kernel_shape", {1, 1})}, channels);
   y = b.transpose(name + "/Transpose", y, {0, 2, 3, 1});
   return b.reshape(name + "/Reshape", y, {0, -1, columns}, columns);
 }
 
 // Returns boxes as corners, from the network's output for each anchor: the offset of its centre,
 // and the change of its size.
-Value decode(Builder& b, const Value& encoded, const Anchors& anchors) {
+formats::Value decode(formats::Builder& b, const formats::Value& encoded, const Anchors& anchors) {
   const std::string name = "decode";
-  const Value variances = b.constant_floats(name + "/variances", {4}, {0.1f, 0.1f, 0.2f, 0.2f});
-  const Value scaled = b.binary(name + "/Mul", "Mul", encoded, variances);
-  const std::vector<Value> parts =
+  const formats::Value variances =
+      b.constant_floats(name + "/variances", {4}, {0.1f, 0.1f, 0.2f, 0.2f});
+  const formats::Value scaled = b.binary(name + "/Mul", "Mul", encoded, variances);
+  const std::vector<formats::Value> parts =
       b.nodes(name + "/Split", "Split", {scaled, b.constant(name + "/sizes", {2, 2})},
-              {attribute("axis", int64_t{2})}, {2, 2});
+              {formats::attribute("axis", int64_t{2})}, {2, 2});
   const std::vector<int64_t> dimensions = {1, anchors.count, 2};
-  const Value centers = b.constant_floats(name + "/anchor_centers", dimensions, anchors.centers);
-  const Value sizes = b.constant_floats(name + "/anchor_sizes", dimensions, anchors.sizes);
-  Value center = b.binary(name + "/center/Mul", "Mul", parts[0], sizes);
+  const formats::Value centers =
+      b.constant_floats(name + "/anchor_centers", dimensions, anchors.centers);
+  const formats::Value sizes = b.constant_floats(name + "/anchor_sizes", dimensions, anchors.sizes);
+  formats::Value center = b.binary(name + "/center/Mul", "Mul", parts[0], sizes);
   center = b.add(name + "/center/Add", center, centers);
-  Value half = b.unary(name + "/size/Exp", "Exp", parts[1]);
+  formats::Value half = b.unary(name + "/size/Exp", "Exp", parts[1]);
   half = b.binary(name + "/size/Mul", "Mul", half, sizes);
   half = b.binary(name + "/size/Mul_1", "Mul", half, b.scalar(name + "/half", 0.5f));
-  const Value low = b.binary(name + "/low", "Sub", center, half);
-  const Value high = b.add(name + "/high", center, half);
-  return b.node(name + "/Concat", "Concat", {low, high}, {attribute("axis", int64_t{2})});
+  const formats::Value low = b.binary(name + "/low", "Sub", center, half);
+  const formats::Value high = b.add(name + "/high", center, half);
+  return b.node(name + "/Concat", "Concat", {low, high}, {formats::attribute("axis", int64_t{2})});
 }
 
-Value select(Builder& b, const Value& boxes, const Value& scores) {
+formats::Value select(formats::Builder& b, const formats::Value& boxes,
+                      const formats::Value& scores) {
   const std::string name = "nms";
-  const Value objects =
+  const formats::Value objects =
       b.node(name + "/Slice", "Slice",
              {scores, b.constant(name + "/start", {1}), b.constant(name + "/end", {kClasses}),
               b.constant(name + "/axis", {2})});
-  const Value by_class = b.transpose(name + "/Transpose", objects, {0, 2, 1});
+  const formats::Value by_class = b.transpose(name + "/Transpose", objects, {0, 2, 1});
   return b.node(name + "/NonMaxSuppression", "NonMaxSuppression",
                 {boxes, by_class, b.constant(name + "/max_selected", {kMaxSelected}),
                  b.constant_floats(name + "/overlap", {1}, {kOverlap}),
                  b.constant_floats(name + "/min_score", {1}, {kMinScore})});
 }
 
-void ssd_mobilenet(Builder& b) {
-  const Value image =
-      b.input("image", kFloat32, {symbolic("batch"), fixed(3), fixed(kImage), fixed(kImage)});
+void ssd_mobilenet(formats::Builder& b) {
+  const formats::Value image = b.input("image", formats::kFloat32,
+                                       {formats::symbolic("batch"), formats::fixed(3),
+                                        formats::fixed(kImage), formats::fixed(kImage)});
   const std::vector<FeatureMap> maps = feature_maps(b, image);
-  std::vector<Value> box_rows;
-  std::vector<Value> class_rows;
+  std::vector<formats::Value> box_rows;
+  std::vector<formats::Value> class_rows;
   for (size_t map = 0; map < maps.size(); ++map) {
     const std::string name = "head" + std::to_string(map);
     const int64_t anchors = static_cast<int64_t>(anchor_sizes(map, maps.size()).size());
-    box_rows.push_back(rows(b, name + "/box", maps[map].value, anchors, 4, 0, Builder::kLinear));
+    box_rows.push_back(
+        rows(b, name + "/box", maps[map].value, anchors, 4, 0, formats::Builder::kLinear));
     class_rows.push_back(
         rows(b, name + "/class", maps[map].value, anchors, kClasses, kClassBias, kClassGain));
   }
   const Anchors anchors = make_anchors(maps);
-  const Value boxes = decode(b, b.concat("boxes/Concat", box_rows), anchors);
-  const Value scores = b.unary("scores/Sigmoid", "Sigmoid", b.concat("scores/Concat", class_rows));
-  const Value selected = select(b, boxes, scores);
-  b.output(boxes, "boxes", kFloat32, {symbolic("batch"), fixed(anchors.count), fixed(4)});
-  b.output(scores, "scores", kFloat32, {symbolic("batch"), fixed(anchors.count), fixed(kClasses)});
-  b.output(selected, "selected_indices", kInt64, {symbolic("selected"), fixed(3)});
+  const formats::Value boxes = decode(b, b.concat("boxes/Concat", box_rows), anchors);
+  const formats::Value scores =
+      b.unary("scores/Sigmoid", "Sigmoid", b.concat("scores/Concat", class_rows));
+  const formats::Value selected = select(b, boxes, scores);
+  b.output(boxes, "boxes", formats::kFloat32,
+           {formats::symbolic("batch"), formats::fixed(anchors.count), formats::fixed(4)});
+  b.output(scores, "scores", formats::kFloat32,
+           {formats::symbolic("batch"), formats::fixed(anchors.count), formats::fixed(kClasses)});
+  b.output(selected, "selected_indices", formats::kInt64,
+           {formats::symbolic("selected"), formats::fixed(3)});
 }
 
 }  // namespace
@@ -165,4 +175,4 @@ std::vector<Recipe> ssd_recipes() {
            ssd_mobilenet}};
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo

@@ -2,11 +2,13 @@
 // before the classifier, which does nothing at 224x224; exporters leave it out, like dropout.
 #include "zoo/shared/recipe.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 namespace {
 
-void vgg16(Builder& b) {
-  Value x = b.input("input", kFloat32, {symbolic("batch"), fixed(3), fixed(224), fixed(224)});
+void vgg16(formats::Builder& b) {
+  formats::Value x = b.input(
+      "input", formats::kFloat32,
+      {formats::symbolic("batch"), formats::fixed(3), formats::fixed(224), formats::fixed(224)});
   constexpr int64_t kPool = 0;
   constexpr int64_t kLayers[] = {64,    64,  kPool, 128, 128,   kPool, 256, 256, 256,
                                  kPool, 512, 512,   512, kPool, 512,   512, 512, kPool};
@@ -21,10 +23,10 @@ void vgg16(Builder& b) {
   }
   x = b.flatten("flatten", x);
   x.channels *= 7 * 7;
-  x = b.relu("classifier/1", b.gemm("classifier/0", x, 4096, Builder::kBeforeRelu));
-  x = b.relu("classifier/4", b.gemm("classifier/3", x, 4096, Builder::kBeforeRelu));
+  x = b.relu("classifier/1", b.gemm("classifier/0", x, 4096, formats::Builder::kBeforeRelu));
+  x = b.relu("classifier/4", b.gemm("classifier/3", x, 4096, formats::Builder::kBeforeRelu));
   x = b.gemm("classifier/6", x, 1000);
-  b.output(x, "output", kFloat32, {symbolic("batch"), fixed(1000)});
+  b.output(x, "output", formats::kFloat32, {formats::symbolic("batch"), formats::fixed(1000)});
 }
 
 }  // namespace
@@ -34,4 +36,4 @@ std::vector<Recipe> vgg_recipes() {
            "torchvision model table (VGG16_Weights)", vgg16}};
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo

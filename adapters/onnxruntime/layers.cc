@@ -56,13 +56,13 @@ void set_tensors(uint32_t site, const Tensors& tensors) {
 }
 
 // Records the layers of the model that are not executed, and why.
-void set_fates(const models::Provenance& provenance, uint32_t model_site) {
+void set_fates(const formats::Provenance& provenance, uint32_t model_site) {
   if (model_site == 0) return;
   std::vector<std::string> folded;
   std::vector<std::string> removed;
-  for (const models::OriginalNode& node : provenance.originals) {
-    if (node.fate == models::Fate::kFolded) folded.push_back(node.name);
-    if (node.fate == models::Fate::kRemoved) removed.push_back(node.name);
+  for (const formats::OriginalNode& node : provenance.originals) {
+    if (node.fate == formats::Fate::kFolded) folded.push_back(node.name);
+    if (node.fate == formats::Fate::kRemoved) removed.push_back(node.name);
   }
   set_text(model_site, "folded_layers", json_strings(folded));
   set_text(model_site, "removed_layers", json_strings(removed));
@@ -118,24 +118,24 @@ std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const Gra
 }
 
 void Layers::read(const std::string& model, const std::string& optimized, uint32_t model_site) {
-  const auto own = models::read_graph(model);
+  const auto own = formats::read_graph(model);
   if (!own.ok()) return;
   node_count_ = own->nodes.size();
   if (optimized.empty()) return;
-  const auto graph = models::read_graph(optimized);
+  const auto graph = formats::read_graph(optimized);
   if (!graph.ok()) return;
   node_count_ = graph->nodes.size();
-  const models::Provenance provenance = models::trace_provenance(*own, *graph);
+  const formats::Provenance provenance = formats::trace_provenance(*own, *graph);
   set_fates(provenance, model_site);
   add(*graph, &*own, &provenance, {});
 }
 
-void Layers::add(const models::Graph& graph, const models::Graph* model,
-                 const models::Provenance* provenance, Weights weights) {
-  for (const models::Tensor& tensor : graph.initializers) weights[tensor.name] = &tensor;
-  const models::Blocks blocks(graph, model, provenance);
+void Layers::add(const formats::Graph& graph, const formats::Graph* model,
+                 const formats::Provenance* provenance, Weights weights) {
+  for (const formats::Tensor& tensor : graph.initializers) weights[tensor.name] = &tensor;
+  const formats::Blocks blocks(graph, model, provenance);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const models::Node& node = graph.nodes[i];
+    const formats::Node& node = graph.nodes[i];
     GraphNode known;
     if (provenance != nullptr) known.sources = provenance->names(i);
     for (size_t k = 0; k < node.inputs.size(); ++k) {
@@ -145,7 +145,7 @@ void Layers::add(const models::Graph& graph, const models::Graph* model,
       input.channels = blocks.channels(name);
       const auto weight = weights.find(name);
       if (weight != weights.end()) {
-        const models::Tensor& tensor = *weight->second;
+        const formats::Tensor& tensor = *weight->second;
         input.is_weight = true;
         input.value = {dtype_name(static_cast<uint32_t>(tensor.dtype)), tensor.dimensions};
         input.bytes = static_cast<int64_t>(tensor.bytes);
@@ -158,8 +158,8 @@ void Layers::add(const models::Graph& graph, const models::Graph* model,
     }
     graph_[node.name.empty() ? node.op_type : node.name].push_back(std::move(known));
     // The bodies of branches and loops see the weights around them.
-    for (const models::Attribute& attribute : node.attributes) {
-      for (const models::Graph& body : attribute.graph) add(body, nullptr, nullptr, weights);
+    for (const formats::Attribute& attribute : node.attributes) {
+      for (const formats::Graph& body : attribute.graph) add(body, nullptr, nullptr, weights);
     }
   }
 }

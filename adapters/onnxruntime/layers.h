@@ -35,7 +35,7 @@ struct GraphNode {
     int64_t bytes = 0;  // bytes of a weight
     // The model's shape of a weight; none if it is not known.
     std::optional<std::vector<int64_t>> own_shape = std::nullopt;
-    std::optional<int64_t> channels = std::nullopt;  // as in models::Blocks
+    std::optional<int64_t> channels = std::nullopt;  // as in formats::Blocks
   };
   std::vector<Input> inputs;
   std::vector<std::optional<int64_t>> outputs = {};  // their channels, likewise
@@ -75,10 +75,10 @@ class Layers {
   uint32_t site(const NodeEvent& event);
 
  private:
-  using Weights = std::unordered_map<std::string_view, const models::Tensor*>;
+  using Weights = std::unordered_map<std::string_view, const formats::Tensor*>;
   // `model` and `provenance` are null for the bodies of branches and loops.
-  void add(const models::Graph& graph, const models::Graph* model,
-           const models::Provenance* provenance, Weights weights);
+  void add(const formats::Graph& graph, const formats::Graph* model,
+           const formats::Provenance* provenance, Weights weights);
   const GraphNode* graph_node(const NodeEvent& event);
 
   size_t node_count_ = 0;

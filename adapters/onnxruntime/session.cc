@@ -235,7 +235,7 @@ xsp_status bad_model(const xsp_host* host, const std::string& path, const Proble
       "export it again, or see whether ONNX Runtime " + library().version + " runs it";
   if (problem.code == ORT_INVALID_PROTOBUF) {
     // Our own reader gives a better explanation of the invalid bytes.
-    const auto graph = models::read_graph(path);
+    const auto graph = formats::read_graph(path);
     if (!graph.ok()) return fail(host, XSP_BAD_MODEL, graph.error().text);
     why = "not a sound ONNX file";
   } else if (has("not a registered function/op") || has("No Op registered") ||

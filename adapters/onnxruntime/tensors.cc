@@ -28,7 +28,7 @@ void subtract(int64_t bytes, int64_t* from) {
 // Returns the channels of a tensor in blocks [N, C, H, W], of which `plain` is the copy in another
 // layout: [N, C, H, W] or [N, H, W, C].
 int64_t channels_of_copy(const Value& plain, const Value& blocked) {
-  if (plain.shape.size() != 4 || blocked.shape.size() != 4) return models::Blocks::kNotKnown;
+  if (plain.shape.size() != 4 || blocked.shape.size() != 4) return formats::Blocks::kNotKnown;
   const bool is_last =
       !std::equal(plain.shape.begin() + 2, plain.shape.end(), blocked.shape.begin() + 2);
   return plain.shape[is_last ? 3 : 1];
@@ -36,7 +36,7 @@ int64_t channels_of_copy(const Value& plain, const Value& blocked) {
 
 // Gives a tensor in blocks the model's shape. Returns false if it is not known.
 bool take_padding_off(int64_t channels, Value* value) {
-  auto shape = models::without_blocks(value->shape, channels);
+  auto shape = formats::without_blocks(value->shape, channels);
   if (!shape) return false;
   value->shape = std::move(*shape);
   return true;

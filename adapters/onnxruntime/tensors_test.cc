@@ -52,7 +52,7 @@ TEST(OnnxRuntimeTensors, PaddingIsTakenOffShapesAndBytes) {
 TEST(OnnxRuntimeTensors, WhatIsNotKnownIsTheRuntimesAndMarked) {
   const NodeEvent event =
       event_of("y_nchwc", "Conv", R"([{"float":[1,16,8,8]}])", R"([{"float":[1,16,8,8]}])");
-  const GraphNode node = convolution(models::Blocks::kNotKnown, models::Blocks::kNotKnown);
+  const GraphNode node = convolution(formats::Blocks::kNotKnown, formats::Blocks::kNotKnown);
   for (const GraphNode* known : {&node, static_cast<const GraphNode*>(nullptr)}) {
     const Tensors tensors = tensors_of(event, known);
     EXPECT_FALSE(tensors.is_known);

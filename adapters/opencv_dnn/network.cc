@@ -55,16 +55,16 @@ Shapes own_input_shapes(const cv::dnn::Net& net) {
 // Reads the inputs of an ONNX file, which states all of them. Returns the error; empty if there is
 // none.
 std::string onnx_inputs(const std::string& path, std::vector<Port>* ports) {
-  const auto graph = models::read_graph(path);
+  const auto graph = formats::read_graph(path);
   if (!graph.ok()) return graph.error().text;
-  for (const models::ValueInfo& input : graph->required_inputs()) {
-    if (input.dtype != models::kFloat32) {
+  for (const formats::ValueInfo& input : graph->required_inputs()) {
+    if (input.dtype != formats::kFloat32) {
       return path + ": its input '" + input.name + "' is of the type " +
-             models::dtype_name(input.dtype) +
+             formats::dtype_name(input.dtype) +
              ": OpenCV takes float32 alone: use --framework onnxruntime";
     }
     Port port{input.name, XSP_FLOAT32, {}, {}};
-    for (const models::Dimension& dimension : input.dimensions) {
+    for (const formats::Dimension& dimension : input.dimensions) {
       port.dimensions.push_back(dimension.value);
       port.symbols.push_back(dimension.symbol);
     }

@@ -52,7 +52,7 @@ struct ProfilerApi {
 
 namespace {
 
-using Message = models::wire::Fields;
+using Message = formats::wire::Fields;
 using Bytes = std::span<const uint8_t>;
 
 std::string take_error(const ProfilerApi& api, ProfilerApi::Error* error) {
@@ -152,8 +152,8 @@ void read_plane(Bytes plane, std::vector<DeviceEvent>* events) {
 // Writes ProfileOptions (tsl/profiler/protobuf/profiler_options.proto) that enable the device only.
 std::string options() {
   std::string text;
-  models::wire::put_integer(&text, 5, 1);  // version
-  models::wire::put_integer(&text, 3, 1);  // device_tracer_level
+  formats::wire::put_integer(&text, 5, 1);  // version
+  formats::wire::put_integer(&text, 3, 1);  // device_tracer_level
   return text;
 }
 

@@ -10,7 +10,7 @@
 namespace xsp::pjrt {
 namespace {
 
-using Message = models::wire::Fields;
+using Message = formats::wire::Fields;
 
 constexpr std::pair<int, uint32_t> kTypes[] = {
     {1, XSP_BOOL},     {2, XSP_INT8},     {3, XSP_INT16},    {4, XSP_INT32},  {5, XSP_INT64},

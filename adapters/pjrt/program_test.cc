@@ -8,8 +8,8 @@
 namespace xsp::pjrt {
 namespace {
 
-using models::wire::put_bytes;
-using models::wire::put_integer;
+using formats::wire::put_bytes;
+using formats::wire::put_integer;
 
 Bytes bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};

@@ -11,9 +11,9 @@ namespace {
 // Writes CompileOptionsProto (xla/pjrt/proto/compile_options.proto) for one device.
 std::string compile_options() {
   std::string build, text;
-  models::wire::put_integer(&build, 4, 1);  // ExecutableBuildOptionsProto.num_replicas
-  models::wire::put_integer(&build, 5, 1);  // num_partitions
-  models::wire::put_bytes(&text, 3, build);
+  formats::wire::put_integer(&build, 4, 1);  // ExecutableBuildOptionsProto.num_replicas
+  formats::wire::put_integer(&build, 5, 1);  // num_partitions
+  formats::wire::put_bytes(&text, 3, build);
   return text;
 }
 
@@ -115,11 +115,11 @@ Problem Session::describe() {
   if (problem) return problem;
   if (std::string_view(program->format, program->format_size) != "hlo") {
     // The module is in its configuration: field 1 of HloModuleProtoWithConfig.
-    models::wire::Source source(
+    formats::wire::Source source(
         std::span(reinterpret_cast<const uint8_t*>(code.data()), code.size()));
     std::string broken;
-    models::wire::Cursor cursor(&source, &broken, 0, code.size());
-    models::wire::Field field;
+    formats::wire::Cursor cursor(&source, &broken, 0, code.size());
+    formats::wire::Field field;
     while (cursor.next(&field)) {
       if (field.number == 1 && field.type == 2) {
         code = code.substr(field.begin, field.size());

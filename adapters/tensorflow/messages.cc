@@ -10,7 +10,7 @@
 namespace xsp::tf {
 namespace {
 
-using Message = models::wire::Fields;
+using Message = formats::wire::Fields;
 
 void read_shape(Bytes shape, Value* value) {
   value->has_shape = true;

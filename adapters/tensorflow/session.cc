@@ -20,7 +20,7 @@ namespace xsp::tf {
 namespace {
 
 namespace fs = std::filesystem;
-namespace wire = models::wire;
+namespace wire = formats::wire;
 
 constexpr size_t kMessageBytesMax = (size_t{1} << 31) - 1;  // limit of protocol buffers
 

@@ -12,7 +12,7 @@
 #include "formats/onnx/shapes.h"
 #include "formats/wire/wire.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 using wire::put_bytes;
@@ -343,4 +343,4 @@ Status write_caffe(const Graph& graph, const WeightSource& weights, const std::s
   return status;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -15,7 +15,7 @@
 #include "formats/file_output.h"
 #include "formats/onnx/graph.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 struct CaffeModel {
   std::string prototxt;
@@ -29,6 +29,6 @@ Result<CaffeModel> to_caffe(const Graph& graph);
 Status write_caffe(const Graph& graph, const WeightSource& weights, const std::string& path,
                    const WriteOptions& options);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_CAFFE_WRITER_H_

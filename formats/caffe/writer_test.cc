@@ -10,7 +10,7 @@
 #include "formats/onnx/builder.h"
 #include "formats/wire/wire.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 // A network of everything that Caffe can express.
@@ -108,4 +108,4 @@ TEST(CaffeWriter, RefusesWhatCaffeLacks) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -11,7 +11,7 @@
 
 #include "formats/image_nodes.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 // Numbers of the file of parameters, of an array in it, of the CPU, and of float32.
@@ -326,4 +326,4 @@ Status write_mxnet(const Graph& graph, const WeightSource& weights, const std::s
   return status;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

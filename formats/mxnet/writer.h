@@ -12,7 +12,7 @@
 #include "formats/file_output.h"
 #include "formats/onnx/graph.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 struct MxnetModel {
   std::string symbol;
@@ -26,6 +26,6 @@ Result<MxnetModel> to_mxnet(const Graph& graph);
 Status write_mxnet(const Graph& graph, const WeightSource& weights, const std::string& path,
                    const WriteOptions& options);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_MXNET_WRITER_H_

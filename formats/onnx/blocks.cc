@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 constexpr std::string_view kDomain = "com.microsoft.nchwc";
@@ -201,4 +201,4 @@ std::optional<std::vector<int64_t>> without_blocks(const std::vector<int64_t>& s
                               shape[2], shape[3]};
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

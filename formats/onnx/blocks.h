@@ -16,7 +16,7 @@
 #include "formats/onnx/graph.h"
 #include "formats/onnx/provenance.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 class Blocks {
  public:
@@ -50,6 +50,6 @@ class Blocks {
 std::optional<std::vector<int64_t>> without_blocks(const std::vector<int64_t>& shape,
                                                    int64_t channels);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_BLOCKS_H_

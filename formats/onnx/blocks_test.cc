@@ -5,7 +5,7 @@
 #include "formats/onnx/builder.h"
 #include "zoo/shared/recipe.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -162,4 +162,4 @@ TEST(Blocks, ShapesLoseTheirPaddingAndTheirBlocks) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::formats

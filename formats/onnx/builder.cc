@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 // The newest exporters write this operator set; number 17 added LayerNormalization.
@@ -285,4 +285,4 @@ Value Builder::gather(const std::string& name, const Value& table, const Value& 
   return node(name, "Gather", {table, indices}, {attribute("axis", axis)});
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -12,7 +12,7 @@
 #include "formats/onnx/graph.h"
 #include "formats/onnx/weights.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Represents a tensor of the network. `channels` is the size of its axis 1 (images) or of its last
 // axis (sequences), if the caller needs it to determine the size of weights.
@@ -114,6 +114,6 @@ Attribute attribute(const std::string& name, const std::vector<int64_t>& values)
 Dimension fixed(int64_t value);
 Dimension symbolic(const std::string& symbol);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_BUILDER_H_

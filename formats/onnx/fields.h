@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace xsp::models::fields {
+namespace xsp::formats::fields {
 
 namespace model {
 enum : uint32_t {
@@ -92,6 +92,6 @@ namespace dimension {
 enum : uint32_t { kValue = 1, kParam = 2 };
 }  // namespace dimension
 
-}  // namespace xsp::models::fields
+}  // namespace xsp::formats::fields
 
 #endif  // XSP_FORMATS_ONNX_FIELDS_H_

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 struct DtypeInfo {
@@ -77,4 +77,4 @@ std::string node_label(const Graph& graph, size_t index) {
   return node.name.empty() ? node.op_type + "_" + std::to_string(index) : node.name;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Lists element types, numbered as in ONNX's TensorProto.DataType; a file may hold others.
 enum Dtype : int32_t {
@@ -122,6 +122,6 @@ struct Graph {
 // Returns a node's name; for a node without one, its operator and its index: "Conv_12".
 std::string node_label(const Graph& graph, size_t index);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_GRAPH_H_

@@ -3,7 +3,7 @@
 #include "formats/onnx/fields.h"
 #include "formats/onnx/reader.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 using wire::Cursor;
 using wire::Field;
@@ -70,4 +70,4 @@ std::pair<std::string, std::string> Message::entry(const Field& field) {
   return result;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -11,7 +11,7 @@
 #include "formats/onnx/graph.h"
 #include "formats/wire/wire.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Reads fields of one file. After the first problem it returns nothing more: texts are empty, loops
 // end.
@@ -83,6 +83,6 @@ class Message {
 // Reads a TensorProto; its values are kept only if they are few.
 void read_tensor(Message& message, const wire::Field& field, Tensor* tensor);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_MESSAGE_H_

@@ -8,7 +8,7 @@
 
 #include "formats/onnx/tensor_index.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 // Returns "norm1/out" for "norm1/out_bn_nchwc_token_12", a name that the runtime made from one of
@@ -230,4 +230,4 @@ Provenance trace_provenance(const Graph& model, const Graph& optimised) {
   return Tracer(model, optimised).trace();
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

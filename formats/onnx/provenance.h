@@ -18,7 +18,7 @@
 
 #include "formats/onnx/graph.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 enum class Fate {
   kExecuted,  // a single executed node stands for it alone
@@ -46,6 +46,6 @@ struct Provenance {
 
 Provenance trace_provenance(const Graph& model, const Graph& optimised);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_PROVENANCE_H_

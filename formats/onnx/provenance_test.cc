@@ -7,7 +7,7 @@
 #include "formats/onnx/builder.h"
 #include "formats/onnx/reader.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -208,4 +208,4 @@ TEST(Provenance, AForeignGraphStandsForNothing) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::formats

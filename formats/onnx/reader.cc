@@ -7,7 +7,7 @@
 #include "formats/onnx/message.h"
 #include "formats/wire/wire.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 using wire::Cursor;
@@ -319,4 +319,4 @@ Result<Graph> read_graph(std::span<const uint8_t> bytes, const std::string& name
   return read(Source(bytes), name);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -13,7 +13,7 @@
 #include "formats/onnx/graph.h"
 #include "shared/base/result.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 inline constexpr uint64_t kMaxFileBytes = (uint64_t{1} << 31) - 1;  // protobuf's own limit
 inline constexpr uint64_t kMaxGraphBytes = uint64_t{256} << 20;     // memory of the graph
@@ -28,6 +28,6 @@ Result<Graph> read_graph(const std::string& path);
 // Does the same from memory; `name` is the file's name in errors.
 Result<Graph> read_graph(std::span<const uint8_t> bytes, const std::string& name);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_READER_H_

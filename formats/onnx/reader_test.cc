@@ -12,7 +12,7 @@
 #include "formats/onnx/fields.h"
 #include "formats/wire/wire.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 using wire::put_bytes;
@@ -290,4 +290,4 @@ TEST_F(ReaderFile, AFifoIsNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -6,7 +6,7 @@
 
 #include "formats/onnx/reader.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 constexpr int64_t kUnknown = -1;
@@ -336,4 +336,4 @@ void apply_rule(RuleContext& context) {
   if (rule != nullptr) rule(context);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

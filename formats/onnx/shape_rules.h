@@ -7,7 +7,7 @@
 
 #include "formats/onnx/shapes.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Return a * b and a + b, or the largest number if the result exceeds it. For sizes, which are not
 // negative.
@@ -45,6 +45,6 @@ void apply_rule(RuleContext& context);
 // Resolves an axis that may count from the end. Returns -1 if there is no such axis.
 int64_t resolve_axis(int64_t axis, size_t rank);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_SHAPE_RULES_H_

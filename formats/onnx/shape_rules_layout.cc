@@ -5,7 +5,7 @@
 #include "formats/onnx/reader.h"
 #include "formats/onnx/shape_rules.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 constexpr int64_t kUnknown = -1;
@@ -335,4 +335,4 @@ Rule layout_rule(const std::string& op_type) {
   return nullptr;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -6,7 +6,7 @@
 
 #include "formats/onnx/shape_rules.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 int64_t product(const Shape& shape) {
@@ -146,4 +146,4 @@ ParameterCount count_parameters(const Graph& graph) {
   return count;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

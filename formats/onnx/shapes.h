@@ -12,7 +12,7 @@
 #include "formats/onnx/graph.h"
 #include "shared/base/result.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 using Shape = std::vector<int64_t>;
 
@@ -55,6 +55,6 @@ struct ParameterCount {
 };
 ParameterCount count_parameters(const Graph& graph);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_SHAPES_H_

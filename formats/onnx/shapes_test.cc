@@ -4,7 +4,7 @@
 
 #include "formats/onnx/builder.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 Shape shape_of(const Builder& b, const Value& value, int64_t batch = 2) {
@@ -136,4 +136,4 @@ TEST(Parameters, StatisticsAreNotLearned) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -6,7 +6,7 @@
 #include "formats/onnx/message.h"
 #include "formats/onnx/reader.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 using wire::Cursor;
@@ -143,4 +143,4 @@ void read_tensor(Message& message, const Field& field, Tensor* tensor) {
   if (message.ok()) finish_tensor(message, raw, is_external, tensor);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 // Returns false for operators whose results may differ for equal inputs; bodies of control flow are
@@ -161,4 +161,4 @@ bool TensorIndex::is_graph_output(int32_t tensor) const {
   return tensors_[static_cast<size_t>(tensor)].is_graph_output;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

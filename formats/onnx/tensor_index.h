@@ -10,7 +10,7 @@
 
 #include "formats/onnx/graph.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 inline constexpr int32_t kNone = -1;
 
@@ -53,6 +53,6 @@ class TensorIndex {
   std::vector<int32_t> equal_;
 };
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_TENSOR_INDEX_H_

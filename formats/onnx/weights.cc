@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 constexpr uint64_t kGamma = 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
@@ -47,4 +47,4 @@ void fill_weights(const Distribution& distribution, uint64_t seed, uint64_t firs
   if (i < count) out[i] = value(static_cast<uint32_t>(mix(state + kGamma)), middle, scale);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

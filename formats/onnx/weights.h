@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Describes a uniform distribution over (middle - half_width, middle + half_width); half_width > 0,
 // and middle is at most a few half widths.
@@ -28,6 +28,6 @@ uint64_t tensor_seed(uint64_t model_seed, std::string_view tensor_name);
 void fill_weights(const Distribution& distribution, uint64_t seed, uint64_t first, size_t count,
                   float* out);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_WEIGHTS_H_

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 std::vector<float> draw(const Distribution& distribution, uint64_t seed, size_t count) {
@@ -61,4 +61,4 @@ TEST(Weights, AreTheSameEverywhere) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -6,7 +6,7 @@
 #include "formats/onnx/fields.h"
 #include "formats/wire/wire.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 using wire::put_bytes;
@@ -192,4 +192,4 @@ Status write_graph(const Graph& graph, const WeightSource& weights, const std::s
   return write_pieces(plan_of(graph).pieces, weights, path, options);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -10,7 +10,7 @@
 #include "formats/onnx/graph.h"
 #include "shared/base/result.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Works like write_pieces. Needs the initializers' dtype, dimensions and bytes.
 Status write_graph(const Graph& graph, const WeightSource& weights, const std::string& path,
@@ -19,6 +19,6 @@ Status write_graph(const Graph& graph, const WeightSource& weights, const std::s
 // Returns the size of the file that write_graph would write.
 uint64_t written_bytes(const Graph& graph);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_ONNX_WRITER_H_

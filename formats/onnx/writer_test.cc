@@ -11,7 +11,7 @@
 #include "formats/onnx/builder.h"
 #include "formats/onnx/reader.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -149,4 +149,4 @@ TEST_F(Writer, StopsWhenAskedTo) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::formats

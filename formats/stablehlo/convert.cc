@@ -3,7 +3,7 @@
 
 #include "formats/stablehlo/converter.h"
 
-namespace xsp::models::stablehlo {
+namespace xsp::formats::stablehlo {
 namespace {
 
 const char* element(int32_t dtype) {
@@ -223,4 +223,4 @@ Status Converter::convert() {
   return Ok{};
 }
 
-}  // namespace xsp::models::stablehlo
+}  // namespace xsp::formats::stablehlo

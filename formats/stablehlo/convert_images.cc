@@ -3,7 +3,7 @@
 
 #include "formats/stablehlo/converter.h"
 
-namespace xsp::models::stablehlo {
+namespace xsp::formats::stablehlo {
 namespace {
 
 std::vector<int64_t> or_else(std::vector<int64_t> values, std::vector<int64_t> otherwise) {
@@ -130,4 +130,4 @@ Status Converter::reshape(const Node& node) {
   return Ok{};
 }
 
-}  // namespace xsp::models::stablehlo
+}  // namespace xsp::formats::stablehlo

@@ -3,7 +3,7 @@
 
 #include "formats/stablehlo/converter.h"
 
-namespace xsp::models::stablehlo {
+namespace xsp::formats::stablehlo {
 
 Status Converter::gemm(const Node& node) {
   const Operand x = value(node.inputs[0]), weight = value(node.inputs[1]);
@@ -148,4 +148,4 @@ Status Converter::layer_normalization(const Node& node) {
   return Ok{};
 }
 
-}  // namespace xsp::models::stablehlo
+}  // namespace xsp::formats::stablehlo

@@ -12,7 +12,7 @@
 #include "formats/onnx/shapes.h"
 #include "shared/base/result.h"
 
-namespace xsp::models::stablehlo {
+namespace xsp::formats::stablehlo {
 
 // Represents a value of the program: "%12", with its type.
 struct Operand {
@@ -96,6 +96,6 @@ class Converter {
   size_t count_ = 0;
 };
 
-}  // namespace xsp::models::stablehlo
+}  // namespace xsp::formats::stablehlo
 
 #endif  // XSP_FORMATS_STABLEHLO_CONVERTER_H_

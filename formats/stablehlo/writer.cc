@@ -5,7 +5,7 @@
 #include "formats/onnx/shapes.h"
 #include "formats/stablehlo/converter.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 Status write_stablehlo(const Graph& graph, const WeightSource& weights, const std::string& path,
                        const WriteOptions& options) {
@@ -26,4 +26,4 @@ Status write_stablehlo(const Graph& graph, const WeightSource& weights, const st
   return write_pieces(converter.take(), digits, path, options);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

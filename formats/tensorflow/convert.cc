@@ -2,7 +2,7 @@
 
 #include "formats/tensorflow/converter.h"
 
-namespace xsp::models::tf {
+namespace xsp::formats::tf {
 namespace {
 
 const std::vector<int64_t> kToLast = {0, 2, 3, 1};
@@ -115,4 +115,4 @@ Result<Converted> convert(const Graph& graph) {
   return converter.take();
 }
 
-}  // namespace xsp::models::tf
+}  // namespace xsp::formats::tf

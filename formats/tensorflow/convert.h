@@ -9,7 +9,7 @@
 #include "formats/onnx/graph.h"
 #include "shared/base/result.h"
 
-namespace xsp::models::tf {
+namespace xsp::formats::tf {
 
 struct Converted {
   std::vector<Piece> pieces;           // weights by the index of the graph's initializer
@@ -17,6 +17,6 @@ struct Converted {
 };
 Result<Converted> convert(const Graph& graph);
 
-}  // namespace xsp::models::tf
+}  // namespace xsp::formats::tf
 
 #endif  // XSP_FORMATS_TENSORFLOW_CONVERT_H_

@@ -3,7 +3,7 @@
 
 #include "formats/tensorflow/converter.h"
 
-namespace xsp::models::tf {
+namespace xsp::formats::tf {
 namespace {
 
 std::vector<int64_t> or_else(std::vector<int64_t> values, std::vector<int64_t> otherwise) {
@@ -164,4 +164,4 @@ Status Converter::concat(const Node& node) {
   return Ok{};
 }
 
-}  // namespace xsp::models::tf
+}  // namespace xsp::formats::tf

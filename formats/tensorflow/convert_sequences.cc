@@ -3,7 +3,7 @@
 
 #include "formats/tensorflow/converter.h"
 
-namespace xsp::models::tf {
+namespace xsp::formats::tf {
 
 // Weights of a dense layer are in x out in TensorFlow's own models. The other order, with
 // transpose_b, gives the same results, but its CPU kernel takes many times as long.
@@ -212,4 +212,4 @@ Status Converter::layer_normalization(const Node& node) {
   return Ok{};
 }
 
-}  // namespace xsp::models::tf
+}  // namespace xsp::formats::tf

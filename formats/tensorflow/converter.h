@@ -13,7 +13,7 @@
 #include "formats/tensorflow/convert.h"
 #include "formats/tensorflow/nodes.h"
 
-namespace xsp::models::tf {
+namespace xsp::formats::tf {
 
 // Holds the place of a value of the ONNX graph in the new one.
 struct Place {
@@ -21,7 +21,7 @@ struct Place {
   bool is_channels_last = false;  // an image whose axes are in TensorFlow's order
 };
 
-inline Type type_of(int32_t dtype) { return dtype == models::kInt64 ? tf::kInt64 : kFloat; }
+inline Type type_of(int32_t dtype) { return dtype == formats::kInt64 ? tf::kInt64 : kFloat; }
 
 class Converter {
  public:
@@ -121,6 +121,6 @@ class Converter {
   GraphText text_;
 };
 
-}  // namespace xsp::models::tf
+}  // namespace xsp::formats::tf
 
 #endif  // XSP_FORMATS_TENSORFLOW_CONVERTER_H_

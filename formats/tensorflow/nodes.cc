@@ -5,7 +5,7 @@
 
 #include "formats/wire/wire.h"
 
-namespace xsp::models::tf {
+namespace xsp::formats::tf {
 namespace {
 
 using wire::put_bytes;
@@ -159,4 +159,4 @@ std::vector<Piece> GraphText::finish() {
   return std::move(pieces_);
 }
 
-}  // namespace xsp::models::tf
+}  // namespace xsp::formats::tf

@@ -13,7 +13,7 @@
 
 #include "formats/file_output.h"
 
-namespace xsp::models::tf {
+namespace xsp::formats::tf {
 
 enum Type : int { kFloat = 1, kInt32 = 3, kInt64 = 9 };
 
@@ -59,6 +59,6 @@ class GraphText {
   std::vector<Piece> pieces_ = {{}};
 };
 
-}  // namespace xsp::models::tf
+}  // namespace xsp::formats::tf
 
 #endif  // XSP_FORMATS_TENSORFLOW_NODES_H_

@@ -8,7 +8,7 @@
 #include "formats/onnx/shapes.h"
 #include "formats/tensorflow/convert.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 constexpr uint64_t kMessageBytesMax = (uint64_t{1} << 31) - 1;  // limit of protocol buffers
@@ -58,4 +58,4 @@ Status write_tensorflow(const Graph& graph, const WeightSource& weights, const s
   return write_pieces(converted.pieces, source, path, options);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

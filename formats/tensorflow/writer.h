@@ -13,12 +13,12 @@
 #include "formats/file_output.h"
 #include "formats/onnx/graph.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 // Returns kFailed, and names the operator, if one has no counterpart here.
 Status write_tensorflow(const Graph& graph, const WeightSource& weights, const std::string& path,
                         const WriteOptions& options);
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_FORMATS_TENSORFLOW_WRITER_H_

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace xsp::models::wire {
+namespace xsp::formats::wire {
 namespace {
 
 constexpr size_t kVarintBytes = 10;
@@ -173,4 +173,4 @@ void put_bytes(std::string* out, uint32_t number, std::string_view bytes) {
   out->append(bytes);
 }
 
-}  // namespace xsp::models::wire
+}  // namespace xsp::formats::wire

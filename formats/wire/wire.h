@@ -20,7 +20,7 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::models::wire {
+namespace xsp::formats::wire {
 
 inline constexpr size_t kWindowBytes = 64 * 1024;  // the most that one view of a source may hold
 
@@ -89,6 +89,6 @@ void put_bytes(std::string* out, uint32_t number, std::string_view bytes);
 // Appends the key and the length of a field whose body the caller writes after it.
 void put_header(std::string* out, uint32_t number, uint64_t length);
 
-}  // namespace xsp::models::wire
+}  // namespace xsp::formats::wire
 
 #endif  // XSP_FORMATS_WIRE_WIRE_H_

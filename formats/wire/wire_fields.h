@@ -10,7 +10,7 @@
 
 #include "formats/wire/wire.h"
 
-namespace xsp::models::wire {
+namespace xsp::formats::wire {
 
 class Fields {
  public:
@@ -53,6 +53,6 @@ class Fields {
   Field field_;
 };
 
-}  // namespace xsp::models::wire
+}  // namespace xsp::formats::wire
 
 #endif  // XSP_FORMATS_WIRE_WIRE_FIELDS_H_

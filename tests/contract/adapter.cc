@@ -88,21 +88,21 @@ std::vector<OwnTensor> Model::outputs() {
 }
 
 std::vector<OwnTensor> Model::make_inputs(uint64_t seed) {
-  std::vector<capture::TensorSpec> specs;
+  std::vector<process::TensorSpec> specs;
   for (const OwnTensor& input : inputs()) {
     specs.push_back({input.name, input.dtype, input.dimensions,
                      std::vector<std::string>(input.dimensions.size())});
   }
-  capture::WorkerOptions options;
+  process::WorkerOptions options;
   options.batch = 2;
   options.seed = seed;
-  auto made = capture::make_inputs(specs, {}, options);
+  auto made = process::make_inputs(specs, {}, options);
   std::vector<OwnTensor> tensors;
   if (!made.ok()) {
     ADD_FAILURE() << made.error().text;
     return tensors;
   }
-  for (capture::Tensor& tensor : made->tensors) {
+  for (process::Tensor& tensor : made->tensors) {
     tensors.push_back({tensor.name, tensor.dtype, tensor.dimensions, std::move(tensor.data)});
   }
   return tensors;

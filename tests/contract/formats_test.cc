@@ -41,7 +41,7 @@ std::vector<float> results(const std::string& adapter, const std::string& model,
   worker.send("save\t" + folder.path().string());
   const Fields saved = worker.reply();
   if (saved.size() < 3) return {};
-  const auto array = capture::read_npy(folder.path() / saved[2]);
+  const auto array = process::read_npy(folder.path() / saved[2]);
   EXPECT_TRUE(array.ok());
   if (!array.ok()) return {};
   std::vector<float> values(array->data.size() / sizeof(float));
@@ -58,9 +58,9 @@ TEST_P(Formats, ComputeWhatTheOnnxFileDoes) {
   Scratch folder;
   const std::string stem = folder.path() / "net";
   std::string own;
-  for (const models::ModelFormat& format : models::model_formats()) {
+  for (const zoo::ModelFormat& format : zoo::model_formats()) {
     if (format.name != GetParam().format && format.name != std::string("onnx")) continue;
-    const Status status = models::build_model("mobilenet_v2", stem + format.ending, 1, {}, format);
+    const Status status = zoo::build_model("mobilenet_v2", stem + format.ending, 1, {}, format);
     ASSERT_TRUE(status.ok()) << status.error().text;
     if (format.name == GetParam().format) own = stem + format.ending;
   }

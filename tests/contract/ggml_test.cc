@@ -54,7 +54,7 @@ class GgmlTest : public testing::Test {
     Scratch folder;
     const auto file = folder.path() / "tokens.npy";
     const int64_t shape[] = {1, static_cast<int64_t>(tokens.size())};
-    EXPECT_TRUE(capture::write_npy(file, {sizeof(xsp_tensor), "tokens", XSP_INT32, 2, shape,
+    EXPECT_TRUE(process::write_npy(file, {sizeof(xsp_tensor), "tokens", XSP_INT32, 2, shape,
                                           tokens.data(), tokens.size() * sizeof(int32_t)})
                     .ok());
     more.insert(more.end(), {"--input", "tokens=@" + file.string()});
@@ -65,7 +65,7 @@ class GgmlTest : public testing::Test {
     worker.send("save\t" + folder.path().string());
     const Fields saved = worker.reply();
     if (saved.size() < 3) return {};
-    const auto array = capture::read_npy(folder.path() / saved[2]);
+    const auto array = process::read_npy(folder.path() / saved[2]);
     EXPECT_TRUE(array.ok());
     if (!array.ok()) return {};
     std::vector<float> values(array->data.size() / sizeof(float));

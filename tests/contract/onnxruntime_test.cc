@@ -102,7 +102,7 @@ TEST_F(OnnxRuntimeTest, TokensAndMasksAreMadeAndMultiplied) {
   worker.send("save\t" + folder.path().string());
   const Fields saved = worker.reply();
   ASSERT_EQ(saved.size(), 3u);
-  const auto array = capture::read_npy(folder.path() / saved[2]);
+  const auto array = process::read_npy(folder.path() / saved[2]);
   ASSERT_TRUE(array.ok());
   EXPECT_EQ(array->dimensions, (std::vector<int64_t>{2, 5}));
   const auto* values = reinterpret_cast<const int64_t*>(array->data.data());
@@ -198,11 +198,11 @@ TEST_P(OnnxRuntimeProcessorTest, FusedLayersAreTiedToTheModelsOwn) {
 
 // 12 and 20 channels do not fill a whole number of blocks on any processor.
 std::string padded_model(const Scratch& folder) {
-  using models::fixed;
-  using models::symbolic;
-  models::Builder b("padded");
-  models::Value x = b.input("x", models::kFloat32,
-                            {symbolic("batch"), fixed(3), symbolic("height"), symbolic("width")});
+  using formats::fixed;
+  using formats::symbolic;
+  formats::Builder b("padded");
+  formats::Value x = b.input("x", formats::kFloat32,
+                             {symbolic("batch"), fixed(3), symbolic("height"), symbolic("width")});
   x = b.relu("relu1", b.conv("conv1", x, 12, {3, 1, 1}));
   x = b.relu("relu2", b.batch_norm("bn2", b.conv("conv2", x, 20, {3, 1, 1})));
   x = b.add("add", b.conv("conv3", x, 20, {3, 1, 1}), x);
@@ -210,13 +210,13 @@ std::string padded_model(const Scratch& folder) {
   // Because of strides of 3, the runtime does not see that both have one shape: it adds them in
   // whole blocks.
   x = b.add("sum", b.conv("conv4", x, 12, {3, 3, 1}), b.conv("conv5", x, 12, {3, 3, 1}));
-  b.output(b.global_average_pool("pool", x), "y", models::kFloat32, {symbolic("batch")});
+  b.output(b.global_average_pool("pool", x), "y", formats::kFloat32, {symbolic("batch")});
   const std::string path = folder.path() / "padded.onnx";
   const auto ones = [](size_t, uint64_t offset, std::span<uint8_t> out) {
     constexpr std::array<uint8_t, 4> kOne = {0, 0, 0x80, 0x3f};
     for (size_t i = 0; i < out.size(); ++i) out[i] = kOne[(offset + i) % 4];
   };
-  EXPECT_TRUE(models::write_graph(b.graph(), ones, path, {}).ok());
+  EXPECT_TRUE(formats::write_graph(b.graph(), ones, path, {}).ok());
   return path;
 }
 

@@ -98,13 +98,13 @@ TEST_F(OpencvTest, LayersMayBePlacedByOpencvsOwnProfile) {
 
 TEST_F(OpencvTest, OnnxFilesRunWithTheirOwnSignature) {
   Scratch folder;
-  models::Builder b("small");
-  models::Value x = b.input("x", models::kFloat32,
-                            {models::symbolic("batch"), models::fixed(3), models::fixed(8)});
+  formats::Builder b("small");
+  formats::Value x = b.input("x", formats::kFloat32,
+                             {formats::symbolic("batch"), formats::fixed(3), formats::fixed(8)});
   x = b.flatten("flatten", b.relu("relu", x));
-  b.output(x, "y", models::kFloat32, {models::symbolic("batch"), models::fixed(24)});
+  b.output(x, "y", formats::kFloat32, {formats::symbolic("batch"), formats::fixed(24)});
   const std::string path = folder.path() / "small.onnx";
-  ASSERT_TRUE(models::write_graph(b.graph(), nullptr, path, {}).ok());
+  ASSERT_TRUE(formats::write_graph(b.graph(), nullptr, path, {}).ok());
   WorkerProcess worker(arguments(path, {"--batch", "2"}));
   const Fields ready = worker.reply();
   ASSERT_EQ(ready[0], "ready") << ready[2];

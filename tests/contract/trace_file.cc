@@ -23,7 +23,7 @@ void take(const trace::Reader& reader, const trace::SpanBatch& batch, TraceFile*
   }
   for (const trace::SpanValue& value : batch.values) {
     const std::string& key = reader.keys()[value.key];
-    if (key == capture::kIterationKey) spans[value.span].iteration = value.as_int;
+    if (key == process::kIterationKey) spans[value.span].iteration = value.as_int;
     if (value.kind == XSP_VALUE_COUNTER) spans[value.span].counters[key] = value.as_double;
   }
   for (Span& span : spans) {

@@ -36,8 +36,8 @@ WorkerProcess::WorkerProcess(const Fields& arguments) {
     // Sanitizers would turn a crash, or a request for too much memory, into an exit.
     setenv("ASAN_OPTIONS", "handle_segv=0:allocator_may_return_null=1", 1);
     dup2(input[0], STDIN_FILENO);
-    dup2(replies[1], capture::kReplyFd);
-    fcntl(capture::kReplyFd, F_SETFD, 0);
+    dup2(replies[1], process::kReplyFd);
+    fcntl(process::kReplyFd, F_SETFD, 0);
     if (is_emulated) execvp(argv[0], argv.data());
     if (!is_emulated) execv(program.c_str(), argv.data());
     _exit(127);
@@ -69,7 +69,7 @@ Fields WorkerProcess::reply(int timeout_ms) {
   for (;;) {
     const size_t end = pending_.find('\n');
     if (end != std::string::npos) {
-      Fields fields = capture::split_fields(pending_.substr(0, end));
+      Fields fields = process::split_fields(pending_.substr(0, end));
       pending_.erase(0, end + 1);
       const bool is_before = fields[0] == "note" || fields[0] == "input" || fields[0] == "output" ||
                              fields[0] == "unknown_batch";

@@ -26,7 +26,7 @@ Fields fake(const std::string& model, const std::string& levels = "model,layer",
   return arguments;
 }
 
-std::vector<float> floats(const capture::NpyArray& array) {
+std::vector<float> floats(const process::NpyArray& array) {
   std::vector<float> values(array.data.size() / sizeof(float));
   std::memcpy(values.data(), array.data.data(), array.data.size());
   return values;
@@ -83,7 +83,7 @@ TEST(Worker, SavesResultsOfGivenInputs) {
   const std::vector<float> x = {0, 8, 16, 24};
   const int64_t dimensions[] = {1, 4};
   const auto input = files.path() / "x.npy";
-  ASSERT_TRUE(capture::write_npy(input, {sizeof(xsp_tensor), "x", XSP_FLOAT32, 2, dimensions,
+  ASSERT_TRUE(process::write_npy(input, {sizeof(xsp_tensor), "x", XSP_FLOAT32, 2, dimensions,
                                          x.data(), x.size() * sizeof(float)})
                   .ok());
   WorkerProcess worker(
@@ -94,7 +94,7 @@ TEST(Worker, SavesResultsOfGivenInputs) {
   worker.send("save\t" + files.path().string());
   const Fields saved = worker.reply();
   ASSERT_EQ(saved, (Fields{"saved", "1", "0_y.npy"}));
-  const auto y = capture::read_npy(files.path() / saved[2]);
+  const auto y = process::read_npy(files.path() / saved[2]);
   ASSERT_TRUE(y.ok()) << y.error().text;
   EXPECT_EQ(y->dimensions, (std::vector<int64_t>{1, 4}));
   EXPECT_EQ(floats(*y), (std::vector<float>{1, 3, 5, 7}));  // ((v / 2 + 0) / 2 + 1)

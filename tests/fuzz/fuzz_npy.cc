@@ -17,7 +17,7 @@ void require(bool condition) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto header = xsp::capture::parse_npy_header(bytes);
+  const auto header = xsp::process::parse_npy_header(bytes);
   if (!header.ok()) {
     require(header.error().code == xsp::Code::kCorrupt);
     require(!header.error().text.empty());

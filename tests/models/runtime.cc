@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <onnxruntime_c_api.h>
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 const OrtApi* load_api(std::string* why) {
@@ -129,4 +129,4 @@ Result<std::vector<RuntimeTensor>> Session::run(const std::vector<RuntimeTensor>
   return results;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -10,7 +10,7 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 
 struct RuntimeTensor {
   std::string name;
@@ -36,6 +36,6 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace xsp::models
+}  // namespace xsp::formats
 
 #endif  // XSP_TESTS_MODELS_RUNTIME_H_

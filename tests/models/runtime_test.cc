@@ -18,7 +18,7 @@
 #include "formats/onnx/weights.h"
 #include "zoo/shared/zoo.h"
 
-namespace xsp::models {
+namespace xsp::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,12 +103,12 @@ void check_provenance(const Graph& model, const Graph& optimised) {
 }
 
 TEST_P(RealModel, RunsAndIsTiedToItsOwnNodes) {
-  if (find_model(GetParam())->file_bytes > kLargeBytes && std::getenv(kLargeToo) == nullptr) {
+  if (zoo::find_model(GetParam())->file_bytes > kLargeBytes && std::getenv(kLargeToo) == nullptr) {
     GTEST_SKIP() << "writes a gigabyte: set " << kLargeToo << "=1";
   }
   const std::string path = (folder_ / "model.onnx").string();
   const std::string optimised_path = (folder_ / "optimised.onnx").string();
-  ASSERT_TRUE(build_model(GetParam(), path, kDefaultSeed, {}).ok());
+  ASSERT_TRUE(zoo::build_model(GetParam(), path, zoo::kDefaultSeed, {}).ok());
   const Result<Graph> graph = read_graph(path);
   ASSERT_TRUE(graph.ok()) << graph.error().text;
   Result<Session> session = Session::open(path, optimised_path);
@@ -140,7 +140,7 @@ TEST_P(RealModel, RunsAndIsTiedToItsOwnNodes) {
 
 std::vector<std::string> names() {
   std::vector<std::string> list;
-  for (const ModelDescription& model : all_models()) list.push_back(model.name);
+  for (const zoo::ModelDescription& model : all_models()) list.push_back(model.name);
   return list;
 }
 
@@ -148,4 +148,4 @@ INSTANTIATE_TEST_SUITE_P(Zoo, RealModel, testing::ValuesIn(names()),
                          [](const auto& model) { return model.param; });
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::formats

@@ -8,20 +8,20 @@
 
 #include "zoo/shared/recipe.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 
 // Returns the built model of that name. If there is none, the test fails and the result is empty.
-inline Builder built(const std::string& name) {
+inline formats::Builder built(const std::string& name) {
   for (const Recipe& recipe : all_recipes()) {
     if (recipe.name != name) continue;
-    Builder builder(name);
+    formats::Builder builder(name);
     recipe.build(builder);
     return builder;
   }
   ADD_FAILURE() << name;
-  return Builder(name);
+  return formats::Builder(name);
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo
 
 #endif  // XSP_ZOO_SHARED_BUILT_H_

@@ -13,13 +13,13 @@
 #include "zoo/shared/built.h"
 #include "zoo/shared/zoo.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 namespace {
 
 // Returns the text of all pieces, with zeros in place of weights.
-std::string whole(const std::vector<Piece>& pieces) {
+std::string whole(const std::vector<formats::Piece>& pieces) {
   std::string text;
-  for (const Piece& piece : pieces) {
+  for (const formats::Piece& piece : pieces) {
     text += piece.text;
     text.append(piece.weight_bytes, '\0');
   }
@@ -32,18 +32,18 @@ constexpr const char* kConvertible[] = {"bert_base",    "densenet121",  "incepti
 
 TEST(TensorFlowFormat, NodesAreUniqueAndReadWhatIsThere) {
   for (const char* name : {"mobilenet_v2", "resnet50"}) {
-    const Builder builder = built(name);
-    auto converted = tf::convert(builder.graph());
+    const formats::Builder builder = built(name);
+    auto converted = formats::tf::convert(builder.graph());
     ASSERT_TRUE(converted.ok()) << converted.error().text;
     const std::string text = whole(converted->pieces);
     std::set<std::string> names;
     std::map<std::string, int> ops;
-    wire::Fields graph({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    formats::wire::Fields graph({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
     while (graph.next()) {
       if (!graph.is(1)) continue;
       std::string own, op;
       std::vector<std::string> inputs;
-      for (wire::Fields node(graph.body()); node.next();) {
+      for (formats::wire::Fields node(graph.body()); node.next();) {
         if (node.is(1)) own = node.text();
         if (node.is(2)) op = node.text();
         if (node.is(3)) inputs.emplace_back(node.text());
@@ -56,14 +56,14 @@ TEST(TensorFlowFormat, NodesAreUniqueAndReadWhatIsThere) {
     EXPECT_EQ(ops["Transpose"], 1) << "the input alone";
     EXPECT_EQ(names.count("output"), 1u);
     const auto& weights = builder.graph().initializers;
-    for (const Node& node : builder.graph().nodes) {
+    for (const formats::Node& node : builder.graph().nodes) {
       if (node.op_type == "Constant") continue;
       EXPECT_EQ(names.count(node.name), 1u) << node.name;
       if (node.op_type != "Gemm") continue;
       // The order is that of TensorFlow's own models: in x out.
-      const auto weight = std::find_if(weights.begin(), weights.end(), [&](const Tensor& tensor) {
-        return tensor.name == node.inputs[1];
-      });
+      const auto weight = std::find_if(
+          weights.begin(), weights.end(),
+          [&](const formats::Tensor& tensor) { return tensor.name == node.inputs[1]; });
       EXPECT_EQ(converted->filters.count(static_cast<size_t>(weight - weights.begin())), 1u);
     }
   }
@@ -71,9 +71,9 @@ TEST(TensorFlowFormat, NodesAreUniqueAndReadWhatIsThere) {
 
 TEST(TensorFlowFormat, EveryModelButThoseOfUnknownOperators) {
   for (const char* name : kConvertible) {
-    EXPECT_TRUE(tf::convert(built(name).graph()).ok()) << name;
+    EXPECT_TRUE(formats::tf::convert(built(name).graph()).ok()) << name;
   }
-  const auto refused = tf::convert(built("gpt2_small").graph());
+  const auto refused = formats::tf::convert(built("gpt2_small").graph());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().text,
             "gpt2_small: its layer 'h/0/attn/Split' cannot be said in TensorFlow's format: there "
@@ -82,26 +82,27 @@ TEST(TensorFlowFormat, EveryModelButThoseOfUnknownOperators) {
 
 TEST(StableHloFormat, EveryModelButThoseOfUnknownOperators) {
   for (const char* name : kConvertible) {
-    const Builder builder = built(name);
-    const auto values = infer_shapes(builder.graph(), {{"batch", 1}});
+    const formats::Builder builder = built(name);
+    const auto values = formats::infer_shapes(builder.graph(), {{"batch", 1}});
     ASSERT_TRUE(values.ok());
-    stablehlo::Converter converter(builder.graph(), *values);
+    formats::stablehlo::Converter converter(builder.graph(), *values);
     const Status status = converter.convert();
     ASSERT_TRUE(status.ok()) << status.error().text;
-    const std::vector<Piece> pieces = converter.take();
+    const std::vector<formats::Piece> pieces = converter.take();
     EXPECT_EQ(pieces[0].text.rfind("module @" + std::string(name) + " {\n", 0), 0u);
     EXPECT_EQ(pieces.back().text.substr(pieces.back().text.size() - 7), "\n  }\n}\n");
   }
 }
 
 TEST(StableHloFormat, WeightsAreTheirBytesAsDigits) {
-  Builder builder("small");
-  const Value x = builder.input("x", kFloat32, {symbolic("batch"), fixed(2)});
-  Value weight = builder.weight("w", {4}, {0, 1});
+  formats::Builder builder("small");
+  const formats::Value x =
+      builder.input("x", formats::kFloat32, {formats::symbolic("batch"), formats::fixed(2)});
+  formats::Value weight = builder.weight("w", {4}, {0, 1});
   weight.channels = 2;
-  const Value y = builder.reshape("y", weight, {2, 2}, 2);
-  builder.output(builder.binary("product", "MatMul", x, y), "out", kFloat32,
-                 {symbolic("batch"), fixed(2)});
+  const formats::Value y = builder.reshape("y", weight, {2, 2}, 2);
+  builder.output(builder.binary("product", "MatMul", x, y), "out", formats::kFloat32,
+                 {formats::symbolic("batch"), formats::fixed(2)});
   const std::string path =
       (std::filesystem::temp_directory_path() / ("xsp-small-" + std::to_string(::getpid())))
           .string();
@@ -126,4 +127,4 @@ TEST(StableHloFormat, WeightsAreTheirBytesAsDigits) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::zoo

@@ -9,7 +9,7 @@
 
 #include "formats/onnx/builder.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 
 struct Recipe {
   std::string name;   // the name for `xsp profile`
@@ -20,12 +20,12 @@ struct Recipe {
   int64_t literature_parameters = 0;
   double literature_gmacs = 0;  // 0: no figure is known for this exact step
   std::string literature;
-  void (*build)(Builder& builder) = nullptr;
+  void (*build)(formats::Builder& builder) = nullptr;
 };
 
 // Returns all recipes, ordered by name. The build generates this function.
 std::vector<Recipe> all_recipes();
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo
 
 #endif  // XSP_ZOO_SHARED_RECIPE_H_

@@ -14,13 +14,13 @@
 #include "shared/base/nearest.h"
 #include "zoo/shared/recipe.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 namespace {
 
 ModelDescription describe(const Recipe& recipe) {
-  Builder builder(recipe.name);
+  formats::Builder builder(recipe.name);
   recipe.build(builder);
-  const Graph& graph = builder.graph();
+  const formats::Graph& graph = builder.graph();
   ModelDescription description;
   description.name = recipe.name;
   description.title = recipe.title;
@@ -31,14 +31,14 @@ ModelDescription describe(const Recipe& recipe) {
   description.literature_parameters = recipe.literature_parameters;
   description.literature_gmacs = recipe.literature_gmacs;
   description.literature = recipe.literature;
-  const ParameterCount count = count_parameters(graph);
+  const formats::ParameterCount count = formats::count_parameters(graph);
   description.parameters = count.learned;
   description.stored_floats = count.learned + count.statistics;
-  description.file_bytes = written_bytes(graph);
-  const Result<KnownValues> shapes = infer_shapes(graph, {{"batch", 1}});
+  description.file_bytes = formats::written_bytes(graph);
+  const Result<formats::KnownValues> shapes = formats::infer_shapes(graph, {{"batch", 1}});
   if (!shapes.ok()) return description;  // a test infers every model's shapes
-  for (const Node& node : graph.nodes) {
-    const Work work = node_work(node, *shapes);
+  for (const formats::Node& node : graph.nodes) {
+    const formats::Work work = formats::node_work(node, *shapes);
     description.macs += work.macs;
     description.flops += work.flops;
   }
@@ -93,24 +93,28 @@ const ModelDescription* find_model(const std::string& name) {
 
 const std::vector<ModelFormat>& model_formats() {
   static const std::vector<ModelFormat> formats = {
-      {"onnx", ".onnx", write_graph},          {"caffe", ".caffemodel", write_caffe},
-      {"mxnet", "-symbol.json", write_mxnet},  {"tensorflow", ".pb", write_tensorflow},
-      {"stablehlo", ".mlir", write_stablehlo},
+      {"onnx", ".onnx", formats::write_graph},
+      {"caffe", ".caffemodel", formats::write_caffe},
+      {"mxnet", "-symbol.json", formats::write_mxnet},
+      {"tensorflow", ".pb", formats::write_tensorflow},
+      {"stablehlo", ".mlir", formats::write_stablehlo},
   };
   return formats;
 }
 
 Status build_model(const std::string& name, const std::string& path, uint64_t seed,
-                   const WriteOptions& options, const ModelFormat& format) {
+                   const formats::WriteOptions& options, const ModelFormat& format) {
   for (const Recipe& recipe : all_recipes()) {
     if (recipe.name != name) continue;
-    Builder builder(recipe.name);
+    formats::Builder builder(recipe.name);
     recipe.build(builder);
-    const Graph& graph = builder.graph();
-    const WeightSource weights = [&](size_t index, uint64_t offset, std::span<uint8_t> out) {
-      fill_weights(builder.distributions()[index],
-                   tensor_seed(seed, graph.initializers[index].name), offset / sizeof(float),
-                   out.size() / sizeof(float), reinterpret_cast<float*>(out.data()));
+    const formats::Graph& graph = builder.graph();
+    const formats::WeightSource weights = [&](size_t index, uint64_t offset,
+                                              std::span<uint8_t> out) {
+      formats::fill_weights(builder.distributions()[index],
+                            formats::tensor_seed(seed, graph.initializers[index].name),
+                            offset / sizeof(float), out.size() / sizeof(float),
+                            reinterpret_cast<float*>(out.data()));
     };
     return format.write(graph, weights, path, options);
   }
@@ -129,11 +133,11 @@ Result<std::string> cached_model(const std::string& name,
       static_cast<uint64_t>(status.st_size) == model->file_bytes) {
     return path;
   }
-  WriteOptions options;
+  formats::WriteOptions options;
   options.replace = true;
   options.progress = progress;
   XSP_CHECK_OK(build_model(name, path, kDefaultSeed, options));
   return path;
 }
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo

@@ -11,7 +11,7 @@
 #include "formats/onnx/writer.h"
 #include "shared/base/result.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 
 inline constexpr uint64_t kDefaultSeed = 1;
 // Part of the names of cached files: any change of their bytes must raise it.
@@ -22,8 +22,8 @@ struct ModelDescription {
   std::string title;
   std::string task;
   std::string topology;
-  std::vector<ValueInfo> inputs;
-  std::vector<ValueInfo> outputs;
+  std::vector<formats::ValueInfo> inputs;
+  std::vector<formats::ValueInfo> outputs;
   // The number of learned numbers; and of all other floats of the file that are not learned:
   // running statistics of batch normalisations.
   int64_t parameters = 0;
@@ -50,8 +50,8 @@ const ModelDescription* find_model(const std::string& name);
 struct ModelFormat {
   const char* name;    // the name for `xsp models build --format`
   const char* ending;  // suffix of the file's name
-  Status (*write)(const Graph& graph, const WeightSource& weights, const std::string& path,
-                  const WriteOptions& options);
+  Status (*write)(const formats::Graph& graph, const formats::WeightSource& weights,
+                  const std::string& path, const formats::WriteOptions& options);
 };
 // The first is the default.
 const std::vector<ModelFormat>& model_formats();
@@ -59,7 +59,7 @@ const std::vector<ModelFormat>& model_formats();
 // Writes the model's file, or files. Returns kUsage for an unknown name, with the name that may
 // have been meant, and kFailed for a model that the format cannot express.
 Status build_model(const std::string& name, const std::string& path, uint64_t seed,
-                   const WriteOptions& options,
+                   const formats::WriteOptions& options,
                    const ModelFormat& format = model_formats().front());
 
 // Returns the path of the model's file in the user's cache, and builds it there if it is absent:
@@ -68,6 +68,6 @@ Status build_model(const std::string& name, const std::string& path, uint64_t se
 Result<std::string> cached_model(const std::string& name,
                                  const std::function<bool(uint64_t, uint64_t)>& progress = nullptr);
 
-}  // namespace xsp::models
+}  // namespace xsp::zoo
 
 #endif  // XSP_ZOO_SHARED_ZOO_H_

@@ -18,7 +18,7 @@
 #include "formats/onnx/shapes.h"
 #include "zoo/shared/recipe.h"
 
-namespace xsp::models {
+namespace xsp::zoo {
 namespace {
 
 namespace fs = std::filesystem;
@@ -35,8 +35,8 @@ class Zoo : public testing::Test {
   fs::path folder_;
 };
 
-Graph graph_of(const Recipe& recipe) {
-  Builder b(recipe.name);
+formats::Graph graph_of(const Recipe& recipe) {
+  formats::Builder b(recipe.name);
   recipe.build(b);
   return b.graph();
 }
@@ -101,14 +101,14 @@ TEST(ZooList, TheReadmeHasTheTable) {
 
 TEST(ZooList, EveryNodeAndTensorHasANameOfItsOwnAndComesBeforeItsUse) {
   for (const Recipe& recipe : all_recipes()) {
-    const Graph graph = graph_of(recipe);
+    const formats::Graph graph = graph_of(recipe);
     std::set<std::string> nodes;
     std::set<std::string> tensors;
-    for (const ValueInfo& input : graph.inputs) tensors.insert(input.name);
-    for (const Tensor& tensor : graph.initializers) {
+    for (const formats::ValueInfo& input : graph.inputs) tensors.insert(input.name);
+    for (const formats::Tensor& tensor : graph.initializers) {
       EXPECT_TRUE(tensors.insert(tensor.name).second) << recipe.name << ": " << tensor.name;
     }
-    for (const Node& node : graph.nodes) {
+    for (const formats::Node& node : graph.nodes) {
       EXPECT_FALSE(node.name.empty());
       EXPECT_TRUE(nodes.insert(node.name).second) << recipe.name << ": " << node.name;
       for (const std::string& input : node.inputs) {
@@ -118,7 +118,7 @@ TEST(ZooList, EveryNodeAndTensorHasANameOfItsOwnAndComesBeforeItsUse) {
         EXPECT_TRUE(tensors.insert(output).second) << recipe.name << ": " << output;
       }
     }
-    for (const ValueInfo& output : graph.outputs) {
+    for (const formats::ValueInfo& output : graph.outputs) {
       EXPECT_EQ(tensors.count(output.name), 1u) << recipe.name << ": " << output.name;
     }
   }
@@ -126,15 +126,15 @@ TEST(ZooList, EveryNodeAndTensorHasANameOfItsOwnAndComesBeforeItsUse) {
 
 TEST(ZooList, InferredShapesAreThoseThatTheModelsState) {
   for (const Recipe& recipe : all_recipes()) {
-    const Graph graph = graph_of(recipe);
+    const formats::Graph graph = graph_of(recipe);
     std::map<std::string, int64_t> symbols = {{"batch", 3}, {"sequence", 9}, {"past_sequence", 4}};
-    const Result<KnownValues> values = infer_shapes(graph, symbols);
+    const Result<formats::KnownValues> values = formats::infer_shapes(graph, symbols);
     ASSERT_TRUE(values.ok()) << recipe.name << ": " << values.error().text;
     symbols["past_sequence + 1"] = 5;
     symbols["selected"] = -1;
-    for (const ValueInfo& output : graph.outputs) {
-      Shape stated;
-      for (const Dimension& dimension : output.dimensions) {
+    for (const formats::ValueInfo& output : graph.outputs) {
+      formats::Shape stated;
+      for (const formats::Dimension& dimension : output.dimensions) {
         stated.push_back(dimension.value >= 0 ? dimension.value : symbols.at(dimension.symbol));
       }
       ASSERT_EQ(values->count(output.name), 1u) << recipe.name << ": " << output.name;
@@ -152,12 +152,12 @@ TEST(ZooList, FindsByName) {
 TEST_F(Zoo, WritesWhatItDescribes) {
   const std::string path = (folder_ / "m.onnx").string();
   ASSERT_TRUE(build_model("mobilenet_v2", path, kDefaultSeed, {}).ok());
-  const Result<Graph> graph = read_graph(path);
+  const Result<formats::Graph> graph = formats::read_graph(path);
   ASSERT_TRUE(graph.ok()) << graph.error().text;
   const ModelDescription& model = *find_model("mobilenet_v2");
   EXPECT_EQ(graph->file_bytes, model.file_bytes);
-  EXPECT_EQ(count_parameters(*graph).learned, model.parameters);
-  for (const Tensor& tensor : graph->initializers) {
+  EXPECT_EQ(formats::count_parameters(*graph).learned, model.parameters);
+  for (const formats::Tensor& tensor : graph->initializers) {
     for (const float value : tensor.floats) ASSERT_EQ(std::fpclassify(value), FP_NORMAL);
   }
 }
@@ -201,7 +201,7 @@ TEST_F(Zoo, TheCacheStandsConcurrentBuilders) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       const Result<std::string> path = cached_model("mobilenet_v2");
-      ::_exit(path.ok() && read_graph(*path).ok() ? 0 : 1);
+      ::_exit(path.ok() && formats::read_graph(*path).ok() ? 0 : 1);
     }
     children.push_back(child);
   }
@@ -222,4 +222,4 @@ TEST_F(Zoo, TheCacheStandsConcurrentBuilders) {
 }
 
 }  // namespace
-}  // namespace xsp::models
+}  // namespace xsp::zoo

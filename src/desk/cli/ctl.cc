@@ -12,7 +12,7 @@ namespace xsp::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using evaluate::ControlFile;
+using watch::ControlFile;
 using What = ControlFile::What;
 
 struct Options {
@@ -29,7 +29,7 @@ bool writes(const ControlFile& file, const std::string& name) {
 }
 
 bool watches(const ControlFile& file, int process) {
-  for (const evaluate::WatchedProcess& one : file.processes()) {
+  for (const watch::WatchedProcess& one : file.processes()) {
     if (one.process == process) return true;
   }
   return false;
@@ -56,7 +56,7 @@ Result<std::vector<ControlFile>> meant(const Options& options) {
 Status give(const Options& options, What what) {
   uint32_t levels = 0;
   if (!options.levels.empty()) {
-    XSP_TRY(levels, evaluate::parse_levels(options.levels));
+    XSP_TRY(levels, experiment::parse_levels(options.levels));
   }
   XSP_TRY(std::vector<ControlFile> files, meant(options));
   if (files.size() > 1) {
@@ -80,7 +80,7 @@ Status show(const Options& options) {
     sheet.table.columns.push_back({column.name, "VARCHAR"});
   }
   for (const ControlFile& file : files) {
-    for (const evaluate::WatchedProcess& one : file.processes()) {
+    for (const watch::WatchedProcess& one : file.processes()) {
       if (!one.is_alive || (options.process != 0 && one.process != options.process)) continue;
       sheet.table.rows.push_back({file.output().string(), int64_t{one.process}, one.program,
                                   one.levels.empty() ? std::string("none") : one.levels,

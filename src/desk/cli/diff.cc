@@ -19,8 +19,8 @@
 namespace xsp::cli {
 namespace {
 
-using analyze::Comparison;
-using analyze::Gate;
+using compare::Comparison;
+using compare::Gate;
 
 constexpr int kRegressed = 3;
 
@@ -166,7 +166,7 @@ Status print(const Options& options, const std::vector<std::string>& names,
   }
   std::string text;
   for (size_t e = 0; e < names.size(); ++e) {
-    text += analyze::letter_of(e) + "  " + names[e] + "\n";
+    text += compare::letter_of(e) + "  " + names[e] + "\n";
   }
   std::vector<std::string> warned;
   for (const Named& one : tables) {
@@ -192,7 +192,7 @@ Status print(const Options& options, const std::vector<std::string>& names,
 
 Result<std::vector<Named>> compare_all(const Options& options,
                                        const std::vector<store::Database*>& compared,
-                                       const analyze::CompareOptions& how) {
+                                       const compare::CompareOptions& how) {
   std::vector<std::string> names = {options.table};
   const bool is_one = !options.table.empty() || options.output.format == Format::kCsv;
   if (options.table.empty()) names = {"model", "layers", "kernels", "facts"};
@@ -200,7 +200,7 @@ Result<std::vector<Named>> compare_all(const Options& options,
   if (options.table.empty() && options.output.format == Format::kCsv) names = {"model"};
   std::vector<Named> tables;
   for (const std::string& name : names) {
-    Result<Comparison> comparison = analyze::compare(name, compared, how);
+    Result<Comparison> comparison = compare::compare(name, compared, how);
     if (comparison.ok()) {
       tables.push_back({name, std::move(comparison).value(), ""});
     } else if (is_one || comparison.error().code != Code::kNotAvailable) {
@@ -216,7 +216,7 @@ Result<std::vector<Named>> compare_all(const Options& options,
 Result<std::optional<Gate>> compare_files(const Options& options,
                                           const std::vector<std::string>& files,
                                           const std::vector<std::string>& names,
-                                          const analyze::CompareOptions& how) {
+                                          const compare::CompareOptions& how) {
   std::vector<store::Database> databases;
   std::vector<store::Database*> compared;
   for (const std::string& file : files) {
@@ -227,8 +227,8 @@ Result<std::optional<Gate>> compare_files(const Options& options,
   XSP_TRY(const std::vector<Named> tables, compare_all(options, compared, how));
   std::optional<Gate> gate;
   if (options.fail_on_regression_pct) {
-    XSP_TRY(const Comparison model, analyze::compare("model", compared, how));
-    gate = analyze::judge(model, *options.fail_on_regression_pct);
+    XSP_TRY(const Comparison model, compare::compare("model", compared, how));
+    gate = compare::judge(model, *options.fail_on_regression_pct);
   }
   XSP_CHECK_OK(print(options, names, tables, gate));
   return gate;
@@ -242,13 +242,13 @@ Result<int> status_of(const std::optional<Gate>& gate) {
                        ": profile for longer, or the batch sizes that both have");
 }
 
-Result<int> diff_files(const Options& options, const analyze::CompareOptions& how) {
+Result<int> diff_files(const Options& options, const compare::CompareOptions& how) {
   XSP_TRY(const std::optional<Gate> gate,
           compare_files(options, options.given, options.given, how));
   return status_of(gate);
 }
 
-Result<int> diff_run(const Options& options, const analyze::CompareOptions& how) {
+Result<int> diff_run(const Options& options, const compare::CompareOptions& how) {
   PairOptions pairs = options.pairs;
   pairs.both.batch = options.batch;
   XSP_TRY(const PairFiles files, run_pairs(pairs, options.given, command_line()));
@@ -264,11 +264,11 @@ Result<int> diff(const Options& options) {
       (!std::isfinite(*options.fail_on_regression_pct) || *options.fail_on_regression_pct < 0)) {
     return usage("--fail-on-regression: not a share of 0 % or more: give one, such as 5");
   }
-  analyze::CompareOptions how;
-  how.time = options.time == "host" ? analyze::LayerTime::kHost : analyze::LayerTime::kWork;
+  compare::CompareOptions how;
+  how.time = options.time == "host" ? compare::LayerTime::kHost : compare::LayerTime::kWork;
   if (options.is_run) return diff_run(options, how);
   if (!options.batch.empty()) {
-    XSP_TRY(const std::vector<int> batches, evaluate::parse_batches(options.batch));
+    XSP_TRY(const std::vector<int> batches, experiment::parse_batches(options.batch));
     if (batches.size() > 1) {
       return usage("--batch: '" + options.batch +
                    "': files are compared at one batch size, or at "
@@ -294,7 +294,7 @@ void add_diff(CLI::App& app, int& exit_status) {
                    "Only this batch size; with --run, the batch sizes that are measured: 1,2,4")
       ->type_name("N");
   verb->add_option("--table", options->table, "One table alone: model, layers, kernels, facts")
-      ->check(CLI::IsMember(analyze::comparison_tables()))
+      ->check(CLI::IsMember(compare::comparison_tables()))
       ->type_name("NAME");
   verb->add_option("--time", options->time,
                    "Of layers: work (of their kernels, where there are any) or host")

@@ -32,8 +32,9 @@ Status make_folder(const std::string& folder) {
 }
 
 // Returns the error of a measurement that has nevertheless written its files, if there is one.
-std::optional<Error> problem_of(const evaluate::PairsOutcome& outcome, const std::string& folder) {
-  for (const evaluate::Outcome& side : outcome.sides) {
+std::optional<Error> problem_of(const experiment::PairsOutcome& outcome,
+                                const std::string& folder) {
+  for (const experiment::Outcome& side : outcome.sides) {
     if (!side.misplaced) continue;
     return failed(side.misplaced->text + ": the evaluation is in " + side.file.string() +
                   ": move it to where there is room");
@@ -41,9 +42,9 @@ std::optional<Error> problem_of(const evaluate::PairsOutcome& outcome, const std
   const std::string kept = folder.empty() ? "" : ": what was measured is in " + folder;
   if (outcome.interrupted) return Error{Code::kInterrupted, "interrupted" + kept};
   for (size_t side = 0; side < outcome.sides.size(); ++side) {
-    for (const evaluate::Run& run : outcome.sides[side].runs) {
+    for (const experiment::Run& run : outcome.sides[side].runs) {
       if (run.status() == "failed") {
-        return failed(std::string(kLetters[side]) + ", " + evaluate::name_of(run.planned) +
+        return failed(std::string(kLetters[side]) + ", " + experiment::name_of(run.planned) +
                       ": failed: " + run.reason() + kept);
       }
     }
@@ -70,32 +71,32 @@ Result<PairFiles> run_pairs(const PairOptions& options, const std::vector<std::s
   // A write past the limit on a file's size then fails, here and in the workers, and does not kill
   // us.
   ::signal(SIGXFSZ, SIG_IGN);
-  const evaluate::Interrupts interrupts;
-  XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
+  const experiment::Interrupts interrupts;
+  XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   PairFiles files;
   fs::path folder = options.folder;
   if (options.folder.empty()) {
     XSP_TRY(files.scratch, ScratchFolder::create());
     folder = files.scratch->path();
   }
-  evaluate::PairsRequest request;
+  experiment::PairsRequest request;
   request.pairs = options.pairs;
   for (size_t side = 0; side < 2; ++side) {
     const RequestOptions given = options_of_side(options, side, models[side]);
     XSP_TRY(request.sides[side], make_request(given, installation, interrupts.count()));
-    evaluate::Request& one = request.sides[side];
-    one.plan = evaluate::plan_of_pairs(one.plan);
+    experiment::Request& one = request.sides[side];
+    one.plan = experiment::plan_of_pairs(one.plan);
     one.facts["command"] = command;
     one.output = folder / (side == 0 ? "a.xsp" : "b.xsp");
     files.files.push_back(one.output);
     files.names.push_back(options.folder.empty() ? name_of_side(given) : files.files.back());
   }
   if (!options.folder.empty()) XSP_CHECK_OK(make_folder(options.folder));
-  Result<evaluate::PairsOutcome> outcome = failed("");
+  Result<experiment::PairsOutcome> outcome = failed("");
   {
     const auto progress = make_progress(models[0] + " and " + models[1],
                                         options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
-    outcome = evaluate::run_pairs(request, *progress, interrupts.count());
+    outcome = experiment::run_pairs(request, *progress, interrupts.count());
   }
   if (!outcome.ok()) return outcome.error();
   for (size_t side = 0; side < 2; ++side) {
@@ -115,7 +116,7 @@ void add_pair_options(CLI::App& verb, CLI::Option& run, PairOptions& options) {
   };
   RequestOptions& both = options.both;
   add(verb.add_option("--pairs", options.pairs, "How many processes of each are measured at least"))
-      ->check(CLI::Range(evaluate::kPairsMin, 1000))
+      ->check(CLI::Range(experiment::kPairsMin, 1000))
       ->capture_default_str();
   add(verb.add_option("--width", both.width_percent,
                       "Stop when the ratio is known to within this many percent"))

@@ -56,8 +56,8 @@ Finding not_available(const std::string& kind, const std::string& name, const st
 }
 
 // `collectors` were probed for a GPU; `others` were probed for their own kind of device.
-void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>& collectors,
-                const std::vector<evaluate::Collector>& others, bool has_framework,
+void add_levels(const machine::Gpu& gpu, const std::vector<experiment::Collector>& collectors,
+                const std::vector<experiment::Collector>& others, bool has_framework,
                 Findings* findings) {
   const Finding base = has_framework
                            ? Finding{"level", "", kAvailable, "", ""}
@@ -70,13 +70,13 @@ void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>
     if (has_framework) findings->back().reason = "xsp profile";
   }
   for (const char* name : {"library", "api", "kernel"}) {
-    const evaluate::Collector* collector = collector_of(collectors, name);
+    const experiment::Collector* collector = collector_of(collectors, name);
     if (collector != nullptr) {
       findings->push_back({"level", name, kAvailable, "collector " + collector->name, ""});
       continue;
     }
-    const std::string why = evaluate::why_no_level(name, collectors, kGpu, gpu);
-    if (const evaluate::Collector* other = collector_of(others, name)) {
+    const std::string why = experiment::why_no_level(name, collectors, kGpu, gpu);
+    if (const experiment::Collector* other = collector_of(others, name)) {
       findings->push_back(
           {"level", name, kLimited,
            "collector " + other->name + ", in runs on " + other->probe->device + " alone; " + why,
@@ -90,9 +90,9 @@ void add_levels(const evaluate::Gpu& gpu, const std::vector<evaluate::Collector>
   }
 }
 
-Finding framework_finding(const evaluate::Framework& framework) {
+Finding framework_finding(const experiment::Framework& framework) {
   if (framework.probe.ok()) {
-    const evaluate::Probe& probe = *framework.probe;
+    const experiment::Probe& probe = *framework.probe;
     return {"framework", framework.name, kAvailable,
             probe.version + " on " + joined(probe.devices) + ", opens " + joined(probe.formats) +
                 ", " + probe.library,
@@ -101,12 +101,12 @@ Finding framework_finding(const evaluate::Framework& framework) {
   return not_available("framework", framework.name, framework.probe.error().text, "");
 }
 
-Finding collector_finding(const evaluate::Collector& collector) {
+Finding collector_finding(const experiment::Collector& collector) {
   if (!collector.probe.ok()) {
     return {"collector", collector.name, kNotAvailable, collector.probe.error().text,
             "reinstall xsp, if this is not a machine that it is meant for"};
   }
-  const evaluate::CollectorProbe& probe = *collector.probe;
+  const experiment::CollectorProbe& probe = *collector.probe;
   if (!probe.unavailable.empty()) {
     return not_available("collector", collector.name, probe.unavailable,
                          "see the facilities below");
@@ -120,15 +120,15 @@ Finding collector_finding(const evaluate::Collector& collector) {
 }
 
 // Probes a collector of another kind of device than GPUs for its own kind.
-evaluate::Collector on_its_device(const evaluate::Installation& installation,
-                                  const evaluate::Collector& collector,
-                                  const std::atomic<int>& stop) {
-  constexpr evaluate::WorkerLimits kLimits{.answer_s = 60, .grace_s = 0};
+experiment::Collector on_its_device(const experiment::Installation& installation,
+                                    const experiment::Collector& collector,
+                                    const std::atomic<int>& stop) {
+  constexpr experiment::WorkerLimits kLimits{.answer_s = 60, .grace_s = 0};
   const std::string kind = collector.probe.ok() ? collector.probe->device : "";
   if (kind.empty() || std::string(kGpu).rfind(kind, 0) == 0) return collector;
   return {
       collector.name, collector.path,
-      evaluate::probe_collector(installation.worker, collector.path, kind + ":0", kLimits, stop)};
+      experiment::probe_collector(installation.worker, collector.path, kind + ":0", kLimits, stop)};
 }
 
 Finding clock_finding() {
@@ -189,15 +189,15 @@ Finding native_stacks_finding() {
 using Facts = std::map<std::string, std::string>;
 
 // Returns the collectors' facts about the first GPU.
-Facts facts_of_gpu(const evaluate::Installation& installation,
-                   const std::vector<evaluate::Collector>& collectors,
+Facts facts_of_gpu(const experiment::Installation& installation,
+                   const std::vector<experiment::Collector>& collectors,
                    const std::atomic<int>& stop) {
-  evaluate::Monitors monitors(kGpu, stop);
-  monitors.start(installation.worker, evaluate::monitors_of(collectors));
+  experiment::Monitors monitors(kGpu, stop);
+  monitors.start(installation.worker, experiment::monitors_of(collectors));
   return monitors.facts();
 }
 
-Finding gpu_finding(const evaluate::Gpu& gpu, Facts facts) {
+Finding gpu_finding(const machine::Gpu& gpu, Facts facts) {
   if (gpu.count == 0) {
     return {"facility", "GPU", kNotAvailable, gpu.reason,
             "install the NVIDIA driver, if the machine has a GPU"};
@@ -212,7 +212,7 @@ Finding gpu_finding(const evaluate::Gpu& gpu, Facts facts) {
   return {"facility", "GPU", kAvailable, text + ", CUDA driver interface " + gpu.driver, ""};
 }
 
-void add_gpu(const evaluate::Gpu& gpu, Facts facts, Findings* findings) {
+void add_gpu(const machine::Gpu& gpu, Facts facts, Findings* findings) {
   findings->push_back(gpu_finding(gpu, facts));
   if (!facts["cupti_version"].empty()) {
     const std::string what = facts["cupti_version"] + ", " + facts["cupti_library"];
@@ -221,16 +221,16 @@ void add_gpu(const evaluate::Gpu& gpu, Facts facts, Findings* findings) {
                             ? Finding{"facility", "CUPTI", kAvailable, what, ""}
                             : Finding{"facility", "CUPTI", kLimited, what + "; " + defects, ""});
   }
-  const auto add = [&](const char* name, const evaluate::Library& library, const char* action) {
+  const auto add = [&](const char* name, const machine::Library& library, const char* action) {
     findings->push_back(library.path.empty()
                             ? Finding{"facility", name, kNotAvailable, library.reason, action}
                             : Finding{"facility", name, kAvailable, library.path, ""});
   };
   if (facts["cupti_version"].empty()) {
-    add("CUPTI", evaluate::find_cupti(),
+    add("CUPTI", machine::find_cupti(),
         "install the CUDA toolkit, or set LD_LIBRARY_PATH to its CUPTI");
   }
-  add("NVML", evaluate::find_nvml(), "install the NVIDIA driver");
+  add("NVML", machine::find_nvml(), "install the NVIDIA driver");
 }
 
 Finding store_finding() {
@@ -294,24 +294,24 @@ Finding terminal_finding() {
 }
 
 Result<Findings> examine() {
-  const evaluate::Interrupts interrupts;
-  XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
-  const auto frameworks = evaluate::probe_frameworks(
-      installation, evaluate::framework_names(installation), interrupts.count());
+  const experiment::Interrupts interrupts;
+  XSP_TRY(const experiment::Installation installation, experiment::this_installation());
+  const auto frameworks = experiment::probe_frameworks(
+      installation, experiment::framework_names(installation), interrupts.count());
   bool has_framework = false;
-  for (const evaluate::Framework& framework : frameworks) has_framework |= framework.probe.ok();
-  const evaluate::Gpu gpu = evaluate::find_gpu();
+  for (const experiment::Framework& framework : frameworks) has_framework |= framework.probe.ok();
+  const machine::Gpu gpu = machine::find_gpu();
   Findings findings;
-  const auto collectors = evaluate::probe_collectors(installation, kGpu, interrupts.count());
-  std::vector<evaluate::Collector> others;
-  for (const evaluate::Collector& collector : collectors) {
+  const auto collectors = experiment::probe_collectors(installation, kGpu, interrupts.count());
+  std::vector<experiment::Collector> others;
+  for (const experiment::Collector& collector : collectors) {
     others.push_back(on_its_device(installation, collector, interrupts.count()));
   }
   add_levels(gpu, collectors, others, has_framework, &findings);
-  for (const evaluate::Framework& framework : frameworks) {
+  for (const experiment::Framework& framework : frameworks) {
     findings.push_back(framework_finding(framework));
   }
-  for (const evaluate::Collector& collector : others) {
+  for (const experiment::Collector& collector : others) {
     findings.push_back(collector_finding(collector));
   }
   findings.push_back(clock_finding());
@@ -403,7 +403,7 @@ Status doctor(const OutputOptions& options) {
 
 // Replaces this process with the script that installs an adapter's framework.
 Status install(const std::string& framework) {
-  XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
+  XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   const fs::path script = installation.adapters / "get_framework.sh";
   ::execl(script.c_str(), script.c_str(), framework.c_str(), nullptr);
   return failed(script.string() + ": cannot be run: " + std::strerror(errno) + ": reinstall xsp");

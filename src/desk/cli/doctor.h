@@ -24,13 +24,13 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 // Returns the collector that can emit spans of a level here, or nullptr.
-const evaluate::Collector* collector_of(const std::vector<evaluate::Collector>& collectors,
-                                        const std::string& level);
+const experiment::Collector* collector_of(const std::vector<experiment::Collector>& collectors,
+                                          const std::string& level);
 
 // Checks what `xsp run` needs, by running small commands in the same way. They change the
 // environment of this process, so this check comes last.
-Findings findings_of_run(const evaluate::Installation& installation,
-                         const std::vector<evaluate::Collector>& collectors);
+Findings findings_of_run(const experiment::Installation& installation,
+                         const std::vector<experiment::Collector>& collectors);
 
 }  // namespace xsp::cli
 

@@ -16,9 +16,9 @@ std::string environment_of(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-Finding program_finding(const evaluate::Installation& installation) {
+Finding program_finding(const experiment::Installation& installation) {
   const char* const kName = "programs";
-  const auto trial = evaluate::try_attach({"true"}, installation);
+  const auto trial = watch::try_attach({"true"}, installation);
   if (!trial.ok()) return {kKind, kName, kNotAvailable, trial.error().text, "see the error"};
   if (!trial->is_recorded) {
     return {kKind, kName, kNotAvailable,
@@ -29,15 +29,15 @@ Finding program_finding(const evaluate::Installation& installation) {
           "by LD_PRELOAD; not those that are linked statically, or set-user-id", ""};
 }
 
-Finding python_finding(const evaluate::Installation& installation) {
+Finding python_finding(const experiment::Installation& installation) {
   const char* const kName = "Python";
-  const auto python = evaluate::find_program("python3");
+  const auto python = watch::find_program("python3");
   if (!python.ok()) {
     return {kKind, kName, kNotAvailable, "there is no python3 in PATH", "install Python, if used"};
   }
   // The package has a part in C, which must match this Python.
   const auto trial =
-      evaluate::try_attach({"sh", "-c", "exec python3 -c 'import xsp' 2>/dev/null"}, installation);
+      watch::try_attach({"sh", "-c", "exec python3 -c 'import xsp' 2>/dev/null"}, installation);
   if (!trial.ok()) return {kKind, kName, kNotAvailable, trial.error().text, "see the error"};
   if (trial->wait_status != 0) {
     return {kKind, kName, kNotAvailable,
@@ -51,8 +51,8 @@ Finding python_finding(const evaluate::Installation& installation) {
 // Reports whether a level's collector can be loaded into processes by `variable`, or another tool
 // uses the variable.
 Finding injection_finding(const char* name, const char* level, const char* variable,
-                          const std::vector<evaluate::Collector>& collectors) {
-  const evaluate::Collector* collector = collector_of(collectors, level);
+                          const std::vector<experiment::Collector>& collectors) {
+  const experiment::Collector* collector = collector_of(collectors, level);
   if (collector == nullptr) {
     return {kKind, name, kNotAvailable, std::string("no collector has the level ") + level,
             std::string("see the level ") + level};
@@ -78,9 +78,9 @@ Finding nvtx_finding() {
 
 }  // namespace
 
-const evaluate::Collector* collector_of(const std::vector<evaluate::Collector>& collectors,
-                                        const std::string& level) {
-  for (const evaluate::Collector& one : collectors) {
+const experiment::Collector* collector_of(const std::vector<experiment::Collector>& collectors,
+                                          const std::string& level) {
+  for (const experiment::Collector& one : collectors) {
     if (!one.probe.ok() || !one.probe->unavailable.empty()) continue;
     const auto& levels = one.probe->levels;
     if (std::find(levels.begin(), levels.end(), level) != levels.end()) return &one;
@@ -88,8 +88,8 @@ const evaluate::Collector* collector_of(const std::vector<evaluate::Collector>& 
   return nullptr;
 }
 
-Findings findings_of_run(const evaluate::Installation& installation,
-                         const std::vector<evaluate::Collector>& collectors) {
+Findings findings_of_run(const experiment::Installation& installation,
+                         const std::vector<experiment::Collector>& collectors) {
   Findings findings;
   // This check comes first, before our own value is set.
   findings.push_back(nvtx_finding());

@@ -23,7 +23,7 @@ struct Options {
 };
 
 Status import(const Options& options) {
-  evaluate::ImportRequest request;
+  watch::ImportRequest request;
   request.traces.assign(options.files.begin(), options.files.end());
   for (const fs::path& trace : request.traces) {
     if (trace.extension() != ".xtrace") {
@@ -31,13 +31,13 @@ Status import(const Options& options) {
     }
     if (!fs::exists(trace)) return failed(trace.string() + ": cannot be read: no such file");
   }
-  XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
+  XSP_TRY(request.levels, experiment::parse_levels(options.levels));
   const std::string subject =
       options.name.empty() ? request.traces[0].stem().string() : options.name;
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
   request.facts = {
       {"model", subject}, {"xsp_version", XSP_VERSION}, {"recorded_by", "the program"}};
-  XSP_TRY(const evaluate::ImportOutcome outcome, evaluate::import_traces(request));
+  XSP_TRY(const watch::ImportOutcome outcome, watch::import_traces(request));
   if (options.quiet) return Ok{};
   const std::string lost =
       outcome.lost == 0 ? "" : fmt::format("; {} were lost, see: xsp analyze audit", outcome.lost);

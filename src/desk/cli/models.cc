@@ -11,20 +11,20 @@
 namespace xsp::cli {
 namespace {
 
-using models::ModelDescription;
-using models::ValueInfo;
+using formats::ValueInfo;
+using zoo::ModelDescription;
 
 struct Options {
   bool list = false;
   OutputOptions output;
   std::string name;
   std::string path;
-  std::string format = models::model_formats().front().name;
-  uint64_t seed = models::kDefaultSeed;
+  std::string format = zoo::model_formats().front().name;
+  uint64_t seed = zoo::kDefaultSeed;
   bool replace = false;
 };
 
-std::string dimension_text(const models::Dimension& dimension) {
+std::string dimension_text(const formats::Dimension& dimension) {
   return dimension.value >= 0 ? std::to_string(dimension.value) : dimension.symbol;
 }
 
@@ -33,8 +33,8 @@ std::string signature(const std::vector<ValueInfo>& values) {
   std::string text;
   for (const ValueInfo& value : values) {
     if (!text.empty()) text += " ";
-    text += value.name + " " + models::dtype_name(value.dtype) + "[";
-    for (const models::Dimension& dimension : value.dimensions) {
+    text += value.name + " " + formats::dtype_name(value.dtype) + "[";
+    for (const formats::Dimension& dimension : value.dimensions) {
       if (text.back() != '[') text += ",";
       text += dimension_text(dimension);
     }
@@ -47,7 +47,7 @@ nlohmann::ordered_json json_of(const std::vector<ValueInfo>& values) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ValueInfo& value : values) {
     nlohmann::ordered_json dimensions = nlohmann::ordered_json::array();
-    for (const models::Dimension& dimension : value.dimensions) {
+    for (const formats::Dimension& dimension : value.dimensions) {
       if (dimension.value >= 0) {
         dimensions.push_back(dimension.value);
       } else {
@@ -55,7 +55,7 @@ nlohmann::ordered_json json_of(const std::vector<ValueInfo>& values) {
       }
     }
     list.push_back({{"name", value.name},
-                    {"dtype", models::dtype_name(value.dtype)},
+                    {"dtype", formats::dtype_name(value.dtype)},
                     {"dimensions", dimensions}});
   }
   return list;
@@ -63,7 +63,7 @@ nlohmann::ordered_json json_of(const std::vector<ValueInfo>& values) {
 
 std::string list_as_json() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const ModelDescription& model : models::all_models()) {
+  for (const ModelDescription& model : zoo::all_models()) {
     list.push_back({{"name", model.name},
                     {"title", model.title},
                     {"task", model.task},
@@ -91,7 +91,7 @@ Status print_list(const OutputOptions& options) {
   for (const analyze::Column& column : sheet.columns) {
     sheet.table.columns.push_back({column.name, column.unit == "text" ? "VARCHAR" : "BIGINT"});
   }
-  for (const ModelDescription& model : models::all_models()) {
+  for (const ModelDescription& model : zoo::all_models()) {
     sheet.table.rows.push_back({model.name, model.title, model.task, model.parameters, model.macs,
                                 model.flops, static_cast<int64_t>(model.file_bytes),
                                 signature(model.inputs), model.topology});
@@ -131,20 +131,20 @@ std::string mebibytes(uint64_t bytes) {
   return text;
 }
 
-const models::ModelFormat& format_of(const Options& options) {
-  for (const models::ModelFormat& format : models::model_formats()) {
+const zoo::ModelFormat& format_of(const Options& options) {
+  for (const zoo::ModelFormat& format : zoo::model_formats()) {
     if (options.format == format.name) return format;
   }
-  return models::model_formats().front();
+  return zoo::model_formats().front();
 }
 
 Status build(const Options& options) {
-  const models::ModelFormat& format = format_of(options);
+  const zoo::ModelFormat& format = format_of(options);
   const std::string path = options.path.empty() ? options.name + format.ending : options.path;
   const bool shows_progress = terminal_of(2).is_terminal;
   uint64_t shown_percent = UINT64_MAX;
   uint64_t bytes = 0;
-  models::WriteOptions write;
+  formats::WriteOptions write;
   write.replace = options.replace;
   write.progress = [&](uint64_t done, uint64_t total) {
     const uint64_t percent = done * 100 / total;
@@ -157,10 +157,10 @@ Status build(const Options& options) {
     return interrupted == 0;
   };
   const StopNoted stop_noted;
-  const Status status = models::build_model(options.name, path, options.seed, write, format);
+  const Status status = zoo::build_model(options.name, path, options.seed, write, format);
   if (shows_progress && shown_percent != UINT64_MAX) std::fprintf(stderr, "\r\033[K");
   if (!status.ok()) return status;
-  const ModelDescription& model = *models::find_model(options.name);
+  const ModelDescription& model = *zoo::find_model(options.name);
   std::fprintf(stderr, "%s: %s, %s, %.2f M parameters, seed %llu\n", path.c_str(),
                model.title.c_str(), mebibytes(bytes).c_str(),
                static_cast<double>(model.parameters) / 1e6,
@@ -191,7 +191,7 @@ void add_models(CLI::App& app, int& exit_status) {
   build_verb->add_option("-o,--output", options->path, "The file; NAME.onnx by default")
       ->type_name("FILE");
   std::vector<std::string> formats;
-  for (const models::ModelFormat& format : models::model_formats()) formats.push_back(format.name);
+  for (const zoo::ModelFormat& format : zoo::model_formats()) formats.push_back(format.name);
   build_verb->add_option("--format", options->format, "What to write; caffe, mxnet: two files")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();

@@ -57,7 +57,7 @@ TEST_F(ModelsVerb, ListsForProgramsAndPeople) {
   const Outcome json = run("--list --format json");
   ASSERT_EQ(json.status, 0) << json.err;
   const auto list = nlohmann::json::parse(json.out);
-  ASSERT_EQ(list.size(), models::all_models().size());
+  ASSERT_EQ(list.size(), zoo::all_models().size());
   for (const auto& model : list) {
     EXPECT_TRUE(model.at("name").is_string());
     EXPECT_GT(model.at("parameters").get<int64_t>(), 1000000);
@@ -76,7 +76,7 @@ TEST_F(ModelsVerb, BuildsAndRefusesToOverwrite) {
   ASSERT_EQ(built.status, 0) << built.err;
   EXPECT_EQ(built.out, "");
   const fs::path path = folder_ / "mobilenet_v2.onnx";
-  EXPECT_EQ(fs::file_size(path), models::find_model("mobilenet_v2")->file_bytes);
+  EXPECT_EQ(fs::file_size(path), zoo::find_model("mobilenet_v2")->file_bytes);
   const Outcome again = run("build mobilenet_v2");
   EXPECT_EQ(again.status, 1);
   EXPECT_NE(again.err.find("error: mobilenet_v2.onnx: cannot be written: File exists"),

@@ -64,8 +64,8 @@ Status add_estimate(store::Database& database, const char* sql,
   return Ok{};
 }
 
-Result<Row> row_of(store::Database& database, const evaluate::Run& run,
-                   const std::vector<evaluate::Overhead>& overheads) {
+Result<Row> row_of(store::Database& database, const experiment::Run& run,
+                   const std::vector<experiment::Overhead>& overheads) {
   Row row = {{"levels", levels_text(run.planned.levels)},
              {"counters", counters_text(run.planned.counters)},
              {"status", run.status()},
@@ -77,10 +77,10 @@ Result<Row> row_of(store::Database& database, const evaluate::Run& run,
                                        : std::nullopt;
   if (batch) row["batch"] = int64_t{*batch};
   // If single spans were counted, the times are not those of the model.
-  if (run.planned.pace == evaluate::Pace::kFew) return row;
+  if (run.planned.pace == experiment::Pace::kFew) return row;
   const int64_t run_id = run.planned.run_id;
   XSP_CHECK_OK(add_estimate(database, kLatencySql, {{"run", run_id}}, "latency", &row));
-  for (const evaluate::Overhead& overhead : overheads) {
+  for (const experiment::Overhead& overhead : overheads) {
     if (overhead.run_id != run.planned.run_id) continue;
     const int64_t without = overhead.without_run_id;
     XSP_CHECK_OK(add_estimate(database, kOverheadSql, {{"run", run_id}, {"without", without}},
@@ -90,7 +90,8 @@ Result<Row> row_of(store::Database& database, const evaluate::Run& run,
 }
 
 // Makes one row for each measured run, and one for each level or counter that was not measured.
-Result<Sheet> results_sheet(const evaluate::Request& request, const evaluate::Outcome& outcome) {
+Result<Sheet> results_sheet(const experiment::Request& request,
+                            const experiment::Outcome& outcome) {
   XSP_TRY(store::Database database, store::Database::open(outcome.file));
   Sheet sheet;
   for (const char* name : {"levels", "counters", "batch", "status", "reason", "stopped_by",
@@ -107,7 +108,7 @@ Result<Sheet> results_sheet(const evaluate::Request& request, const evaluate::Ou
     for (const auto& column : sheet.columns) cells.push_back(std::move(row[column.name]));
     sheet.table.rows.push_back(std::move(cells));
   };
-  for (const evaluate::Run& run : outcome.runs) {
+  for (const experiment::Run& run : outcome.runs) {
     XSP_TRY(Row row, row_of(database, run, outcome.overheads));
     add(std::move(row));
   }
@@ -118,11 +119,11 @@ Result<Sheet> results_sheet(const evaluate::Request& request, const evaluate::Ou
 }
 
 // Describes the inputs: "x float32[1,3] (random in (-1, 1), seed 1); n int64[] (5, as given)".
-std::string inputs_text(const std::vector<evaluate::Run>& runs) {
+std::string inputs_text(const std::vector<experiment::Run>& runs) {
   constexpr size_t kShown = 6;
-  for (const evaluate::Run& run : runs) {
+  for (const experiment::Run& run : runs) {
     if (!run.ready) continue;
-    const std::vector<evaluate::TensorText>& inputs = run.ready->inputs;
+    const std::vector<experiment::TensorText>& inputs = run.ready->inputs;
     std::string text;
     for (size_t i = 0; i < inputs.size() && i < kShown; ++i) {
       text += (i == 0 ? "" : "; ") + inputs[i].name + " " + inputs[i].dtype + "[" +
@@ -138,10 +139,10 @@ std::string inputs_text(const std::vector<evaluate::Run>& runs) {
 }
 
 // Prints the summary on a terminal: the file's results for the model, and what was not measured.
-Status print_summary(const evaluate::Request& request, const evaluate::Outcome& outcome) {
+Status print_summary(const experiment::Request& request, const experiment::Outcome& outcome) {
   XSP_TRY(store::Database database, store::Database::open(outcome.file));
   bool several_batches = false;
-  for (const evaluate::Run& run : outcome.runs) {
+  for (const experiment::Run& run : outcome.runs) {
     several_batches |= run.planned.batch != outcome.runs.front().planned.batch;
   }
   std::vector<std::string> analyses = {"model_summary"};
@@ -156,7 +157,7 @@ Status print_summary(const evaluate::Request& request, const evaluate::Outcome& 
   for (const auto& [what, reason] : request.plan.not_measured) {
     XSP_CHECK_OK(write_stdout("not measured: " + what + ": " + reason + "\n"));
   }
-  for (const evaluate::Run& run : outcome.runs) {
+  for (const experiment::Run& run : outcome.runs) {
     if (!run.ready || run.ready->batch_unknown.empty()) continue;
     return write_stdout("not measured: batch: " + run.ready->batch_unknown +
                         ": throughput is that of inferences\n");
@@ -167,7 +168,7 @@ Status print_summary(const evaluate::Request& request, const evaluate::Outcome& 
 void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 // Prints what to do next, with the names of the analyses.
-void say_where(const evaluate::Outcome& outcome) {
+void say_where(const experiment::Outcome& outcome) {
   const std::string file = outcome.file.string();
   say("wrote " + file);
   say("next: xsp analyze layer_information " + file);
@@ -175,8 +176,8 @@ void say_where(const evaluate::Outcome& outcome) {
   say("      xsp query " + file + " \"FROM run\"");
 }
 
-Status show(const Options& options, const evaluate::Request& request,
-            const evaluate::Outcome& outcome) {
+Status show(const Options& options, const experiment::Request& request,
+            const experiment::Outcome& outcome) {
   Status status = Ok{};
   if (options.format.format == Format::kTable) {
     status = print_summary(request, outcome);
@@ -190,7 +191,7 @@ Status show(const Options& options, const evaluate::Request& request,
 }
 
 // Returns the error of a measurement that has nevertheless written a file, if there is one.
-Status verdict(const evaluate::Outcome& outcome) {
+Status verdict(const experiment::Outcome& outcome) {
   const std::string file = outcome.file.string();
   if (outcome.misplaced) {
     return failed(outcome.misplaced->text + ": the evaluation is in " + file +
@@ -200,7 +201,7 @@ Status verdict(const evaluate::Outcome& outcome) {
     return Error{Code::kInterrupted, "interrupted: what was measured is in " + file};
   }
   size_t failures = 0;
-  for (const evaluate::Run& run : outcome.runs) failures += run.status() == "failed";
+  for (const experiment::Run& run : outcome.runs) failures += run.status() == "failed";
   if (failures == 0) return Ok{};
   return failed(std::to_string(failures) + " of " + std::to_string(outcome.runs.size()) +
                 " runs failed: the others are in " + file + ": see the warnings above");
@@ -210,18 +211,18 @@ Status profile(const Options& options, const std::string& command) {
   // A write past the limit on a file's size then fails, here and in the workers, and does not kill
   // us.
   ::signal(SIGXFSZ, SIG_IGN);
-  const evaluate::Interrupts interrupts;
-  XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
-  XSP_TRY(evaluate::Request request, make_request(options, installation, interrupts.count()));
+  const experiment::Interrupts interrupts;
+  XSP_TRY(const experiment::Installation installation, experiment::this_installation());
+  XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
   request.facts["command"] = command;
-  Result<evaluate::Outcome> outcome = failed("");
+  Result<experiment::Outcome> outcome = failed("");
   {
     const auto progress = make_progress(request.facts["model"] + " on " + request.worker.device,
                                         options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
     for (const auto& [what, reason] : request.plan.not_measured) {
       progress->note("not measured: " + what + ": " + reason);
     }
-    outcome = evaluate::run_experiment(request, *progress, interrupts.count());
+    outcome = experiment::run_experiment(request, *progress, interrupts.count());
   }
   if (!outcome.ok()) return outcome.error();
   const Status shown = show(options, request, *outcome);

@@ -57,24 +57,24 @@ std::string stem_of(const fs::path& path) {
 
 }  // namespace
 
-Result<Model> resolve_model(const std::string& word, const evaluate::Installation& installation) {
+Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation) {
   const size_t colon = word.find(':');
   if (colon != std::string::npos) {
     const std::string prefix = word.substr(0, colon);
-    for (const std::string& name : evaluate::framework_names(installation)) {
+    for (const std::string& name : experiment::framework_names(installation)) {
       if (name == prefix) return Model{name, word, 0};
     }
   }
   std::string path = word;
-  const bool is_known = models::find_model(word) != nullptr;
+  const bool is_known = zoo::find_model(word) != nullptr;
   if (is_known) {
-    XSP_TRY(path, models::cached_model(word));
+    XSP_TRY(path, zoo::cached_model(word));
   }
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) {
     const std::string why = std::strerror(errno);
     std::vector<std::string> names;
-    for (const models::ModelDescription& model : models::all_models()) names.push_back(model.name);
+    for (const zoo::ModelDescription& model : zoo::all_models()) names.push_back(model.name);
     return failed(word + ": cannot be opened: " + why + ": " +
                   did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
   }
@@ -94,10 +94,10 @@ Result<Model> resolve_model(const std::string& word, const evaluate::Installatio
 std::vector<std::pair<std::string, std::string>> layers_of(const Model& model) {
   std::vector<std::pair<std::string, std::string>> layers;
   if (fs::path(model.path).extension() != ".onnx") return layers;
-  const auto graph = models::read_graph(model.path);
+  const auto graph = formats::read_graph(model.path);
   if (!graph.ok()) return layers;
   for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    layers.emplace_back(models::node_label(*graph, i), graph->nodes[i].op_type);
+    layers.emplace_back(formats::node_label(*graph, i), graph->nodes[i].op_type);
   }
   return layers;
 }

@@ -20,7 +20,7 @@ struct Model {
 };
 
 // Resolves the word to a model's file, or to a description from which an adapter builds the model.
-Result<Model> resolve_model(const std::string& word, const evaluate::Installation& installation);
+Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation);
 // Returns the layers of the model's own file. Returns none if the file is of another kind or cannot
 // be parsed: the framework decides whether it is valid.
 std::vector<std::pair<std::string, std::string>> layers_of(const Model& model);

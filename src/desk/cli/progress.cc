@@ -13,8 +13,8 @@
 namespace xsp::cli {
 namespace {
 
-using evaluate::Progress;
-using evaluate::RunProgress;
+using experiment::Progress;
+using experiment::RunProgress;
 using std::chrono::steady_clock;
 
 // Intervals between progress lines in a log, and between redraws on a terminal.
@@ -63,7 +63,7 @@ std::string run_line(const RunProgress& run) {
          duration_text(run.latency_ns.mean) + " " + interval_text(run.latency_ns);
 }
 
-class Quiet : public evaluate::Listener {
+class Quiet : public experiment::Listener {
  public:
   void step(const std::string&) override {}
   void progress(const Progress&) override {}
@@ -86,7 +86,7 @@ class Log : public Quiet {
   double logged_s_ = 0;
 };
 
-class Live : public evaluate::Listener {
+class Live : public experiment::Listener {
  public:
   Live(std::string subject, const Terminal& terminal)
       : subject_(std::move(subject)), terminal_(terminal) {}
@@ -179,7 +179,8 @@ std::string interval_text(const statistics::Estimate& latency) {
   return text;
 }
 
-std::unique_ptr<evaluate::Listener> make_progress(const std::string& subject, Verbosity verbosity) {
+std::unique_ptr<experiment::Listener> make_progress(const std::string& subject,
+                                                    Verbosity verbosity) {
   if (verbosity == Verbosity::kQuiet) return std::make_unique<Quiet>();
   const Terminal terminal = terminal_of(2);
   const char* term = std::getenv("TERM");

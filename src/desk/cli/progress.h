@@ -16,7 +16,8 @@ enum class Verbosity {
 
 // `subject` is the name of the profiled model, for the headline. Redraws only if the terminal can,
 // within its width. No line of progress remains at the end.
-std::unique_ptr<evaluate::Listener> make_progress(const std::string& subject, Verbosity verbosity);
+std::unique_ptr<experiment::Listener> make_progress(const std::string& subject,
+                                                    Verbosity verbosity);
 
 // Returns text like "12.3 ms", with three significant digits.
 std::string duration_text(double nanoseconds);

@@ -31,55 +31,56 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_framework_options
   return options;
 }
 
-Result<evaluate::Wanted> parse_wanted(const RequestOptions& options) {
-  evaluate::Wanted wanted;
+Result<experiment::Wanted> parse_wanted(const RequestOptions& options) {
+  experiment::Wanted wanted;
   if (!options.levels.empty()) {
-    XSP_TRY(wanted.levels, evaluate::parse_levels(options.levels));
+    XSP_TRY(wanted.levels, experiment::parse_levels(options.levels));
   }
   if (!options.batch.empty()) {
-    XSP_TRY(wanted.batches, evaluate::parse_batches(options.batch));
+    XSP_TRY(wanted.batches, experiment::parse_batches(options.batch));
   }
   if (!options.counters.empty()) {
-    XSP_TRY(wanted.counters, evaluate::parse_counters(options.counters));
+    XSP_TRY(wanted.counters, experiment::parse_counters(options.counters));
   }
   return wanted;
 }
 
 // Chooses the device, and plans the runs on it.
-Status plan_request(const RequestOptions& options, const evaluate::Probe& framework,
-                    const evaluate::Wanted& wanted, const evaluate::Installation& installation,
-                    const std::atomic<int>& stop, evaluate::Request* request) {
-  const evaluate::Gpu gpu = evaluate::find_gpu();
+Status plan_request(const RequestOptions& options, const experiment::Probe& framework,
+                    const experiment::Wanted& wanted, const experiment::Installation& installation,
+                    const std::atomic<int>& stop, experiment::Request* request) {
+  const machine::Gpu gpu = machine::find_gpu();
   std::string& device = request->worker.device;
   if (options.device.empty())
-    device = evaluate::default_device(framework, gpu, request->worker.options);
-  XSP_CHECK_OK(evaluate::check_device(device, gpu));
-  const auto collectors = evaluate::probe_collectors(installation, device, stop);
-  evaluate::Capabilities capabilities = evaluate::capabilities_of(collectors, device, gpu);
+    device = experiment::default_device(framework, gpu, request->worker.options);
+  XSP_CHECK_OK(experiment::check_device(device, gpu));
+  const auto collectors = experiment::probe_collectors(installation, device, stop);
+  experiment::Capabilities capabilities = experiment::capabilities_of(collectors, device, gpu);
   if (wanted.counters) {
-    XSP_CHECK_OK(evaluate::add_counter_names(installation, *wanted.counters, &capabilities, stop));
+    XSP_CHECK_OK(
+        experiment::add_counter_names(installation, *wanted.counters, &capabilities, stop));
   }
-  XSP_TRY(request->plan, evaluate::make_plan(wanted, capabilities));
-  request->monitors = evaluate::monitors_of(collectors);
+  XSP_TRY(request->plan, experiment::make_plan(wanted, capabilities));
+  request->monitors = experiment::monitors_of(collectors);
   return Ok{};
 }
 
 }  // namespace
 
-Result<evaluate::Request> make_request(const RequestOptions& options,
-                                       const evaluate::Installation& installation,
-                                       const std::atomic<int>& stop) {
-  evaluate::Request request;
+Result<experiment::Request> make_request(const RequestOptions& options,
+                                         const experiment::Installation& installation,
+                                         const std::atomic<int>& stop) {
+  experiment::Request request;
   // Errors that need no work to find are reported first.
-  XSP_TRY(const evaluate::Wanted wanted, parse_wanted(options));
+  XSP_TRY(const experiment::Wanted wanted, parse_wanted(options));
   XSP_TRY(request.worker.options, parse_framework_options(options.framework_options));
   if (options.cuda_graph) request.worker.options.emplace_back("cuda_graph", "1");
   if (!options.device.empty()) {
-    XSP_TRY(request.worker.device, evaluate::parse_device(options.device));
+    XSP_TRY(request.worker.device, experiment::parse_device(options.device));
   }
   XSP_TRY(const Model model, resolve_model(options.model, installation));
-  XSP_TRY(const evaluate::Framework framework,
-          evaluate::choose_framework(installation, options.framework, model.path, stop));
+  XSP_TRY(const experiment::Framework framework,
+          experiment::choose_framework(installation, options.framework, model.path, stop));
   XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
   request.worker.program = installation.worker;
   request.worker.adapter = framework.adapter;

@@ -27,7 +27,7 @@ struct RequestOptions {
   double max_time_s = 0;  // 0: seconds_per_batch for each batch size
   double seconds_per_batch = 30;
   double width_percent = 1;
-  double block_time_s = evaluate::Limits{}.block_s;
+  double block_time_s = experiment::Limits{}.block_s;
   double timeout_s = 300;
   uint32_t threads = 0;
   uint64_t seed = 1;
@@ -41,9 +41,9 @@ struct RequestOptions {
 };
 
 // Finds the model, the framework and the device, and plans the runs.
-Result<evaluate::Request> make_request(const RequestOptions& options,
-                                       const evaluate::Installation& installation,
-                                       const std::atomic<int>& stop);
+Result<experiment::Request> make_request(const RequestOptions& options,
+                                         const experiment::Installation& installation,
+                                         const std::atomic<int>& stop);
 
 // Returns the command that the user gave, for the record.
 std::string command_line();

@@ -53,12 +53,11 @@ struct Options {
   std::vector<std::string> command;
 };
 
-const std::map<std::string, evaluate::Leveled> kLeveled = {
-    {"turns", evaluate::Leveled::kTurns},
-    {"steps", evaluate::Leveled::kTurnsAndBare},
-    {"runs", evaluate::Leveled::kExecutions},
-    {"sampled", evaluate::Leveled::kSampled},
-    {"no", evaluate::Leveled::kNot}};
+const std::map<std::string, watch::Leveled> kLeveled = {{"turns", watch::Leveled::kTurns},
+                                                        {"steps", watch::Leveled::kTurnsAndBare},
+                                                        {"runs", watch::Leveled::kExecutions},
+                                                        {"sampled", watch::Leveled::kSampled},
+                                                        {"no", watch::Leveled::kNot}};
 
 // Returns the name of what runs: the script that an interpreter was given, else the program.
 std::string subject_of(const std::vector<std::string>& command) {
@@ -79,7 +78,7 @@ std::string subject_of(const std::vector<std::string>& command) {
 }
 
 // Reads "10:20", "10:" or ":20".
-bool read_steps(const std::string& text, evaluate::Schedule* schedule) {
+bool read_steps(const std::string& text, watch::Schedule* schedule) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return false;
   const auto read = [](std::string_view digits, int64_t* number) {
@@ -103,8 +102,8 @@ bool read_share(std::string_view text, uint32_t* one_in) {
          *one_in <= kOneInMax;
 }
 
-Result<evaluate::Schedule> schedule_of(const Options& options) {
-  evaluate::Schedule schedule;
+Result<watch::Schedule> schedule_of(const Options& options) {
+  watch::Schedule schedule;
   schedule.delay_s = options.delay_s;
   schedule.duration_s = options.duration_s;
   schedule.sample_hz = options.has_stacks ? options.stacks_hz : 0;
@@ -129,7 +128,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   bool is_on() const { return is_on_; }
-  void draw(const evaluate::AttachProgress& progress) {
+  void draw(const watch::AttachProgress& progress) {
     const double elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const std::string line =
@@ -146,7 +145,7 @@ class ProgressLine {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
+void tell(const watch::AttachOutcome& outcome, const fs::path& output) {
   for (const std::string& note : outcome.notes) say(note);
   if (outcome.processes == 0) return;
   const std::string lost =
@@ -166,10 +165,10 @@ void tell(const evaluate::AttachOutcome& outcome, const fs::path& output) {
 // Returns the command's exit status, or 128 + the signal that ended it. Returns our own only if the
 // command never ran.
 Result<int> run(const Options& options) {
-  evaluate::AttachRequest request;
+  watch::AttachRequest request;
   request.command = options.command;
   XSP_CHECK_OK(require_text("--output", options.output));
-  XSP_TRY(request.levels, evaluate::parse_levels(options.levels));
+  XSP_TRY(request.levels, experiment::parse_levels(options.levels));
   const std::string leveled = options.sample.empty() ? options.leveled : "sampled";
   request.leveled = kLeveled.at(leveled);
   XSP_TRY(request.schedule, schedule_of(options));
@@ -183,9 +182,9 @@ Result<int> run(const Options& options) {
                    {"command", joined(options.command, " ")},
                    {"xsp_version", XSP_VERSION},
                    {"recorded_by", "xsp run"},
-                   {"started_at", evaluate::utc_now()},
+                   {"started_at", experiment::utc_now()},
                    {"leveled", leveled}};
-  XSP_TRY(const evaluate::Installation installation, evaluate::this_installation());
+  XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   int wait_status = -1;
   std::optional<ProgressLine> line(options.progress && !options.quiet);
   if (line->is_on()) request.on_progress = [&line](const auto& now) { line->draw(now); };
@@ -196,7 +195,7 @@ Result<int> run(const Options& options) {
                       1e-6 * static_cast<double>(bytes)));
     };
   }
-  const auto outcome = evaluate::attach(request, installation, &wait_status);
+  const auto outcome = watch::attach(request, installation, &wait_status);
   line.reset();
   if (outcome.ok() && !options.quiet) tell(*outcome, request.output);
   if (wait_status == -1) return outcome.error();

@@ -70,7 +70,7 @@ Status serve_folder(const Options& options) {
   }
   XSP_TRY(chosen.token, find_token(options, chosen.host));
   if (options.upload) chosen.max_upload_bytes = options.max_upload;
-  const auto available = evaluate::Machine().available_memory_bytes();
+  const auto available = machine::Machine().available_memory_bytes();
   if (options.memory != 0) {
     chosen.memory_bytes = options.memory;
   } else if (available) {

@@ -9,7 +9,7 @@
 
 #include "desk/compare/types.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 constexpr size_t kNobody = static_cast<size_t>(-1);
@@ -364,4 +364,4 @@ std::vector<Match> align(std::span<const AlignedLayer> first,
   return Aligner(first, second).run();
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace xsp::analyze {
+namespace xsp::compare {
 
 struct AlignedLayer {
   std::string name;
@@ -52,6 +52,6 @@ inline constexpr size_t kGroupLayersMax = 32;
 // side; a layer of the second side alone comes behind its predecessor.
 std::vector<Match> align(std::span<const AlignedLayer> first, std::span<const AlignedLayer> second);
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare
 
 #endif  // XSP_DESK_COMPARE_ALIGN_H_

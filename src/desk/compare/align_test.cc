@@ -10,7 +10,7 @@
 #include "desk/analyze/run.h"
 #include "desk/compare/types.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 using Layers = std::vector<AlignedLayer>;
@@ -201,7 +201,7 @@ TEST(CompareTypes, SpellingsOfOneOperatorAgree) {
 TEST(CompareTypes, AgreeWithTheOperatorsOfThePrelude) {
   Result<store::Database> database = store::Database::in_memory();
   ASSERT_TRUE(database.ok());
-  ASSERT_TRUE(load_prelude(*database).ok());
+  ASSERT_TRUE(analyze::load_prelude(*database).ok());
   const auto table = database->query(
       "SELECT operator, CASE WHEN rule IN ('conv', 'conv_last', 'depthwise_last', "
       "'quantised_conv') THEN 'convolution' WHEN rule IN ('conv_transpose', 'conv_last_input', "
@@ -223,7 +223,7 @@ TEST(CompareTypes, AgreeWithTheOperatorsOfThePrelude) {
 TEST(CompareTypes, OperatorsOfOneDnnAreWhatTheyStandFor) {
   Result<store::Database> database = store::Database::in_memory();
   ASSERT_TRUE(database.ok());
-  ASSERT_TRUE(load_prelude(*database).ok());
+  ASSERT_TRUE(analyze::load_prelude(*database).ok());
   std::ifstream list(XSP_SOURCE_DIR "/tests/data/tensorflow/onednn_operators.txt");
   size_t count = 0;
   for (std::string line; std::getline(list, line);) {
@@ -244,4 +244,4 @@ TEST(CompareTypes, OperatorsOfOneDnnAreWhatTheyStandFor) {
 }
 
 }  // namespace
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

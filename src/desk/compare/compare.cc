@@ -12,7 +12,7 @@
 #include "shared/base/nearest.h"
 #include "shared/base/words.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 
 using store::Value;
 
@@ -50,9 +50,9 @@ std::string json_of(const std::vector<std::string>& texts) {
 
 void TableBuilder::column(const std::string& name, const std::string& unit,
                           const std::string& description) {
-  const auto& known = units();
-  const auto found =
-      std::find_if(known.begin(), known.end(), [&](const Unit& one) { return one.name == unit; });
+  const auto& known = analyze::units();
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const analyze::Unit& one) { return one.name == unit; });
   const bool has_suffix = found != known.end() && !found->suffix.empty();
   const std::string full = has_suffix ? name + "_" + std::string(found->suffix) : name;
   comparison_.columns.push_back({full, unit, description});
@@ -115,14 +115,15 @@ namespace {
 // has.
 Result<std::string> why_not(store::Database& database, const std::string& level) {
   XSP_TRY(const store::Table table,
-          query_with_prelude(database, "SELECT why_no_level($level)", {{"level", level}}));
+          analyze::query_with_prelude(database, "SELECT why_no_level($level)", {{"level", level}}));
   return text_of(table.rows.at(0).at(0));
 }
 
 Result<std::vector<int64_t>> batches_of(store::Database& database, const std::string& level) {
   XSP_TRY(const store::Table table,
-          query_with_prelude(database, "SELECT CAST(batch AS BIGINT) FROM measured_batches($level)",
-                             {{"level", level}}));
+          analyze::query_with_prelude(database,
+                                      "SELECT CAST(batch AS BIGINT) FROM measured_batches($level)",
+                                      {{"level", level}}));
   std::vector<int64_t> batches;
   for (const auto& row : table.rows) {
     if (const auto batch = number_of(row[0])) batches.push_back(static_cast<int64_t>(*batch));
@@ -204,7 +205,7 @@ Result<Comparison> compare(std::string_view table, Databases evaluations,
     return usage("comparison '" + std::string(table) + "': unknown: " +
                  did_you_mean(std::string(table), tables, "model, layers, kernels, facts"));
   }
-  for (store::Database* database : evaluations) forget_prelude(*database);
+  for (store::Database* database : evaluations) analyze::forget_prelude(*database);
   XSP_TRY(Comparison comparison, table == "model"     ? compare_model(evaluations, options)
                                  : table == "layers"  ? compare_layers(evaluations, options)
                                  : table == "kernels" ? compare_kernels(evaluations, options)
@@ -215,4 +216,4 @@ Result<Comparison> compare(std::string_view table, Databases evaluations,
   return comparison;
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

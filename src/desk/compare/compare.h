@@ -31,7 +31,7 @@
 #include "desk/store/database.h"
 #include "shared/base/result.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 
 inline constexpr size_t kComparedMin = 2;
 inline constexpr size_t kComparedMax = 6;
@@ -62,7 +62,7 @@ struct CompareOptions {
 };
 
 struct Comparison {
-  std::vector<Column> columns;  // one for each column of the table
+  std::vector<analyze::Column> columns;  // one for each column of the table
   store::Table table;
   std::optional<int64_t> batch;       // the compared batch size; nothing: the table has all
   std::vector<std::string> warnings;  // what a reader must know before the numbers, one line each
@@ -80,6 +80,6 @@ std::string letter_of(size_t evaluation);
 Result<Comparison> compare(std::string_view table, std::span<store::Database* const> evaluations,
                            const CompareOptions& options = {});
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare
 
 #endif  // XSP_DESK_COMPARE_COMPARE_H_

@@ -11,7 +11,7 @@
 
 #include "desk/statistics/typical.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 namespace fs = std::filesystem;
@@ -494,4 +494,4 @@ TEST(CompareRecorded, KernelsAgainstAnotherGpuGoByTheirPlaceInTheLayer) {
 }
 
 }  // namespace
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

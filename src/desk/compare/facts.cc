@@ -6,7 +6,7 @@
 
 #include "desk/compare/tables.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 using store::Database;
@@ -160,4 +160,4 @@ Result<Comparison> compare_facts(Databases evaluations) {
   return std::move(table).finish();
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

@@ -7,7 +7,7 @@
 #include "desk/compare/tables.h"
 #include "shared/base/words.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 std::string number_text(const char* format, double value) {
@@ -19,7 +19,7 @@ std::string number_text(const char* format, double value) {
 // Returns the cell of a row by its column's name, or NULL if there is no such column.
 store::Value cell_of(const Comparison& comparison, size_t row, std::string_view column) {
   const auto found = std::find_if(comparison.columns.begin(), comparison.columns.end(),
-                                  [&](const Column& one) { return one.name == column; });
+                                  [&](const analyze::Column& one) { return one.name == column; });
   if (found == comparison.columns.end()) return std::monostate{};
   return comparison.table.rows[row][static_cast<size_t>(found - comparison.columns.begin())];
 }
@@ -66,4 +66,4 @@ Gate judge(const Comparison& model, double limit_pct) {
   return {Gate::State::kPassed, "no certain regression by more than " + limit};
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

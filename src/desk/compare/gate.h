@@ -15,7 +15,7 @@
 
 #include "desk/compare/compare.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 
 struct Gate {
   enum class State {
@@ -30,6 +30,6 @@ struct Gate {
 // `model` is the table `model` of a comparison of A and B.
 Gate judge(const Comparison& model, double limit_pct);
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare
 
 #endif  // XSP_DESK_COMPARE_GATE_H_

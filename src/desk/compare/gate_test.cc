@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 using State = Gate::State;
@@ -90,4 +90,4 @@ TEST(Gate, ACertainRegressionCountsWhateverElseIsUnknown) {
 }
 
 }  // namespace
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

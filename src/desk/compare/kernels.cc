@@ -12,7 +12,7 @@
 #include "desk/analyze/prelude.h"
 #include "desk/compare/tables.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 using store::Database;
@@ -66,7 +66,8 @@ class SetNumbers {
 
 Result<std::vector<Kernel>> kernels_of(Database& database, int64_t batch, size_t evaluation,
                                        SetNumbers* sets) {
-  XSP_TRY(const Table table, query_with_prelude(database, kKernelsSql, {{"batch", batch}}));
+  XSP_TRY(const Table table,
+          analyze::query_with_prelude(database, kKernelsSql, {{"batch", batch}}));
   std::vector<Kernel> kernels;
   for (const auto& row : table.rows) {
     kernels.push_back({text_of(row[0]), text_of(row[1]), sets->of(evaluation, text_of(row[2])),
@@ -305,4 +306,4 @@ Result<Comparison> compare_kernels(Databases evaluations, const CompareOptions& 
   return comparison;
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

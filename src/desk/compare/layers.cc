@@ -4,7 +4,7 @@
 #include "desk/analyze/prelude.h"
 #include "desk/compare/tables.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 using store::Table;
@@ -92,9 +92,9 @@ Result<Layers> gather(Databases evaluations, LayerTime time, Choice* choice) {
     layers.totals.push_back(0);
     if (!choice->has[e]) continue;
     XSP_TRY(const Table kernels,
-            query_with_prelude(*evaluations[e],
-                               "SELECT 1 FROM measured_batches('kernel') WHERE batch = $batch",
-                               {{"batch", choice->batch}}));
+            analyze::query_with_prelude(
+                *evaluations[e], "SELECT 1 FROM measured_batches('kernel') WHERE batch = $batch",
+                {{"batch", choice->batch}}));
     const bool device = time == LayerTime::kWork && !kernels.rows.empty();
     XSP_TRY(layers.of[e], layers_of(*evaluations[e], choice->batch, device));
     for (const LayerCost& one : layers.of[e]) layers.totals[e] += one.latency_ns.value_or(0);
@@ -157,4 +157,4 @@ Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& o
   return comparison;
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace xsp::analyze {
+namespace xsp::compare {
 
 // Returns runs of several batch sizes and sets of levels, with blocks, warm-up, and slow
 // inferences. Layers nest, repeat with other durations, and overlap on a second thread, which seeds
@@ -12,6 +12,6 @@ namespace xsp::analyze {
 // settled, and some levels distort. The same seed gives the same result.
 std::string made_evaluation(unsigned seed);
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare
 
 #endif  // XSP_DESK_COMPARE_MADE_EVALUATION_H_

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 class Evaluation {
@@ -138,4 +138,4 @@ class Evaluation {
 
 std::string made_evaluation(unsigned seed) { return Evaluation(seed).make(); }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

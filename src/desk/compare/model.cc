@@ -11,7 +11,7 @@
 #include "desk/compare/tables.h"
 #include "desk/statistics/typical.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 using statistics::Estimate;
@@ -93,7 +93,7 @@ struct Model {
 };
 
 Status read_latencies(Database& database, Model* model) {
-  XSP_TRY(const Table latencies, query_with_prelude(database, kLatencySql));
+  XSP_TRY(const Table latencies, analyze::query_with_prelude(database, kLatencySql));
   for (const auto& row : latencies.rows) {
     Measured& one = model->by_batch[std::get<int64_t>(row[0])];
     one.latency_ns.count = static_cast<size_t>(std::get<int64_t>(row[1]));
@@ -106,12 +106,12 @@ Status read_latencies(Database& database, Model* model) {
     one.blocks_are_processes = std::get<bool>(row[8]);
     one.has_blocks = std::get<bool>(row[9]);
   }
-  XSP_TRY(const Table residuals, query_with_prelude(database, kResidualsSql));
+  XSP_TRY(const Table residuals, analyze::query_with_prelude(database, kResidualsSql));
   for (const auto& row : residuals.rows) {
     model->by_batch[std::get<int64_t>(row[0])].latency_ns.residuals.push_back(
         {static_cast<int>(std::get<int64_t>(row[1])), number_of(row[2]).value_or(0)});
   }
-  XSP_TRY(const Table doubts, query_with_prelude(database, kDoubtsSql));
+  XSP_TRY(const Table doubts, analyze::query_with_prelude(database, kDoubtsSql));
   for (const auto& row : doubts.rows) {
     const auto found = model->by_batch.find(std::get<int64_t>(row[0]));
     if (found == model->by_batch.end()) continue;
@@ -121,7 +121,7 @@ Status read_latencies(Database& database, Model* model) {
 }
 
 Status read_others(Database& database, Model* model) {
-  XSP_TRY(const Table table, query_with_prelude(database, kOthersSql));
+  XSP_TRY(const Table table, analyze::query_with_prelude(database, kOthersSql));
   for (const auto& row : table.rows) {
     const bool has_failed = text_of(row[1]) == "failed";
     const Unmeasured one = {has_failed ? kFailed : kInterrupted, text_of(row[2])};
@@ -138,13 +138,13 @@ Result<Model> measured(Database& database) {
   Model model;
   XSP_CHECK_OK(read_latencies(database, &model));
   XSP_CHECK_OK(read_others(database, &model));
-  XSP_TRY(const Table why, query_with_prelude(database, "SELECT why_no_level('model')"));
+  XSP_TRY(const Table why, analyze::query_with_prelude(database, "SELECT why_no_level('model')"));
   model.why = text_of(why.rows.at(0).at(0));
   XSP_TRY(const Table facts,
-          query_with_prelude(database,
-                             "SELECT fact_of('experiment.id'), "
-                             "try_cast(fact_of('experiment.width_pct') AS DOUBLE), "
-                             "try_cast(fact_of('machine.other_load_pct') AS DOUBLE)"));
+          analyze::query_with_prelude(database,
+                                      "SELECT fact_of('experiment.id'), "
+                                      "try_cast(fact_of('experiment.width_pct') AS DOUBLE), "
+                                      "try_cast(fact_of('machine.other_load_pct') AS DOUBLE)"));
   const auto& row = facts.rows.at(0);
   model.experiment = text_of(row[0]);
   model.width_pct = number_of(row[1]);
@@ -385,4 +385,4 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
   return comparison;
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

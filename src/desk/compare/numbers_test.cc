@@ -29,7 +29,7 @@
 #include "desk/compare/quantities.h"
 #include "desk/store/database.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,9 +69,9 @@ class Numbers : Answers {
 
  private:
   void estimates_lie_inside_their_intervals(int64_t batch) {
-    for (const Analysis& analysis : *catalogue()) {
+    for (const analyze::Analysis& analysis : *analyze::catalogue()) {
       std::set<std::string> columns;
-      for (const Column& one : analysis.columns) columns.insert(one.name);
+      for (const analyze::Column& one : analysis.columns) columns.insert(one.name);
       if (columns.count("low_ns") == 0) continue;
       const char* estimate = columns.count("overhead_ns") != 0  ? "overhead_ns"
                              : columns.count("latency_ns") != 0 ? "latency_ns"
@@ -356,7 +356,7 @@ class Numbers : Answers {
               std::to_string(batch));
     for (const auto& row : doubted.rows) {
       const std::string level = text(row[0]), doubt = text(row[1]), kind = text(row[2]);
-      for (const Analysis& analysis : *catalogue()) {
+      for (const analyze::Analysis& analysis : *analyze::catalogue()) {
         if (std::find(analysis.needs.begin(), analysis.needs.end(), level) ==
             analysis.needs.end()) {
           continue;
@@ -377,14 +377,14 @@ class Numbers : Answers {
   }
 
   // Returns whether a cell, or a line above the table, has the doubt.
-  bool says(const Analysis& analysis, int64_t batch, const std::string& doubt) {
-    Parameters parameters;
-    for (const Param& param : analysis.params) {
+  bool says(const analyze::Analysis& analysis, int64_t batch, const std::string& doubt) {
+    analyze::Parameters parameters;
+    for (const analyze::Param& param : analysis.params) {
       if (param.name == "batch") parameters["batch"] = std::to_string(batch);
     }
-    const Result<Table> table = run(database_, analysis, parameters);
+    const Result<Table> table = analyze::run(database_, analysis, parameters);
     if (!table.ok()) return false;
-    const auto lines = doubts(database_, analysis, parameters, *table);
+    const auto lines = analyze::doubts(database_, analysis, parameters, *table);
     EXPECT_TRUE(lines.ok());
     for (const std::string& line : *lines) {
       if (line.find(doubt) != std::string::npos) return true;
@@ -470,4 +470,4 @@ TEST_P(RandomNumbers, KeepTheContract) {
 INSTANTIATE_TEST_SUITE_P(Random, RandomNumbers, ::testing::Range(1u, 9u));
 
 }  // namespace
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

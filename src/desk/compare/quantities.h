@@ -16,7 +16,7 @@
 #include "desk/analyze/run.h"
 #include "desk/store/database.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 
 using store::Table;
 using store::Value;
@@ -130,7 +130,7 @@ class Answers {
  protected:
   Answers(store::Database database, std::string name)
       : database_(std::move(database)), name_(std::move(name)) {
-    EXPECT_TRUE(load_prelude(database_).ok());
+    EXPECT_TRUE(analyze::load_prelude(database_).ok());
   }
 
   Table query(const std::string& sql) {
@@ -144,14 +144,14 @@ class Answers {
     auto& known = answers_[{name, batch}];
     if (known) return *known;
     known.emplace();
-    const Result<const Analysis*> analysis = find(name);
+    const Result<const analyze::Analysis*> analysis = analyze::find(name);
     EXPECT_TRUE(analysis.ok()) << name;
     if (!analysis.ok()) return *known;
-    Parameters parameters;
-    for (const Param& param : (*analysis)->params) {
+    analyze::Parameters parameters;
+    for (const analyze::Param& param : (*analysis)->params) {
       if (param.name == "batch") parameters["batch"] = std::to_string(batch);
     }
-    Result<Table> table = run(database_, **analysis, parameters);
+    Result<Table> table = analyze::run(database_, **analysis, parameters);
     if (table.ok()) {
       known->emplace(std::move(table).value(), batch);
     } else {
@@ -186,6 +186,6 @@ class Answers {
   std::map<std::pair<std::string, int64_t>, std::optional<std::optional<Rows>>> answers_;
 };
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare
 
 #endif  // XSP_DESK_COMPARE_QUANTITIES_H_

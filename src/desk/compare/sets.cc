@@ -8,7 +8,7 @@
 #include "desk/compare/tables.h"
 #include "shared/base/words.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 using store::Database;
@@ -36,7 +36,8 @@ const char* const kKernelTimeSql = R"(
 // Sets the layers' latencies to their kernels' time. A layer that is not in the kernel run has
 // none. If several layers share a name, the first has all of it.
 Status use_kernel_time(Database& database, int64_t batch, std::vector<LayerCost>* layers) {
-  XSP_TRY(const Table table, query_with_prelude(database, kKernelTimeSql, {{"batch", batch}}));
+  XSP_TRY(const Table table,
+          analyze::query_with_prelude(database, kKernelTimeSql, {{"batch", batch}}));
   std::map<std::string, double> by_name;
   for (const auto& row : table.rows) by_name[text_of(row[0])] = number_of(row[1]).value_or(0);
   for (LayerCost& one : *layers) {
@@ -58,7 +59,7 @@ Status use_kernel_time(Database& database, int64_t batch, std::vector<LayerCost>
 }  // namespace
 
 Result<std::vector<LayerCost>> layers_of(Database& database, int64_t batch, bool device) {
-  XSP_TRY(const Table table, query_with_prelude(database, kLayersSql, {{"batch", batch}}));
+  XSP_TRY(const Table table, analyze::query_with_prelude(database, kLayersSql, {{"batch", batch}}));
   std::vector<LayerCost> layers;
   for (const auto& row : table.rows) {
     LayerCost one;
@@ -175,4 +176,4 @@ std::vector<LayerSet> align_all(const std::vector<std::vector<LayerCost>>& evalu
   return result;
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

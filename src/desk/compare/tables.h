@@ -12,7 +12,7 @@
 #include "desk/compare/align.h"
 #include "desk/compare/compare.h"
 
-namespace xsp::analyze {
+namespace xsp::compare {
 
 using Databases = std::span<store::Database* const>;
 
@@ -98,6 +98,6 @@ Result<Comparison> compare_facts(Databases evaluations);
 // warnings.
 Result<std::vector<std::string>> warnings_of(Databases evaluations);
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare
 
 #endif  // XSP_DESK_COMPARE_TABLES_H_

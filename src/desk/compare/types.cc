@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-namespace xsp::analyze {
+namespace xsp::compare {
 namespace {
 
 struct TypeClass {
@@ -162,4 +162,4 @@ bool is_fused_behind(std::string_view type_class) {
   return false;
 }
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare

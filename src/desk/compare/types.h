@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace xsp::analyze {
+namespace xsp::compare {
 
 // Returns the class of a layer's type. A type without a class is its own: its name in small
 // letters, without namespace and marks of variants (aten::relu_, Relu and ReLU agree).
@@ -21,6 +21,6 @@ bool is_known_type(std::string_view type);
 // normalisation, an addition, another operation on each element.
 bool is_fused_behind(std::string_view type_class);
 
-}  // namespace xsp::analyze
+}  // namespace xsp::compare
 
 #endif  // XSP_DESK_COMPARE_TYPES_H_

@@ -5,7 +5,7 @@
 #include "shared/base/levels.h"
 #include "xsp/plugin.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 constexpr const char* kEnergy = "energy";
@@ -36,7 +36,7 @@ void add_text(std::string* text, const std::string& more) {
 
 }  // namespace
 
-std::string default_device(const Probe& framework, const Gpu& gpu,
+std::string default_device(const Probe& framework, const machine::Gpu& gpu,
                            const std::vector<std::pair<std::string, std::string>>& options) {
   for (const auto& [key, value] : options) {
     if (key != kTargetOption || !contains(framework.devices, value)) continue;
@@ -45,7 +45,7 @@ std::string default_device(const Probe& framework, const Gpu& gpu,
   return gpu.count > 0 && contains(framework.devices, "cuda") ? "cuda:0" : "cpu";
 }
 
-Status check_device(const std::string& device, const Gpu& gpu) {
+Status check_device(const std::string& device, const machine::Gpu& gpu) {
   if (kind_of(device) != "cuda") return Ok{};  // the adapter knows the other devices
   if (gpu.count == 0) return not_available("--device " + device + ": " + gpu.reason);
   const size_t colon = device.find(':');
@@ -55,7 +55,7 @@ Status check_device(const std::string& device, const Gpu& gpu) {
 }
 
 std::string why_no_level(const std::string& level, const std::vector<Collector>& collectors,
-                         const std::string& device, const Gpu& gpu) {
+                         const std::string& device, const machine::Gpu& gpu) {
   if (level == "model" || level == "layer") return {};
   if (level == "application") return "xsp profile runs the model alone, without an application";
   std::string reason;
@@ -71,7 +71,7 @@ std::string why_no_level(const std::string& level, const std::vector<Collector>&
 }
 
 Capabilities capabilities_of(const std::vector<Collector>& collectors, const std::string& device,
-                             const Gpu& gpu) {
+                             const machine::Gpu& gpu) {
   Capabilities capabilities;
   for (uint32_t level = XSP_LEVEL_APPLICATION; level <= XSP_LEVEL_KERNEL; ++level) {
     const std::string name(level_name(level));
@@ -125,4 +125,4 @@ Status add_counter_names(const Installation& installation, const std::vector<std
   return Ok{};
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -6,11 +6,11 @@
 #include "shared/base/levels.h"
 #include "xsp/plugin.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
-const Gpu kOneGpu = {1, "13.0", ""};
-const Gpu kNone = {0, "", "no GPU: the CUDA driver (libcuda.so.1) is not installed"};
+const machine::Gpu kOneGpu = {1, "13.0", ""};
+const machine::Gpu kNone = {0, "", "no GPU: the CUDA driver (libcuda.so.1) is not installed"};
 
 Collector collector(const char* name, std::vector<std::string> levels,
                     std::vector<std::string> counters, int counting, std::string unavailable) {
@@ -111,27 +111,27 @@ TEST(Judge, AClockHeldDownOrMovedIsADoubtEach) {
 }
 
 TEST(Judge, ProcessorsThatOthersUsedAreADoubt) {
-  const CpuTimes before{100, 5, 4};  // four processors, ten seconds
-  const auto doubts = [&before](const CpuTimes& after, double ours_s) {
+  const machine::CpuTimes before{100, 5, 4};  // four processors, ten seconds
+  const auto doubts = [&before](const machine::CpuTimes& after, double ours_s) {
     return doubts_about_load(load_between(before, after, ours_s, 10).value());
   };
-  EXPECT_TRUE(doubts(CpuTimes{120, 5, 4}, 20).empty());
-  const auto foreign = doubts(CpuTimes{120, 5, 4}, 10);
+  EXPECT_TRUE(doubts(machine::CpuTimes{120, 5, 4}, 20).empty());
+  const auto foreign = doubts(machine::CpuTimes{120, 5, 4}, 10);
   ASSERT_EQ(foreign.size(), 1u);
   EXPECT_NE(foreign[0].find("other programs used 25.0 %"), std::string::npos) << foreign[0];
-  const auto stolen = doubts(CpuTimes{100, 9, 4}, 0);
+  const auto stolen = doubts(machine::CpuTimes{100, 9, 4}, 0);
   ASSERT_EQ(stolen.size(), 1u);
   EXPECT_NE(stolen[0].find("10.0 %"), std::string::npos) << stolen[0];
   // The times are too coarse for a shorter duration, and some systems do not count them at all.
-  EXPECT_FALSE(load_between(before, CpuTimes{140, 5, 4}, 0, 0.5));
+  EXPECT_FALSE(load_between(before, machine::CpuTimes{140, 5, 4}, 0, 0.5));
   EXPECT_FALSE(load_between(std::nullopt, before, 0, 10));
 }
 
 // Both clocks advance in steps, but the load must stay between zero and all processors.
 TEST(Judge, OtherProgramsHaveAtMostAllProcessors) {
-  const CpuTimes before{100, 5, 2};
-  EXPECT_EQ(load_between(before, CpuTimes{120.4, 5, 2}, 0, 10)->other_share(), 1);
-  EXPECT_EQ(load_between(before, CpuTimes{110, 5, 2}, 10.2, 10)->other_share(), 0);
+  const machine::CpuTimes before{100, 5, 2};
+  EXPECT_EQ(load_between(before, machine::CpuTimes{120.4, 5, 2}, 0, 10)->other_share(), 1);
+  EXPECT_EQ(load_between(before, machine::CpuTimes{110, 5, 2}, 10.2, 10)->other_share(), 0);
 }
 
 TEST(Judge, TheLoadOfAllThatWasMeasuredIsAFact) {
@@ -143,7 +143,7 @@ TEST(Judge, TheLoadOfAllThatWasMeasuredIsAFact) {
 }
 
 TEST(Judge, WhatTookNoTurnsHasNoOverhead) {
-  std::vector<evaluate::Run> runs(3);
+  std::vector<experiment::Run> runs(3);
   for (size_t i = 0; i < runs.size(); ++i) {
     runs[i].planned.run_id = static_cast<int>(i) + 1;
     for (int round = 0; round < 6; ++round) {
@@ -164,4 +164,4 @@ TEST(Judge, WhatTookNoTurnsHasNoOverhead) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -5,7 +5,7 @@
 
 #include "desk/statistics/steady.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
@@ -65,7 +65,8 @@ class Counted {
 
  private:
   static double median_of(const Block& block) {
-    return median(std::vector<double>(block.durations_ns.begin(), block.durations_ns.end()));
+    return statistics::median(
+        std::vector<double>(block.durations_ns.begin(), block.durations_ns.end()));
   }
   double fail(const Error& error) {
     series_.failure = error;
@@ -107,4 +108,4 @@ Series measure_stretch(Subject& subject, int iterations_before, double seconds,
   return run.end("time");
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

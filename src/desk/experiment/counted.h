@@ -9,7 +9,7 @@
 
 #include "desk/experiment/measure.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 struct FewLimits {
   int warmup = 3;      // inferences before counting starts
@@ -26,6 +26,6 @@ Series measure_few(Subject& subject, int iterations_before, int needed, const Fe
 Series measure_stretch(Subject& subject, int iterations_before, double seconds,
                        const Environment& environment, const std::atomic<int>& stop);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_COUNTED_H_

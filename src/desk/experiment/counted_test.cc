@@ -4,7 +4,7 @@
 
 #include <functional>
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 // A subject in simulated time: running it advances the clock.
@@ -19,7 +19,7 @@ class Simulated : public Subject {
     return take(iterations);
   }
   Environment environment() {
-    return {[this] { return now_ns; }, [] { return MachineState{}; }};
+    return {[this] { return now_ns; }, [] { return machine::MachineState{}; }};
   }
 
   int64_t latency_ns = 10'000'000;
@@ -95,4 +95,4 @@ TEST(Counted, AnInterruptEndsIt) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -14,7 +14,7 @@
 #include "shared/base/words.h"
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,7 +40,7 @@ class Experiment {
         monitors_(request.worker.device, stop) {
     environment_ = this_environment();
     environment_.machine_state = [this, host = environment_.machine_state] {
-      MachineState state = host();
+      machine::MachineState state = host();
       state.device = monitors_.state();
       return state;
     };
@@ -116,7 +116,7 @@ class Experiment {
   // Measures the runs together if memory permits, else one after another.
   void run_interleaved(size_t first, size_t end, double time_s) {
     std::optional<size_t> opened;
-    const DeviceState before = monitors_.state();
+    const machine::DeviceState before = monitors_.state();
     for (size_t i = first; i < end && !stopped() && !opened && !refused_; ++i) {
       if (!has_no_memory(i) && open(i)) opened = i;
     }
@@ -238,9 +238,9 @@ class Experiment {
   }
 
   // Does the same for the device's memory. The first worker uses the difference to `before`.
-  bool all_fit_on_device(const DeviceState& before, size_t opened, size_t end) {
+  bool all_fit_on_device(const machine::DeviceState& before, size_t opened, size_t end) {
     const size_t others = end - opened - 1;
-    const DeviceState now = monitors_.state();
+    const machine::DeviceState now = monitors_.state();
     if (others == 0 || !before.memory_used_bytes || !now.memory_used_bytes ||
         !now.memory_total_bytes) {
       return true;
@@ -352,7 +352,7 @@ class Experiment {
     }
   }
 
-  std::vector<Peak> peaks() {
+  std::vector<machine::Peak> peaks() {
     if (!request_.measure_peaks || stopped()) return {};
     listener_.step("measuring the machine's ceilings");
     if (request_.worker.device != "cpu") {
@@ -360,11 +360,11 @@ class Experiment {
       tell_monitors_notes();
       return monitors_.peaks();
     }
-    int threads = usable_processors();
+    int threads = machine::usable_processors();
     for (const Run& run : runs_) {
       if (run.ready && run.ready->threads) threads = std::min(threads, *run.ready->threads);
     }
-    PeakReport report = measure_peaks(threads);
+    machine::PeakReport report = machine::measure_peaks(threads);
     facts_["peak.instruction_set"] = report.instruction_set;
     facts_["peak.threads"] = std::to_string(report.threads);
     return std::move(report.peaks);
@@ -386,8 +386,8 @@ class Experiment {
   const Request& request_;
   Listener& listener_;
   const std::atomic<int>& stop_;
-  const Machine machine_;
-  const std::set<int> processors_ = usable_processor_numbers();
+  const machine::Machine machine_;
+  const std::set<int> processors_ = machine::usable_processor_numbers();
   Monitors monitors_;
   std::vector<std::string> monitor_notes_;
   Environment environment_;
@@ -421,4 +421,4 @@ Result<Outcome> run_experiment(const Request& request, Listener& listener,
   return experiment.run();
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -24,7 +24,7 @@
 #include "desk/experiment/worker.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 struct Request {
   Plan plan;
@@ -86,8 +86,8 @@ struct Load {
 // Returns the load between two readings of the same processors, `duration_s` apart. `ours_s` is the
 // processor time of our own processes. Returns nothing if a reading is missing or the time is too
 // short.
-std::optional<Load> load_between(const std::optional<CpuTimes>& before,
-                                 const std::optional<CpuTimes>& after, double ours_s,
+std::optional<Load> load_between(const std::optional<machine::CpuTimes>& before,
+                                 const std::optional<machine::CpuTimes>& after, double ours_s,
                                  double duration_s);
 // Returns the reasons to doubt the numbers because others used the processors.
 std::vector<std::string> doubts_about_load(const Load& load);
@@ -107,6 +107,6 @@ struct Outcome {
 Result<Outcome> run_experiment(const Request& request, Listener& listener,
                                const std::atomic<int>& stop);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_EXPERIMENT_H_

@@ -1,6 +1,6 @@
 #include "desk/experiment/facts.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 Status write_facts(store::Database& database, const std::map<std::string, std::string>& facts) {
   // Two keys that are not valid text may become equal when they are stored as text.
@@ -44,4 +44,4 @@ Status write_settings(store::Database& database) {
       "  FROM site_attribute WHERE key LIKE 'setting.%' GROUP BY key");
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -8,7 +8,7 @@
 #include "desk/store/database.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 // Sets the runs' columns that follow from the spans: iterations, batch, framework.
 Status complete_runs(store::Database& database);
@@ -18,6 +18,6 @@ Status write_settings(store::Database& database);
 // Writes the facts as rows of `evaluation`.
 Status write_facts(store::Database& database, const std::map<std::string, std::string>& facts);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_FACTS_H_

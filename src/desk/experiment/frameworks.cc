@@ -6,7 +6,7 @@
 
 #include "shared/base/words.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ Result<Framework> choose_framework(const Installation& installation, const std::
                        "': name one with --framework, or see 'xsp doctor'" + reasons);
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -10,7 +10,7 @@
 #include "desk/experiment/worker.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 // The paths of this program's parts. They are relative to the program, so that the tree can be
 // moved.
@@ -54,6 +54,6 @@ Result<std::vector<std::string>> counter_names(const Installation& installation,
                                                const std::filesystem::path& collector,
                                                const std::atomic<int>& stop);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_FRAMEWORKS_H_

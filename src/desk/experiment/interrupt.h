@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 // Counts SIGINT and SIGTERM while it exists. Only one may exist at a time. Several signals in quick
 // succession count as one, because some tools signal a process and then its group.
@@ -51,6 +51,6 @@ class Interrupts {
   struct sigaction old_term_ {};
 };
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_INTERRUPT_H_

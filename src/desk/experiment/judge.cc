@@ -6,7 +6,7 @@
 
 #include "desk/experiment/experiment.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 namespace {
 
@@ -47,7 +47,7 @@ std::vector<std::string> doubts_about_device(const std::vector<Series>& series) 
   double low_mhz = 0, high_mhz = 0;
   for (const Series& one : series) {
     for (const MeasuredBlock& block : one.blocks) {
-      const DeviceState& device = block.machine.device;
+      const machine::DeviceState& device = block.machine.device;
       ++blocks;
       if (device.throttle_reasons && !device.throttle_reasons->empty()) {
         ++throttled;
@@ -74,8 +74,8 @@ std::vector<std::string> doubts_about_device(const std::vector<Series>& series) 
   return doubts;
 }
 
-std::optional<Load> load_between(const std::optional<CpuTimes>& before,
-                                 const std::optional<CpuTimes>& after, double ours_s,
+std::optional<Load> load_between(const std::optional<machine::CpuTimes>& before,
+                                 const std::optional<machine::CpuTimes>& after, double ours_s,
                                  double duration_s) {
   if (!before || !after || duration_s < kJudgedMin) return std::nullopt;
   Load load;
@@ -122,4 +122,4 @@ std::map<std::string, std::string> facts_about_load(const std::vector<Load>& loa
           {"machine.stolen_pct", number(all.stolen_share())}};
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

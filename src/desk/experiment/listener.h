@@ -8,7 +8,7 @@
 
 #include "desk/statistics/typical.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 // The progress of one run.
 struct RunProgress {
@@ -42,6 +42,6 @@ class Listener {
   virtual void warn(const std::string& text) = 0;
 };
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_LISTENER_H_

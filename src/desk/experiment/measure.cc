@@ -10,7 +10,7 @@
 
 #include "desk/statistics/steady.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
@@ -147,11 +147,12 @@ class Loop {
       const double fastest_ns = static_cast<double>(std::ranges::min(block->durations_ns));
       double& undisturbed_ns = undisturbed_ns_[i];
       undisturbed_ns = undisturbed_ns == 0 ? fastest_ns : std::min(undisturbed_ns, fastest_ns);
-      expected_ns_[i] = median(std::span(latencies).last(static_cast<size_t>(iterations)));
-      const auto steady = steady_from(latencies);
+      expected_ns_[i] =
+          statistics::median(std::span(latencies).last(static_cast<size_t>(iterations)));
+      const auto steady = statistics::steady_from(latencies);
       if (steady && latencies.size() >= kWarmupIterationsMin) {
         series.warmup_settled = true;
-        expected_ns_[i] = median(std::span(latencies).subspan(*steady));
+        expected_ns_[i] = statistics::median(std::span(latencies).subspan(*steady));
         break;
       }
       // Each block takes a quarter of the usual time, and at most the rest of the share.
@@ -230,7 +231,7 @@ class Loop {
     if (subjects_.size() > 1) subjects_[i]->settle();
     measured.first_iteration = block->first_iteration;
     const std::vector<double> latencies(block->durations_ns.begin(), block->durations_ns.end());
-    measured.median_ns = median(latencies);
+    measured.median_ns = statistics::median(latencies);
     series.blocks.push_back(measured);
     if (!series.warmup_settled && round_ == 0 && !limits_.equal_blocks) {
       // The measured block tells better than the warm-up how long an iteration takes.
@@ -305,7 +306,7 @@ Environment this_environment() {
   const int64_t offset_ns =
       duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count() -
       duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
-  const auto machine = std::make_shared<Machine>();
+  const auto machine = std::make_shared<machine::Machine>();
   return {[offset_ns] {
             return offset_ns +
                    duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
@@ -358,4 +359,4 @@ std::vector<Series> measure(std::span<Subject* const> subjects, std::span<const 
   return loop.run();
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -25,7 +25,7 @@
 #include "desk/statistics/typical.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 struct Limits {
   double width = 0.01;  // half the interval relative to the latency; 0: no width is narrow enough
@@ -48,8 +48,8 @@ struct MeasuredBlock {
   int iterations = 0;
   int64_t start_ns = 0;  // UNIX time
   int64_t duration_ns = 0;
-  double median_ns = 0;  // expected duration of one iteration in the next block
-  MachineState machine;  // state at the end of the block
+  double median_ns = 0;           // expected duration of one iteration in the next block
+  machine::MachineState machine;  // state at the end of the block
 };
 
 struct Series {
@@ -64,7 +64,7 @@ struct Series {
 
 struct Environment {
   std::function<int64_t()> now_ns;  // UNIX time that never steps back
-  std::function<MachineState()> machine_state;
+  std::function<machine::MachineState()> machine_state;
 };
 // Returns the environment of real time and this machine.
 Environment this_environment();
@@ -103,6 +103,6 @@ statistics::Estimate latency_of(const Series& series);
 // Returns whether the printed interval is within the width.
 bool is_settled(const Series& series, const Limits& limits);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_MEASURE_H_

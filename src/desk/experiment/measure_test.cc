@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 // Simulated time, which advances only when a subject runs.
@@ -16,7 +16,7 @@ struct World {
   Environment environment() {
     return {[this] { return now_ns; },
             [this] {
-              return MachineState{{}, {}, static_cast<double>(order.size()), {}};
+              return machine::MachineState{{}, {}, static_cast<double>(order.size()), {}};
             }};
   }
 };
@@ -367,4 +367,4 @@ TEST_F(Measure, BlocksRecordWhenTheyRanAndTheMachinesState) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -5,7 +5,7 @@
 
 #include "process/worker/protocol.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 using Fields = std::vector<std::string>;
@@ -54,7 +54,7 @@ Result<Fields> Monitor::reply(const std::string& wanted, double limit_s) {
       process_->end(steady_clock::now());
       return failed("monitor: no answer about " + device_ + " in time: it was killed");
     }
-    Fields fields = capture::split_fields(line);
+    Fields fields = process::split_fields(line);
     const std::string& what = fields[0];
     if (what == wanted) return fields;
     if (what == "fact" && fields.size() > 2) {
@@ -78,8 +78,8 @@ Result<Fields> Monitor::ask(const std::string& command, const std::string& wante
   return reply(wanted, limit_s);
 }
 
-DeviceState Monitor::state() {
-  DeviceState state;
+machine::DeviceState Monitor::state() {
+  machine::DeviceState state;
   const auto fields = ask("state", "state", kStateLimitS);
   if (!fields.ok() || fields->size() < kStateFields) return state;
   const Fields& f = *fields;
@@ -118,15 +118,15 @@ std::map<std::string, std::string> Monitors::facts() const {
   return facts;
 }
 
-std::vector<Peak> Monitors::peaks() const {
-  std::vector<Peak> peaks;
+std::vector<machine::Peak> Monitors::peaks() const {
+  std::vector<machine::Peak> peaks;
   for (const auto& monitor : monitors_) {
     peaks.insert(peaks.end(), monitor->peaks().begin(), monitor->peaks().end());
   }
   return peaks;
 }
 
-DeviceState Monitors::state() {
+machine::DeviceState Monitors::state() {
   for (const auto& monitor : monitors_) {
     if (monitor->has_state()) return monitor->state();
   }
@@ -151,4 +151,4 @@ std::vector<std::string> Monitors::take_notes() {
   return notes;
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -18,7 +18,7 @@
 #include "desk/machine/peaks.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 class Monitor {
  public:
@@ -31,12 +31,12 @@ class Monitor {
   const std::map<std::string, std::string>& facts() const { return facts_; }
   // Returns the ceilings known so far: those from the device's attributes and, after measure(), the
   // measured ones.
-  const std::vector<Peak>& peaks() const { return peaks_; }
+  const std::vector<machine::Peak>& peaks() const { return peaks_; }
   // Tell whether the collector reports the state, and whether it can measure ceilings.
   bool has_state() const { return has_state_; }
   bool can_measure() const { return can_measure_; }
   // Returns the state, or an empty one if the collector does not report it or has failed.
-  DeviceState state();
+  machine::DeviceState state();
   // Measures the device's ceilings, if the collector can. No other program should use the device
   // meanwhile.
   Status measure();
@@ -58,7 +58,7 @@ class Monitor {
   bool has_state_ = false;
   bool can_measure_ = false;
   std::map<std::string, std::string> facts_;
-  std::vector<Peak> peaks_;
+  std::vector<machine::Peak> peaks_;
   std::vector<std::string> notes_;
 };
 
@@ -72,9 +72,9 @@ class Monitors {
 
   bool empty() const { return monitors_.empty(); }
   std::map<std::string, std::string> facts() const;
-  std::vector<Peak> peaks() const;
+  std::vector<machine::Peak> peaks() const;
   // Returns the state from the first monitor that reports it.
-  DeviceState state();
+  machine::DeviceState state();
   void measure();
   std::vector<std::string> take_notes();
 
@@ -85,6 +85,6 @@ class Monitors {
   std::vector<std::string> notes_;
 };
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_MONITOR_H_

@@ -16,7 +16,7 @@
 #include "shared/base/scratch.h"
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,7 +83,7 @@ class Pairs {
         random_(request.sides[0].worker.seed) {
     environment_ = this_environment();
     environment_.machine_state = [this, host = environment_.machine_state] {
-      MachineState state = host();
+      machine::MachineState state = host();
       if (one_device()) state.device = monitors_[0].state();
       return state;
     };
@@ -312,12 +312,12 @@ class Pairs {
     limits.equal_blocks = true;
     // Reading the machine's state after every turn would disturb the next one.
     Environment environment = environment_;
-    environment.machine_state = [] { return MachineState(); };
+    environment.machine_state = [] { return machine::MachineState(); };
     const TimePoint start = steady_clock::now();
     std::vector<Series> series =
         measure(subjects, infos, limits, random_(), environment, listener, stop_);
     measured_s_ += seconds_since(start);
-    const MachineState state = environment_.machine_state();
+    const machine::MachineState state = environment_.machine_state();
     for (size_t k = 0; k < sides.size(); ++k) {
       const size_t side = sides[k];
       workers_cpu_s_ += workers[side]->process().cpu_seconds();
@@ -338,7 +338,8 @@ class Pairs {
     std::vector<BlockLength> lengths;
     for (const Series& series : first) {
       if (series.latencies_ns.empty()) return;
-      lengths.push_back({std::ranges::min(series.latencies_ns), median(series.latencies_ns)});
+      lengths.push_back(
+          {std::ranges::min(series.latencies_ns), statistics::median(series.latencies_ns)});
     }
     const auto turns = equal_blocks(lengths, kTurnSeconds, limits().block_iterations_max);
     turn_iterations_ = {turns[0], turns[1]};
@@ -422,8 +423,8 @@ class Pairs {
   const PairsRequest& request_;
   Listener& listener_;
   const std::atomic<int>& stop_;
-  const Machine machine_;
-  const std::set<int> processors_ = usable_processor_numbers();
+  const machine::Machine machine_;
+  const std::set<int> processors_ = machine::usable_processor_numbers();
   std::vector<Load> loads_;           // one for each batch size
   std::array<Monitors, 2> monitors_;  // of one device: only the first is used
   std::array<std::vector<std::string>, 2> monitor_notes_;
@@ -470,7 +471,7 @@ void add_process(const Series& of_process, int round, Series* run) {
   block.iterations = static_cast<int>(latencies.size());
   block.start_ns = first.start_ns;
   block.duration_ns = last.start_ns + last.duration_ns - first.start_ns;
-  block.median_ns = median(latencies);
+  block.median_ns = statistics::median(latencies);
   block.machine = last.machine;
   run->blocks.push_back(block);
   run->warmup_iterations += of_process.warmup_iterations;
@@ -485,4 +486,4 @@ Result<PairsOutcome> run_pairs(const PairsRequest& request, Listener& listener,
   return pairs.run();
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

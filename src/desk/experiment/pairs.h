@@ -27,7 +27,7 @@
 #include "desk/experiment/experiment.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 inline constexpr int kPairsMin = statistics::kBlocksMin;
 inline constexpr int kPairs = 8;
@@ -57,6 +57,6 @@ struct PairsOutcome {
 Result<PairsOutcome> run_pairs(const PairsRequest& request, Listener& listener,
                                const std::atomic<int>& stop);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_PAIRS_H_

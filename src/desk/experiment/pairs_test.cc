@@ -6,7 +6,7 @@
 
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 PlannedRun planned(int run_id, uint32_t levels, int batch) {
@@ -135,4 +135,4 @@ TEST(Pairs, TheIntervalHoldsTheSpreadBetweenProcesses) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -7,7 +7,7 @@
 #include "shared/base/nearest.h"
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 constexpr const char* kRoofline = "roofline";
@@ -236,4 +236,4 @@ Result<Plan> make_plan(const Wanted& wanted, const Capabilities& capabilities) {
   return plan;
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -21,7 +21,7 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 // Parses "model,layer", or "all". A usage error lists the valid names.
 Result<uint32_t> parse_levels(std::string_view text);
@@ -89,6 +89,6 @@ Result<Plan> make_plan(const Wanted& wanted, const Capabilities& capabilities);
 std::vector<std::string> unknown_counters(const std::vector<std::string>& names,
                                           const Capabilities& capabilities);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_PLAN_H_

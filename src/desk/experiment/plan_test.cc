@@ -5,7 +5,7 @@
 #include "shared/base/levels.h"
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 constexpr uint32_t kKernels = XSP_LEVEL_BIT(XSP_LEVEL_API) | XSP_LEVEL_BIT(XSP_LEVEL_KERNEL);
@@ -161,4 +161,4 @@ TEST(Plan, ADeepLevelBringsTheModelLevelItIsComparedWith) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

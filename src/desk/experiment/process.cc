@@ -20,7 +20,7 @@
 #include "desk/machine/machine.h"
 #include "process/worker/protocol.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 using std::chrono::milliseconds;
@@ -63,7 +63,7 @@ bool adopt(int fd, Fd* result) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (::dup2(input, 0) >= 0 && ::dup2(output, 1) >= 0 && ::dup2(output, 2) >= 0 &&
-      ::dup2(reply, capture::kReplyFd) >= 0) {
+      ::dup2(reply, process::kReplyFd) >= 0) {
     ::execve(argv[0], argv, environment);
   }
   const int why = errno;
@@ -133,7 +133,7 @@ Result<std::unique_ptr<Process>> Process::start(const std::vector<std::string>& 
   const std::vector<char*> variables = pointers_to(environment);
   const std::vector<char*> arguments = pointers_to(argv);
   std::unique_ptr<Process> process(new Process);
-  process->oom_kills_before_ = Machine().out_of_memory_kills();
+  process->oom_kills_before_ = machine::Machine().out_of_memory_kills();
   const pid_t parent = ::getpid();
   process->pid_ = ::fork();
   if (process->pid_ < 0) return cannot(errno);
@@ -257,7 +257,8 @@ void Process::reap(TimePoint limit) {
   }
   ended_ = true;
   if (output_fd_ >= 0) drain_output();
-  ran_out_of_memory_ = !killed_by_us_ && Machine().out_of_memory_kills() > oom_kills_before_;
+  ran_out_of_memory_ =
+      !killed_by_us_ && machine::Machine().out_of_memory_kills() > oom_kills_before_;
 }
 
 void Process::end(TimePoint limit) {
@@ -325,4 +326,4 @@ uint64_t Process::peak_memory_bytes() const {
   return 0;
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -1,6 +1,6 @@
 // Process: a child process that communicates in lines.
 //
-// We write its standard input. Its replies come on file descriptor 3 (capture::kReplyFd). Its
+// We write its standard input. Its replies come on file descriptor 3 (process::kReplyFd). Its
 // standard output and standard error are collected, and the last lines are kept to explain its end.
 // Our own standard streams are not touched. The child leads its own process group, so that Ctrl-C
 // at a terminal reaches only us. The kernel kills it if we die.
@@ -22,7 +22,7 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
@@ -86,6 +86,6 @@ class Process {
   bool ran_out_of_memory_ = false;
 };
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_PROCESS_H_

@@ -10,7 +10,7 @@
 #include "desk/store/ingest.h"
 #include "shared/base/levels.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 store::RunInfo info_of(const Run& run, const Request& request) {
@@ -35,7 +35,7 @@ store::RunInfo info_of(const Run& run, const Request& request) {
   info.reason = run.reason();
   info.stopped_by = run.series.stopped_by;
   for (const MeasuredBlock& block : run.series.blocks) {
-    const MachineState& state = block.machine;
+    const machine::MachineState& state = block.machine;
     info.blocks.push_back({block.first_iteration, block.iterations, block.start_ns,
                            block.duration_ns, state.cpu_mhz, state.temperature_c, state.load_1min,
                            state.device.sm_clock_mhz, state.device.memory_clock_mhz,
@@ -121,7 +121,7 @@ std::map<std::string, std::string> facts_of(const Request& request, const std::v
   return facts;
 }
 
-std::map<std::string, std::string> facts_of_state(const MachineState& state,
+std::map<std::string, std::string> facts_of_state(const machine::MachineState& state,
                                                   const std::string& when) {
   std::map<std::string, std::string> facts;
   const auto put = [&](const char* name, const std::optional<double>& value) {
@@ -148,7 +148,7 @@ std::vector<std::string> notes_of(const std::vector<std::string>& of_device,
 Status write_record(const Record& record, store::Database& database) {
   XSP_CHECK_OK(write_runs(record, database));
   XSP_CHECK_OK(write_facts(database, record.facts));
-  for (const Peak& peak : record.peaks) {
+  for (const machine::Peak& peak : record.peaks) {
     XSP_CHECK_OK(database.query("INSERT INTO peak VALUES ($device, $name, $value, $source)",
                                 {{"device", peak.device},
                                  {"name", peak.name},
@@ -195,4 +195,4 @@ Status write_outcome(const Record& record, store::Database database, Outcome* ou
   return Ok{};
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -12,7 +12,7 @@
 #include "desk/store/database.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 // Returns the current time as ISO 8601 in UTC, to the second: "2026-11-22T08:00:00Z".
 std::string utc_now();
@@ -21,7 +21,7 @@ struct Record {
   const Request* request = nullptr;
   const std::vector<Run>* runs = nullptr;
   std::map<std::string, std::string> facts;  // rows of `evaluation`
-  std::vector<Peak> peaks;
+  std::vector<machine::Peak> peaks;
 };
 
 // Returns the number with as few digits as needed: "1", "0.5".
@@ -30,7 +30,7 @@ std::string short_number(double number);
 // ...
 std::map<std::string, std::string> facts_of(const Request& request, const std::vector<Run>& runs);
 // Returns the machine's clocks, temperatures and load at the moment `when`: "before", "after".
-std::map<std::string, std::string> facts_of_state(const MachineState& state,
+std::map<std::string, std::string> facts_of_state(const machine::MachineState& state,
                                                   const std::string& when);
 // Returns the notes about the device, then those of each run under its name.
 std::vector<std::string> notes_of(const std::vector<std::string>& of_device,
@@ -48,6 +48,6 @@ Result<std::filesystem::path> write_elsewhere(const Record& record,
 // from the request, why.
 Status write_outcome(const Record& record, store::Database database, Outcome* outcome);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_RECORD_H_

@@ -7,7 +7,7 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 struct Block {
   int first_iteration = 0;  // counted from the subject's first iteration
@@ -33,6 +33,6 @@ class Subject {
   virtual void settle() {}
 };
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_SUBJECT_H_

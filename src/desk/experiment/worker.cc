@@ -9,7 +9,7 @@
 #include "shared/base/words.h"
 #include "xsp/plugin.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 using Fields = std::vector<std::string>;
@@ -114,7 +114,7 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
       return fail(failed("worker: no answer within " + seconds_text(limit_s) +
                          ": it was killed: allow it more time with --timeout"));
     }
-    Fields fields = capture::split_fields(line);
+    Fields fields = process::split_fields(line);
     if (fields[0] == wanted) return fields;
     if (fields[0] == "note" && fields.size() > 1) {
       notes_.push_back(fields[1]);
@@ -246,7 +246,7 @@ Result<Fields> ask_plugin(const Fields& argv, const char* wanted, size_t field_c
       case Process::Event::kLine:
         break;
     }
-    Fields fields = capture::split_fields(line);
+    Fields fields = process::split_fields(line);
     if (fields[0] == "failed") return error_of(fields);
     if (fields[0] != wanted) continue;
     if (fields.size() < field_count) return not_understood(line);
@@ -288,4 +288,4 @@ Result<std::vector<std::string>> counter_names(const std::filesystem::path& prog
   return split(fields[1], ',');
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

@@ -21,7 +21,7 @@
 #include "desk/experiment/subject.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 
 // This collector defines functions of the libraries that a program uses, so it must be loaded
 // before them.
@@ -148,6 +148,6 @@ Result<std::vector<std::string>> counter_names(const std::filesystem::path& prog
                                                const std::filesystem::path& collector,
                                                WorkerLimits limits, const std::atomic<int>& stop);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment
 
 #endif  // XSP_DESK_EXPERIMENT_WORKER_H_

@@ -12,7 +12,7 @@
 
 #include "desk/experiment/record.h"
 
-namespace xsp::evaluate {
+namespace xsp::experiment {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,7 +83,7 @@ TEST_F(WorkerTest, SaysHowInputsCameAboutAndWhyTheBatchIsNotKnown) {
   const Ready& ready = (*worker)->ready();
   EXPECT_FALSE(ready.batch);
   EXPECT_EQ(ready.batch_unknown, "no input has dimensions");
-  std::vector<evaluate::Run> runs(1);
+  std::vector<experiment::Run> runs(1);
   runs[0].ready = ready;
   const auto facts = facts_of(Request(), runs);
   EXPECT_EQ(facts.at("input.n"), "int64[]");
@@ -277,4 +277,4 @@ TEST(DescribeExit, NamesTheCause) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::experiment

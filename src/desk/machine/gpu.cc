@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 namespace {
 
 std::vector<std::string> expand(const std::string& name) {
@@ -76,4 +76,4 @@ Library find_cupti() {
 
 Library find_nvml() { return find_library({"libnvidia-ml.so.1"}); }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 
 struct Gpu {
   int count = 0;       // 0: the driver knows no GPU
@@ -27,6 +27,6 @@ Library find_library(const std::vector<std::string>& names);
 Library find_cupti();
 Library find_nvml();
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine
 
 #endif  // XSP_DESK_MACHINE_GPU_H_

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <utility>
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 namespace {
 
 // The first query comes after this time, so that short commands cause none.
@@ -179,4 +179,4 @@ std::map<std::string, std::string> GpuNeighbours::finish() {
   return load_.facts([this](int process) { return names_[process]; });
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 
 // A process on a GPU, as one query found it.
 struct GpuProcess {
@@ -60,6 +60,6 @@ class GpuNeighbours {
   std::thread thread_;
 };
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine
 
 #endif  // XSP_DESK_MACHINE_GPU_NEIGHBOURS_H_

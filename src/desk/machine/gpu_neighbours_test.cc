@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 namespace {
 
 std::string name_of(int process) { return "p" + std::to_string(process); }
@@ -34,4 +34,4 @@ TEST(NeighbourLoad, NothingIsKnownWhereNoWatchedProcessIsSeen) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine

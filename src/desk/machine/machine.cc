@@ -16,7 +16,7 @@
 #include <cpuid.h>
 #endif
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ std::map<std::string, std::string> Machine::facts() const {
   return facts;
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine

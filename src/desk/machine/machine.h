@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 
 // The state of a device at one moment. throttle_reasons is empty if nothing reduces its clock.
 struct DeviceState {
@@ -78,6 +78,6 @@ class Machine {
 std::set<int> usable_processor_numbers();
 int usable_processors();
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine
 
 #endif  // XSP_DESK_MACHINE_MACHINE_H_

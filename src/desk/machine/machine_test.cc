@@ -6,7 +6,7 @@
 
 #include "shared/base/scratch.h"
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ TEST(ThisMachine, CanBeRead) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine

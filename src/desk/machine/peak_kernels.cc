@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 namespace {
 
 // Twelve chains: enough for two units with a latency of up to six cycles, and they fit into sixteen
@@ -192,4 +192,4 @@ void triad_stream(double* a, const double* b, const double* c, double s, size_t 
 #endif
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine

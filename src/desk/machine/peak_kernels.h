@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 
 struct ArithmeticLoop {
   const char* name;             // name of the rate: "fp32_flops_per_s"
@@ -31,6 +31,6 @@ double read_stream(const double* a, size_t count);
 // count bytes.
 void triad_stream(double* a, const double* b, const double* c, double s, size_t count);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine
 
 #endif  // XSP_DESK_MACHINE_PEAK_KERNELS_H_

@@ -18,7 +18,7 @@
 #include "desk/machine/peak_kernels.h"
 #include "desk/statistics/steady.h"
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 namespace {
 
 using std::chrono::steady_clock;
@@ -114,7 +114,7 @@ double rate_of(const ArithmeticLoop& loop, int threads) {
     });
     totals.push_back(std::accumulate(rates.begin(), rates.end(), 0.0));
   }
-  return median(totals);
+  return statistics::median(totals);
 }
 
 // A buffer with its own memory pages, which are freed at the end.
@@ -223,4 +223,4 @@ PeakReport measure_peaks(int threads) {
   return report;
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine

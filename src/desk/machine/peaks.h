@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 
 struct Peak {
   std::string device;  // "cpu", "cuda:0"
@@ -29,6 +29,6 @@ struct PeakReport {
 // maximum), and with one thread, under names with _1_thread.
 PeakReport measure_peaks(int threads);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine
 
 #endif  // XSP_DESK_MACHINE_PEAKS_H_

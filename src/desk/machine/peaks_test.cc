@@ -9,7 +9,7 @@
 
 #include "desk/machine/peak_kernels.h"
 
-namespace xsp::evaluate {
+namespace xsp::machine {
 namespace {
 
 TEST(Peaks, EveryRateIsMeasuredOnce) {
@@ -64,4 +64,4 @@ TEST(PeakLoops, StreamsReachEveryElement) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::machine

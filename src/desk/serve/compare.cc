@@ -21,8 +21,8 @@ constexpr int64_t kBatchMax = 1'000'000'000;
 // A report also compares each pair, if there are at most this many files.
 constexpr size_t kPairsOf = 3;
 
-Result<analyze::CompareOptions> options_of(const Request& request) {
-  analyze::CompareOptions options;
+Result<compare::CompareOptions> options_of(const Request& request) {
+  compare::CompareOptions options;
   for (const auto& [name, value] : request.query) {
     if (name == "e") continue;
     if (name != "batch" && name != "time") {
@@ -36,7 +36,7 @@ Result<analyze::CompareOptions> options_of(const Request& request) {
     XSP_TRY(options.batch, request.integer("batch", 1, 0, kBatchMax));
   }
   const std::string* time = request.find("time");
-  if (time != nullptr && *time == "host") options.time = analyze::LayerTime::kHost;
+  if (time != nullptr && *time == "host") options.time = compare::LayerTime::kHost;
   if (time != nullptr && *time != "host" && *time != "work") {
     return usage("time '" + *time + "': neither work nor host");
   }
@@ -45,14 +45,14 @@ Result<analyze::CompareOptions> options_of(const Request& request) {
 
 Result<json> get_comparison(const Context& context) {
   const std::string& table = context.parts[0];
-  const auto& tables = analyze::comparison_tables();
+  const auto& tables = compare::comparison_tables();
   if (std::find(tables.begin(), tables.end(), table) == tables.end()) {
     return not_available("comparison '" + table +
                          "': unknown: there are model, layers, kernels and facts");
   }
-  XSP_TRY(const analyze::CompareOptions options, options_of(context.request));
+  XSP_TRY(const compare::CompareOptions options, options_of(context.request));
   const std::vector<std::string> ids = context.request.all("e");
-  if (ids.size() < analyze::kComparedMin || ids.size() > analyze::kComparedMax) {
+  if (ids.size() < compare::kComparedMin || ids.size() > compare::kComparedMax) {
     return usage("compare: " + std::to_string(ids.size()) +
                  " evaluations were named: give two to six, each as e=ID");
   }
@@ -65,7 +65,7 @@ Result<json> get_comparison(const Context& context) {
   }
   std::vector<store::Database*> databases;
   for (const std::string& id : ids) databases.push_back(&held.at(id).database());
-  const auto comparison = analyze::compare(table, databases, options);
+  const auto comparison = compare::compare(table, databases, options);
   if (!comparison.ok() && comparison.error().code != Code::kNotAvailable) return comparison.error();
   json answer = comparison.ok()
                     ? rows_json(comparison->table, comparison->columns, context.row_limit)
@@ -120,7 +120,7 @@ const std::vector<Route>& compare_routes() {
 
 std::vector<std::string> compare_requests(const std::vector<Entry>& entries) {
   std::vector<std::string> requests;
-  if (entries.size() < analyze::kComparedMin || entries.size() > analyze::kComparedMax) {
+  if (entries.size() < compare::kComparedMin || entries.size() > compare::kComparedMax) {
     return requests;
   }
   for (const Entry& reference : entries) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace xsp::evaluate {
+namespace xsp::statistics {
 namespace {
 
 std::vector<double> sorted_copy(std::span<const double> values) {
@@ -68,4 +68,4 @@ std::optional<size_t> steady_from(std::span<const double> values) {
   return start;
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::statistics

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace xsp::evaluate {
+namespace xsp::statistics {
 
 // Returns the quantile of sorted, non-empty values by linear interpolation between order statistics
 // (type 7 of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages", The American
@@ -37,6 +37,6 @@ size_t mser_truncation(std::span<const double> values, size_t group);
 // point is the middle itself: then the series is too short to tell, or still warms up.
 std::optional<size_t> steady_from(std::span<const double> values);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::statistics
 
 #endif  // XSP_DESK_STATISTICS_STEADY_H_

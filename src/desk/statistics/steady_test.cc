@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace xsp::evaluate {
+namespace xsp::statistics {
 namespace {
 
 TEST(Statistics, QuantilesInterpolateBetweenOrderStatistics) {
@@ -60,4 +60,4 @@ TEST(Statistics, ASeriesThatStillFallsIsNotSteady) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::statistics

@@ -13,7 +13,7 @@
 #include "shared/base/levels.h"
 #include "xsp/plugin.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,20 +69,21 @@ void prepend(const char* variable, const fs::path& library) {
 
 // Returns the levels of a run that were recorded: those in its text, except `bits`.
 std::string without(const std::string& levels, uint32_t bits) {
-  const Result<uint32_t> all = parse_levels(levels);
+  const Result<uint32_t> all = experiment::parse_levels(levels);
   return all.ok() ? levels_text(*all & ~bits) : levels;
 }
 
 }  // namespace
 
-AttachedCollectors::AttachedCollectors(const Installation& installation, uint32_t levels)
+AttachedCollectors::AttachedCollectors(const experiment::Installation& installation,
+                                       uint32_t levels)
     : installation_(installation), wanted_(levels) {
   for (const fs::path& path : libraries_in(installation.collectors)) {
     const xsp_collector* entry = entry_of(path);
     if (entry == nullptr || (entry->levels & levels) == 0) continue;
     const bool is_host = !XSP_HAS(xsp_collector, entry, device) || entry->device == nullptr;
     all_.push_back(
-        {path.stem(), path, is_host ? capture::kHostKind : entry->device, entry->levels & levels});
+        {path.stem(), path, is_host ? process::kHostKind : entry->device, entry->levels & levels});
   }
 }
 
@@ -95,7 +96,7 @@ uint32_t AttachedCollectors::levels() const {
 bool AttachedCollectors::watch_devices_alone(uint32_t levels) const {
   uint32_t of_devices = 0;
   for (const One& one : all_) {
-    if (one.kind != capture::kHostKind) of_devices |= one.levels;
+    if (one.kind != process::kHostKind) of_devices |= one.levels;
   }
   return (levels & ~of_devices) == 0;
 }
@@ -112,24 +113,24 @@ void AttachedCollectors::set_environment(const fs::path& scratch) const {
       fs::create_symlink(one.path, path, error);
     }
     list += (list.empty() ? "" : ":") + one.kind + "=" + path.string();
-    if (path.filename() == kPreloadedCollector) prepend(kPreloadVariable, path);
+    if (path.filename() == experiment::kPreloadedCollector) prepend(kPreloadVariable, path);
     // The OpenCL loader loads the library when a process first uses OpenCL.
-    if (one.kind == capture::kOpenclKind) prepend(kLayersVariable, path);
-    has_cuda = has_cuda || one.kind == capture::kCudaKind;
+    if (one.kind == process::kOpenclKind) prepend(kLayersVariable, path);
+    has_cuda = has_cuda || one.kind == process::kCudaKind;
   }
-  ::setenv(capture::kCollectorsVariable, list.c_str(), 1);
+  ::setenv(process::kCollectorsVariable, list.c_str(), 1);
   // The setting of another tool is kept: NVTX sends its ranges to only one library.
   ::setenv(kNvtxVariable, installation_.attach.c_str(), 0);
   if (!has_cuda) return;
   const char* before = ::getenv(kInjectionVariable);
-  if (before != nullptr && *before != '\0') ::setenv(capture::kOtherInjectionVariable, before, 1);
+  if (before != nullptr && *before != '\0') ::setenv(process::kOtherInjectionVariable, before, 1);
   ::setenv(kInjectionVariable, installation_.attach.c_str(), 1);
 }
 
 Result<bool> has_used_cuda(store::Database& database) {
   XSP_TRY(const auto rows, texts(database, std::string("SELECT value FROM site_attribute WHERE "
                                                        "key = '") +
-                                               capture::kUsesCudaKey + "' LIMIT 1"));
+                                               process::kUsesCudaKey + "' LIMIT 1"));
   return !rows.empty();
 }
 
@@ -147,16 +148,16 @@ Result<std::string> AttachedCollectors::why_not(store::Database& database, uint3
     XSP_TRY(const auto said, texts(database,
                                    "SELECT DISTINCT value FROM site_attribute WHERE key "
                                    "= '" +
-                                       (capture::kCollectorKey + one->name) + "'"));
+                                       (process::kCollectorKey + one->name) + "'"));
     // It is enough if one process recorded the level.
-    if (std::find(said.begin(), said.end(), capture::kRecorded) != said.end()) {
+    if (std::find(said.begin(), said.end(), process::kRecorded) != said.end()) {
       return std::string();
     }
     if (!said.empty()) why = said[0];
   }
   if (!why.empty()) return why;
   XSP_TRY(const bool uses_cuda, has_used_cuda(database));
-  if (able[0]->kind == capture::kCudaKind && !uses_cuda) {
+  if (able[0]->kind == process::kCudaKind && !uses_cuda) {
     return std::string("no process of the command used CUDA");
   }
   return std::string("no process of the command started its collector");
@@ -183,10 +184,10 @@ Status AttachedCollectors::write_devices(store::Database& database,
   const std::atomic<int> never{0};
   for (const std::string& number : devices) {
     const std::string device = "cuda:" + number;
-    Monitors monitors(device, never);
-    monitors.start(installation_.worker, libraries_that_watch(capture::kCudaKind));
+    experiment::Monitors monitors(device, never);
+    monitors.start(installation_.worker, libraries_that_watch(process::kCudaKind));
     for (const auto& [key, value] : monitors.facts()) facts->emplace(key, value);
-    for (const Peak& peak : monitors.peaks()) {
+    for (const machine::Peak& peak : monitors.peaks()) {
       XSP_CHECK_OK(database.query("INSERT INTO peak VALUES ($device, $name, $value, $source)",
                                   {{"device", peak.device},
                                    {"name", peak.name},
@@ -230,7 +231,7 @@ Status AttachedCollectors::complete(store::Database& database,
   }
   XSP_TRY(auto notes, texts(database, std::string("SELECT DISTINCT value FROM "
                                                   "site_attribute WHERE key LIKE '") +
-                                          capture::kCollectorNoteKey + "%' ORDER BY 1"));
+                                          process::kCollectorNoteKey + "%' ORDER BY 1"));
   const char* nvtx = ::getenv(kNvtxVariable);
   if (nvtx != nullptr && installation_.attach != nvtx) {
     notes.push_back(std::string("NVTX's ranges are not recorded: ") + kNvtxVariable +
@@ -241,4 +242,4 @@ Status AttachedCollectors::complete(store::Database& database,
   return write_devices(database, facts);
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

@@ -15,12 +15,12 @@
 #include "desk/store/database.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 
 class AttachedCollectors {
  public:
   // Selects the collectors of the installation that emit one of the levels.
-  AttachedCollectors(const Installation& installation, uint32_t levels);
+  AttachedCollectors(const experiment::Installation& installation, uint32_t levels);
 
   // Returns the bits of the levels that the collectors can emit.
   uint32_t levels() const;
@@ -48,7 +48,7 @@ class AttachedCollectors {
   // Returns the libraries of the installation that describe devices of that kind.
   std::vector<std::filesystem::path> libraries_that_watch(const std::string& kind) const;
 
-  const Installation& installation_;
+  const experiment::Installation& installation_;
   const uint32_t wanted_;
   std::vector<One> all_;
 };
@@ -56,6 +56,6 @@ class AttachedCollectors {
 // Returns whether a process of the runs in the file used CUDA.
 Result<bool> has_used_cuda(store::Database& database);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch
 
 #endif  // XSP_DESK_WATCH_COLLECTORS_H_

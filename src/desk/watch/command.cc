@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ Result<int> run_command(const fs::path& program, const std::vector<std::string>&
   return not_available(command[0] + ": cannot be run: " + std::strerror(why));
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

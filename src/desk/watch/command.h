@@ -11,7 +11,7 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 
 // Runs the command to its end, and returns the status from waitpid. The command has the terminal
 // and the standard streams. Signals that are sent to us meanwhile are passed on to it.
@@ -21,6 +21,6 @@ Result<int> run_command(const std::filesystem::path& program,
                         const std::vector<std::string>& command,
                         const std::function<void()>& every_second);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch
 
 #endif  // XSP_DESK_WATCH_COMMAND_H_

@@ -19,13 +19,13 @@
 #include "shared/base/levels.h"
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 namespace fs = std::filesystem;
-using capture::Command;
-using capture::ControlPage;
-using capture::ProcessSlot;
+using process::Command;
+using process::ControlPage;
+using process::ProcessSlot;
 
 constexpr double kSameMomentS = 0.01;
 constexpr int64_t kLeaveWaitNs = 1'000'000'000;
@@ -114,11 +114,11 @@ ControlFile::~ControlFile() {
 Result<ControlFile> ControlFile::create(const fs::path& folder, uint32_t levels,
                                         const std::vector<uint32_t>& sets, const Schedule& schedule,
                                         uint64_t bytes_max, const fs::path& output) {
-  XSP_TRY(ControlPage* const page, map(folder / capture::kControlFile, O_CREAT | O_EXCL));
+  XSP_TRY(ControlPage* const page, map(folder / process::kControlFile, O_CREAT | O_EXCL));
   page->bytes = sizeof(ControlPage);
   page->owner = ::getpid();
   page->levels = levels;
-  page->set_count = static_cast<uint32_t>(std::min<size_t>(sets.size(), capture::kSetMax));
+  page->set_count = static_cast<uint32_t>(std::min<size_t>(sets.size(), process::kSetMax));
   std::copy_n(sets.begin(), page->set_count, page->sets);
   page->delay_ns = to_ns(schedule.delay_s);
   page->duration_ns = to_ns(schedule.duration_s);
@@ -130,14 +130,14 @@ Result<ControlFile> ControlFile::create(const fs::path& folder, uint32_t levels,
   std::error_code error;
   const std::string path = fs::absolute(output, error).string();
   std::memcpy(page->output, path.c_str(), std::min(path.size(), sizeof page->output - 1));
-  __atomic_store_n(&page->magic, capture::kControlMagic, __ATOMIC_RELEASE);
+  __atomic_store_n(&page->magic, process::kControlMagic, __ATOMIC_RELEASE);
   return ControlFile(page);
 }
 
 Result<ControlFile> ControlFile::open(const fs::path& path) {
   XSP_TRY(ControlPage* const page, map(path, 0));
   ControlFile file(page);
-  const bool is_known = __atomic_load_n(&page->magic, __ATOMIC_ACQUIRE) == capture::kControlMagic &&
+  const bool is_known = __atomic_load_n(&page->magic, __ATOMIC_ACQUIRE) == process::kControlMagic &&
                         page->bytes == sizeof(ControlPage);
   if (!is_known) return failed(path.string() + ": cannot be used: of another version of xsp");
   return file;
@@ -153,7 +153,7 @@ std::vector<ControlFile> ControlFile::running() {
     for (fs::directory_iterator run(it->path(), inner); !inner && run != end;
          run.increment(inner)) {
       std::error_code ignored;
-      const fs::path path = run->path() / capture::kControlFile;
+      const fs::path path = run->path() / process::kControlFile;
       if (!fs::is_regular_file(path, ignored)) continue;
       Result<ControlFile> file = open(path);
       if (file.ok() && is_alive(file->page_->owner)) found.push_back(std::move(*file));
@@ -196,7 +196,7 @@ TraceRoom ControlFile::room() const {
   room.bytes_max = load(page_->trace_bytes_max);
   room.left_out = load(page_->left_out);
   const uint32_t given_up = load(page_->given_up) & load(page_->recorded);
-  for (uint32_t level = capture::kLevelNumbers - 1; level > 0; --level) {
+  for (uint32_t level = process::kLevelNumbers - 1; level > 0; --level) {
     if ((given_up & XSP_LEVEL_BIT(level)) == 0) continue;
     const int64_t at_ns = load(page_->given_up_ns[level]);
     const double after_s = static_cast<double>(at_ns - start_ns_) * 1e-9;
@@ -240,9 +240,9 @@ std::vector<WatchedProcess> ControlFile::end() {
 }
 
 Status ControlFile::command(What what, uint32_t levels, std::optional<int> process) {
-  const uint32_t code = what == What::kStart  ? capture::kStart
-                        : what == What::kStop ? capture::kStop
-                                              : capture::kLevel;
+  const uint32_t code = what == What::kStart  ? process::kStart
+                        : what == What::kStop ? process::kStop
+                                              : process::kLevel;
   if (!process) {
     give(&page_->command, code, levels);
     return Ok{};
@@ -256,4 +256,4 @@ Status ControlFile::command(What what, uint32_t levels, std::optional<int> proce
                 ": is not watched: see the processes with 'xsp ctl status'");
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

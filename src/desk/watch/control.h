@@ -15,11 +15,11 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 struct ControlPage;
 }
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 
 // The times and steps at which each process records, counted from its own start.
 struct Schedule {
@@ -92,12 +92,12 @@ class ControlFile {
   Status command(What what, uint32_t levels, std::optional<int> process);
 
  private:
-  explicit ControlFile(capture::ControlPage* page);
+  explicit ControlFile(process::ControlPage* page);
   static Result<ControlFile> open(const std::filesystem::path& path);
-  capture::ControlPage* page_ = nullptr;
+  process::ControlPage* page_ = nullptr;
   int64_t start_ns_ = 0;  // time on CLOCK_MONOTONIC
 };
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch
 
 #endif  // XSP_DESK_WATCH_CONTROL_H_

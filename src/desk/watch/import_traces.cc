@@ -13,7 +13,7 @@
 #include "shared/base/levels.h"
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,7 +39,7 @@ Result<ImportOutcome> read_traces(const ImportRequest& request,
     outcome.spans += report.spans;
     outcome.lost += report.lost;
   }
-  XSP_CHECK_OK(complete_runs(database));
+  XSP_CHECK_OK(experiment::complete_runs(database));
   XSP_TRY(const uint32_t found, levels_found(database));
   const uint32_t recorded = request.levels & found;
   // If the program switched levels itself, there are several runs, and each has its own levels
@@ -52,7 +52,7 @@ Result<ImportOutcome> read_traces(const ImportRequest& request,
     if ((recorded & XSP_LEVEL_BIT(level)) != 0) continue;
     facts["not_measured." + std::string(level_name(level))] = "the program did not record it";
   }
-  XSP_CHECK_OK(write_facts(database, facts));
+  XSP_CHECK_OK(experiment::write_facts(database, facts));
   XSP_CHECK_OK(database.finish());
   return outcome;
 }
@@ -73,7 +73,7 @@ std::chrono::seconds most_time(const std::vector<fs::path>& traces) {
 
 Result<ImportOutcome> import_traces(const ImportRequest& request) {
   std::map<std::string, std::string> facts = request.facts;
-  facts.merge(Machine().facts());
+  facts.merge(machine::Machine().facts());
   store::Bounds bounds;
   for (const fs::path& trace : request.traces) bounds.read.push_back(fs::absolute(trace));
   bounds.folder = fs::absolute(request.output).parent_path();
@@ -92,4 +92,4 @@ Result<ImportOutcome> import_traces(const ImportRequest& request) {
   return outcome;
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

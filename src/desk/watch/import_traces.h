@@ -10,7 +10,7 @@
 
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 
 struct ImportRequest {
   std::vector<std::filesystem::path> traces;  // .xtrace files of one run
@@ -27,6 +27,6 @@ struct ImportOutcome {
 // unchanged.
 Result<ImportOutcome> import_traces(const ImportRequest& request);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch
 
 #endif  // XSP_DESK_WATCH_IMPORT_TRACES_H_

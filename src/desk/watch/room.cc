@@ -6,7 +6,7 @@
 #include "desk/experiment/plan.h"
 #include "shared/base/levels.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 std::string size_text(uint64_t bytes) {
@@ -60,4 +60,4 @@ Status mark_runs_without_room(store::Database& database, const TraceRoom& room) 
   return Ok{};
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

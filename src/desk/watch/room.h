@@ -13,7 +13,7 @@
 #include "desk/watch/control.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 
 // Returns the default limit: half of the free space of the folder, or 0 if that is not known.
 uint64_t usual_limit_bytes(const std::filesystem::path& folder);
@@ -25,6 +25,6 @@ std::string note_of_room(const TraceRoom& room);
 // space.
 Status mark_runs_without_room(store::Database& database, const TraceRoom& room);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch
 
 #endif  // XSP_DESK_WATCH_ROOM_H_

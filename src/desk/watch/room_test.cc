@@ -4,7 +4,7 @@
 
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 TEST(AttachRoom, SaysWhatIsMissingFromWhenOn) {
@@ -39,4 +39,4 @@ TEST(AttachRoom, RunsOfLevelsThatWereGivenUpAreMarked) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

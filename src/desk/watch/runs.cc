@@ -14,7 +14,7 @@
 #include "shared/trace/reader.h"
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,11 +189,11 @@ size_t warmup_steps(std::span<const double> durations_ns) {
   const size_t count = durations_ns.size();
   if (count < 3) return 0;
   const size_t half = count / 2;
-  const double usual = median(durations_ns.subspan(half));
+  const double usual = statistics::median(durations_ns.subspan(half));
   const auto is_much_slower = [usual](double one_ns) { return one_ns > kMuchSlower * usual; };
   size_t slow = 0;
   while (slow < half && is_much_slower(durations_ns[slow])) ++slow;
-  const size_t cut = steady_from(durations_ns).value_or(0);
+  const size_t cut = statistics::steady_from(durations_ns).value_or(0);
   if (cut <= slow) return slow;
   // The cut is exact only to a group of steps. So the warm-up ends at the last slow step before the
   // cut, unless the steps between that one and the cut are also slower than the rest.
@@ -269,4 +269,4 @@ Result<std::string> note_of_turns(store::Database& database) {
       "those above: let it run for more steps, or use --leveled=runs");
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

@@ -14,7 +14,7 @@
 #include "desk/store/ingest.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 
 struct RecordedRun {
   store::RunInfo info;
@@ -36,6 +36,6 @@ Result<std::string> note_of_turns(store::Database& database);
 // `durations_ns` is in the order of time.
 size_t warmup_steps(std::span<const double> durations_ns);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch
 
 #endif  // XSP_DESK_WATCH_RUNS_H_

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 // Returns the given steps, followed by steps of about 10 ms, each slightly different.
@@ -43,4 +43,4 @@ TEST(WarmupSteps, TooFewTellNothing) {
 }
 
 }  // namespace
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

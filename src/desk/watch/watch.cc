@@ -25,7 +25,7 @@
 #include "shared/base/scratch.h"
 #include "xsp/xsp.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,7 +82,7 @@ std::vector<Execution> executions_of(const AttachRequest& request, uint32_t of_c
 
 std::map<std::string, std::string> facts_of(const AttachRequest& request) {
   std::map<std::string, std::string> facts = request.facts;
-  facts.merge(Machine().facts());
+  facts.merge(machine::Machine().facts());
   return facts;
 }
 
@@ -138,7 +138,7 @@ std::string loader_refusal(const fs::path& program) {
 }
 
 // Changes the environment of this process, which the command inherits.
-void set_environment(const Installation& installation, const fs::path& program,
+void set_environment(const experiment::Installation& installation, const fs::path& program,
                      const fs::path& scratch) {
   if (!loader_refusal(program).empty()) return;
   // AddressSanitizer ends a program if another library is loaded before the sanitizer's own. Our
@@ -209,7 +209,7 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
                const fs::path& folder, store::Database& database, int* run_id,
                AttachOutcome* outcome, int* wait_status) {
   fs::create_directory(folder);
-  ::setenv(capture::kRunFolderVariable, folder.c_str(), 1);
+  ::setenv(process::kRunFolderVariable, folder.c_str(), 1);
   ::setenv("XSP_LEVELS", levels_text(execution.levels).c_str(), 1);
   const uint64_t bytes_max =
       request.trace_bytes_max > 0 ? request.trace_bytes_max : usual_limit_bytes(folder);
@@ -224,11 +224,11 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
     }
     request.on_progress(progress);
   };
-  const Machine machine;
-  const std::set<int> processors = usable_processor_numbers();
-  const std::optional<CpuTimes> before = machine.cpu_times(processors);
+  const machine::Machine machine;
+  const std::set<int> processors = machine::usable_processor_numbers();
+  const std::optional<machine::CpuTimes> before = machine.cpu_times(processors);
   const int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
-  GpuNeighbours neighbours([&control] {
+  machine::GpuNeighbours neighbours([&control] {
     std::set<int> watched;
     for (const WatchedProcess& one : control.processes()) watched.insert(one.process);
     return watched;
@@ -237,8 +237,8 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
                                     request.on_progress ? std::function<void()>(tell_progress)
                                                         : std::function<void()>()));
   const double duration_s = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - start_ns) * 1e-9;
-  const std::optional<Load> load =
-      load_between(before, machine.cpu_times(processors), control.processors_time_s(), duration_s);
+  const std::optional<experiment::Load> load = experiment::load_between(
+      before, machine.cpu_times(processors), control.processors_time_s(), duration_s);
   if (load) outcome->loads.push_back(*load);
   outcome->gpu_facts = neighbours.finish();
   const std::string survivors_note = note_of_survivors(control.end());
@@ -324,7 +324,7 @@ void survive_limits_of_files() {
 }
 
 // Runs the command as often as its levels need, and writes the file.
-Status record(const AttachRequest& request, const Installation& installation,
+Status record(const AttachRequest& request, const experiment::Installation& installation,
               const fs::path& program, const fs::path& scratch, store::Database& database,
               AttachOutcome* outcome, int* wait_status) {
   const AttachedCollectors collectors(installation, request.levels);
@@ -352,14 +352,14 @@ Status record(const AttachRequest& request, const Installation& installation,
   }
   // One transaction for all: otherwise, each statement would wait for the disk.
   XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
-  XSP_CHECK_OK(complete_runs(database));
+  XSP_CHECK_OK(experiment::complete_runs(database));
   XSP_CHECK_OK(complete_steps(database));
   std::map<std::string, std::string> facts = facts_of(request);
   XSP_CHECK_OK(collectors.complete(database, &facts));
   XSP_CHECK_OK(note(request, database, outcome, &facts));
-  facts.merge(facts_about_load(outcome->loads));
+  facts.merge(experiment::facts_about_load(outcome->loads));
   facts.merge(outcome->gpu_facts);
-  XSP_CHECK_OK(write_facts(database, facts));
+  XSP_CHECK_OK(experiment::write_facts(database, facts));
   XSP_CHECK_OK(database.execute("COMMIT"));
   XSP_CHECK_OK(database.finish());
   return Ok{};
@@ -367,8 +367,8 @@ Status record(const AttachRequest& request, const Installation& installation,
 
 }  // namespace
 
-Result<AttachOutcome> attach(const AttachRequest& request, const Installation& installation,
-                             int* wait_status) {
+Result<AttachOutcome> attach(const AttachRequest& request,
+                             const experiment::Installation& installation, int* wait_status) {
   XSP_TRY(const fs::path program, find_program(request.command[0]));
   survive_limits_of_files();
   XSP_TRY(store::Database database, store::Database::create(request.output));
@@ -385,13 +385,13 @@ Result<AttachOutcome> attach(const AttachRequest& request, const Installation& i
 }
 
 Result<Trial> try_attach(const std::vector<std::string>& command,
-                         const Installation& installation) {
+                         const experiment::Installation& installation) {
   XSP_TRY(const fs::path program, find_program(command[0]));
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
   const fs::path folder = scratch->path() / "0";
   fs::create_directory(folder);
   set_environment(installation, program, scratch->path());
-  ::setenv(capture::kRunFolderVariable, folder.c_str(), 1);
+  ::setenv(process::kRunFolderVariable, folder.c_str(), 1);
   XSP_TRY(const ControlFile control,
           ControlFile::create(folder, kAttachedLevels, {}, {}, 0, scratch->path() / "none"));
   Trial trial;
@@ -400,4 +400,4 @@ Result<Trial> try_attach(const std::vector<std::string>& command,
   return trial;
 }
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch

@@ -22,7 +22,7 @@
 #include "desk/watch/control.h"
 #include "shared/base/result.h"
 
-namespace xsp::evaluate {
+namespace xsp::watch {
 
 // The ways to measure each level without recording a deeper one at the same time.
 enum class Leveled {
@@ -69,7 +69,7 @@ struct AttachOutcome {
   std::string survivors_note;
   std::string unrecorded_note;                   // why some of its processes were not recorded
   std::vector<std::string> notes;                // levels that could not be recorded, and why
-  std::vector<Load> loads;                       // load of the processors while the command ran
+  std::vector<experiment::Load> loads;           // load of the processors while the command ran
   std::map<std::string, std::string> gpu_facts;  // the other processes on the GPUs, in the last
                                                  // execution
 };
@@ -86,8 +86,8 @@ std::string why_not_attachable(const std::filesystem::path& program);
 // their folder. Sets *wait_status, in the format of waitpid, as soon as the command has ended. If
 // the command runs several times, this is the status of the last execution. No execution follows
 // one whose status is not 0.
-Result<AttachOutcome> attach(const AttachRequest& request, const Installation& installation,
-                             int* wait_status);
+Result<AttachOutcome> attach(const AttachRequest& request,
+                             const experiment::Installation& installation, int* wait_status);
 
 // Tells whether a command is recorded when attach() runs it, and how it ended. Nothing is kept.
 // try_attach() changes the environment of this process, so it must be the caller's last command.
@@ -95,8 +95,9 @@ struct Trial {
   bool is_recorded = false;
   int wait_status = -1;
 };
-Result<Trial> try_attach(const std::vector<std::string>& command, const Installation& installation);
+Result<Trial> try_attach(const std::vector<std::string>& command,
+                         const experiment::Installation& installation);
 
-}  // namespace xsp::evaluate
+}  // namespace xsp::watch
 
 #endif  // XSP_DESK_WATCH_WATCH_H_

@@ -7,7 +7,7 @@
 
 #include "shared/base/clock.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 class AnchorTracker {
  public:
@@ -47,6 +47,6 @@ class AnchorTracker {
   double ticks_per_ns_ = 1;
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_RECORD_ANCHORS_H_

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
@@ -63,4 +63,4 @@ TEST_F(AnchorTrackerTest, EveryClockThatJumpsIsNoticedOnce) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

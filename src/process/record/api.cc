@@ -5,7 +5,7 @@
 #include "process/record/session.h"
 #include "process/record/tables.h"
 
-namespace c = xsp::capture;
+namespace c = xsp::process;
 
 extern "C" {
 

@@ -20,7 +20,7 @@
 #include "process/record/tables.h"
 #include "shared/trace/encode.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 using trace::ChunkHeader;
 using trace::ChunkType;
@@ -484,4 +484,4 @@ void forget_drainer() {
   if (session.drain != nullptr) free_memory();
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

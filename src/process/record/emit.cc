@@ -14,7 +14,7 @@
 
 #include "process/record/tables.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 using trace::Lane;
 using trace::LaneBlock;
@@ -163,9 +163,9 @@ void pop_unordered(Lane* lane, uint64_t start, uint64_t accepted) {
                ((live & ~LaneBlock::kDepthMask) | depth) + accepted * LaneBlock::kOneAccepted);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
-namespace c = xsp::capture;
+namespace c = xsp::process;
 namespace t = xsp::trace;
 
 extern "C" {

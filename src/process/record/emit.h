@@ -7,7 +7,7 @@
 #include "process/record/session.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr int kKeyKindShift = 16;  // in xsp_span::key: the kind of its value, above the key
 // A flag in xsp_span::key: values wait in the lane for this span's end. Spans inside it end on the
@@ -81,6 +81,6 @@ inline uint64_t bits_of(double value) {
 // Returns the size of a span's text. A text that is too long is cut at a whole UTF-8 character.
 uint32_t text_size(const char* text);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_RECORD_EMIT_H_

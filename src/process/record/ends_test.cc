@@ -10,7 +10,7 @@
 
 #include "process/record/testing.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // Runs `does` in a child process that records, waits for the child, and returns its status.
@@ -112,4 +112,4 @@ TEST(Ends, AThreadThatEmitsLittleTakesLittleMemory) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -7,7 +7,7 @@
 #include "shared/base/levels.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr char kSuffix[] = ".xtrace";
@@ -100,4 +100,4 @@ bool path_of_process(const char* path, int process_id, char* out, size_t size) {
   return result.finish();
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -7,7 +7,7 @@
 
 #include "shared/base/clock.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Returns whether $XSP_DISABLE is set and neither empty nor "0".
 bool is_disabled();
@@ -22,6 +22,6 @@ bool path_to_record(const char* asked, int process_id, char* out, size_t size);
 // Turns a.xtrace into a.<pid>.xtrace. Returns false if the result does not fit.
 bool path_of_process(const char* path, int process_id, char* out, size_t size);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_RECORD_ENVIRONMENT_H_

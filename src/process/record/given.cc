@@ -4,7 +4,7 @@
 #include "process/record/emit.h"
 #include "process/record/tables.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::Extra;
@@ -118,9 +118,9 @@ void emit(Lane* lane, xsp_complete_span span) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
-namespace c = xsp::capture;
+namespace c = xsp::process;
 namespace t = xsp::trace;
 
 extern "C" {

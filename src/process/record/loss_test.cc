@@ -8,7 +8,7 @@
 #include "process/record/testing.h"
 #include "shared/base/limits.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::Reader;
@@ -181,4 +181,4 @@ TEST(Loss, ValuesWithoutRoomOrKey) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // Reads the beginning of a small /proc file of that thread. Returns false if it cannot be read.
@@ -95,4 +95,4 @@ void wait_for_ended_threads() {
   for (int i = 0; i < kTries && !are_all_threads(is_other); ++i) nanosleep(&kPause, nullptr);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr char kOwnThreadNames[] = "xsp-";  // all their names begin with this
 // Limits the size of their stacks. The deepest of these threads needs a tenth of it. The program's
@@ -41,6 +41,6 @@ bool has_program_ended(int* status);
 // process.
 void wait_for_ended_threads();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_RECORD_OWN_THREADS_H_

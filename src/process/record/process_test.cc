@@ -11,7 +11,7 @@
 
 #include "process/record/testing.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 namespace fs = std::filesystem;
@@ -398,4 +398,4 @@ TEST(Threads, EmitWhileRecordingsStartAndStop) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

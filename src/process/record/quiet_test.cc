@@ -64,7 +64,7 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, timesp
 
 }  // extern "C"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 xsp_site quiet_site = XSP_SITE(XSP_LEVEL_LAYER, "quiet");
@@ -190,6 +190,6 @@ TEST(Clock, AStepOfTheSystemsClockIsCountedAndMovesNoSpan) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_SANITIZED

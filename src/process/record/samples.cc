@@ -8,7 +8,7 @@
 #include "shared/base/keep_errno.h"
 #include "shared/base/no_cancel.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 class Locked {
@@ -33,9 +33,9 @@ void leave_descriptor(int number) {
   if (session.writer.descriptor() == number) session.writer.move_descriptor();
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
-namespace c = xsp::capture;
+namespace c = xsp::process;
 
 int xsp_append_chunk(uint32_t type, uint8_t* buffer, size_t payload_bytes) {
   const xsp::KeepErrno keep_errno;

@@ -22,7 +22,7 @@ extern "C" {
 uint32_t xsp_recorded_levels = 0;
 }
 
-namespace xsp::capture {
+namespace xsp::process {
 
 using trace::Lane;
 using trace::LaneUse;
@@ -494,7 +494,7 @@ void get_counts(xsp_counts* counts) {
   memcpy(counts, &now, size);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 // Keeps the spans of a program that ends without calling xsp_stop.
-__attribute__((destructor)) static void stop_at_exit() { xsp::capture::stop(true); }
+__attribute__((destructor)) static void stop_at_exit() { xsp::process::stop(true); }

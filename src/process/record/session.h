@@ -20,7 +20,7 @@
 #include "shared/trace/writer.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 enum class State : uint32_t {
   kIdle = 0,
@@ -165,6 +165,6 @@ void finish_file(bool counts_late);
 // Forgets the drainer in the child of a fork.
 void forget_drainer();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_RECORD_SESSION_H_

@@ -12,7 +12,7 @@
 
 #include "process/record/testing.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::Reader;
@@ -483,4 +483,4 @@ TEST(Session, TheMonotonicClockServesAsWell) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

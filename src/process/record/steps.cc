@@ -15,7 +15,7 @@
 #include "process/record/session.h"
 #include "process/record/tables.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // If the counted thread has shown no step for this long, another thread may take its place.
@@ -125,9 +125,9 @@ void forget_steps() {
   steps.number = steps.start = steps.first_start = 0;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
-namespace c = xsp::capture;
+namespace c = xsp::process;
 
 extern "C" {
 

@@ -6,7 +6,7 @@
 #include "process/record/testing.h"
 #include "process/record/watcher.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::Reader;
@@ -333,4 +333,4 @@ TEST(Watcher, AChildOfForkIsAskedBeforeItsFirstSpan) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

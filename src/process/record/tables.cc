@@ -13,7 +13,7 @@
 #include "shared/trace/format.h"
 #include "shared/trace/varint.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::put_varint;
@@ -262,4 +262,4 @@ void lock_tables() { pthread_mutex_lock(&tables_lock); }
 void unlock_tables() { pthread_mutex_unlock(&tables_lock); }
 void reset_tables_lock() { pthread_mutex_init(&tables_lock, nullptr); }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

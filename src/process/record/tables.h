@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Ids count from 1; the result is 0 if the table is full.
 uint32_t intern_site(uint32_t level, const char* name, const char* type);
@@ -39,6 +39,6 @@ void unlock_tables();
 // For a child whose fork ran no handlers: a thread that no longer exists may hold the lock.
 void reset_tables_lock();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_RECORD_TABLES_H_

@@ -18,7 +18,7 @@
 #include "shared/trace/reader.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // If one of several threads forks, neither ThreadSanitizer nor qemu-user can follow a child that
 // starts threads.
@@ -202,6 +202,6 @@ inline int in_child(const std::function<int()>& body) {
 // Returns whether the child exited normally with 0.
 inline bool is_success(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_RECORD_TESTING_H_

@@ -7,7 +7,7 @@
 #include "process/record/emit.h"
 #include "process/record/tables.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 using trace::Extra;
 using trace::Lane;
@@ -129,9 +129,9 @@ uint32_t text_size(const char* text) {
   return static_cast<uint32_t>(size);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
-namespace c = xsp::capture;
+namespace c = xsp::process;
 namespace t = xsp::trace;
 
 extern "C" {

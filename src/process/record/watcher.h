@@ -9,7 +9,7 @@
 
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // These functions allocate nothing, throw nothing, and return soon.
 struct Watcher {
@@ -30,14 +30,14 @@ struct Watcher {
   uint32_t levels;
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 // The functions below are not for programs. With a watcher, xsp_emit accepts every level that may
 // be recorded: a profiler may report later what happened while its levels were on. nullptr removes
 // the watcher. The object must live as long as the process.
 extern "C" XSP_API void xsp_switch_levels(uint32_t levels,
                                           uint32_t round);  // see trace::LevelsMark
-extern "C" XSP_API void xsp_set_watcher(const xsp::capture::Watcher* watcher);
+extern "C" XSP_API void xsp_set_watcher(const xsp::process::Watcher* watcher);
 // Returns the levels that are being recorded; 0 while not recording. It differs from
 // xsp_recorded_levels in that it has the level model only if that level's spans are recorded.
 extern "C" XSP_API uint32_t xsp_levels(void);

@@ -2,7 +2,7 @@
 
 #include <sys/syscall.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 struct CallName {
@@ -190,4 +190,4 @@ const char* name_of_call(int32_t number) {
   return nullptr;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Returns nullptr if the table has no such call.
 const char* name_of_call(int32_t number);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_CALL_NAMES_H_

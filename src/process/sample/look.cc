@@ -12,7 +12,7 @@
 #include "shared/base/clock.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::LockState;
@@ -322,4 +322,4 @@ void Looker::tell_losses() const {
   }
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

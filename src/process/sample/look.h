@@ -23,7 +23,7 @@
 #include "process/sample/threads.h"
 #include "process/sample/unwinder.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // The object lies in zeroed memory, of which pages are touched only when they are used.
 class Looker {
@@ -93,6 +93,6 @@ class Looker {
   size_t awaited_count_;
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_LOOK_H_

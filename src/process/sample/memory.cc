@@ -3,7 +3,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 bool OwnMemory::begin() {
   process_ = gettid();  // the first thread, whose number is the process id, may have ended
@@ -32,4 +32,4 @@ size_t OwnMemory::read_pieces(const Piece* pieces, size_t count) const {
   return whole;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 struct Piece {
   uint64_t address;
@@ -44,6 +44,6 @@ T field_of(const void* bytes, size_t offset) {
   return value;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_MEMORY_H_

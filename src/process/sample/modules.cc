@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr int64_t kReadEveryNs = 100'000'000;
@@ -84,4 +84,4 @@ void Modules::refresh(int64_t now_ns, void (*added)(void*, uint32_t, const char*
   close(file);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

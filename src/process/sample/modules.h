@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr size_t kModulesMax = 4096;
 
@@ -46,6 +46,6 @@ class Modules {
   mutable Found found_[kFoundMax];  // results of recent lookups, by page
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_MODULES_H_

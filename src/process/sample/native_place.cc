@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // The kernel notes a thread when it has run for this long since the question. It interrupts a
@@ -187,4 +187,4 @@ bool latest_note(ThreadClock* clock, NativeNote* note) {
   return latest != 0;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -21,7 +21,7 @@
 
 #include "process/sample/unwinder.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr size_t kStackCopyBytes = 8192;
 
@@ -53,6 +53,6 @@ bool has_note(const ThreadClock& clock);
 // Asks for one note, and forgets the existing ones. Returns false if no note will come.
 bool ask_clock(ThreadClock* clock);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_NATIVE_PLACE_H_

@@ -19,7 +19,7 @@
 
 extern "C" int chain_enter(void (*call)(void* context), void* context);
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::ThreadDoes;
@@ -324,4 +324,4 @@ TEST(ThreadClock, IsNotThereWhereTheSystemForbidsIt) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // This table is printed by python/layout/print.c.
@@ -187,4 +187,4 @@ const PythonLayout* find_python_layout(const OwnMemory& memory, uint64_t runtime
   return fits(*own) ? own : nullptr;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -11,7 +11,7 @@
 
 #include "process/sample/memory.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 struct PythonLayout {
   uint32_t version;       // major << 8 | minor
@@ -64,6 +64,6 @@ inline constexpr uint32_t kOwnerOfC = 3;  // this value and above: the frame sta
 const PythonLayout* find_python_layout(const OwnMemory& memory, uint64_t runtime, uint32_t version,
                                        PythonLayout* own);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_PYTHON_LAYOUT_H_

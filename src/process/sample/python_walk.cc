@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr size_t kInterpretersMax = 16;
@@ -292,4 +292,4 @@ size_t PythonWalk::read_lines(const PythonCode& code, uint8_t* out) const {
   return memory_->read(code.lines + layout_->bytes.data, out, length) ? length : 0;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

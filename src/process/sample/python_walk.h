@@ -17,7 +17,7 @@
 #include "process/sample/memory.h"
 #include "process/sample/python_layout.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr size_t kPythonThreadsMax = 1024;
 inline constexpr size_t kDepthMax = 192;             // frames, from the innermost one
@@ -139,6 +139,6 @@ class PythonWalk {
   Guess guess_;
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_PYTHON_WALK_H_

@@ -19,7 +19,7 @@
 #include "shared/base/keep_errno.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // The share of one processor that looks may take. If they take more, the sampler sleeps longer
@@ -221,4 +221,4 @@ void forget_sampling() {
   pthread_mutex_init(&sampler.log, nullptr);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

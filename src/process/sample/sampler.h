@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Allows sampling from now on, at this rate; 0 forbids it. Called on a thread of the program,
 // because the search for an interpreter takes the loader's lock.
@@ -44,6 +44,6 @@ void end_sampling(uint32_t site);
 // Forgets the sampler in the child of a fork, which has no sampler thread.
 void forget_sampling();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_SAMPLER_H_

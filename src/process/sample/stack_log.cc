@@ -7,7 +7,7 @@
 #include "process/sample/call_names.h"
 #include "shared/trace/varint.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::ChunkHeader;
@@ -292,4 +292,4 @@ void StackLog::flush() {
   without_room_ = not_written_ = looks_without_room_ = 0;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -10,7 +10,7 @@
 #include "process/sample/threads.h"
 #include "shared/trace/format.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr size_t kCodesMax = 1u << 15;  // entries known at a time
 inline constexpr size_t kNodesMax = 1u << 17;
@@ -99,6 +99,6 @@ class StackLog {
   uint8_t lines_[kLinesBytesMax];
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_STACK_LOG_H_

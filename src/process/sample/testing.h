@@ -12,7 +12,7 @@
 
 #include "process/sample/threads.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // The reason why a test is skipped, for example under an emulator of another processor, whose
 // threads are not the program's.
@@ -49,6 +49,6 @@ void from_elsewhere(const Work& work) {
   }).join();
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_TESTING_H_

@@ -12,7 +12,7 @@
 
 #include "process/record/own_threads.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::LockState;
@@ -267,4 +267,4 @@ void ThreadTable::look(int32_t sampler) {
   for (size_t i = 0; i < count_; ++i) look_at(&threads_[i]);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

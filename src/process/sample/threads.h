@@ -18,7 +18,7 @@
 #include "process/sample/python_walk.h"
 #include "shared/trace/format.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr size_t kSampledThreadsMax = 2048;
 
@@ -89,6 +89,6 @@ class ThreadTable {
   size_t hint_ = 0;
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_THREADS_H_

@@ -15,7 +15,7 @@
 #include "process/sample/call_names.h"
 #include "process/sample/testing.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using trace::ThreadDoes;
@@ -174,4 +174,4 @@ TEST(PythonLayout, IsKnownForEveryVersionFrom38To312) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -11,7 +11,7 @@ extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, 
                                                   unw_proc_info_t*, int, void*);
 #endif
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr uint64_t kProgramHeadersMax = 64;
@@ -279,4 +279,4 @@ size_t Unwinder::unwind(const NativeStart&, uint64_t, uint64_t, const NativeFram
 
 #endif
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

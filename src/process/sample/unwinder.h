@@ -30,7 +30,7 @@
 #include "process/sample/memory.h"
 #include "process/sample/modules.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr size_t kNativeDepthMax = 128;  // frames of a stack, counted from the innermost
 inline constexpr size_t kRegistersMax = 17;     // by their numbers in DWARF
@@ -114,6 +114,6 @@ class Unwinder {
 // never released there.
 void forget_unwinding();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_SAMPLE_UNWINDER_H_

@@ -1,6 +1,6 @@
 #include "process/watch/blocks.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 int64_t clamp(int64_t value, int64_t low, int64_t high) {
@@ -83,4 +83,4 @@ void Blocks::add_step(uint64_t number, int64_t now_ns, uint32_t possible) {
   if (is_over) begin_block(number, now_ns, possible);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 class Blocks {
  public:
@@ -71,6 +71,6 @@ class Blocks {
   int64_t latest_ns_[kAlikeSteps] = {};  // lengths of the latest steps
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WATCH_BLOCKS_H_

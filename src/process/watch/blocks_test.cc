@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
@@ -133,4 +133,4 @@ TEST(Blocks, OtherStepsWarmUpAnew) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -17,7 +17,7 @@
 #include "shared/base/no_cancel.h"
 #include "xsp/plugin.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr size_t kRunningMax = 8;
@@ -316,4 +316,4 @@ void forget_collectors() {
   state.mutex = PTHREAD_MUTEX_INITIALIZER;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Loads and starts the collectors of that kind that emit a level which may be recorded, now or
 // later. `site` is the process's site.
@@ -38,6 +38,6 @@ void resume_stopping_thread();
 // Forgets the collectors in the child of a fork: they belong to the parent.
 void forget_collectors();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WATCH_COLLECTORS_H_

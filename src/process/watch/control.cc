@@ -23,7 +23,7 @@
 #include "shared/base/no_cancel.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // A process that reports steps is switched between two steps, but waits no longer than this for
@@ -387,4 +387,4 @@ void record_process_span() {
   }
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Returns whether there is room for one more trace in this run's folder. If there is none, the page
 // counts a process that was left out.
@@ -33,6 +33,6 @@ void end_limit();
 // Makes sure that the level of the process's own span is recorded; the span is about to be written.
 void record_process_span();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WATCH_CONTROL_H_

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr const char* kControlFile = "control";  // in the run's folder
 inline constexpr uint64_t kControlMagic = 0x3170636c74727863;
@@ -79,6 +79,6 @@ struct ControlPage {
   ProcessSlot slots[kSlotMax];
 };
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WATCH_CONTROL_PAGE_H_

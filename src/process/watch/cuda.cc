@@ -19,7 +19,7 @@ namespace {
 // Calls the tool that the user had set there. It comes first, so it gets the resources that only
 // one tool can have.
 void call_other() {
-  const char* path = getenv(xsp::capture::kOtherInjectionVariable);
+  const char* path = getenv(xsp::process::kOtherInjectionVariable);
   if (path == nullptr || *path == '\0') return;
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return;
@@ -34,6 +34,6 @@ extern "C" XSP_API int InitializeInjection(void) {
   if (__atomic_exchange_n(&is_called, 1, __ATOMIC_RELAXED) != 0) return 1;
   const xsp::KeepErrno keep_errno;
   call_other();
-  xsp::capture::begin_cuda();
+  xsp::process::begin_cuda();
   return 1;
 }

@@ -56,7 +56,7 @@ void give_way(const void* caller) {
   if (strncmp(who, "libcupti", 8) == 0) return;
   char why[256];
   snprintf(why, sizeof why, "%.100s uses CUPTI itself, which serves one at a time", who);
-  xsp::capture::yield_collectors(xsp::capture::kCudaKind, why);
+  xsp::process::yield_collectors(xsp::process::kCudaKind, why);
 }
 
 }  // namespace

@@ -96,9 +96,9 @@ bool can_be_found(const char* name) {
 template <typename Call>
 int exec_with(bool is_there, Call call) {
   if (!is_there) return call();
-  xsp::capture::end_process(true);
+  xsp::process::end_process(true);
   const int result = call();
-  xsp::capture::exec_failed();
+  xsp::process::exec_failed();
   return result;
 }
 
@@ -167,13 +167,13 @@ XSP_API int execle(const char* path, const char* argument, ...) noexcept {
 }
 
 XSP_API void _exit(int status) {
-  xsp::capture::end_process(false);
+  xsp::process::end_process(false);
   next().exit(status);
   __builtin_unreachable();
 }
 
 XSP_API void _Exit(int status) noexcept {
-  xsp::capture::end_process(false);
+  xsp::process::end_process(false);
   next().exit(status);
   __builtin_unreachable();
 }

@@ -13,7 +13,7 @@
 #include "xsp/nvtx_abi.hpp"
 #include "xsp/xsp.h"
 
-namespace xsp::capture::nvtx {
+namespace xsp::process::nvtx {
 namespace {
 
 namespace abi = nvtx_abi;
@@ -418,11 +418,11 @@ void attach_all(const abi::Callbacks& callbacks) {
 }
 
 }  // namespace
-}  // namespace xsp::capture::nvtx
+}  // namespace xsp::process::nvtx
 
-namespace n = xsp::capture::nvtx;
+namespace n = xsp::process::nvtx;
 
-void xsp::capture::forget_ranges() {
+void xsp::process::forget_ranges() {
   n::forget_names();
   for (uint32_t i = 0; i < n::stack.depth && i < n::kDepthMax; ++i) n::stack.pushed[i].span = {};
   for (n::Started& one : n::started) one.life.store(n::Life::kFree, std::memory_order_relaxed);
@@ -430,7 +430,7 @@ void xsp::capture::forget_ranges() {
 
 // Returns 1 if NVTX calls now come here; 0: there is nothing to do, and the calls cost nothing.
 extern "C" XSP_API int InitializeInjectionNvtx2(xsp::nvtx_abi::GetExportTable get) {
-  if (get == nullptr || !xsp::capture::is_recording()) return 0;
+  if (get == nullptr || !xsp::process::is_recording()) return 0;
   const auto* callbacks =
       static_cast<const xsp::nvtx_abi::Callbacks*>(get(xsp::nvtx_abi::kCallbacksTable));
   if (callbacks == nullptr || callbacks->struct_size < sizeof(xsp::nvtx_abi::Callbacks)) return 0;

@@ -9,11 +9,11 @@
 #ifndef XSP_PROCESS_WATCH_NVTX_H_
 #define XSP_PROCESS_WATCH_NVTX_H_
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Forgets the open ranges in the child of a fork: they belong to the parent.
 void forget_ranges();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WATCH_NVTX_H_

@@ -10,7 +10,7 @@
 #include "shared/base/no_cancel.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture::nvtx {
+namespace xsp::process::nvtx {
 namespace {
 
 constexpr size_t kDomainsMax = 256;
@@ -318,4 +318,4 @@ Place place_of(Domain* domain, uint32_t category_id, const char* name, const cha
   return place;
 }
 
-}  // namespace xsp::capture::nvtx
+}  // namespace xsp::process::nvtx

@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <wchar.h>
 
-namespace xsp::capture::nvtx {
+namespace xsp::process::nvtx {
 
 // Names are cut at this many bytes.
 inline constexpr size_t kNameBytesMax = 256;
@@ -60,6 +60,6 @@ struct Place {
 Place place_of(Domain* domain, uint32_t category, const char* name, const char* type,
                const char* program);
 
-}  // namespace xsp::capture::nvtx
+}  // namespace xsp::process::nvtx
 
 #endif  // XSP_PROCESS_WATCH_NVTX_NAMES_H_

@@ -40,13 +40,13 @@ class WithoutThreads {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before_);
-    is_paused_ = xsp::capture::pause_threads();
+    is_paused_ = xsp::process::pause_threads();
   }
   WithoutThreads(const WithoutThreads&) = delete;
   WithoutThreads& operator=(const WithoutThreads&) = delete;
   ~WithoutThreads() {
     const xsp::KeepErrno keep_errno;
-    if (is_paused_) xsp::capture::resume_threads();
+    if (is_paused_) xsp::process::resume_threads();
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
 
@@ -71,13 +71,13 @@ Function* next(const char* name, Function** found) {
 // ends before the call.
 template <typename Call>
 auto forbid(const char* what, Call call) {
-  const bool was_recorded = xsp::capture::forbids_itself(what);
+  const bool was_recorded = xsp::process::forbids_itself(what);
   const auto result = call();
   if (was_recorded && result == 0) {
-    xsp::capture::has_forbidden_itself();
+    xsp::process::has_forbidden_itself();
   } else if (was_recorded) {
     const xsp::KeepErrno keep_errno;
-    xsp::capture::exec_failed();
+    xsp::process::exec_failed();
   }
   return result;
 }

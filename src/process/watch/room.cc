@@ -2,7 +2,7 @@
 
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // The levels of a part are given up together, and the parts in this order. The application's own
@@ -28,4 +28,4 @@ uint32_t levels_without_room(uint64_t bytes, uint64_t max_bytes, uint32_t record
   return given_up;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

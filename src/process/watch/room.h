@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Returns the bits of the levels to give up, including those of `before`. `bytes` were written, of
 // at most `max_bytes` (0: no limit). `before` has the levels that were given up so far. `recorded`
@@ -23,6 +23,6 @@ namespace xsp::capture {
 uint32_t levels_without_room(uint64_t bytes, uint64_t max_bytes, uint32_t recorded,
                              uint32_t before);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WATCH_ROOM_H_

@@ -4,7 +4,7 @@
 
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr uint32_t kApplication = XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
@@ -40,4 +40,4 @@ TEST(Room, WithoutALimitNothingGoesAndWhatIsGoneStaysSo) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -2,7 +2,7 @@
 #ifndef XSP_PROCESS_WATCH_RUN_FOLDER_H_
 #define XSP_PROCESS_WATCH_RUN_FOLDER_H_
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // The environment variable that names the folder to which every process adds its trace,
 // START_NS-PID.xtrace. A child of a fork that does not call exec adds START_NS-PID.ITS_PID.xtrace.
@@ -30,6 +30,6 @@ inline constexpr const char* kCollectorNoteKey = "collector_note.";
 inline constexpr const char* kRecordedUntilKey = "recorded_until";
 inline constexpr const char* kRecorded = "recorded";
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WATCH_RUN_FOLDER_H_

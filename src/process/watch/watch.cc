@@ -32,7 +32,7 @@
 #include "shared/base/no_cancel.h"
 #include "xsp/xsp.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // Every process takes the ring's pages at once, and most processes are short. The ring holds a
@@ -267,9 +267,9 @@ void exec_failed() {
   if (folder != nullptr && attached.process == getpid()) start_recording(folder);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
-namespace c = xsp::capture;
+namespace c = xsp::process;
 
 // The collector `opencl` calls this. The OpenCL loader loads that collector when a process first
 // uses OpenCL.

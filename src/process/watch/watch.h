@@ -3,7 +3,7 @@
 #ifndef XSP_PROCESS_WATCH_WATCH_H_
 #define XSP_PROCESS_WATCH_WATCH_H_
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Ends the process's span and writes everything that it recorded, when the process ends or becomes
 // another program. It may be called again; in a child of vfork it does nothing.
@@ -32,6 +32,6 @@ void on_last_thread();
 // Continues the recording with a new span of the process after a failed exec.
 void exec_failed();
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WATCH_WATCH_H_

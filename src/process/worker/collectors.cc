@@ -7,7 +7,7 @@
 #include "shared/base/words.h"
 #include "xsp/plugin.hpp"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
@@ -117,4 +117,4 @@ void Collectors::stop() {
   running_.clear();
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

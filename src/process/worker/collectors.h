@@ -14,7 +14,7 @@
 #include "shared/base/result.h"
 #include "xsp/plugin.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 class Collectors {
  public:
@@ -75,6 +75,6 @@ using Send = std::function<void(const std::vector<std::string>& fields)>;
 Status serve_collector(const WorkerOptions& options, const xsp_host* host, const std::string& why,
                        const Send& send, std::istream& commands);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WORKER_COLLECTORS_H_

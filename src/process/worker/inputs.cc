@@ -14,7 +14,7 @@
 #include "process/worker/values.h"
 #include "xsp/plugin.hpp"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr int64_t kSequence = 128;
@@ -406,4 +406,4 @@ Result<Inputs> make_inputs(const std::vector<TensorSpec>& specs,
   return InputMaker(specs, outputs, options).make();
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -31,7 +31,7 @@
 #include "process/worker/options.h"
 #include "shared/base/result.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 struct TensorSpec {
   std::string name;
@@ -63,6 +63,6 @@ Result<Inputs> make_inputs(const std::vector<TensorSpec>& specs,
 // Returns a text such as "x float32[batch,3,224,224], ids int64[1,?]".
 std::string signature_text(const std::vector<TensorSpec>& specs);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WORKER_INPUTS_H_

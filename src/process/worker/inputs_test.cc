@@ -11,7 +11,7 @@
 
 #include "process/worker/npy.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using Shape = std::vector<int64_t>;
@@ -338,4 +338,4 @@ TEST_F(NpyTest, ForeignBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

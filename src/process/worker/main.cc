@@ -29,7 +29,7 @@
 #include "shared/base/guard.h"
 #include "xsp/plugin.hpp"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr uint64_t kIterationsMax = 100'000'000;  // limit of one `run`
@@ -430,6 +430,6 @@ int worker_main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
-int main(int argc, char** argv) { return xsp::capture::worker_main(argc, argv); }
+int main(int argc, char** argv) { return xsp::process::worker_main(argc, argv); }

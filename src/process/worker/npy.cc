@@ -8,7 +8,7 @@
 
 #include "xsp/plugin.hpp"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -193,4 +193,4 @@ Status write_npy(const std::filesystem::path& path, const xsp_tensor& tensor) {
   return Ok{};
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -15,7 +15,7 @@
 #include "shared/base/result.h"
 #include "xsp/plugin.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr size_t kNpyHeaderMax = 64 * 1024;
 
@@ -38,6 +38,6 @@ Result<NpyArray> read_npy(const std::filesystem::path& path);
 // NumPy does not know bfloat16: it is written as 2-byte void.
 Status write_npy(const std::filesystem::path& path, const xsp_tensor& tensor);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WORKER_NPY_H_

@@ -8,7 +8,7 @@
 #include "shared/base/words.h"
 #include "xsp/plugin.hpp"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr int64_t kDimensionMax = int64_t{1} << 40;
@@ -169,4 +169,4 @@ Result<WorkerOptions> parse_worker_options(const std::vector<std::string>& argum
   return options;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

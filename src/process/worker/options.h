@@ -12,7 +12,7 @@
 #include "shared/base/result.h"
 #include "xsp/plugin.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // --input name=shape[:dtype], --input name=@file.npy or --input name==value
 struct InputOption {
@@ -51,6 +51,6 @@ uint32_t dtype_of_name(std::string_view name);
 // Returns a text for messages, such as "[1,3,224,224]".
 std::string shape_text(const int64_t* dimensions, size_t rank);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WORKER_OPTIONS_H_

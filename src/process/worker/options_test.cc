@@ -4,7 +4,7 @@
 
 #include "xsp/plugin.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 const std::vector<std::string> kLeast = {"--adapter", "a.so",    "--model", "m",         "--levels",
@@ -89,4 +89,4 @@ TEST(WorkerOptions, ReadsInputs) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ Placement::~Placement() {
   }
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

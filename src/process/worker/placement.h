@@ -12,7 +12,7 @@
 
 #include <vector>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // While it exists, the k-th thread of this process runs only on the processor number
 // (first + k) % n of the n processors that the calling thread may use. In this order, the first
@@ -39,6 +39,6 @@ struct Processor {
 // Returns the processors' numbers: one of each core first, then a second one of each, and so on.
 std::vector<int> cores_first(const std::vector<Processor>& processors);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WORKER_PLACEMENT_H_

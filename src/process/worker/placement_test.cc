@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 std::set<int> processors_of(pid_t thread) {
@@ -109,4 +109,4 @@ TEST(CoresFirst, TheSecondProcessorsOfTheCoresComeLast) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -1,6 +1,6 @@
 #include "process/worker/protocol.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 
 std::vector<std::string> split_fields(std::string_view line) {
   std::vector<std::string> fields(1);
@@ -38,4 +38,4 @@ std::string join_fields(const std::vector<std::string>& fields) {
   return line;
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -75,7 +75,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 inline constexpr int kReplyFd = 3;
 inline constexpr const char* kIterationKey = "iteration";
@@ -85,6 +85,6 @@ inline constexpr const char* kIterationKey = "iteration";
 std::vector<std::string> split_fields(std::string_view line);
 std::string join_fields(const std::vector<std::string>& fields);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WORKER_PROTOCOL_H_

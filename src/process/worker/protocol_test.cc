@@ -4,7 +4,7 @@
 
 #include "xsp/plugin.hpp"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 using Fields = std::vector<std::string>;
@@ -39,4 +39,4 @@ TEST(WorkerProtocol, ALoneBackslashAtTheEndIsItself) {
 }
 
 }  // namespace
-}  // namespace xsp::capture
+}  // namespace xsp::process

@@ -6,7 +6,7 @@
 #include "process/worker/protocol.h"
 #include "shared/base/levels.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 // Formats a number so that it reads back the same; empty: not known.
@@ -106,4 +106,4 @@ Status serve_collector(const WorkerOptions& options, const xsp_host* host, const
   return watch(options, host, why, send, commands);
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

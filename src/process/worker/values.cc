@@ -9,7 +9,7 @@
 
 #include "xsp/plugin.h"
 
-namespace xsp::capture {
+namespace xsp::process {
 namespace {
 
 constexpr uint64_t kIdsMax = 100;
@@ -252,4 +252,4 @@ std::string fill_constant(const std::string& text, uint32_t dtype, std::vector<s
   }
 }
 
-}  // namespace xsp::capture
+}  // namespace xsp::process

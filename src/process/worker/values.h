@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace xsp::capture {
+namespace xsp::process {
 
 // Fills `data`, which has the size that the type and the dimensions require. Returns a text for
 // people that says how the values were drawn: "random, 0 to 99, seed 1".
@@ -19,6 +19,6 @@ std::string fill_constant(const std::string& text, uint32_t dtype, std::vector<s
 // Returns whether it is a single integer, a scalar or [1]: a length, or a number of loops.
 bool is_lone_integer(uint32_t dtype, const std::vector<int64_t>& dimensions);
 
-}  // namespace xsp::capture
+}  // namespace xsp::process
 
 #endif  // XSP_PROCESS_WORKER_VALUES_H_

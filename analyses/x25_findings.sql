@@ -54,7 +54,7 @@ unasked AS (
     CASE WHEN NOT is_gpu AND NOT layers_hold THEN 'the times of the layers are in doubt' END,
     CASE WHEN is_gpu AND NOT kernels_hold THEN 'the times of the kernels are in doubt' END,
     CASE WHEN is_gpu AND NOT timeline_holds THEN 'the times between the kernels are in doubt' END]) AS why
-  FROM finding_usable, finding_place WHERE NOT is_watched()
+  FROM finding_usable LEFT JOIN finding_place ON true WHERE NOT is_watched()
   UNION ALL
   -- For a watched program, the list has only the needs that watching can meet.
   SELECT unnest([why_no_level('layer'), why_no_samples(),

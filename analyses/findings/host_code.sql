@@ -1,17 +1,25 @@
 -- @title Bound by host code
 -- @rule The device is idle, or the processor busy, while the program runs code of its own.
+-- A framework's functions around operators, unless the program has functions of the same name. Loading and saving are
+-- left out, because they are no such functions.
+WITH framework AS (
+  SELECT function, bool_or(regexp_matches(file, '/(torch/optim|optax)/')) AS is_optimiser FROM stack
+  WHERE regexp_matches(file, '/(torch|jax|jaxlib|flax|optax|tensorflow|keras)/')
+    AND NOT regexp_matches(file, '/torch/(serialization|utils/data)')
+    AND function NOT IN (SELECT function FROM stack WHERE kind = 'python' AND NOT is_of_library(file))
+  GROUP BY function)
 SELECT concat('The program''s own code on the host takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place)
       || CASE WHEN culprit_ns < 0.95 * ns THEN ', which takes ' || time_text(culprit_ns) ELSE '' END, ''),
     '.') AS finding,
   'application' AS level, ns AS gain_ns,
-  CASE WHEN culprit LIKE '%.step' THEN concat('Let the optimiser update all parameters at once (fused=True, where the ',
-      'framework has it), or compile its step.')
+  CASE WHEN culprit IN (SELECT function FROM framework WHERE is_optimiser)
+      THEN concat('Let the optimiser update all parameters at once (fused=True, where the framework has it), or ',
+        'compile its step.')
     WHEN layer IS NOT NULL OR culprit IS NULL OR culprit IN (SELECT type FROM layer_site)
-        OR culprit IN (SELECT function FROM stack WHERE regexp_matches(file, concat('/(torch|jax|jaxlib|flax|optax|',
-          'tensorflow|keras)/')) AND NOT regexp_matches(file, '/torch/(serialization|utils/data)'))
+        OR culprit IN (SELECT function FROM framework)
       THEN concat('Call fewer modules and operators, each on more data, or ',
-      'compile the model (torch.compile): this is Python around operators.')
+        'compile the model (torch.compile): this is Python around operators.')
     ELSE concat('Take ', blame_text(culprit, layer, place), ' out of the step: do it once for many steps, ahead on ',
       'another process, or with operators of the framework or NumPy.') END AS advice,
   'time_of_step' AS evidence,

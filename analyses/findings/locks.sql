@@ -3,7 +3,7 @@
 -- @needs watched
 SELECT concat('Waiting for another thread or process takes ', step_share(ns),
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.',
-    ' Meanwhile, the other threads that work are mostly in ' || (
+    ' Meanwhile, the other threads, of which one may hold what it waits for, are mostly in ' || (
       SELECT max_by(work, ns) FROM finding_meanwhile WHERE works AND work IS NOT NULL) || '.') AS finding,
   'application' AS level, ns AS gain_ns,
   CASE WHEN culprit = interpreters_lock() THEN concat('Another thread of Python holds that lock: give its work to a ',
@@ -25,7 +25,7 @@ SELECT concat('The processes that prepare its data wait for one another for ', p
   l.own_function, NULL
 FROM blamed(['data'], NULL), finding_lock l, finding_step
 UNION ALL
--- So would be the work of threads that the step waits for.
+-- Threads that the step waits for, and that wait for a lock, do their work sooner without that lock.
 SELECT concat('The step waits ', step_share(ns), coalesce(' at ' || place, ''), ' for ', culprit, printf(', which wait '
     || 'for a lock for %.0f %% of that time', 100 * locked_share()), coalesce(', mostly in ' || (
       SELECT max_by(work, ns) FROM finding_meanwhile WHERE locks AND work IS NOT NULL), ''), '.'),

@@ -173,8 +173,8 @@ CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), ' of ',
 CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(coalesce(culprit, layer),
   CASE WHEN layer <> culprit THEN concat(' in ', layer) END,
   CASE WHEN place IS NOT NULL THEN concat(' (', place, ')') END), '');
--- What the other threads of a process do while the thread of a step waits: take a lock, or work. Neither: they wait for
--- work.
+-- While the thread of a step waits, another thread of its process waits for a lock (locks), does something (works), or
+-- waits for work (neither). The table holds the time of these threads by place.
 CREATE OR REPLACE TEMP TABLE finding_meanwhile AS
   WITH facts AS MATERIALIZED (FROM stack_facts(cause_run((SELECT batch FROM finding_batch)))),
   looked AS (
@@ -187,6 +187,7 @@ CREATE OR REPLACE TEMP TABLE finding_meanwhile AS
   FROM (FROM looked WHERE waits AND thread IN (SELECT thread FROM finding_steps)) w
     JOIN looked o ON o.process = w.process AND o.time_ns = w.time_ns AND o.thread <> w.thread
   GROUP BY ALL;
--- Returns the share of their time in which they wait for a lock. NULL: nothing is known of them.
+-- Returns the share of the time of these threads, except waiting for work, in which they wait for a lock. NULL: there
+-- are no such threads.
 CREATE OR REPLACE TEMP MACRO locked_share() AS (
   SELECT sum(CASE WHEN locks THEN ns ELSE 0 END) / sum(ns) FROM finding_meanwhile WHERE locks OR works);

@@ -47,9 +47,10 @@ FROM finding_batch, (
 WHERE batch < 8 AND calls >= 20 AND 2 * ns > all_ns
 UNION ALL
 -- Without layers, nothing tells what the model does with each input.
-SELECT concat(printf('A step calls the model %.0f time%s with %d input%s, which takes ', inferences,
-    CASE WHEN inferences = 1 THEN '' ELSE 's' END, m.batch,
-    CASE m.batch WHEN 1 THEN '' ELSE 's' END), step_share(inferences * latency_ns),
+SELECT concat('A step calls the model ',
+    CASE WHEN inferences < 1.5 THEN 'once' ELSE printf('%.0f times', inferences) END,
+    printf(', with %d input%s a call, which takes ', m.batch, CASE m.batch WHEN 1 THEN '' ELSE 's' END),
+    step_share(inferences * latency_ns),
     '. Without its layers, it is not known how much longer a call with more inputs takes.'),
   'model', NULL,
   'Put inputs together in one batch, if several are there. If the model reads all its weights in each call, it hardly '

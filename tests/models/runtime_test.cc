@@ -140,7 +140,7 @@ TEST_P(RealModel, RunsAndIsTiedToItsOwnNodes) {
 
 std::vector<std::string> names() {
   std::vector<std::string> list;
-  for (const zoo::ModelDescription& model : all_models()) list.push_back(model.name);
+  for (const zoo::ModelDescription& model : zoo::all_models()) list.push_back(model.name);
   return list;
 }
 

@@ -1,0 +1,205 @@
+#include "desk/manifest/manifest.h"
+
+#include <cmath>
+
+#include "desk/manifest/sha256.h"
+#include "desk/manifest/yaml.h"
+#include "shared/base/words.h"
+
+namespace xsp::manifest {
+namespace {
+
+constexpr std::pair<const char*, Source::Kind> kKinds[] = {{"path", Source::Kind::kPath},
+                                                           {"url", Source::Kind::kUrl},
+                                                           {"package", Source::Kind::kPackage},
+                                                           {"zoo", Source::Kind::kZoo},
+                                                           {"export", Source::Kind::kExport}};
+
+bool has_source(const Node& node) {
+  for (const auto& [key, kind] : kKinds) {
+    if (node.find(key) != nullptr) return true;
+  }
+  return false;
+}
+
+Source read_source(const Node& node) {
+  Source source;
+  source.line = node.line;
+  for (const auto& [key, kind] : kKinds) {
+    const Node* place = node.find(key);
+    if (place == nullptr) continue;
+    source.kind = kind;
+    source.line = place->line;
+    if (place->is_map()) {
+      source.place = place->text_of("name");
+      source.version = place->text_of("version");
+      source.member = place->text_of("file");
+    } else {
+      source.place = place->text;
+    }
+  }
+  source.sha256 = node.text_of("sha256");
+  return source;
+}
+
+std::vector<std::string> read_texts(const Node* node) {
+  std::vector<std::string> texts;
+  if (node == nullptr) return texts;
+  if (node->is_scalar()) texts.push_back(node->text);
+  for (const Node& item : node->items) texts.push_back(item.text);
+  return texts;
+}
+
+// A step is `NAME`, or `NAME: {parameter: value}`.
+Step read_step(const Node& node) {
+  Step step;
+  step.line = node.line;
+  if (node.is_scalar()) step.name = node.text;
+  if (!node.is_map() || node.keys.empty()) return step;
+  step.name = node.keys[0].text;
+  const Node& params = node.items[0];
+  for (size_t i = 0; i < params.keys.size(); ++i) {
+    const std::string& key = params.keys[i].text;
+    const Node& value = params.items[i];
+    if (value.is_map()) {
+      step.files[key] = read_source(value);
+    } else {
+      step.params[key] = joined(read_texts(&value), ",");
+    }
+  }
+  return step;
+}
+
+Labels read_labels(const Node& node) {
+  Labels labels;
+  if (node.is_map()) {
+    if (has_source(node)) labels.source = read_source(node);
+    labels.key = node.text_of("key");
+  } else {
+    labels.names = read_texts(&node);
+  }
+  return labels;
+}
+
+Tensor read_tensor(const Node& node) {
+  Tensor tensor;
+  tensor.dtype = node.text_of("dtype");
+  tensor.layout = node.text_of("layout");
+  tensor.dimensions = read_texts(node.find("dimensions"));
+  tensor.pipeline.name = node.text_of("name");
+  tensor.pipeline.from = node.text_of("from");
+  tensor.pipeline.line = node.line;
+  if (const Node* labels = node.find("labels")) tensor.labels = read_labels(*labels);
+  if (const Node* steps = node.find("steps")) {
+    for (const Node& step : steps->items) tensor.pipeline.steps.push_back(read_step(step));
+  }
+  return tensor;
+}
+
+// Returns the bytes of "8GiB", "512MiB" or "1000"; the schema has checked the text.
+uint64_t bytes_of(const std::string& text) {
+  constexpr std::pair<const char*, int> kUnits[] = {
+      {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+  const double number = std::strtod(text.c_str(), nullptr);
+  for (const auto& [unit, shift] : kUnits) {
+    if (text.ends_with(unit)) return static_cast<uint64_t>(std::ldexp(number, shift));
+  }
+  return static_cast<uint64_t>(number);
+}
+
+void read_expect(const Node& node, Manifest* manifest) {
+  for (size_t i = 0; i < node.keys.size(); ++i) {
+    const double value = node.items[i].number().value_or(0);
+    if (node.keys[i].text == "tolerance") {
+      manifest->tolerance = value;
+    } else {
+      manifest->expect[node.keys[i].text] = value;
+    }
+  }
+}
+
+// Writes a value as one line: a list as "a, b", a map as "k: v, ...".
+std::string flat(const Node& node) {
+  if (node.is_scalar()) return node.text;
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    parts.push_back((node.is_map() ? node.keys[i].text + ": " : "") + flat(node.items[i]));
+  }
+  return joined(parts);
+}
+
+void note_lines(const Node& node, const std::string& field, Manifest* manifest) {
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    std::string name = field;
+    if (node.is_list()) {
+      name += "[" + std::to_string(i) + "]";
+    } else {
+      name += (field.empty() ? "" : ".") + node.keys[i].text;
+    }
+    manifest->lines[name] = node.is_map() ? node.keys[i].line : node.items[i].line;
+    note_lines(node.items[i], name, manifest);
+  }
+}
+
+}  // namespace
+
+std::string Manifest::place_of(std::string_view field) const {
+  std::string_view holder = field;
+  while (!holder.empty()) {
+    if (const auto found = lines.find(holder); found != lines.end()) {
+      return file + ":" + std::to_string(found->second) + ": " + std::string(field);
+    }
+    const size_t end = holder.find_last_of(".[");
+    holder = holder.substr(0, end == std::string_view::npos ? 0 : end);
+  }
+  return file + ":1: " + std::string(field);
+}
+
+Result<Manifest> parse_manifest(std::string_view text, const std::string& file) {
+  XSP_TRY(const Node root, read_yaml(text, file));
+  Manifest manifest;
+  manifest.file = file;
+  manifest.sha256 = sha256_of(text);
+  manifest.name = root.text_of("name");
+  manifest.version = root.text_of("version");
+  manifest.task = root.text_of("task");
+  manifest.license = root.text_of("license");
+  manifest.description = root.text_of("description");
+  note_lines(root, "", &manifest);
+  if (const Node* node = root.find("framework")) {
+    manifest.framework = Framework{node->text_of("name"), node->text_of("version")};
+  }
+  if (const Node* node = root.find("model")) manifest.model = read_source(*node);
+  if (const Node* node = root.find("hardware")) {
+    manifest.hardware = Hardware{read_texts(node->find("device")), read_texts(node->find("arch")),
+                                 node->text_of("gpu"), bytes_of(node->text_of("memory"))};
+  }
+  if (const Node* node = root.find("inputs")) {
+    for (const Node& item : node->items) manifest.inputs.push_back(read_tensor(item));
+  }
+  if (const Node* node = root.find("outputs")) {
+    for (const Node& item : node->items) manifest.outputs.push_back(read_tensor(item));
+  }
+  if (const Node* node = root.find("dataset")) {
+    manifest.dataset = Dataset{node->text_of("name"), node->text_of("version"),
+                               node->text_of("split"), node->text_of("sha256")};
+  }
+  if (const Node* node = root.find("expect")) read_expect(*node, &manifest);
+  if (const Node* node = root.find("attributes")) {
+    for (size_t i = 0; i < node->keys.size(); ++i) {
+      manifest.attributes.emplace_back(node->keys[i].text, flat(node->items[i]));
+    }
+  }
+  return manifest;
+}
+
+Result<Manifest> read_manifest(const std::string& path) {
+  XSP_TRY(const std::string text, read_small_file(path));
+  return parse_manifest(text, path);
+}
+
+bool is_manifest(std::string_view word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml");
+}
+
+}  // namespace xsp::manifest

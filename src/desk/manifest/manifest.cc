@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "desk/manifest/semver.h"
 #include "desk/manifest/sha256.h"
 #include "desk/manifest/yaml.h"
 #include "shared/base/words.h"
@@ -141,7 +142,54 @@ void note_lines(const Node& node, const std::string& field, Manifest* manifest) 
   }
 }
 
+// Checks what a schema cannot say. The tree satisfies the schema.
+std::vector<Fault> check_meaning(const Node& root) {
+  std::vector<Fault> faults;
+  const Node* version = root.find("version");
+  if (!parse_version(version->text)) {
+    faults.push_back({version->line, "version",
+                      "'" + version->text + "' is not a semantic version: write one like 1.0.3"});
+  }
+  const Node* framework = root.find("framework");
+  const Node* wanted = framework != nullptr ? framework->find("version") : nullptr;
+  if (wanted != nullptr) {
+    const auto constraint = Constraint::parse(wanted->text);
+    if (!constraint.ok()) {
+      faults.push_back({wanted->line, "framework.version", constraint.error().text});
+    }
+  }
+  for (const char* side : {"inputs", "outputs"}) {
+    const Node* tensors = root.find(side);
+    if (tensors == nullptr) continue;
+    std::map<std::string, int> seen;
+    for (size_t i = 0; i < tensors->items.size(); ++i) {
+      const Node* name = tensors->items[i].find("name");
+      const auto [first, is_new] = seen.emplace(name->text, name->line);
+      if (is_new) continue;
+      faults.push_back({name->line, std::string(side) + "[" + std::to_string(i) + "].name",
+                        "'" + name->text + "' stands already in line " +
+                            std::to_string(first->second) + ": give each tensor once"});
+    }
+  }
+  return faults;
+}
+
+std::vector<Fault> faults_of(const Node& root) {
+  std::vector<Fault> faults = check(root, manifest_schema());
+  return faults.empty() ? check_meaning(root) : faults;
+}
+
 }  // namespace
+
+std::string fault_text(const Fault& fault, const std::string& file) {
+  return file + ":" + std::to_string(fault.line) + ": " +
+         (fault.field.empty() ? "" : fault.field + ": ") + fault.text;
+}
+
+Result<std::vector<Fault>> find_faults(std::string_view text, const std::string& file) {
+  XSP_TRY(const Node root, read_yaml(text, file));
+  return faults_of(root);
+}
 
 std::string Manifest::place_of(std::string_view field) const {
   std::string_view holder = field;
@@ -157,6 +205,8 @@ std::string Manifest::place_of(std::string_view field) const {
 
 Result<Manifest> parse_manifest(std::string_view text, const std::string& file) {
   XSP_TRY(const Node root, read_yaml(text, file));
+  const std::vector<Fault> faults = faults_of(root);
+  if (!faults.empty()) return corrupt(fault_text(faults[0], file));
   Manifest manifest;
   manifest.file = file;
   manifest.sha256 = sha256_of(text);

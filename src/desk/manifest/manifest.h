@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "desk/manifest/schema.h"
 #include "shared/base/result.h"
 
 namespace xsp::manifest {
@@ -112,9 +113,15 @@ struct Manifest {
   std::string place_of(std::string_view field) const;
 };
 
+// Errors name the file, the line, the field, what is wrong and what would be right. Of several
+// faults, the first is told.
 Result<Manifest> read_manifest(const std::string& path);
 // Reads a manifest's text. `file` is its path, for errors and for what is relative to it.
 Result<Manifest> parse_manifest(std::string_view text, const std::string& file);
+// Returns all faults of a manifest's text, ordered by line. Fails if it is not YAML at all.
+Result<std::vector<Fault>> find_faults(std::string_view text, const std::string& file);
+// Writes "FILE:LINE: FIELD: what is wrong: what would be right".
+std::string fault_text(const Fault& fault, const std::string& file);
 
 // Returns whether a word on the command line is the path of a manifest.
 bool is_manifest(std::string_view word);

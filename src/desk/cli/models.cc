@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "desk/cli/models_manifests.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 #include "zoo/shared/zoo.h"
@@ -79,10 +80,12 @@ std::string list_as_json() {
                     {"literature_gmacs", model.literature_gmacs},
                     {"literature", model.literature}});
   }
+  add_manifests(&list);
   return list.dump(1) + "\n";
 }
 
 Status print_list(const OutputOptions& options) {
+  warn_about_manifests();
   if (options.format == Format::kJson) return write_stdout(list_as_json());
   Sheet sheet;
   sheet.columns = {{"name", "text", ""},        {"title", "text", ""},  {"task", "text", ""},
@@ -99,7 +102,8 @@ Status print_list(const OutputOptions& options) {
   sheet.view.options = {{"columns", "name,title,task,parameters,flops,file_bytes"}};
   OutputOptions every_row = options;
   every_row.all = true;
-  return write_stdout(render(sheet, every_row, terminal_of(1)));
+  XSP_CHECK_OK(write_stdout(render(sheet, every_row, terminal_of(1)) + "\n"));
+  return write_stdout(render(manifests_sheet(), every_row, terminal_of(1)));
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -172,12 +176,13 @@ Status build(const Options& options) {
 
 void add_models(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("models", "List and build models: no downloads needed");
+  CLI::App* verb = app.add_subcommand("models", "List, build, show, check and import models");
   verb->add_flag("--list", options->list, "List the models; the same as `xsp models`");
   add_output_options(*verb, options->output, false);
   verb->footer(
       "True topologies with seeded random weights, as ONNX files: they cost what the real models\n"
-      "cost, and their results mean nothing. Flops are those of one inference at batch 1.\n"
+      "cost, and their results mean nothing. Flops are those of one inference at batch 1. After\n"
+      "them come the manifests: those that xsp has, and those in the folders of XSP_MANIFESTS.\n"
       "\n"
       "Examples:\n"
       "  xsp models\n"
@@ -209,8 +214,9 @@ void add_models(CLI::App& app, int& exit_status) {
     exit_status = status.ok() ? 0 : report(status.error());
   };
   build_verb->callback([options, finish] { finish(build(*options)); });
-  verb->callback([options, finish, build_verb] {
-    if (!build_verb->parsed()) finish(print_list(options->output));
+  add_manifest_verbs(*verb, finish);
+  verb->callback([options, finish, verb] {
+    if (verb->get_subcommands().empty()) finish(print_list(options->output));
   });
 }
 

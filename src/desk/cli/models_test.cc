@@ -57,9 +57,13 @@ TEST_F(ModelsVerb, ListsForProgramsAndPeople) {
   const Outcome json = run("--list --format json");
   ASSERT_EQ(json.status, 0) << json.err;
   const auto list = nlohmann::json::parse(json.out);
-  ASSERT_EQ(list.size(), zoo::all_models().size());
+  ASSERT_GT(list.size(), zoo::all_models().size());
   for (const auto& model : list) {
     EXPECT_TRUE(model.at("name").is_string());
+    // Every model of the zoo has a manifest.
+    EXPECT_TRUE(model.at("version").is_string()) << model;
+    EXPECT_TRUE(model.at("source").is_string());
+    if (!model.contains("parameters")) continue;
     EXPECT_GT(model.at("parameters").get<int64_t>(), 1000000);
     EXPECT_GT(model.at("gflops").get<double>(), 0.2);
     EXPECT_GT(model.at("file_bytes").get<int64_t>(), 4 * model.at("parameters").get<int64_t>());
@@ -68,7 +72,39 @@ TEST_F(ModelsVerb, ListsForProgramsAndPeople) {
   const Outcome table = run("");
   EXPECT_EQ(table.status, 0);
   EXPECT_NE(table.out.find("resnet50"), std::string::npos);
+  EXPECT_NE(table.out.find("package magika 1.0.3"), std::string::npos);
   EXPECT_EQ(run("--list").out, table.out);
+}
+
+TEST_F(ModelsVerb, ShowsAndChecksManifests) {
+  const Outcome shown = run("show 'magika@^1.0'");
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  EXPECT_NE(shown.out.find("onnxruntime >=1.17 <2"), std::string::npos) << shown.out;
+  const Outcome unknown = run("show magica");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_NE(unknown.err.find("did you mean 'magika'?"), std::string::npos) << unknown.err;
+  EXPECT_EQ(run("show 'magika@>=2'").status, 2);
+
+  std::ofstream(folder_ / "bad.yaml") << "name: bad\nversion: 1.0\ntask: x\nmodel: {paht: a}\n";
+  const Outcome bad = run("check bad.yaml");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_EQ(bad.out,
+            "bad.yaml:2: version: '1.0' is not a semantic version: write one like 1.0.3\n"
+            "bad.yaml:4: model: none of path, url, package, zoo, export is given: write exactly "
+            "one of them\n"
+            "bad.yaml:4: model.paht: there is no such field: did you mean 'path'?\n");
+  EXPECT_EQ(bad.err.substr(0, 16), "error: 3 faults:");
+  EXPECT_EQ(run("check " XSP_SOURCE_DIR "/manifests/*/*.yaml").status, 0);
+}
+
+TEST_F(ModelsVerb, ImportsAnOlderManifest) {
+  std::ofstream(folder_ / "old.yml") << "name: old\nversion: 1.0\nmodel: {graph_path: a.onnx}\n";
+  const Outcome imported = run("import old.yml -o new.yaml");
+  EXPECT_EQ(imported.status, 0) << imported.err;
+  EXPECT_NE(imported.err.find("old.yml:1: version: '1.0'"), std::string::npos) << imported.err;
+  EXPECT_EQ(run("check new.yaml").status, 0);
+  EXPECT_EQ(run("import old.yml -o new.yaml").status, 1);
+  EXPECT_EQ(run("import old.yml -o new.yaml --force").status, 0);
 }
 
 TEST_F(ModelsVerb, BuildsAndRefusesToOverwrite) {

@@ -75,6 +75,7 @@ Labels read_labels(const Node& node) {
   Labels labels;
   if (node.is_map()) {
     if (has_source(node)) labels.source = read_source(node);
+    labels.metadata = node.text_of("metadata");
     labels.key = node.text_of("key");
   } else {
     labels.names = read_texts(&node);

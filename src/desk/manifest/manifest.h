@@ -58,6 +58,7 @@ struct Pipeline {
 struct Labels {
   std::vector<std::string> names;  // given in the manifest
   std::optional<Source> source;    // or in a file: one a line, or JSON
+  std::string metadata;            // or in the model's own ONNX file: the key of its metadata
   std::string key;                 // of a JSON file: the key of the list; "a.b": of b in a
 };
 

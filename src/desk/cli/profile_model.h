@@ -3,11 +3,13 @@
 #define XSP_DESK_CLI_PROFILE_MODEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "desk/experiment/frameworks.h"
+#include "desk/manifest/manifest.h"
 #include "shared/base/result.h"
 
 namespace xsp::cli {
@@ -17,10 +19,14 @@ struct Model {
   std::string name;  // the base of the output's name
   std::string path;  // path that the adapter opens
   uint64_t bytes = 0;
+  std::optional<manifest::Manifest> manifest;  // if the word was a manifest
 };
 
 // Resolves the word to a model's file, or to a description from which an adapter builds the model.
+// A manifest, by its file or by its name, stands for the file that it names, which may be fetched.
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation);
+// Refuses a framework of another version than the model's manifest wants.
+Status check_framework(const Model& model, const experiment::Probe& framework);
 // Returns the layers of the model's own file. Returns none if the file is of another kind or cannot
 // be parsed: the framework decides whether it is valid.
 std::vector<std::pair<std::string, std::string>> layers_of(const Model& model);

@@ -79,8 +79,13 @@ Result<experiment::Request> make_request(const RequestOptions& options,
     XSP_TRY(request.worker.device, experiment::parse_device(options.device));
   }
   XSP_TRY(const Model model, resolve_model(options.model, installation));
+  const bool names_framework =
+      options.framework.empty() && model.manifest && model.manifest->framework.has_value();
   XSP_TRY(const experiment::Framework framework,
-          experiment::choose_framework(installation, options.framework, model.path, stop));
+          experiment::choose_framework(
+              installation, names_framework ? model.manifest->framework->name : options.framework,
+              model.path, stop));
+  XSP_CHECK_OK(check_framework(model, *framework.probe));
   XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
   request.worker.program = installation.worker;
   request.worker.adapter = framework.adapter;
@@ -102,6 +107,11 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   request.facts["model"] = model.name;
   request.facts["model_path"] = model.path;
   if (model.bytes > 0) request.facts["model_bytes"] = std::to_string(model.bytes);
+  if (model.manifest) {
+    request.facts["manifest.name"] = model.manifest->name;
+    request.facts["manifest.version"] = model.manifest->version;
+    request.facts["manifest.sha256"] = model.manifest->sha256;
+  }
   request.facts["xsp_version"] = XSP_VERSION;
   if (options.price > 0) request.facts["gpu.price_per_hour"] = number_text(options.price);
   return request;

@@ -1,0 +1,29 @@
+// Reads arbitrary bytes as a manifest.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "desk/manifest/import.h"
+#include "desk/manifest/manifest.h"
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto manifest = xsp::manifest::parse_manifest(text, "m.yaml");
+  if (manifest.ok()) {
+    require(!manifest->name.empty());
+    require(!manifest->model.place.empty());
+  } else {
+    require(manifest.error().text.starts_with("m.yaml"));
+  }
+  const auto imported = xsp::manifest::import_dlmodel(text, "m.yaml");
+  if (imported.ok()) require(xsp::manifest::parse_manifest(imported->text, "m.yaml").ok());
+  return 0;
+}

@@ -85,14 +85,14 @@ TEST_F(ModelsVerb, ShowsAndChecksManifests) {
   EXPECT_NE(unknown.err.find("did you mean 'magika'?"), std::string::npos) << unknown.err;
   EXPECT_EQ(run("show 'magika@>=2'").status, 2);
 
-  std::ofstream(folder_ / "bad.yaml") << "name: bad\nversion: 1.0\ntask: x\nmodel: {paht: a}\n";
+  std::ofstream(folder_ / "bad.yaml") << "name: bad\nversion: 1.0\ntask: x\nmodel: {paths: a}\n";
   const Outcome bad = run("check bad.yaml");
   EXPECT_EQ(bad.status, 1);
   EXPECT_EQ(bad.out,
             "bad.yaml:2: version: '1.0' is not a semantic version: write one like 1.0.3\n"
             "bad.yaml:4: model: none of path, url, package, zoo, export is given: write exactly "
             "one of them\n"
-            "bad.yaml:4: model.paht: there is no such field: did you mean 'path'?\n");
+            "bad.yaml:4: model.paths: there is no such field: did you mean 'path'?\n");
   EXPECT_EQ(bad.err.substr(0, 16), "error: 3 faults:");
   EXPECT_EQ(run("check " XSP_SOURCE_DIR "/manifests/*/*.yaml").status, 0);
 }

@@ -326,16 +326,16 @@ Status join_requests(Database& database, int32_t run_id) {
       "  FROM span JOIN span_attribute USING (run_id, span_id) "
       "  WHERE run_id = $run AND key = 'request' AND (level = 2 OR level = 1 AND type = "
       "'request')) "
-      "SELECT r.span_id AS request_id, m.span_id AS model_id, m.duration_ns "
+      "SELECT r.span_id AS request_span, m.span_id AS model_span, m.duration_ns AS model_ns "
       "  FROM numbered r JOIN numbered m USING (request) WHERE r.level = 1 AND m.level = 2",
       {{"run", int64_t{run_id}}}));
   XSP_CHECK_OK(
-      database.query("UPDATE span_row SET parent_id = request_id FROM request_model "
-                     "WHERE span_row.run_id = $run AND span_row.span_id = model_id",
+      database.query("UPDATE span_row SET parent_id = request_span FROM request_model "
+                     "WHERE span_row.run_id = $run AND span_row.span_id = model_span",
                      {{"run", int64_t{run_id}}}));
   XSP_CHECK_OK(database.query(
-      "UPDATE span_row SET self_ns = greatest(0, self_ns - request_model.duration_ns) "
-      "FROM request_model WHERE span_row.run_id = $run AND span_row.span_id = request_id",
+      "UPDATE span_row SET self_ns = greatest(0, self_ns - model_ns) "
+      "FROM request_model WHERE span_row.run_id = $run AND span_row.span_id = request_span",
       {{"run", int64_t{run_id}}}));
   XSP_CHECK_OK(
       database.query("UPDATE audit_fact SET value = value - (SELECT count(*) FROM request_model) "

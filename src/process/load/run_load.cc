@@ -11,7 +11,7 @@
 namespace xsp::process {
 namespace {
 
-constexpr int64_t kProgressNs = 200'000'000;
+constexpr int64_t kProgressNs = 1'000'000'000;
 
 Status write_answers(const LoadReport& report, const std::string& path) {
   std::ofstream file(path);

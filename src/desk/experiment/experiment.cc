@@ -373,7 +373,7 @@ class Experiment {
   Result<Outcome> write(store::Database database) {
     Outcome outcome;
     outcome.interrupted = stopped();
-    Record record{&request_, &runs_, {}, peaks()};
+    Record record{&request_, &runs_, {}, peaks(), {}};
     gather_facts();
     record.facts = facts_;
     listener_.step("writing " + request_.output.string());

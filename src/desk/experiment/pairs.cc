@@ -412,7 +412,7 @@ class Pairs {
     }
     number = 0;
     for (const std::string& text : warnings_) facts["warning." + std::to_string(++number)] = text;
-    const Record record{&request, &runs_[side], std::move(facts), {}};
+    const Record record{&request, &runs_[side], std::move(facts), {}, {}};
     Outcome& of_side = outcome->sides[side];
     of_side.interrupted = outcome->interrupted;
     XSP_CHECK_OK(write_outcome(record, std::move(database), &of_side));

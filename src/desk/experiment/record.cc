@@ -77,6 +77,29 @@ Status write_runs(const Record& record, store::Database& database) {
   return Ok{};
 }
 
+store::Value value_of(const std::optional<double>& number) {
+  return number ? store::Value(*number) : store::Value(std::monostate());
+}
+
+Status write_results(const std::vector<ResultRow>& rows, store::Database& database) {
+  for (const ResultRow& row : rows) {
+    const store::Value run_id =
+        row.run_id ? store::Value(int64_t{*row.run_id}) : store::Value(std::monostate());
+    const store::Value note =
+        row.note.empty() ? store::Value(std::monostate()) : store::Value(row.note);
+    XSP_CHECK_OK(database.query(
+        "INSERT INTO result VALUES ($metric, $value, $low, $high, $unit, $run, $note)",
+        {{"metric", row.metric},
+         {"value", value_of(row.value)},
+         {"low", value_of(row.low)},
+         {"high", value_of(row.high)},
+         {"unit", row.unit},
+         {"run", run_id},
+         {"note", note}}));
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 std::string utc_now() {
@@ -160,6 +183,7 @@ Status write_record(const Record& record, store::Database& database) {
     XSP_CHECK_OK(database.query("INSERT INTO model_layer VALUES ($ordinal, $name, $type)",
                                 {{"ordinal", ordinal++}, {"name", name}, {"type", type}}));
   }
+  XSP_CHECK_OK(write_results(record.results, database));
   XSP_CHECK_OK(write_settings(database));
   return database.finish();
 }

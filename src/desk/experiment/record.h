@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,23 @@ namespace xsp::experiment {
 // Returns the current time as ISO 8601 in UTC, to the second: "2026-11-22T08:00:00Z".
 std::string utc_now();
 
+// A row of the table `result`.
+struct ResultRow {
+  std::string metric;
+  std::optional<double> value;
+  std::optional<double> low;
+  std::optional<double> high;
+  std::string unit;
+  std::optional<int> run_id;
+  std::string note;
+};
+
 struct Record {
   const Request* request = nullptr;
   const std::vector<Run>* runs = nullptr;
   std::map<std::string, std::string> facts;  // rows of `evaluation`
   std::vector<machine::Peak> peaks;
+  std::vector<ResultRow> results;
 };
 
 // Returns the number with as few digits as needed: "1", "0.5".

@@ -123,6 +123,10 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
       list.push_back({fields[1], fields[2], fields[3], fields.size() > 4 ? fields[4] : ""});
     } else if (fields[0] == "unknown_batch" && fields.size() > 1) {
       ready_.batch_unknown = fields[1];
+    } else if (fields[0] == "progress" && fields.size() > 3 && on_load_) {
+      on_load_(parse_number<int64_t>(fields[1]).value_or(0),
+               parse_number<int64_t>(fields[2]).value_or(0),
+               parse_number<int64_t>(fields[3]).value_or(0));
     } else if (fields[0] == "failed") {
       process_->end(after(steady_clock::now(), limits_.grace_s));
       return fail(error_of(fields));
@@ -185,6 +189,31 @@ Result<Block> Worker::run_block(const char* command, int iterations, double expe
   }
   block.first_iteration = *first;
   return block;
+}
+
+Result<Loaded> Worker::load(const std::filesystem::path& settings, double expected_s,
+                            const OnLoad& on_load) {
+  on_load_ = on_load;
+  XSP_TRY(const Fields fields, ask(process::join_fields({"load", settings}), "loaded",
+                                   std::max(limits_.answer_s, 10 * expected_s)));
+  Loaded loaded;
+  int64_t* const numbers[] = {&loaded.answered, &loaded.abandoned, &loaded.start_ns,
+                              &loaded.end_ns};
+  int* const counts[] = {&loaded.first_iteration, &loaded.batches};
+  bool understood = fields.size() == 7;
+  for (size_t i = 0; understood && i < 6; ++i) {
+    const auto number = parse_number<int64_t>(fields[i + 1]);
+    understood = number.has_value();
+    if (!understood) break;
+    if (i < 4) {
+      *numbers[i] = *number;
+    } else {
+      *counts[i - 4] = static_cast<int>(*number);
+    }
+  }
+  if (understood) return loaded;
+  process_->end(steady_clock::now());
+  return fail(not_understood("loaded ..."));
 }
 
 void Worker::place(unsigned first_processor) {

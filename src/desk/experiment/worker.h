@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,6 +77,19 @@ struct Ready {
   std::vector<TensorText> outputs;
 };
 
+// The end of a load; the answered requests are in its file.
+struct Loaded {
+  int64_t answered = 0;
+  int64_t abandoned = 0;  // requests that waited when the time was over
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int first_iteration = 0;
+  int batches = 0;
+};
+// Is called with the number of answered requests, the nanoseconds since the start, and the latency
+// of the last batch's first request.
+using OnLoad = std::function<void(int64_t answered, int64_t elapsed_ns, int64_t latency_ns)>;
+
 class Worker : public Subject {
  public:
   // Starts the process and waits until the model is open. `stop` counts the user's requests to
@@ -86,6 +100,10 @@ class Worker : public Subject {
   const Ready& ready() const { return ready_; }
   Result<Block> run(int iterations, double expected_s) override;
   Result<Block> warm(int iterations, double expected_s) override;
+  // Lets it answer the requests that a file of settings describes (process/worker/protocol.h), which
+  // takes `expected_s` at most.
+  Result<Loaded> load(const std::filesystem::path& settings, double expected_s,
+                      const OnLoad& on_load);
   void place(unsigned first_processor) override;
   // Gives up after a tenth of a second, and notes it once.
   void settle() override;
@@ -109,6 +127,7 @@ class Worker : public Subject {
   std::unique_ptr<Process> process_;
   Ready ready_;
   std::vector<std::string> notes_;
+  OnLoad on_load_;
   std::optional<Error> failure_;
   bool never_rests_ = false;
 };

@@ -311,6 +311,39 @@ Status join_processes(Database& database, int32_t run_id) {
   return Ok{};
 }
 
+// Makes each request the parent of the model span that answered it. It is on another thread, and
+// its attribute `request` has the request's number: see process/load/request_spans.h.
+Status join_requests(Database& database, int32_t run_id) {
+  XSP_TRY(
+      const Table requests,
+      database.query("SELECT 1 FROM span WHERE run_id = $run AND level = 1 AND type = 'request' "
+                     "LIMIT 1",
+                     {{"run", int64_t{run_id}}}));
+  if (requests.rows.empty()) return Ok{};
+  XSP_CHECK_OK(database.query(
+      "CREATE TEMP TABLE request_model AS "
+      "WITH numbered AS (SELECT span_id, level, duration_ns, try_cast(value AS BIGINT) AS request "
+      "  FROM span JOIN span_attribute USING (run_id, span_id) "
+      "  WHERE run_id = $run AND key = 'request' AND (level = 2 OR level = 1 AND type = "
+      "'request')) "
+      "SELECT r.span_id AS request_span, m.span_id AS model_span, m.duration_ns AS model_ns "
+      "  FROM numbered r JOIN numbered m USING (request) WHERE r.level = 1 AND m.level = 2",
+      {{"run", int64_t{run_id}}}));
+  XSP_CHECK_OK(
+      database.query("UPDATE span_row SET parent_id = request_span FROM request_model "
+                     "WHERE span_row.run_id = $run AND span_row.span_id = model_span",
+                     {{"run", int64_t{run_id}}}));
+  XSP_CHECK_OK(database.query(
+      "UPDATE span_row SET self_ns = greatest(0, self_ns - model_ns) "
+      "FROM request_model WHERE span_row.run_id = $run AND span_row.span_id = request_span",
+      {{"run", int64_t{run_id}}}));
+  XSP_CHECK_OK(
+      database.query("UPDATE audit_fact SET value = value - (SELECT count(*) FROM request_model) "
+                     "WHERE run_id = $run AND name = 'roots'",
+                     {{"run", int64_t{run_id}}}));
+  return database.execute("DROP TABLE request_model");
+}
+
 Status execute(duckdb_connection connection, const std::string& name, const char* sql) {
   QueryResult result;
   if (duckdb_query(connection, sql, &result.result) == DuckDBSuccess) return Ok{};
@@ -354,6 +387,7 @@ Result<IngestReport> ingest(Database& database, const RunInfo& run,
   XSP_CHECK_OK(database.execute("COMMIT"));
   XSP_CHECK_OK(execute(values.get(), state.name, "COMMIT"));
   if (traces.size() > 1) XSP_CHECK_OK(join_processes(database, run.run_id));
+  XSP_CHECK_OK(join_requests(database, run.run_id));
   return report;
 }
 

@@ -110,7 +110,24 @@ Status check_schema(Database& database, const std::string& name) {
   return Ok{};
 }
 
+namespace {
+
+// Makes the table of results empty in a file that is older.
+Status complete_results(Database& database) {
+  XSP_TRY(const Table found,
+          database.query("SELECT 1 FROM duckdb_tables() WHERE table_name = 'result'"));
+  if (!found.rows.empty()) return Ok{};
+  constexpr std::string_view kCreate = "CREATE TABLE result(";
+  constexpr std::string_view kEnd = ");";
+  const size_t at = kSchemaSql.find(kCreate) + kCreate.size();
+  const std::string_view columns = kSchemaSql.substr(at, kSchemaSql.find(kEnd, at) - at);
+  return database.execute("CREATE TEMP TABLE result(" + std::string(columns) + ")");
+}
+
+}  // namespace
+
 Status complete_schema(Database& database) {
+  XSP_CHECK_OK(complete_results(database));
   XSP_TRY(const Table found,
           database.query("SELECT max(database_name), bool_or(column_name = 'faults') FROM "
                          "duckdb_columns() WHERE table_name = 'sample'"));

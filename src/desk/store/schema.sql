@@ -117,3 +117,14 @@ CREATE TABLE peak(
   name VARCHAR NOT NULL,          -- 'fp32_flops_per_s', 'memory_bytes_per_s', ...
   value DOUBLE NOT NULL,
   source VARCHAR NOT NULL);       -- 'measured', 'datasheet', 'attribute'
+
+-- What an evaluation found beyond its spans: accuracy, and the behaviour under load. In a file that is older than this
+-- table, it counts as empty.
+CREATE TABLE result(
+  metric VARCHAR NOT NULL,        -- 'top1', 'latency.p99', 'rate', ...
+  value DOUBLE,                   -- NULL: not measured; the note says why
+  low DOUBLE,                     -- 95 % interval; NULL: none
+  high DOUBLE,
+  unit VARCHAR NOT NULL,          -- 'ns', 'per_s', 'share', 'count', ...
+  run_id INTEGER,                 -- NULL: of no single run
+  note VARCHAR);

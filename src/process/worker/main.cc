@@ -16,10 +16,14 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "process/load/request_spans.h"
+#include "process/load/run_load.h"
 #include "process/worker/collectors.h"
 #include "process/worker/inputs.h"
 #include "process/worker/npy.h"
@@ -118,7 +122,10 @@ class Worker {
     return false;
   }
   bool wrong(const Error& error) {
-    return wrong(error.code == Code::kNotAvailable ? XSP_NOT_AVAILABLE : XSP_BAD_INPUT, error.text);
+    return wrong(error.code == Code::kNotAvailable ? XSP_NOT_AVAILABLE
+                 : error.code == Code::kFailed     ? XSP_FAILED
+                                                   : XSP_BAD_INPUT,
+                 error.text);
   }
 
   // Calls the adapter. Its exceptions should not get here; those of a faulty adapter end here.
@@ -232,29 +239,34 @@ class Worker {
     replies_.send(fields);
   }
 
-  bool set_inputs() {
-    const xsp_tensor_info* infos = nullptr;
-    size_t count = 0;
-    if (!call([&] { return adapter_->inputs(model_, &infos, &count); })) return false;
-    const std::vector<TensorSpec> input_specs = specs(infos, count);
-    if (!call([&] { return adapter_->outputs(model_, &infos, &count); })) return false;
-    const std::vector<TensorSpec> output_specs = specs(infos, count);
-    const Result<Inputs> made = make_inputs(input_specs, output_specs, options_);
-    if (!made.ok()) return wrong(made.error());
+  bool set_tensors(const std::vector<Tensor>& made) {
     std::vector<xsp_tensor> tensors;
-    for (const Tensor& tensor : made->tensors) {
-      describe("input", tensor.name, tensor.dtype, tensor.dimensions, &tensor.values);
+    for (const Tensor& tensor : made) {
       tensors.push_back({sizeof(xsp_tensor), tensor.name.c_str(), tensor.dtype,
                          static_cast<uint32_t>(tensor.dimensions.size()), tensor.dimensions.data(),
                          tensor.data.data(), tensor.data.size()});
     }
-    for (const TensorSpec& spec : output_specs) {
+    return call([&] { return adapter_->set_inputs(model_, tensors.data(), tensors.size()); });
+  }
+
+  bool set_inputs() {
+    const xsp_tensor_info* infos = nullptr;
+    size_t count = 0;
+    if (!call([&] { return adapter_->inputs(model_, &infos, &count); })) return false;
+    input_specs_ = specs(infos, count);
+    if (!call([&] { return adapter_->outputs(model_, &infos, &count); })) return false;
+    output_specs_ = specs(infos, count);
+    const Result<Inputs> made = make_inputs(input_specs_, output_specs_, options_);
+    if (!made.ok()) return wrong(made.error());
+    for (const Tensor& tensor : made->tensors) {
+      describe("input", tensor.name, tensor.dtype, tensor.dimensions, &tensor.values);
+    }
+    for (const TensorSpec& spec : output_specs_) {
       describe("output", spec.name, spec.dtype, spec.dimensions, nullptr);
     }
     for (const std::string& note : made->notes) replies_.send({"note", note});
     if (!made->batch) replies_.send({"unknown_batch", made->batch_unknown});
-    if (!call([&] { return adapter_->set_inputs(model_, tensors.data(), tensors.size()); }))
-      return false;
+    if (!set_tensors(made->tensors)) return false;
     uint64_t runs_max = 0;
     if (XSP_HAS(xsp_adapter, adapter_, runs_max) && adapter_->runs_max != nullptr) {
       runs_max = adapter_->runs_max(model_);
@@ -270,6 +282,7 @@ class Worker {
     if (command[0] == "run" && command.size() == 2) return run(command[1], false);
     if (command[0] == "warm" && command.size() == 2) return run(command[1], true);
     if (command[0] == "save" && command.size() == 2) return save(command[1]);
+    if (command[0] == "load" && command.size() == 2) return load_requests(command[1]);
     if (command[0] == "flush") {
       if (!call([&] { return adapter_->flush(model_); })) return false;
       xsp_flush();
@@ -305,6 +318,78 @@ class Worker {
     for (const int64_t duration : durations_ns_) reply.push_back(std::to_string(duration));
     iteration_ += static_cast<int64_t>(*count);
     replies_.send(reply);
+    return true;
+  }
+
+  // Answers requests with inputs that are made up, one set of them for each batch size.
+  class MadeUpServer : public Server {
+   public:
+    explicit MadeUpServer(Worker& worker) : worker_(worker) {}
+    Status prepare(std::span<const LoadRequest> batch) override { return set_batch(batch.size()); }
+    Status run(std::span<const LoadRequest> batch) override {
+      return worker_.run_batch(batch.size(), static_cast<int64_t>(batch.front().id));
+    }
+    // Sets the inputs unless those of the last batch had the same size.
+    Status set_batch(size_t size) {
+      if (size == batch_) return Ok{};
+      std::vector<Tensor>& tensors = inputs_[size];
+      if (tensors.empty()) {
+        WorkerOptions options = worker_.options_;
+        options.batch = static_cast<int64_t>(size);
+        XSP_TRY(Inputs made, make_inputs(worker_.input_specs_, worker_.output_specs_, options));
+        tensors = std::move(made.tensors);
+      }
+      if (!worker_.set_tensors(tensors)) return worker_.error();
+      batch_ = size;
+      return Ok{};
+    }
+
+   private:
+    Worker& worker_;
+    size_t batch_ = 0;
+    std::map<size_t, std::vector<Tensor>> inputs_;
+  };
+
+  Error error() const { return {status_ == XSP_BAD_INPUT ? Code::kUsage : Code::kFailed, why_}; }
+
+  // Runs the model once. `request` is the first request of the batch; -1: it is a warm-up.
+  Status run_batch(size_t size, int64_t request) {
+    xsp_span span = xsp_begin(&site_);
+    const bool has_run = call([&] { return adapter_->run(model_); });
+    if (!has_run) return error();
+    xsp_span_int(&span, iteration_key_, iteration_++);
+    xsp_span_batch(&span, static_cast<int64_t>(size));
+    if (request >= 0) xsp_span_int(&span, request_key_, request);
+    xsp_end(&span);
+    return Ok{};
+  }
+
+  // Runs every batch size a few times, because the first runs of a size are slow.
+  Status warm_sizes(MadeUpServer& server, size_t max_batch) {
+    constexpr int kRuns = 3;
+    for (size_t size = max_batch; size > 0; --size) {
+      XSP_CHECK_OK(server.set_batch(size));
+      for (int i = 0; i < kRuns; ++i) XSP_CHECK_OK(run_batch(size, -1));
+    }
+    return Ok{};
+  }
+
+  bool load_requests(const std::string& path) {
+    request_key_ = xsp_intern_key(kRequestKey);
+    const Result<LoadSettings> settings = read_load_settings(path);
+    if (!settings.ok()) return wrong(settings.error());
+    MadeUpServer server(*this);
+    if (const Status warm = warm_sizes(server, settings->max_batch); !warm.ok()) {
+      return wrong(warm.error());
+    }
+    const int64_t first = iteration_;
+    const auto report =
+        run_load(*settings, server, [this](const auto& fields) { replies_.send(fields); });
+    if (!report.ok()) return wrong(report.error());
+    replies_.send({"loaded", std::to_string(report->answers.size()),
+                   std::to_string(report->abandoned), std::to_string(report->start_ns),
+                   std::to_string(report->end_ns), std::to_string(first),
+                   std::to_string(report->batches)});
     return true;
   }
 
@@ -407,6 +492,9 @@ class Worker {
   std::string name_;  // name of the model
   xsp_site site_{};
   uint32_t iteration_key_ = 0;
+  uint32_t request_key_ = 0;
+  std::vector<TensorSpec> input_specs_;
+  std::vector<TensorSpec> output_specs_;
   int64_t iteration_ = 0;
   int detailed_ = 0;  // inferences in which details were recorded
   bool records_details_ = false;

@@ -36,6 +36,9 @@
 //   run N         ran <first iteration> <duration ns>*N          each at the level model
 //   save FOLDER   saved <count> <file name>*count                the last results, in the model's
 //                                         order, as .npy files
+//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <batches>
+//                                         after any number of lines: progress <answered> <ns since
+//                                         the start> <latency of the last batch's first request>
 //   flush         flushed                 every layer span so far is in the trace; no run follows
 //   quit          bye <spans recorded> <spans dropped>
 //   any           failed <xsp_status> <text>                     then the worker exits with 1
@@ -65,6 +68,24 @@
 //
 // Only the given collectors that emit one of the levels or count one of the counters are run. It is
 // an error if no collector counts a counter.
+//
+// A load. FILE has a key and its value in each line, separated by a tab:
+//
+//   generator    closed: `clients` send `group` requests each, and the next ones when these are
+//                answered; server: a Poisson process of `rate` requests per second; offline: all
+//                requests at once; replay: the times, in seconds, of the lines of the file `arrivals`
+//   requests     the load ends after so many
+//   time_ns      no request arrives later, and those that wait then are abandoned; 0: no limit
+//   max_batch    the largest batch; max_wait_ns: the longest time that a request waits for others
+//   seed         of the arrival times
+//   answers      the file that the worker writes: a line for each answered request, with its number,
+//                batch, position in the batch, size of the batch, and the times of its arrival, when
+//                the model was free for it, when its batch was formed, when the inputs were ready,
+//                and when it was answered
+//   spans        0: the requests have no spans
+//
+// Each request is a span at the level application; process/load/request_spans.h says which parts
+// it has, and how its model's span is found. Before the load every batch size is run three times.
 //
 // The worker ignores SIGINT, so that its parent handles a Ctrl-C in the terminal. It is killed when
 // the thread that started it ends.

@@ -1,0 +1,182 @@
+// xsp evaluate: lets a model answer requests as they would come in practice.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "desk/cli/progress.h"
+#include "desk/cli/request.h"
+#include "desk/cli/terminal.h"
+#include "desk/cli/verbs.h"
+#include "desk/experiment/frameworks.h"
+#include "desk/experiment/interrupt.h"
+#include "desk/scenario/scenario.h"
+#include "shared/base/words.h"
+
+namespace xsp::cli {
+namespace {
+
+struct Options : RequestOptions {
+  scenario::Scenario scenario;
+  std::string bound;
+  std::string max_wait;
+  bool quiet = false;
+};
+
+Result<scenario::Scenario> scenario_of(const Options& options) {
+  scenario::Scenario scenario = options.scenario;
+  scenario.seed = options.seed;
+  if (options.max_time_s > 0) scenario.time_s = options.max_time_s;
+  if (!options.bound.empty()) {
+    XSP_TRY(scenario.bound, scenario::parse_bound(options.bound));
+  }
+  if (!options.max_wait.empty()) {
+    XSP_TRY(scenario.max_wait_ns, scenario::parse_duration("--max-wait", options.max_wait));
+  }
+  if (scenario.name == "multi" && scenario.clients == 1) scenario.clients = 8;
+  XSP_CHECK_OK(scenario::check(scenario));
+  return scenario;
+}
+
+const experiment::ResultRow* find(const scenario::Outcome& outcome, const std::string& metric) {
+  for (const experiment::ResultRow& row : outcome.results) {
+    if (row.metric == metric) return &row;
+  }
+  return nullptr;
+}
+
+std::string number_text(double number) {
+  char text[40];
+  std::snprintf(text, sizeof text, number < 100 ? "%.3g" : "%.0f", number);
+  return text;
+}
+
+std::string interval_text(const experiment::ResultRow& row, bool is_time) {
+  const auto text = [is_time](double n) { return is_time ? duration_text(n) : number_text(n); };
+  std::string result = text(*row.value);
+  if (row.low && row.high) result += " (" + text(*row.low) + " to " + text(*row.high) + ")";
+  return result;
+}
+
+// Returns the answer: the rate, the latency and where it went, the batches, the verdict.
+std::string answer_of(const scenario::Outcome& outcome) {
+  std::string text;
+  if (const auto* row = find(outcome, "max_rate")) {
+    text += "highest rate: " + interval_text(*row, false) + " requests/s\n";
+  }
+  text += "rate: " + interval_text(*find(outcome, "rate"), false) + " requests/s, " +
+          interval_text(*find(outcome, "answered"), false) + " answered, " +
+          interval_text(*find(outcome, "abandoned"), false) + " abandoned\n";
+  for (const char* name : {"p50", "p90", "p95", "p99"}) {
+    text += "latency " + std::string(name) + ": " +
+            interval_text(*find(outcome, "latency." + std::string(name)), true) + "\n";
+  }
+  for (const char* name : {"p50", "p99"}) {
+    text += "parts, " + std::string(name) + " of each:";
+    for (const char* part : {"queue", "batcher", "pipeline", "model"}) {
+      text += std::string(" ") + part + " " +
+              duration_text(*find(outcome, std::string(part) + "." + name)->value);
+    }
+    text += "\n";
+  }
+  std::string sizes;
+  for (const experiment::ResultRow& row : outcome.results) {
+    if (row.metric.rfind("batches_of.", 0) != 0) continue;
+    sizes += (sizes.empty() ? "" : ", ") + number_text(*row.value) + " of " + row.metric.substr(11);
+  }
+  text += "batches: " + sizes + "\n";
+  if (!outcome.verdict.empty()) text += outcome.verdict + "\n";
+  return text;
+}
+
+Status evaluate(const Options& options, int& exit_status) {
+  const experiment::Interrupts interrupts;
+  XSP_TRY(const scenario::Scenario scenario, scenario_of(options));
+  XSP_TRY(const experiment::Installation installation, experiment::this_installation());
+  XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
+  request.facts["command"] = command_line();
+  Result<scenario::Outcome> outcome = failed("");
+  {
+    const auto progress = make_progress(request.facts["model"] + " on " + request.worker.device,
+                                        options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
+    outcome = scenario::run_scenario(scenario, request, *progress, interrupts.count());
+  }
+  if (!outcome.ok()) return outcome.error();
+  XSP_CHECK_OK(write_stdout(answer_of(*outcome)));
+  if (outcome->experiment.misplaced) return *outcome->experiment.misplaced;
+  if (!options.quiet) {
+    std::fprintf(stderr, "wrote %s\n", outcome->experiment.file.string().c_str());
+  }
+  if (!outcome->is_met) exit_status = 3;
+  return Ok{};
+}
+
+void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
+  scenario::Scenario& scenario = options->scenario;
+  verb->add_option("--scenario", scenario.name,
+                   "How requests come: " + joined(scenario::scenario_names()))
+      ->required();
+  verb->add_option("--rate", scenario.rate, "server: requests per second, on average")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--clients", scenario.clients,
+                   "closed: clients that wait for their answers; multi: requests of one query")
+      ->check(CLI::Range(1, 100'000));
+  verb->add_option("--arrivals", scenario.arrivals,
+                   "replay: file with the time of each arrival in seconds, one in a line")
+      ->check(CLI::ExistingFile);
+  verb->add_option("--bound", options->bound,
+                   "What the latency must keep, such as p99=10ms; else exit status 3");
+  verb->add_option("--max-batch", scenario.max_batch, "Requests that may be joined into a batch")
+      ->check(CLI::Range(1, 65'536))
+      ->capture_default_str();
+  verb->add_option("--max-wait", options->max_wait,
+                   "Time that a request may wait for others to join it, such as 2ms");
+  verb->add_option("--requests", scenario.requests, "Requests of one load")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<Options>();
+  options->levels = "model,layer";
+  CLI::App* verb = app.add_subcommand("evaluate", "Let a model answer requests under load");
+  verb->add_option("MODEL", options->model,
+                   "A name of 'xsp models --list', a model's file, or fake:DESCRIPTION")
+      ->type_name("")
+      ->required();
+  add_load(verb, options);
+  verb->add_option("--framework", options->framework, "What runs it: a name of 'xsp doctor'");
+  verb->add_option("--device", options->device, "cpu, cuda, cuda:N or opencl");
+  verb->add_option("--threads", options->threads, "Threads that a layer may use");
+  verb->add_option("--seed", options->seed, "Of the arrival times and of made-up inputs")
+      ->capture_default_str();
+  verb->add_option("--max-time", options->max_time_s,
+                   "Seconds of one load; what then waits is abandoned; else 60")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--timeout", options->timeout_s,
+                   "Seconds without an answer after which the worker is given up")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
+  verb->add_flag("--quiet", options->quiet, "No progress, no notes");
+  verb->footer(
+      "Every figure comes from a run that records only the requests and the model; a second run\n"
+      "records the layers as well, and explains. A request's latency begins at its arrival, even\n"
+      "if nobody looked then. Exit status: 0 the bound is met, or none was given, 1 failed, 2\n"
+      "usage, 3 the bound is missed, 4 not available here.\n"
+      "\n"
+      "Examples:\n"
+      "  xsp evaluate resnet50 --scenario single\n"
+      "  xsp evaluate model.onnx --scenario server --rate 50 --bound p99=100ms\n"
+      "  xsp evaluate model.onnx --scenario server --rate 200 --max-batch 8 --max-wait 2ms\n"
+      "  xsp evaluate model.onnx --scenario max-rate --bound p99=10ms\n"
+      "  xsp evaluate fake:layers=1,us=500 --scenario closed --clients 4");
+  verb->callback([options, &exit_status] {
+    const Status status = evaluate(*options, exit_status);
+    if (!status.ok()) exit_status = report(status.error());
+  });
+}
+
+}  // namespace xsp::cli

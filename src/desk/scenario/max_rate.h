@@ -1,0 +1,38 @@
+// max_rate(): the highest rate of a Poisson server within a bound of the latency.
+//
+// The search halves the range between a rate that keeps the bound and one that does not, until they
+// differ by 1 %. One load near the border is luck, so five further searches, each with other arrival
+// times, begin in a range around the first result. Their mean is the answer, and its 95 % interval
+// is Student's over the five.
+#ifndef XSP_DESK_SCENARIO_MAX_RATE_H_
+#define XSP_DESK_SCENARIO_MAX_RATE_H_
+
+#include <functional>
+#include <vector>
+
+#include "desk/scenario/scenario.h"
+#include "shared/base/result.h"
+
+namespace xsp::scenario {
+
+// One load of the search.
+struct Probe {
+  double rate = 0;
+  bool is_within = false;
+  double latency_ns = 0;  // the bounded percentile
+};
+// Lets the model answer a load at a rate, with arrival times that the seed chooses.
+using ProbeRate = std::function<Result<Probe>(double rate, uint64_t seed)>;
+
+struct MaxRate {
+  double rate = 0;
+  std::optional<statistics::Interval> interval;
+  std::vector<Probe> probes;  // in the order of the search: the curve of the latency
+};
+
+// `capacity` is the rate at which the model answers as fast as it can.
+Result<MaxRate> find_max_rate(double capacity, uint64_t seed, const ProbeRate& probe);
+
+}  // namespace xsp::scenario
+
+#endif  // XSP_DESK_SCENARIO_MAX_RATE_H_

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "desk/scenario/scenario.h"
+#include "shared/base/words.h"
+
+namespace xsp::scenario {
+
+Result<int64_t> parse_duration(std::string_view what, std::string_view text) {
+  static const std::map<std::string_view, double> units = {
+      {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  constexpr double kNsMax = 1e15;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto unit = units.find(std::string_view(end, text.data() + text.size()));
+  if (error == std::errc() && unit != units.end() && number >= 0 &&
+      number * unit->second <= kNsMax) {
+    return std::llround(number * unit->second);
+  }
+  return usage(std::string(what) + " '" + std::string(text) +
+               "': not a duration: write a number and ns, us, ms or s, such as 2ms");
+}
+
+Result<Bound> parse_bound(std::string_view text) {
+  const auto wrong = usage("--bound '" + std::string(text) +
+                           "': not a percentile and a duration: write it such as p99=10ms");
+  const size_t equals = text.find('=');
+  if (text.empty() || text[0] != 'p' || equals == std::string_view::npos) return wrong;
+  double percent = 0;
+  const std::string_view digits = text.substr(1, equals - 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), percent);
+  if (error != std::errc() || end != digits.data() + digits.size()) return wrong;
+  if (!(percent > 0 && percent < 100)) return wrong;
+  XSP_TRY(const int64_t ns, parse_duration("--bound", text.substr(equals + 1)));
+  if (ns == 0) return wrong;
+  return Bound{percent / 100, static_cast<double>(ns)};
+}
+
+std::vector<std::string> scenario_names() {
+  return {"single", "multi", "server", "offline", "closed", "replay", "max-rate"};
+}
+
+Status check(const Scenario& scenario) {
+  const std::string& name = scenario.name;
+  const std::vector<std::string> names = scenario_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return usage("--scenario '" + name + "': unknown: it is one of " + joined(names));
+  }
+  if (name == "server" && scenario.rate <= 0) {
+    return usage("--rate: missing: a server needs the requests per second, such as --rate 100");
+  }
+  if (name == "replay" && scenario.arrivals.empty()) {
+    return usage("--arrivals: missing: a replay needs the file of the arrival times");
+  }
+  if (name == "max-rate" && !scenario.bound) {
+    return usage("--bound: missing: max-rate needs what it must keep, such as --bound p99=10ms");
+  }
+  if (scenario.max_wait_ns > 0 && scenario.max_batch == 1) {
+    return usage("--max-wait: nothing to wait for: give the largest batch with --max-batch");
+  }
+  return Ok{};
+}
+
+}  // namespace xsp::scenario

@@ -1,0 +1,220 @@
+#include "desk/scenario/scenario.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <memory>
+
+#include "desk/machine/machine.h"
+#include "desk/scenario/max_rate.h"
+#include "desk/scenario/session.h"
+#include "desk/store/database.h"
+#include "shared/base/scratch.h"
+#include "xsp/xsp.h"
+
+namespace xsp::scenario {
+namespace {
+
+using experiment::ResultRow;
+
+constexpr uint32_t kModel = XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
+constexpr uint32_t kModelAndLayer = kModel | XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
+constexpr double kShares[] = {0.5, 0.9, 0.95, 0.99};
+constexpr const char* kShareNames[] = {"p50", "p90", "p95", "p99"};
+
+std::vector<double> durations(const Load& load, int64_t Answer::*from, int64_t Answer::*to) {
+  std::vector<double> values;
+  values.reserve(load.answers.size());
+  for (const Answer& answer : load.answers) {
+    values.push_back(static_cast<double>(answer.*to - answer.*from));
+  }
+  return values;
+}
+
+ResultRow row_of(const std::string& metric, const Percentile& figure, const std::string& unit) {
+  ResultRow row{metric, figure.value, {}, {}, unit, 1, ""};
+  if (figure.interval) {
+    row.low = figure.interval->low;
+    row.high = figure.interval->high;
+  }
+  return row;
+}
+
+void add_times(const std::string& name, const std::vector<double>& values,
+               std::vector<ResultRow>* rows) {
+  rows->push_back(row_of(name + ".mean", mean_of(values), "ns"));
+  for (size_t i = 0; i < std::size(kShares); ++i) {
+    rows->push_back(row_of(name + "." + kShareNames[i], percentile_of(values, kShares[i]), "ns"));
+  }
+}
+
+// Returns the figures of a load.
+std::vector<ResultRow> rows_of(const Load& load) {
+  std::vector<ResultRow> rows;
+  const double count = static_cast<double>(load.answers.size());
+  rows.push_back(row_of("rate", {count / load.seconds, {}}, "per_s"));
+  rows.push_back(row_of("answered", {count, {}}, "count"));
+  rows.push_back(row_of("abandoned", {static_cast<double>(load.abandoned), {}}, "count"));
+  add_times("latency", durations(load, &Answer::arrival_ns, &Answer::done_ns), &rows);
+  add_times("queue", durations(load, &Answer::arrival_ns, &Answer::free_ns), &rows);
+  add_times("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
+  add_times("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
+  add_times("model", durations(load, &Answer::ready_ns, &Answer::done_ns), &rows);
+  std::map<int64_t, double> sizes;
+  for (const Answer& answer : load.answers) sizes[answer.batch_size] += answer.position == 0;
+  for (const auto& [size, batches] : sizes) {
+    rows.push_back(row_of("batches_of." + std::to_string(size), {batches, {}}, "count"));
+  }
+  return rows;
+}
+
+double latency_of(const Load& load, const Bound& bound) {
+  return percentile_of(durations(load, &Answer::arrival_ns, &Answer::done_ns), bound.share).value;
+}
+
+std::string ms_text(double ns) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g ms", ns / 1e6);
+  return text;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const Scenario& scenario, const experiment::Request& request,
+             experiment::Listener& listener, const std::atomic<int>& stop)
+      : scenario_(scenario), request_(request), listener_(listener), stop_(stop) {}
+
+  Result<Outcome> run() {
+    XSP_TRY(store::Database database, store::Database::create(request_.output));
+    XSP_TRY(scratch_, ScratchFolder::create());
+    request_.facts["started_at"] = experiment::utc_now();
+    if (scenario_.name == "max-rate") XSP_CHECK_OK(search());
+    XSP_TRY(const Load load, measure(kModel, 1, true));
+    for (ResultRow& row : rows_of(load)) outcome_.results.push_back(std::move(row));
+    judge(load);
+    // Without the layers the answer stands all the same.
+    const Result<Load> deeper = measure(kModelAndLayer, 2, false);
+    if (!deeper.ok()) listener_.warn("the layers are not measured: " + deeper.error().text);
+    XSP_CHECK_OK(write(std::move(database)));
+    return std::move(outcome_);
+  }
+
+ private:
+  Result<Load> measure(uint32_t levels, int run_id, bool counts_load) {
+    XSP_TRY(const auto session, Session::open(request_, levels, scratch_->path(),
+                                              std::to_string(run_id), listener_, stop_));
+    const auto processors = machine::usable_processor_numbers();
+    const auto before = machine_.cpu_times(processors);
+    const double ours_before = session->cpu_seconds() + own_seconds();
+    const auto begin = std::chrono::steady_clock::now();
+    XSP_TRY(Load load, session->load(scenario_, true));
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const auto others =
+        experiment::load_between(before, machine_.cpu_times(processors),
+                                 session->cpu_seconds() + own_seconds() - ours_before, seconds);
+    if (others && counts_load) {
+      for (const std::string& text : experiment::doubts_about_load(*others)) listener_.warn(text);
+      request_.facts.merge(experiment::facts_about_load({*others}));
+    }
+    XSP_TRY(experiment::Run run, session->finish());
+    run.planned.run_id = run_id;
+    outcome_.experiment.runs.push_back(std::move(run));
+    return load;
+  }
+
+  static double own_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+  // Finds the highest rate, which the scenario then has.
+  Status search() {
+    XSP_TRY(const auto session,
+            Session::open(request_, kModel, scratch_->path(), "search", listener_, stop_));
+    Scenario probe = scenario_;
+    probe.name = "offline";
+    XSP_TRY(const Load offline, session->load(probe, false));
+    const double capacity = static_cast<double>(offline.answers.size()) / offline.seconds;
+    probe.name = "server";
+    const auto try_rate = [&](double rate, uint64_t seed) -> Result<Probe> {
+      probe.rate = rate;
+      probe.seed = seed;
+      XSP_TRY(const Load load, session->load(probe, false));
+      const double latency_ns = latency_of(load, *scenario_.bound);
+      listener_.note(std::to_string(rate) + " requests/s: " + ms_text(latency_ns));
+      return Probe{rate, is_within(load, *scenario_.bound), latency_ns};
+    };
+    XSP_TRY(const MaxRate found, find_max_rate(capacity, scenario_.seed, try_rate));
+    XSP_CHECK_OK(session->finish());
+    ResultRow row = row_of("max_rate", {found.rate, found.interval}, "per_s");
+    row.run_id.reset();
+    row.note = "mean of five searches, each to 1 %";
+    outcome_.results.push_back(row);
+    for (const Probe& one : found.probes) {
+      ResultRow point{"latency_at_rate", one.latency_ns, {}, {}, "ns", {}, ""};
+      point.note = std::to_string(one.rate) + " requests/s";
+      outcome_.results.push_back(point);
+    }
+    scenario_.rate = found.rate;
+    return Ok{};
+  }
+
+  void judge(const Load& load) {
+    if (!scenario_.bound) return;
+    const double latency_ns = latency_of(load, *scenario_.bound);
+    // At the border itself half of the loads miss the bound.
+    outcome_.is_met = scenario_.name == "max-rate" || is_within(load, *scenario_.bound);
+    char percent[24];
+    std::snprintf(percent, sizeof percent, "p%g", 100 * scenario_.bound->share);
+    outcome_.verdict = std::string(percent) + " is " + ms_text(latency_ns) + ", " +
+                       ms_text(scenario_.bound->ns) + " is allowed";
+    if (load.abandoned > 0) {
+      outcome_.verdict += ", and " + std::to_string(load.abandoned) + " requests were not answered";
+    }
+    if (scenario_.name != "max-rate") {
+      outcome_.verdict = (outcome_.is_met ? "met: " : "missed: ") + outcome_.verdict;
+    }
+  }
+
+  Status write(store::Database database) {
+    listener_.step("writing " + request_.output.string());
+    request_.facts["ended_at"] = experiment::utc_now();
+    experiment::Record record{&request_, &outcome_.experiment.runs, request_.facts, {}, {}};
+    record.facts.merge(experiment::facts_of(request_, outcome_.experiment.runs));
+    for (const auto& [key, value] : machine_.facts()) record.facts["machine." + key] = value;
+    int number = 0;
+    for (const std::string& note : experiment::notes_of({}, outcome_.experiment.runs)) {
+      record.facts["note." + std::to_string(++number)] = note;
+    }
+    record.facts["scenario"] = scenario_.name;
+    record.facts["scenario.requests"] = std::to_string(scenario_.requests);
+    record.facts["scenario.max_batch"] = std::to_string(scenario_.max_batch);
+    record.facts["scenario.max_wait_ns"] = std::to_string(scenario_.max_wait_ns);
+    if (scenario_.rate > 0) record.facts["scenario.rate_per_s"] = std::to_string(scenario_.rate);
+    if (!outcome_.verdict.empty()) record.facts["scenario.verdict"] = outcome_.verdict;
+    record.results = outcome_.results;
+    return experiment::write_outcome(record, std::move(database), &outcome_.experiment);
+  }
+
+  Scenario scenario_;
+  experiment::Request request_;
+  experiment::Listener& listener_;
+  const std::atomic<int>& stop_;
+  const machine::Machine machine_;
+  std::unique_ptr<ScratchFolder> scratch_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+bool is_within(const Load& load, const Bound& bound) {
+  return load.abandoned == 0 && latency_of(load, bound) <= bound.ns;
+}
+
+Result<Outcome> run_scenario(const Scenario& scenario, const experiment::Request& request,
+                             experiment::Listener& listener, const std::atomic<int>& stop) {
+  XSP_CHECK_OK(check(scenario));
+  return Evaluation(scenario, request, listener, stop).run();
+}
+
+}  // namespace xsp::scenario

@@ -1,0 +1,75 @@
+// Scenario: lets a model answer requests as they would come in practice, and writes an .xsp file.
+//
+// The run that records only the level model gives every figure that is quoted, and the verdict. A
+// second run with the same requests records the layers as well: it explains where the time goes.
+//
+// Thread rule: everything happens on the calling thread.
+#ifndef XSP_DESK_SCENARIO_SCENARIO_H_
+#define XSP_DESK_SCENARIO_SCENARIO_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "desk/experiment/experiment.h"
+#include "desk/experiment/record.h"
+#include "desk/scenario/latencies.h"
+#include "shared/base/result.h"
+
+namespace xsp::scenario {
+
+// "99 % of the requests are answered within 10 ms"
+struct Bound {
+  double share = 0.99;
+  double ns = 0;
+};
+// Parses "p99=10ms". Units are ns, us, ms and s.
+Result<Bound> parse_bound(std::string_view text);
+// Parses "2ms" to nanoseconds. `what` names it in errors.
+Result<int64_t> parse_duration(std::string_view what, std::string_view text);
+
+struct Scenario {
+  std::string name;  // single, multi, server, offline, closed, replay, max-rate
+  double rate = 0;
+  int64_t clients = 1;
+  int64_t requests = 1000;
+  int64_t max_batch = 1;
+  int64_t max_wait_ns = 0;
+  uint64_t seed = 1;
+  double time_s = 60;    // of one load
+  std::string arrivals;  // file of a replay
+  std::optional<Bound> bound;
+};
+// Returns the names of the scenarios.
+std::vector<std::string> scenario_names();
+// Fails if the settings do not suit the scenario.
+Status check(const Scenario& scenario);
+
+// What is known of one load.
+struct Load {
+  double rate = 0;  // offered requests per second; 0: as fast as they are answered
+  int64_t abandoned = 0;
+  double seconds = 0;
+  std::vector<Answer> answers;
+};
+// Returns whether the load stayed within the bound: all requests were answered in time.
+bool is_within(const Load& load, const Bound& bound);
+
+struct Outcome {
+  experiment::Outcome experiment;
+  std::vector<experiment::ResultRow> results;
+  std::string verdict;
+  bool is_met = true;  // false: the bound is missed
+};
+
+// Carries out the scenario with the model of the request, whose plan is not used.
+Result<Outcome> run_scenario(const Scenario& scenario, const experiment::Request& request,
+                             experiment::Listener& listener, const std::atomic<int>& stop);
+
+}  // namespace xsp::scenario
+
+#endif  // XSP_DESK_SCENARIO_SCENARIO_H_

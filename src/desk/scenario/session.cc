@@ -1,0 +1,120 @@
+#include "desk/scenario/session.h"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "process/worker/protocol.h"
+#include "shared/base/levels.h"
+
+namespace xsp::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string number_text(double number) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", number);
+  return text;
+}
+
+// Returns the settings of the worker's generator.
+std::vector<std::pair<std::string, std::string>> generator_of(const Scenario& scenario) {
+  if (scenario.name == "server" || scenario.name == "max-rate") {
+    return {{"generator", "server"}, {"rate", number_text(scenario.rate)}};
+  }
+  if (scenario.name == "offline") return {{"generator", "offline"}};
+  if (scenario.name == "replay") {
+    return {{"generator", "replay"}, {"arrivals", scenario.arrivals}};
+  }
+  if (scenario.name == "closed") {
+    return {{"generator", "closed"}, {"clients", std::to_string(scenario.clients)}};
+  }
+  if (scenario.name == "multi") {
+    return {{"generator", "closed"}, {"group", std::to_string(scenario.clients)}};
+  }
+  return {{"generator", "closed"}};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::open(const experiment::Request& request, uint32_t levels,
+                                               const fs::path& folder, const std::string& name,
+                                               experiment::Listener& listener,
+                                               const std::atomic<int>& stop) {
+  listener.step("opening the model (" + levels_text(levels) + ")");
+  std::unique_ptr<Session> session(new Session(folder, name, listener));
+  experiment::WorkerOptions options = request.worker;
+  options.levels = levels_text(levels);
+  options.trace = folder / (name + ".xtrace");
+  options.scratch = folder / name;
+  std::error_code error;
+  fs::create_directory(options.scratch, error);
+  session->run_.planned.levels = levels;
+  session->run_.started = true;
+  session->run_.trace = options.trace;
+  XSP_TRY(session->worker_, experiment::Worker::start(options, request.worker_limits, stop));
+  session->run_.ready = session->worker_->ready();
+  return session;
+}
+
+Status Session::write_settings(const Scenario& scenario, bool records_requests,
+                               const fs::path& path, const fs::path& answers) const {
+  std::vector<std::pair<std::string, std::string>> settings = generator_of(scenario);
+  settings.insert(settings.end(), {{"requests", std::to_string(scenario.requests)},
+                                   {"time_ns", std::to_string(std::llround(scenario.time_s * 1e9))},
+                                   {"max_batch", std::to_string(scenario.max_batch)},
+                                   {"max_wait_ns", std::to_string(scenario.max_wait_ns)},
+                                   {"seed", std::to_string(scenario.seed)},
+                                   {"spans", records_requests ? "1" : "0"},
+                                   {"answers", answers}});
+  std::ofstream file(path);
+  for (const auto& [key, value] : settings) file << process::join_fields({key, value}) << '\n';
+  file.close();
+  if (file) return Ok{};
+  return failed(path.string() + ": cannot be written: make room for it");
+}
+
+Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
+  const fs::path path = folder_ / (name_ + ".load"), file = folder_ / (name_ + ".answers");
+  XSP_CHECK_OK(write_settings(scenario, records_requests, path, file));
+  const auto on_load = [&](int64_t answered, int64_t elapsed_ns, int64_t latency_ns) {
+    char text[120];
+    std::snprintf(text, sizeof text,
+                  "%lld of %lld requests answered in %.1f s, the last in %.3g ms",
+                  static_cast<long long>(answered), static_cast<long long>(scenario.requests),
+                  static_cast<double>(elapsed_ns) / 1e9, static_cast<double>(latency_ns) / 1e6);
+    listener_.step(text);
+  };
+  XSP_TRY(const experiment::Loaded loaded, worker_->load(path, scenario.time_s, on_load));
+  for (std::string& note : worker_->take_notes()) run_.notes.push_back(std::move(note));
+  Load load;
+  load.rate = scenario.rate;
+  load.abandoned = loaded.abandoned;
+  load.seconds = static_cast<double>(loaded.end_ns - loaded.start_ns) / 1e9;
+  XSP_TRY(load.answers, read_answers(file));
+  if (static_cast<int64_t>(load.answers.size()) != loaded.answered) {
+    return failed("worker: its file of answers is incomplete: make room for it");
+  }
+  if (load.answers.empty()) {
+    return failed("no request was answered within the time: allow more with --max-time");
+  }
+  max_batch_ = scenario.max_batch;
+  run_.series.warmup_iterations = loaded.first_iteration;
+  run_.series.latencies_ns.assign(static_cast<size_t>(loaded.batches), 0);
+  run_.series.stopped_by = loaded.abandoned > 0 ? "time" : "iterations";
+  return load;
+}
+
+Result<experiment::Run> Session::finish() {
+  listener_.step("collecting the trace (" + levels_text(run_.planned.levels) + ")");
+  XSP_CHECK_OK(worker_->finish());
+  if (max_batch_ > 1) {
+    run_.ready->batch.reset();
+    run_.ready->batch_unknown =
+        "the batches that were formed have from 1 to " + std::to_string(max_batch_) + " inputs";
+  }
+  return std::move(run_);
+}
+
+}  // namespace xsp::scenario

@@ -1,0 +1,60 @@
+#include "process/load/run_load.h"
+
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "process/load/request_spans.h"
+#include "process/load/sources.h"
+
+namespace xsp::process {
+namespace {
+
+constexpr int64_t kProgressNs = 1'000'000'000;
+
+Status write_answers(const LoadReport& report, const std::string& path) {
+  std::ofstream file(path);
+  for (const Answer& answer : report.answers) {
+    file << answer.id << '\t' << answer.batch << '\t' << answer.position << '\t'
+         << answer.batch_size << '\t' << answer.arrival_ns << '\t' << answer.free_ns << '\t'
+         << answer.formed_ns << '\t' << answer.ready_ns << '\t' << answer.done_ns << '\n';
+  }
+  file.close();
+  if (!file) return failed(path + ": cannot be written: make room for it");
+  return Ok{};
+}
+
+}  // namespace
+
+Result<LoadSettings> read_load_settings(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file.good()) return usage(path + ": cannot be read: check its name");
+  Result<LoadSettings> settings = parse_load_settings(text.str());
+  if (!settings.ok()) return Error{settings.error().code, path + ": " + settings.error().text};
+  return settings;
+}
+
+Result<LoadReport> run_load(const LoadSettings& settings, Server& server, const SendFields& send) {
+  RealClock clock;
+  std::optional<RequestSpans> spans;
+  if (settings.records_requests) spans.emplace();
+  const int64_t start_ns = clock.now_ns();
+  const std::unique_ptr<Source> source = make_source(settings, start_ns);
+  int64_t told_ns = start_ns;
+  const OnBatch on_batch = [&](std::span<const Answer> batch, const LoadReport& so_far) {
+    if (spans) spans->emit(batch);
+    const int64_t done_ns = batch.back().done_ns;
+    if (done_ns - told_ns < kProgressNs) return;
+    told_ns = done_ns;
+    send({"progress", std::to_string(so_far.answers.size()), std::to_string(done_ns - start_ns),
+          std::to_string(done_ns - batch.front().arrival_ns)});
+  };
+  XSP_TRY(LoadReport report, serve(settings, start_ns, *source, server, clock, on_batch));
+  XSP_CHECK_OK(write_answers(report, settings.answers));
+  return report;
+}
+
+}  // namespace xsp::process

@@ -1,0 +1,115 @@
+// serve(): answers the requests of a source with a model, one batch after another.
+//
+//   source -> queue -> batcher -> pipeline -> model
+//
+// The thread that runs the model also looks at the queue, so an arrival costs it nothing while it
+// runs. Where the arrival times are known in advance, no other thread takes part: a request is in
+// the queue from its arrival time on, whatever the thread does then. So a load that the machine
+// cannot keep up with is measured as it is, and no generator competes for a processor.
+//
+// The batcher. When the model is free, the requests in the queue form a batch, the oldest first. The
+// batch is closed as soon as it has max_batch requests; or its oldest request has been there for
+// max_wait; or no further request can come before one of its own is answered.
+//
+// The parts of a request's latency follow one another, and add up to it exactly:
+//
+//   arrival         free             formed           ready            done
+//   |---- queue ----|----- batch ----|---- pipeline ---|---- model ----|
+//     others are      waits for        its inputs are    its batch
+//     answered        companions       made              runs
+//
+// Time comes from a Clock, so that a test can simulate it.
+#ifndef XSP_PROCESS_LOAD_SERVE_H_
+#define XSP_PROCESS_LOAD_SERVE_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "process/load/settings.h"
+#include "shared/base/result.h"
+
+namespace xsp::process {
+
+inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+struct LoadRequest {
+  uint64_t id = 0;  // from 0, in the order of arrival
+  int64_t arrival_ns = 0;
+  uint64_t handle = 0;  // the source's own
+};
+
+// An answered request. Times are those of the clock.
+struct Answer {
+  uint64_t id = 0;
+  uint64_t batch = 0;  // number of its batch, from 0
+  uint32_t position = 0;
+  uint32_t batch_size = 0;
+  int64_t arrival_ns = 0;
+  int64_t free_ns = 0;
+  int64_t formed_ns = 0;
+  int64_t ready_ns = 0;
+  int64_t done_ns = 0;
+};
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual int64_t now_ns() = 0;
+  virtual void wait_until(int64_t ns) = 0;
+};
+
+// The clock of the spans.
+class RealClock : public Clock {
+ public:
+  int64_t now_ns() override;
+  void wait_until(int64_t ns) override;
+};
+
+// Produces requests.
+class Source {
+ public:
+  virtual ~Source() = default;
+  // Appends the requests that have arrived by `now_ns`, in order.
+  virtual void take(int64_t now_ns, std::deque<LoadRequest>* queue) = 0;
+  // Returns the time of the next arrival; kNever: none comes before a request is answered. A source
+  // whose arrivals are not known in advance returns a time until which it may be asked again.
+  virtual int64_t next_ns() = 0;
+  // Returns once `ns` has come, or earlier if a request has arrived.
+  virtual void wait_until(int64_t ns, Clock& clock) { clock.wait_until(ns); }
+  virtual void answered(std::span<const LoadRequest> batch, int64_t done_ns) = 0;
+  // Returns whether no request will come any more.
+  virtual bool has_ended() = 0;
+};
+
+// Makes the inputs of a batch, and runs the model. This is where the steps of a pipeline belong.
+class Server {
+ public:
+  virtual ~Server() = default;
+  // Turns the requests into the model's inputs.
+  virtual Status prepare(std::span<const LoadRequest> batch) = 0;
+  virtual Status run(std::span<const LoadRequest> batch) = 0;
+};
+
+struct LoadReport {
+  std::vector<Answer> answers;  // in the order of the batches
+  uint64_t batches = 0;
+  uint64_t abandoned = 0;  // requests that arrived and were not answered when the time was over
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+// Is called after each batch.
+using OnBatch = std::function<void(std::span<const Answer> batch, const LoadReport& report)>;
+
+// Serves until the source has ended, or until `settings.time_ns` after the begin. `start_ns` is the
+// begin: the time from which the source counts.
+Result<LoadReport> serve(const LoadSettings& settings, int64_t start_ns, Source& source,
+                         Server& server, Clock& clock, const OnBatch& on_batch);
+
+}  // namespace xsp::process
+
+#endif  // XSP_PROCESS_LOAD_SERVE_H_

@@ -1,0 +1,45 @@
+// The settings of a load: which requests come, and how they are joined into batches. The file is
+// described in process/worker/protocol.h.
+#ifndef XSP_PROCESS_LOAD_SETTINGS_H_
+#define XSP_PROCESS_LOAD_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/result.h"
+
+namespace xsp::process {
+
+inline constexpr uint64_t kRequestsMax = 10'000'000;  // limit of one load
+inline constexpr uint64_t kBatchMax = 65536;
+
+enum class Generator { kClosed, kServer, kOffline, kReplay };
+
+struct LoadSettings {
+  Generator generator = Generator::kClosed;
+  uint64_t clients = 1;           // kClosed: clients that each wait for their answer
+  uint64_t group = 1;             // kClosed: requests that a client sends at once
+  double rate = 0;                // kServer: requests per second, on average
+  std::vector<int64_t> arrivals;  // kReplay: nanoseconds from the begin, in order
+  uint64_t requests = 0;          // the load ends after so many
+  int64_t time_ns = 0;            // no request arrives later than this; 0: no limit
+  uint64_t max_batch = 1;         // largest batch
+  int64_t max_wait_ns = 0;        // longest time that a request waits for others to join it
+  uint64_t seed = 1;              // of the arrival times
+  bool records_requests = true;   // false: only the model has spans
+  std::string answers;            // file that gets a line for each answered request
+};
+
+// Parses the text of a settings file. An error names the line.
+Result<LoadSettings> parse_load_settings(std::string_view text);
+
+// Parses a recorded arrival trace: the time of each arrival in seconds, one in a line, in order.
+// Counts from the first arrival. Lines that begin with '#' are left out, and so is a first line
+// without a number. `name` is the file's, for errors.
+Result<std::vector<int64_t>> parse_arrivals(std::string_view text, const std::string& name);
+
+}  // namespace xsp::process
+
+#endif  // XSP_PROCESS_LOAD_SETTINGS_H_

@@ -95,6 +95,7 @@ Status evaluate(const Options& options, int& exit_status) {
   XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
   request.facts["command"] = command_line();
+  request.limits.width = 0;  // the load ends after its requests, however wide an interval is
   Result<scenario::Outcome> outcome = failed("");
   {
     const auto progress = make_progress(request.facts["model"] + " on " + request.worker.device,

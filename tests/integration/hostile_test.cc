@@ -77,6 +77,44 @@ TEST_F(HostileTest, AnEndlessViewIsRefusedByEveryVerbAndCostsItsRow) {
   }
 }
 
+TEST_F(HostileTest, TheViewsOfAFileAreNeverRead) {
+  const std::string endless =
+      "CREATE OR REPLACE VIEW span AS " + std::string(kEndless) +
+      "SELECT i AS run_id, i::BIGINT AS span_id, i::TINYINT AS level, i AS site_id FROM t;";
+  make("rows.xsp",
+       "CREATE TABLE span_row AS SELECT * EXCLUDE (name, type) FROM span;"
+       "CREATE TABLE span_site(site_id INTEGER, name VARCHAR, type VARCHAR); DROP TABLE span;" +
+           endless +
+           "CREATE OR REPLACE VIEW attribute AS FROM span;"
+           "CREATE OR REPLACE VIEW counter AS FROM span");
+  make("bare.xsp", "DROP TABLE span; " + endless);
+  for (const char* view : {"span", "attribute", "counter"}) {
+    const Finished read =
+        run({"query", "rows.xsp", "SELECT count(*) AS n FROM " + std::string(view)});
+    EXPECT_EQ(read.status, 0) << view << read.err;
+  }
+  for (const std::vector<std::string>& verb :
+       std::vector<std::vector<std::string>>{{"query", "bare.xsp", "FROM span"},
+                                             {"analyze", "model_summary", "bare.xsp"},
+                                             {"findings", "bare.xsp"},
+                                             {"report", "bare.xsp"}}) {
+    const Finished refused = run(verb);
+    EXPECT_EQ(refused.status, 1) << verb[0] << refused.err;
+    EXPECT_NE(refused.err.find("bare.xsp: not an .xsp file"), std::string::npos) << refused.err;
+  }
+  const Finished finished = serve([&](uint16_t port, int) {
+    const Clock::time_point before = Clock::now();
+    const auto list = body_of(get(port, "/api/v1/evaluations"))["evaluations"];
+    ASSERT_EQ(list.size(), 2u);
+    for (const auto& one : list) {
+      EXPECT_EQ(one["status"], one["id"] == "rows.xsp" ? "ok" : "unreadable") << one;
+    }
+    get(port, "/api/v1/evaluations/rows.xsp/timeline");
+    EXPECT_LT(Clock::now() - before, seconds(20));
+  });
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
 TEST_F(HostileTest, CellsOfAnotherKindThanTheSchemasCostTheirRowAlone) {
   make("good.xsp", "SELECT 1");
   make("null.xsp",

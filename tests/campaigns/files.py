@@ -28,9 +28,6 @@ VERBS = [["query", "FILE", "SELECT level, count(*), sum(duration_ns) FROM span G
          ["query", "FILE", "FROM evaluation"], ["analyze", "model_summary", "FILE"], ["findings", "FILE"],
          ["analyze", "hotspots", "FILE", "--format", "json"], ["report", "FILE", "-o", "r.html"]]
 ENDLESS = "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t)"
-# This replaces a table that is a view in real files. It is not endless, because only the limit of ten minutes
-# would stop an endless view.
-LONG = "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i < 100000)"
 COLUMNS = ["evaluation.value", "evaluation.key", "run.batch", "run.levels", "run.iterations", "loss.count",
            "block.duration_ns", "span_row.duration_ns", "span_row.level", "span_site.name",
            "audit_fact.value"]
@@ -71,7 +68,7 @@ def crafted(rng, library, path):
             database.run(f"CREATE OR REPLACE TABLE {table} AS SELECT * REPLACE ({value} AS {column}) "
                          f"FROM {table}")
         elif choice == 3:
-            last.append(f"CREATE OR REPLACE VIEW {rng.choice(['span', 'attribute', 'counter'])} AS {LONG} "
+            last.append(f"CREATE OR REPLACE VIEW {rng.choice(['span', 'attribute', 'counter'])} AS {ENDLESS} "
                         f"SELECT i AS {column} FROM t")
         else:
             name = rng.choice(["sum", "coalesce", "layers", "kernels", "inference", "source_run"])

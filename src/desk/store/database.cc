@@ -324,6 +324,7 @@ Result<Database> Database::open_here(const fs::path& path, const ReadLimits& lim
   XSP_CHECK_OK(connect(state.get(), fs::absolute(path).string(), settings));
   Database database(std::move(state));
   XSP_CHECK_OK(check_schema(database, path.string()));
+  XSP_CHECK_OK(replace_views(database, path.string()));
   XSP_CHECK_OK(complete_schema(database));
   return database;
 }

@@ -91,6 +91,18 @@ Status check_columns(Database& database, const std::string& name) {
   return Ok{};
 }
 
+// Adds the views that our own statements create, as temporary ones.
+void add_views(std::string_view sql, std::map<std::string, std::string>* views) {
+  constexpr std::string_view kCreate = "CREATE VIEW ";
+  const std::string text = without_comments(sql);
+  for (size_t at = text.find(kCreate); at != std::string::npos; at = text.find(kCreate, at + 1)) {
+    const size_t name = at + kCreate.size();
+    const size_t end = std::min(text.find(';', at), text.size());
+    (*views)[text.substr(name, text.find(' ', name) - name)] =
+        "CREATE TEMP VIEW " + text.substr(name, end - name) + ";";
+  }
+}
+
 }  // namespace
 
 Status check_schema(Database& database, const std::string& name) {
@@ -144,6 +156,22 @@ Status complete_schema(Database& database) {
     sql.replace(at, kCreate.size(), "CREATE TEMP TABLE");
   }
   return database.execute(sql);
+}
+
+Status replace_views(Database& database, const std::string& name) {
+  XSP_TRY(const Table found, database.query("SELECT view_name FROM duckdb_views() WHERE NOT "
+                                            "internal AND NOT temporary"));
+  std::map<std::string, std::string> views;
+  for (const std::string_view sql : {kSchemaSql, kSpansSql}) add_views(sql, &views);
+  std::string sql;
+  for (const auto& row : found.rows) {
+    const auto* view = std::get_if<std::string>(&row[0]);
+    if (view == nullptr || views.count(*view) == 0) continue;
+    // The others refer to span.
+    sql.insert(*view == kSpan ? 0 : sql.size(), views[*view]);
+  }
+  if (sql.empty() || database.execute(sql).ok()) return Ok{};
+  return no_xsp_file(name, "its tables lack what its views need");
 }
 
 }  // namespace xsp::store

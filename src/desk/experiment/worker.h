@@ -96,7 +96,7 @@ class Worker : public Subject {
   const Ready& ready() const { return ready_; }
   Result<Block> run(int iterations, double expected_s) override;
   Result<Block> warm(int iterations, double expected_s) override;
-  // Lets it answer the requests that a file of settings describes (process/worker/protocol.h), which
+  // Lets it answer the requests that a file of settings describes (process/worker/protocol.h). This
   // takes `expected_s` at most.
   Result<Loaded> load(const std::filesystem::path& settings, double expected_s,
                       const OnLoad& on_load);

@@ -1,9 +1,9 @@
 // max_rate(): the highest rate of a Poisson server within a bound of the latency.
 //
 // The search halves the range between a rate that keeps the bound and one that does not, until they
-// differ by 1 %. One load near the border is luck, so five further searches, each with other arrival
-// times, begin in a range around the first result. Their mean is the answer, and its 95 % interval
-// is Student's over the five.
+// differ by 1 %. One load near the border is luck, so five further searches, each with other
+// arrival times, begin in a range around the first result. Their mean is the answer, and its 95 %
+// interval is Student's over the five.
 #ifndef XSP_DESK_SCENARIO_MAX_RATE_H_
 #define XSP_DESK_SCENARIO_MAX_RATE_H_
 

@@ -1,12 +1,12 @@
 // RequestSpans: emits the spans of answered requests.
 //
-// Requests overlap in time, so each one that is being answered has a thread number of its own, which
-// is no thread's: the largest numbers that are possible, downwards. A span `request` (level
+// Requests overlap in time, so each one that is being answered has a thread number of its own,
+// which is no thread's: the largest numbers that are possible, downwards. A span `request` (level
 // application) holds the spans `queue`, `batch` and `pipeline` of its parts on that thread; parts
 // without duration are left out. The model's span is on the model's thread. It has the attribute
 // `request`, the number of the first request of its batch, and the desk makes that request its
-// parent. Every request has the attributes `request` (its number), `batch` (the number of its batch)
-// and `position` (its place in the batch, from 0).
+// parent. Every request has the attributes `request` (its number), `batch` (the number of its
+// batch) and `position` (its place in the batch, from 0).
 #ifndef XSP_PROCESS_LOAD_REQUEST_SPANS_H_
 #define XSP_PROCESS_LOAD_REQUEST_SPANS_H_
 

@@ -7,8 +7,8 @@
 // the queue from its arrival time on, whatever the thread does then. So a load that the machine
 // cannot keep up with is measured as it is, and no generator competes for a processor.
 //
-// The batcher. When the model is free, the requests in the queue form a batch, the oldest first. The
-// batch is closed as soon as it has max_batch requests; or its oldest request has been there for
+// The batcher. When the model is free, the requests in the queue form a batch, the oldest first. It
+// is closed as soon as it has max_batch requests; or its oldest request has been there for
 // max_wait; or no further request can come before one of its own is answered.
 //
 // The parts of a request's latency follow one another, and add up to it exactly:

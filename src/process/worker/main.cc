@@ -30,6 +30,7 @@
 #include "process/worker/options.h"
 #include "process/worker/placement.h"
 #include "process/worker/protocol.h"
+#include "process/worker/replies.h"
 #include "shared/base/guard.h"
 #include "xsp/plugin.hpp"
 
@@ -39,30 +40,6 @@ namespace {
 constexpr uint64_t kIterationsMax = 100'000'000;  // limit of one `run`
 constexpr const char* kLayerEnergy = "layer_energy";
 constexpr int kDetailedInferences = 3;  // the first measured inferences
-
-class Replies {
- public:
-  Replies() : fd_(fcntl(kReplyFd, F_GETFD) < 0 ? STDOUT_FILENO : kReplyFd) {
-    // The model's framework may start other programs: they must not hold this pipe.
-    if (fd_ == kReplyFd) fcntl(fd_, F_SETFD, FD_CLOEXEC);
-  }
-  // Ends the process if there is no reader: nothing is left to do then.
-  void send(const std::vector<std::string>& fields) const {
-    const std::string line = valid_utf8(join_fields(fields)) + "\n";
-    for (size_t sent = 0; sent < line.size();) {
-      const ssize_t n = write(fd_, line.data() + sent, line.size() - sent);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        xsp_stop();
-        _exit(1);
-      }
-      sent += static_cast<size_t>(n);
-    }
-  }
-
- private:
-  int fd_;
-};
 
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -73,15 +73,16 @@
 //
 //   generator    closed: `clients` send `group` requests each, and the next ones when these are
 //                answered; server: a Poisson process of `rate` requests per second; offline: all
-//                requests at once; replay: the times, in seconds, of the lines of the file `arrivals`
+//                requests at once; replay: the times, in seconds, in the lines of the file
+//                `arrivals`
 //   requests     the load ends after so many
 //   time_ns      no request arrives later, and those that wait then are abandoned; 0: no limit
 //   max_batch    the largest batch; max_wait_ns: the longest time that a request waits for others
 //   seed         of the arrival times
-//   answers      the file that the worker writes: a line for each answered request, with its number,
-//                batch, position in the batch, size of the batch, and the times of its arrival, when
-//                the model was free for it, when its batch was formed, when the inputs were ready,
-//                and when it was answered
+//   answers      the file that the worker writes: a line for each answered request, with its
+//                number, batch, position in the batch, size of the batch, and the times of its
+//                arrival, when the model was free for it, when its batch was formed, when the
+//                inputs were ready, and when it was answered
 //   spans        0: the requests have no spans
 //
 // Each request is a span at the level application; process/load/request_spans.h says which parts

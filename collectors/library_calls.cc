@@ -55,11 +55,7 @@ extern "C" {
 XSP_API extern const char xsp_library_calls;
 const char xsp_library_calls = 1;
 XSP_API extern const xsp_collector xsp_collector_entry;
-const xsp_collector xsp_collector_entry = [] {
-  xsp_collector entry = xsp::collector_in_place<check>(
-      "library_calls", "wraps the functions of libraries that the program loads itself",
-      XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY));
-  entry.preloaded = 1;
-  return entry;
-}();
+const xsp_collector xsp_collector_entry = xsp::collector_in_place<check>(
+    "library_calls", "wraps the functions of libraries that the program loads itself",
+    XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY));
 }

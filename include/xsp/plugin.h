@@ -354,9 +354,6 @@ typedef struct xsp_collector {
    * as possible. It is called between start and stop, by any thread, one at a time. Earlier events
    * may still be emitted later. NULL: the levels do not change. */
   void (*set_levels)(uint32_t levels);
-  /* 1: it defines functions of the libraries that a program uses, so it must be loaded before them:
-   * the process is started with the collector in LD_PRELOAD. */
-  uint32_t preloaded;
 } xsp_collector;
 
 #define XSP_COLLECTOR_SYMBOL "xsp_collector_entry"

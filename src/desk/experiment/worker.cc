@@ -5,7 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include "desk/experiment/collector_entry.h"
 #include "process/worker/protocol.h"
 #include "shared/base/words.h"
 #include "xsp/plugin.h"
@@ -79,7 +78,7 @@ Fields command_line(const WorkerOptions& options) {
 // Returns the collector that must be preloaded, if the run needs it.
 std::string preload_of(const WorkerOptions& options) {
   for (const std::filesystem::path& collector : options.collectors) {
-    if (must_be_preloaded(collector)) return collector;
+    if (collector.filename() == kPreloadedCollector) return collector;
   }
   return {};
 }
@@ -262,7 +261,7 @@ namespace {
 Result<Fields> ask_plugin(const Fields& argv, const char* wanted, size_t field_count,
                           const WorkerLimits& limits, const std::atomic<int>& stop) {
   const std::filesystem::path plugin = argv[2];
-  const bool is_preloaded = argv[1] == "--collector" && must_be_preloaded(plugin);
+  const bool is_preloaded = plugin.filename() == kPreloadedCollector;
   XSP_TRY(const auto process, Process::start(argv, is_preloaded ? plugin.string() : ""));
   const TimePoint limit = after(steady_clock::now(), limits.answer_s);
   const auto until = [&] { return stop.load() > 0 ? steady_clock::now() : limit; };

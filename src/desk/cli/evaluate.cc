@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "desk/cli/output.h"
 #include "desk/cli/progress.h"
 #include "desk/cli/request.h"
 #include "desk/cli/terminal.h"
@@ -21,6 +22,7 @@ struct Options : RequestOptions {
   std::string bound;
   std::string max_wait;
   bool quiet = false;
+  OutputOptions format;
 };
 
 Result<scenario::Scenario> scenario_of(const Options& options) {
@@ -68,8 +70,9 @@ std::string answer_of(const scenario::Outcome& outcome) {
           interval_text(*find(outcome, "answered"), false) + " answered, " +
           interval_text(*find(outcome, "abandoned"), false) + " abandoned\n";
   for (const char* name : {"p50", "p90", "p95", "p99"}) {
-    text += "latency " + std::string(name) + ": " +
-            interval_text(*find(outcome, "latency." + std::string(name)), true) + "\n";
+    const experiment::ResultRow& row = *find(outcome, "latency." + std::string(name));
+    text += "latency " + std::string(name) + ": " + interval_text(row, true) +
+            (row.low ? "" : " (too few requests for an interval)") + "\n";
   }
   for (const char* name : {"p50", "p99"}) {
     text += "parts, " + std::string(name) + " of each:";
@@ -89,6 +92,14 @@ std::string answer_of(const scenario::Outcome& outcome) {
   return text;
 }
 
+// Prints the answer, or for a program the rows of the table `result`.
+Status show(const Options& options, const scenario::Outcome& outcome) {
+  if (options.format.format == Format::kTable) return write_stdout(answer_of(outcome));
+  XSP_TRY(store::Database database, store::Database::open(outcome.experiment.file));
+  XSP_TRY(store::Table results, database.query("FROM result"));
+  return write_stdout(render(sheet_of(std::move(results)), options.format, terminal_of(1)));
+}
+
 Status evaluate(const Options& options, int& exit_status) {
   const experiment::Interrupts interrupts;
   XSP_TRY(const scenario::Scenario scenario, scenario_of(options));
@@ -103,7 +114,7 @@ Status evaluate(const Options& options, int& exit_status) {
     outcome = scenario::run_scenario(scenario, request, *progress, interrupts.count());
   }
   if (!outcome.ok()) return outcome.error();
-  XSP_CHECK_OK(write_stdout(answer_of(*outcome)));
+  XSP_CHECK_OK(show(options, *outcome));
   if (outcome->experiment.misplaced) return *outcome->experiment.misplaced;
   if (!options.quiet) {
     std::fprintf(stderr, "wrote %s\n", outcome->experiment.file.string().c_str());
@@ -162,6 +173,7 @@ void add_evaluate(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
   verb->add_flag("--quiet", options->quiet, "No progress, no notes");
+  add_output_options(*verb, options->format, false);
   verb->footer(
       "Every figure comes from a run that records only the requests and the model; a second run\n"
       "records the layers as well, and explains. A request's latency begins at its arrival, even\n"

@@ -80,6 +80,19 @@ std::string ms_text(double ns) {
   return text;
 }
 
+std::string rate_text(double rate) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g requests/s", rate);
+  return text;
+}
+
+std::string bound_text(const Bound& bound, double latency_ns) {
+  char percent[24];
+  std::snprintf(percent, sizeof percent, "p%g", 100 * bound.share);
+  return std::string(percent) + " is " + ms_text(latency_ns) + ", " + ms_text(bound.ns) +
+         " is allowed";
+}
+
 class Evaluation {
  public:
   Evaluation(const Scenario& scenario, const experiment::Request& request,
@@ -141,8 +154,10 @@ class Evaluation {
       probe.seed = seed;
       XSP_TRY(const Load load, session->load(probe, false));
       const double latency_ns = latency_of(load, *scenario_.bound);
-      listener_.note(std::to_string(rate) + " requests/s: " + ms_text(latency_ns));
-      return Probe{rate, is_within(load, *scenario_.bound), latency_ns};
+      const bool is_kept = is_within(load, *scenario_.bound);
+      listener_.note(rate_text(rate) + ": " + bound_text(*scenario_.bound, latency_ns) +
+                     (is_kept ? ": met" : ": missed"));
+      return Probe{rate, is_kept, latency_ns};
     };
     XSP_TRY(const MaxRate found, find_max_rate(capacity, scenario_.seed, try_rate));
     XSP_CHECK_OK(session->finish());
@@ -152,7 +167,7 @@ class Evaluation {
     outcome_.results.push_back(row);
     for (const Probe& one : found.probes) {
       ResultRow point{"latency_at_rate", one.latency_ns, {}, {}, "ns", {}, ""};
-      point.note = std::to_string(one.rate) + " requests/s";
+      point.note = rate_text(one.rate);
       outcome_.results.push_back(point);
     }
     scenario_.rate = found.rate;
@@ -164,10 +179,7 @@ class Evaluation {
     const double latency_ns = latency_of(load, *scenario_.bound);
     // At the border itself half of the loads miss the bound.
     outcome_.is_met = scenario_.name == "max-rate" || is_within(load, *scenario_.bound);
-    char percent[24];
-    std::snprintf(percent, sizeof percent, "p%g", 100 * scenario_.bound->share);
-    outcome_.verdict = std::string(percent) + " is " + ms_text(latency_ns) + ", " +
-                       ms_text(scenario_.bound->ns) + " is allowed";
+    outcome_.verdict = bound_text(*scenario_.bound, latency_ns);
     if (load.abandoned > 0) {
       outcome_.verdict += ", and " + std::to_string(load.abandoned) + " requests were not answered";
     }

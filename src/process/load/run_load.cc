@@ -32,9 +32,7 @@ Result<LoadSettings> read_load_settings(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (!file.good()) return usage(path + ": cannot be read: check its name");
-  Result<LoadSettings> settings = parse_load_settings(text.str());
-  if (!settings.ok()) return Error{settings.error().code, path + ": " + settings.error().text};
-  return settings;
+  return parse_load_settings(text.str());
 }
 
 Result<LoadReport> run_load(const LoadSettings& settings, Server& server, const SendFields& send) {

@@ -1,0 +1,93 @@
+// Tests xsp evaluate: requests under load, answered by the adapter `fake`, whose inferences take a
+// known time.
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+constexpr const char* kModel = "fake:layers=2,us=200,wait=sleep";
+
+class EvaluateTest : public XspTest {
+ protected:
+  Finished evaluate(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"evaluate", kModel, "--framework", "fake"});
+    arguments.insert(arguments.end(), {"-o", "a.xsp"});
+    return run(arguments);
+  }
+};
+
+TEST_F(EvaluateTest, EveryRequestIsAnsweredOnceAndItsPartsAddUp) {
+  const Finished finished = evaluate({"--scenario", "server", "--rate", "200", "--requests", "300",
+                                      "--max-batch", "4", "--max-wait", "2ms"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.out.find("300 answered, 0 abandoned"), std::string::npos) << finished.out;
+  for (const char* run_id : {"1", "2"}) {
+    const std::string of_run = std::string(" WHERE run_id = ") + run_id;
+    EXPECT_EQ(scalar("a.xsp",
+                     "SELECT count(DISTINCT value) FROM span JOIN attribute USING "
+                     "(run_id, span_id)" +
+                         of_run +
+                         " AND type = 'request' "
+                         "AND key = 'request'"),
+              300);
+    EXPECT_EQ(scalar("a.xsp", "SELECT count(*) FROM span" + of_run + " AND type = 'request'"), 300);
+  }
+  EXPECT_EQ(scalar("a.xsp",
+                   "SELECT sum(value * substr(metric, 12)::INT)::INT FROM result "
+                   "WHERE metric LIKE 'batches_of.%'"),
+            300);
+  // The parts' means add up to the latency's.
+  EXPECT_LT(scalar("a.xsp",
+                   "SELECT abs(sum(CASE metric WHEN 'latency.mean' THEN -value ELSE value "
+                   "END)) FROM result WHERE metric LIKE '%.mean'")
+                .get<double>(),
+            1);
+  // A model span lies in the request that it answers, with the layers below it.
+  EXPECT_GT(scalar("a.xsp",
+                   "SELECT count(*) FROM span m JOIN span r ON r.run_id = m.run_id AND "
+                   "r.span_id = m.parent_id WHERE m.level = 2 AND r.type = 'request' "
+                   "AND m.start_ns >= r.start_ns"),
+            0);
+  EXPECT_EQ(scalar("a.xsp",
+                   "SELECT count(*) FROM span c JOIN span p ON p.run_id = c.run_id AND "
+                   "p.span_id = c.parent_id WHERE c.start_ns < p.start_ns OR "
+                   "c.start_ns + c.duration_ns > p.start_ns + p.duration_ns"),
+            0);
+}
+
+TEST_F(EvaluateTest, ABoundThatIsMissedHasAnExitStatusOfItsOwn) {
+  const Finished finished = evaluate(
+      {"--scenario", "closed", "--clients", "2", "--requests", "40", "--bound", "p50=10us"});
+  EXPECT_EQ(finished.status, 3) << finished.err;
+  EXPECT_NE(finished.out.find("missed: p50 is"), std::string::npos) << finished.out;
+}
+
+TEST_F(EvaluateTest, ResultsAreDataForPrograms) {
+  const Finished finished = evaluate(
+      {"--scenario", "offline", "--requests", "40", "--max-batch", "8", "--format", "json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto rows = nlohmann::json::parse(finished.out, nullptr, false);
+  ASSERT_TRUE(rows.is_array()) << finished.out;
+  EXPECT_EQ(rows.size(), scalar("a.xsp", "SELECT count(*) FROM result"));
+}
+
+TEST_F(EvaluateTest, ErrorsAreOneLineEach) {
+  write_file("late.csv", "1.5\n0.5\n");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--scenario", "bogus"}, "error: --scenario 'bogus': "},
+      {{"--scenario", "server"}, "error: --rate: missing: "},
+      {{"--scenario", "max-rate"}, "error: --bound: missing: "},
+      {{"--scenario", "single", "--bound", "p99"}, "error: --bound 'p99': "},
+      {{"--scenario", "single", "--max-wait", "2"}, "error: --max-wait '2': "},
+      {{"--scenario", "replay", "--arrivals", "late.csv"}, "error: late.csv:2: it is earlier"}};
+  for (const auto& [arguments, error] : cases) {
+    const Finished finished = evaluate(arguments);
+    EXPECT_EQ(finished.status, 2) << error;
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_NE(finished.err.find(error), std::string::npos) << finished.err;
+    EXPECT_EQ(files(), std::vector<std::string>{"late.csv"}) << error;
+  }
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -2,8 +2,8 @@
 //
 // The search halves the range between a rate that keeps the bound and one that does not, until they
 // differ by 1 %. One load near the border is luck, so five further searches, each with other
-// arrival times, begin in a range around the first result. Their mean is the answer, and its 95 %
-// interval is Student's over the five.
+// arrival times, begin in a range around the first result. Their mean is the answer. Its 95 %
+// interval is Student's over the five, widened by that 1 %.
 #ifndef XSP_DESK_SCENARIO_MAX_RATE_H_
 #define XSP_DESK_SCENARIO_MAX_RATE_H_
 

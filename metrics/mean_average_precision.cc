@@ -27,7 +27,7 @@ struct Hit {
   std::array<bool, kLimits> is_right{};
 };
 
-// What one class needs.
+// Holds the boxes of one class.
 struct Class {
   std::vector<Hit> hits;         // the best first
   std::vector<uint32_t> wanted;  // the right boxes of each item

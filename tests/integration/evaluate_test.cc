@@ -42,6 +42,11 @@ TEST_F(EvaluateTest, EveryRequestIsAnsweredOnceAndItsPartsAddUp) {
                    "END)) FROM result WHERE metric LIKE '%.mean'")
                 .get<double>(),
             1);
+  EXPECT_LT(scalar("a.xsp",
+                   "SELECT abs(sum(CASE metric WHEN 'tail.latency' THEN -value ELSE value END)) "
+                   "FROM result WHERE metric LIKE 'tail.%'")
+                .get<double>(),
+            1);
   // A model span lies in the request that it answers, with the layers below it.
   EXPECT_GT(scalar("a.xsp",
                    "SELECT count(*) FROM span m JOIN span r ON r.run_id = m.run_id AND "
@@ -60,6 +65,7 @@ TEST_F(EvaluateTest, ABoundThatIsMissedHasAnExitStatusOfItsOwn) {
       {"--scenario", "closed", "--clients", "2", "--requests", "40", "--bound", "p50=10us"});
   EXPECT_EQ(finished.status, 3) << finished.err;
   EXPECT_NE(finished.out.find("missed: p50 is"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("(--max-batch)"), std::string::npos) << finished.out;
 }
 
 TEST_F(EvaluateTest, ResultsAreDataForPrograms) {

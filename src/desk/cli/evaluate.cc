@@ -1,6 +1,8 @@
 // xsp evaluate: lets a model answer requests as they would come in practice.
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -60,6 +62,36 @@ std::string interval_text(const experiment::ResultRow& row, bool is_time) {
   return result;
 }
 
+constexpr const char* kParts[] = {"queue", "batcher", "pipeline", "model"};
+
+// Returns "3.01 ms = queue 2.23 ms + batcher 107 us + ...", by the rows `whole` and those of `part`.
+std::string sum_text(const scenario::Outcome& outcome, const std::string& whole,
+                     const std::function<std::string(const std::string&)>& part) {
+  std::string text = duration_text(*find(outcome, whole)->value) + " = ";
+  for (const char* name : kParts) {
+    text += (name == kParts[0] ? "" : " + ") + std::string(name) + " " +
+            duration_text(*find(outcome, part(name))->value);
+  }
+  return text;
+}
+
+// Returns what to do about the slowest requests, by the part that takes most of their time.
+std::string advice_of(const scenario::Outcome& outcome) {
+  static const std::map<std::string, std::string> advice = {
+      {"queue",
+       "They wait while others are answered: lower the rate, answer several at once "
+       "(--max-batch), or make the model faster."},
+      {"batcher", "They wait for others to join them: shorten --max-wait."},
+      {"pipeline", "Making their inputs takes longest: make smaller batches."},
+      {"model", "The model takes longest: see xsp profile for what its time is made of."}};
+  std::string largest = kParts[0];
+  for (const char* name : kParts) {
+    const auto* row = find(outcome, "tail." + std::string(name));
+    if (*row->value > *find(outcome, "tail." + largest)->value) largest = name;
+  }
+  return advice.at(largest);
+}
+
 // Returns the answer: the rate, the latency and where it went, the batches, the verdict.
 std::string answer_of(const scenario::Outcome& outcome) {
   std::string text;
@@ -74,14 +106,11 @@ std::string answer_of(const scenario::Outcome& outcome) {
     text += "latency " + std::string(name) + ": " + interval_text(row, true) +
             (row.low ? "" : " (too few requests for an interval)") + "\n";
   }
-  for (const char* name : {"p50", "p99"}) {
-    text += "parts, " + std::string(name) + " of each:";
-    for (const char* part : {"queue", "batcher", "pipeline", "model"}) {
-      text += std::string(" ") + part + " " +
-              duration_text(*find(outcome, std::string(part) + "." + name)->value);
-    }
-    text += "\n";
-  }
+  text += "on average " +
+          sum_text(outcome, "latency.mean", [](const std::string& part) { return part + ".mean"; });
+  text += "\nslowest 1 % " +
+          sum_text(outcome, "tail.latency", [](const std::string& part) { return "tail." + part; });
+  text += "\n";
   std::string sizes;
   for (const experiment::ResultRow& row : outcome.results) {
     if (row.metric.rfind("batches_of.", 0) != 0) continue;
@@ -89,6 +118,7 @@ std::string answer_of(const scenario::Outcome& outcome) {
   }
   text += "batches: " + sizes + "\n";
   if (!outcome.verdict.empty()) text += outcome.verdict + "\n";
+  if (!outcome.is_met) text += advice_of(outcome) + "\n";
   return text;
 }
 

@@ -58,6 +58,12 @@ std::string tensor_text(const manifest::Tensor& tensor) {
   return text + (steps.empty() ? "" : ": " + joined(steps, " > "));
 }
 
+bool has_steps(const Manifest& manifest) {
+  const auto has = [](const manifest::Tensor& tensor) { return !tensor.pipeline.steps.empty(); };
+  return std::any_of(manifest.inputs.begin(), manifest.inputs.end(), has) ||
+         std::any_of(manifest.outputs.begin(), manifest.outputs.end(), has);
+}
+
 // Returns the fields that a person reads, in the order of the manifest.
 std::vector<std::pair<std::string, std::string>> rows_of(const Manifest& manifest) {
   std::vector<std::pair<std::string, std::string>> rows = {{"name", manifest.name},
@@ -74,6 +80,9 @@ std::vector<std::pair<std::string, std::string>> rows_of(const Manifest& manifes
   }
   for (const manifest::Tensor& output : manifest.outputs) {
     rows.emplace_back("output", tensor_text(output));
+  }
+  if (has_steps(manifest)) {
+    rows.emplace_back("steps", "described only: xsp does not run them, and makes inputs up");
   }
   if (manifest.dataset) rows.emplace_back("dataset", manifest.dataset->name);
   for (const auto& [metric, value] : manifest.expect) {

@@ -50,6 +50,29 @@ void add_times(const std::string& name, const std::vector<double>& values,
   }
 }
 
+// Adds the mean latency of the slowest 1 % of the requests, and the means of its parts, which add up
+// to it.
+void add_tail(const Load& load, std::vector<ResultRow>* rows) {
+  std::vector<Answer> slowest = load.answers;
+  std::sort(slowest.begin(), slowest.end(), [](const Answer& a, const Answer& b) {
+    return a.done_ns - a.arrival_ns > b.done_ns - b.arrival_ns;
+  });
+  const size_t count = (slowest.size() + 99) / 100;
+  const auto add = [&](const char* name, int64_t Answer::*from, int64_t Answer::*to) {
+    double sum = 0;
+    for (size_t i = 0; i < count; ++i)
+      sum += static_cast<double>(slowest[i].*to - slowest[i].*from);
+    ResultRow row = row_of(name, {sum / static_cast<double>(count), {}}, "ns");
+    row.note = "mean of the slowest " + std::to_string(count) + " requests";
+    rows->push_back(row);
+  };
+  add("tail.latency", &Answer::arrival_ns, &Answer::done_ns);
+  add("tail.queue", &Answer::arrival_ns, &Answer::free_ns);
+  add("tail.batcher", &Answer::free_ns, &Answer::formed_ns);
+  add("tail.pipeline", &Answer::formed_ns, &Answer::ready_ns);
+  add("tail.model", &Answer::ready_ns, &Answer::done_ns);
+}
+
 // Returns the figures of a load.
 std::vector<ResultRow> rows_of(const Load& load) {
   std::vector<ResultRow> rows;
@@ -62,6 +85,7 @@ std::vector<ResultRow> rows_of(const Load& load) {
   add_times("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
   add_times("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
   add_times("model", durations(load, &Answer::ready_ns, &Answer::done_ns), &rows);
+  add_tail(load, &rows);
   std::map<int64_t, double> sizes;
   for (const Answer& answer : load.answers) sizes[answer.batch_size] += answer.position == 0;
   for (const auto& [size, batches] : sizes) {

@@ -49,7 +49,7 @@ std::vector<std::string> scenario_names();
 // Fails if the settings do not suit the scenario.
 Status check(const Scenario& scenario);
 
-// What is known of one load.
+// The answers of one load.
 struct Load {
   double rate = 0;  // offered requests per second; 0: as fast as they are answered
   int64_t abandoned = 0;

@@ -118,8 +118,8 @@ CREATE TABLE peak(
   value DOUBLE NOT NULL,
   source VARCHAR NOT NULL);       -- 'measured', 'datasheet', 'attribute'
 
--- What an evaluation found beyond its spans: accuracy, and the behaviour under load. In a file that is older than this
--- table, it counts as empty.
+-- Figures of an evaluation that are no spans, such as the behaviour under load, are here. Older files do not have this
+-- table, and it counts as empty there.
 CREATE TABLE result(
   metric VARCHAR NOT NULL,        -- 'top1', 'latency.p99', 'rate', ...
   value DOUBLE,                   -- NULL: not measured; the note says why

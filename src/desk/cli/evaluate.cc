@@ -64,7 +64,7 @@ std::string interval_text(const experiment::ResultRow& row, bool is_time) {
 
 constexpr const char* kParts[] = {"queue", "batcher", "pipeline", "model"};
 
-// Returns "3.01 ms = queue 2.23 ms + batcher 107 us + ...", by the rows `whole` and those of `part`.
+// Returns "3.01 ms = queue 2.23 ms + batcher 107 us + ...", by the rows `whole` and of `part`.
 std::string sum_text(const scenario::Outcome& outcome, const std::string& whole,
                      const std::function<std::string(const std::string&)>& part) {
   std::string text = duration_text(*find(outcome, whole)->value) + " = ";

@@ -50,8 +50,8 @@ void add_times(const std::string& name, const std::vector<double>& values,
   }
 }
 
-// Adds the mean latency of the slowest 1 % of the requests, and the means of its parts, which add up
-// to it.
+// Adds the mean latency of the slowest 1 % of the requests, and the means of its parts, which add
+// up to it.
 void add_tail(const Load& load, std::vector<ResultRow>* rows) {
   std::vector<Answer> slowest = load.answers;
   std::sort(slowest.begin(), slowest.end(), [](const Answer& a, const Answer& b) {

@@ -1,5 +1,6 @@
 // Tests xsp run with programs that fail: a program behaves as it does alone, and everything
 // recorded until then is in the file, or counted.
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -222,6 +223,22 @@ TEST_F(RunFaultsTest, AProcessThatOutlivesTheCommandIsRecordedUntilThen) {
   std::stringstream out;
   out << std::ifstream(folder / "daemon.out").rdbuf();
   EXPECT_EQ(out.str(), "begins\nends\n");
+}
+
+TEST_F(RunFaultsTest, ASignalWhileTheCommandIsPreparedLeavesNoFiles) {
+  // The moments go from the first instruction of xsp to some time after the command's start.
+  for (int moment = 0; moment < 30; ++moment) {
+    RunOptions options;
+    options.watch = [moment, looks = 0](const std::string&, int pid) mutable {
+      return looks++ == moment && ::kill(pid, SIGTERM) == 0;
+    };
+    const Finished finished =
+        run({"run", "--leveled=no", "-o", "t.xsp", "--", "/bin/sleep", "20"}, options);
+    EXPECT_EQ(finished.status, 128 + SIGTERM) << moment << ": " << finished.err;
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "tmp")) << moment;
+    for (const std::string& file : files()) EXPECT_TRUE(file == "t.xsp" || file == "tmp") << file;
+    std::filesystem::remove(folder / "t.xsp");
+  }
 }
 
 }  // namespace

@@ -106,6 +106,12 @@ TEST_F(RunHarmTest, TheFirstNumbersAreTheProgramsHoweverFewItMayOpen) {
   }
 }
 
+TEST_F(RunHarmTest, AProgramWithLittleAddressSpaceRuns) {
+  // Python takes some 25 MB of address space here, and the recording some more.
+  const std::string line = "ulimit -v 150000; exec /usr/bin/python3 -c 'print(6 * 7)'";
+  EXPECT_EQ(watch({"/bin/bash", "-c", line}).out, "42\n");
+}
+
 TEST_F(RunHarmTest, AProgramThatIsNotThereMakesNoProcess) {
   watch_hard("looks_for_a_program");
   EXPECT_EQ(count("span WHERE type = 'process'"), 2);

@@ -47,13 +47,11 @@ extern "C" void pass_on(int number, siginfo_t* info, void*) {
 }
 
 // While it exists, it passes signals on to the command, whose own signal actions stay unchanged.
-// Signals are blocked until the command's process is known.
+// Signals are held until the command's process is known.
 class Signals {
  public:
-  Signals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &mask_);
+  explicit Signals(HeldSignals& held) : held_(held) {
+    held_.hold();
     for (int number = 1; number < NSIG; ++number) {
       if (!is_passed_on(number)) continue;
       struct sigaction action = {};
@@ -72,7 +70,7 @@ class Signals {
   // Passes signals on to `command` from now on.
   void begin(pid_t command) {
     command_pid = command;
-    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    held_.release();
   }
   void restore() const {
     for (int number = 1; number < NSIG; ++number) {
@@ -80,11 +78,10 @@ class Signals {
         ::sigaction(number, &before_[static_cast<size_t>(number)], nullptr);
       }
     }
-    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
 
  private:
-  sigset_t mask_;
+  HeldSignals& held_;
   std::array<struct sigaction, NSIG> before_ = {};
 };
 
@@ -106,12 +103,44 @@ int wait_for(pid_t child, const std::function<void()>& every_second) {
 
 }  // namespace
 
+HeldSignals::HeldSignals() { hold(); }
+
+HeldSignals::~HeldSignals() { release(); }
+
+void HeldSignals::hold() {
+  if (is_held_) return;
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &mask_);
+  is_held_ = true;
+}
+
+void HeldSignals::release() {
+  if (!is_held_) return;
+  is_held_ = false;
+  ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+}
+
+bool HeldSignals::ask_for_end() const {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return false;
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+    struct sigaction now = {};
+    ::sigaction(number, nullptr, &now);
+    const bool is_ignored = now.sa_handler == SIG_IGN || ::sigismember(&mask_, number) == 1;
+    if (::sigismember(&waiting, number) == 1 && !is_ignored) return true;
+  }
+  return false;
+}
+
 Result<int> run_command(const fs::path& program, const std::vector<std::string>& command,
-                        const std::function<void()>& every_second) {
+                        const std::function<void()>& every_second, HeldSignals& held) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  Signals signals;
+  held.hold();
+  if (held.ask_for_end()) return failed(command[0] + ": was not started: a signal came before");
+  Signals signals(held);
   int failure[2];
   if (::pipe2(failure, O_CLOEXEC) != 0) return failed("pipe: " + std::string(std::strerror(errno)));
   const pid_t child = ::fork();
@@ -120,6 +149,7 @@ Result<int> run_command(const fs::path& program, const std::vector<std::string>&
   }
   if (child == 0) {
     signals.restore();
+    held.release();
     // A file of commands that names no interpreter is run by the shell.
     ::execvp(program.c_str(), argv.data());
     const int why = errno;

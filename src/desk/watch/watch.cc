@@ -206,7 +206,7 @@ Status ingest_runs(store::Database& database, const Execution& execution,
 
 // Runs the command once, and reads its traces into the database. No other execution uses `folder`.
 Status execute(const AttachRequest& request, const Execution& execution, const fs::path& program,
-               const fs::path& folder, store::Database& database, int* run_id,
+               const fs::path& folder, store::Database& database, HeldSignals& held, int* run_id,
                AttachOutcome* outcome, int* wait_status) {
   fs::create_directory(folder);
   ::setenv(process::kRunFolderVariable, folder.c_str(), 1);
@@ -235,7 +235,8 @@ Status execute(const AttachRequest& request, const Execution& execution, const f
   });
   XSP_TRY(*wait_status, run_command(program, request.command,
                                     request.on_progress ? std::function<void()>(tell_progress)
-                                                        : std::function<void()>()));
+                                                        : std::function<void()>(),
+                                    held));
   const double duration_s = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - start_ns) * 1e-9;
   const std::optional<experiment::Load> load = experiment::load_between(
       before, machine.cpu_times(processors), control.processors_time_s(), duration_s);
@@ -326,7 +327,7 @@ void survive_limits_of_files() {
 // Runs the command as often as its levels need, and writes the file.
 Status record(const AttachRequest& request, const experiment::Installation& installation,
               const fs::path& program, const fs::path& scratch, store::Database& database,
-              AttachOutcome* outcome, int* wait_status) {
+              HeldSignals& held, AttachOutcome* outcome, int* wait_status) {
   const AttachedCollectors collectors(installation, request.levels);
   collectors.set_environment(scratch);
   set_environment(installation, program, scratch);
@@ -334,7 +335,7 @@ Status record(const AttachRequest& request, const experiment::Installation& inst
   int run_id = 1;
   for (size_t i = 0; i < executions.size(); ++i) {
     XSP_CHECK_OK(execute(request, executions[i], program, scratch / std::to_string(i), database,
-                         &run_id, outcome, wait_status));
+                         held, &run_id, outcome, wait_status));
     if (*wait_status != 0) break;
     // If the command never uses a device, deeper runs would record nothing more.
     if (i + 1 < executions.size() &&
@@ -371,11 +372,12 @@ Result<AttachOutcome> attach(const AttachRequest& request,
                              const experiment::Installation& installation, int* wait_status) {
   XSP_TRY(const fs::path program, find_program(request.command[0]));
   survive_limits_of_files();
+  HeldSignals held;  // until the command runs; first, so that it releases them last
   XSP_TRY(store::Database database, store::Database::create(request.output));
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
   AttachOutcome outcome;
-  const Status status =
-      record(request, installation, program, scratch->path(), database, &outcome, wait_status);
+  const Status status = record(request, installation, program, scratch->path(), database, held,
+                               &outcome, wait_status);
   if (status.ok()) return outcome;
   if (*wait_status == -1 || traces_in(scratch->path() / "0").empty()) return status.error();
   // The traces are kept, because the command may take long to run again.
@@ -387,6 +389,7 @@ Result<AttachOutcome> attach(const AttachRequest& request,
 Result<Trial> try_attach(const std::vector<std::string>& command,
                          const experiment::Installation& installation) {
   XSP_TRY(const fs::path program, find_program(command[0]));
+  HeldSignals held;
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
   const fs::path folder = scratch->path() / "0";
   fs::create_directory(folder);
@@ -395,7 +398,7 @@ Result<Trial> try_attach(const std::vector<std::string>& command,
   XSP_TRY(const ControlFile control,
           ControlFile::create(folder, kAttachedLevels, {}, {}, 0, scratch->path() / "none"));
   Trial trial;
-  XSP_TRY(trial.wait_status, run_command(program, command, {}));
+  XSP_TRY(trial.wait_status, run_command(program, command, {}, held));
   trial.is_recorded = !traces_in(folder).empty();
   return trial;
 }

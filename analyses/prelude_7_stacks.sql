@@ -28,7 +28,8 @@ CREATE OR REPLACE TEMP MACRO is_of_arithmetic(library) AS coalesce(regexp_matche
 -- to be the program's own; in a thread without Python, `callee` is the innermost function with a name. native_function
 -- and native_library are those of the innermost frame, if that is compiled code. is_standard: the program called a
 -- function of Python's library that works on its data (standard_call: copy, pickle, json, re, ...), whatever that
--- function called.
+-- function called. is_torn: the thread is in Python's interpreter, and none of its Python frames could be read, because
+-- they changed meanwhile.
 CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
   WITH RECURSIVE frame AS (
     SELECT stack_id, parent_id, function, kind = 'python' AND NOT is_of_library(file) AS is_own,
@@ -38,8 +39,8 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
       kind = 'python' AND regexp_matches(coalesce(file, ''), '(serialization|logging/__init__|csv|json/__init__)\.py$')
         AND regexp_matches(function, '(save|dump|emit|write|flush|print)') AS writes,
       kind = 'python' AND regexp_matches(coalesce(file, ''), concat('(torch/_dynamo/convert_frame|torch/_inductor/',
-        'compile_fx|jax/_src/compiler|jax/_src/interpreters/mlir|jax/_src/interpreters/partial_eval)\.py$'))
-        AS compiles,
+        '(compile_fx|scheduler|ir|graph|lowering|codegen/\w+)|jax/_src/compiler|jax/_src/interpreters/',
+        '(mlir|partial_eval))\.py$')) AS compiles,
       kind = 'native' AND regexp_matches(function,
         'mutex_(timed|clock)?lock|rwlock_(timed|clock)?(rd|wr)lock|lll_lock') AS locks,
       kind = 'python' AND contains(coalesce(file, ''), '/torch/utils/data/') AS loads,
@@ -53,7 +54,8 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
         AS callee, writes, compiles, locks, loads, kind = 'native' AS is_native,
       CASE WHEN kind = 'native' THEN function END AS native_function,
       CASE WHEN kind = 'native' THEN parse_filename(file) END AS native_library,
-      is_standard, CASE WHEN is_standard THEN function END AS standard_call
+      is_standard, CASE WHEN is_standard THEN function END AS standard_call, kind = 'python' AS has_python,
+      kind = 'native' AND contains(parse_filename(file), 'python') AS interprets
     FROM frame WHERE parent_id IS NULL
     UNION ALL
     SELECT f.stack_id, CASE WHEN f.is_own THEN f.place ELSE p.place END,
@@ -64,6 +66,10 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
       p.is_native AND f.kind = 'native',
       CASE WHEN f.kind = 'native' THEN f.function END, CASE WHEN f.kind = 'native' THEN parse_filename(f.file) END,
       NOT f.is_own AND (f.is_standard OR p.is_standard),
-      CASE WHEN NOT f.is_own THEN coalesce(p.standard_call, CASE WHEN f.is_standard THEN f.function END) END
+      CASE WHEN NOT f.is_own THEN coalesce(p.standard_call, CASE WHEN f.is_standard THEN f.function END) END,
+      f.kind = 'python' OR p.has_python,
+      p.interprets OR (f.kind = 'native' AND contains(parse_filename(f.file), 'python'))
     FROM frame f JOIN path p ON p.stack_id = f.parent_id)
-  SELECT * EXCLUDE is_native FROM path;
+  SELECT * EXCLUDE (is_native, has_python, interprets),
+    interprets AND NOT has_python AND (SELECT bool_or(kind = 'python') FROM frame) AS is_torn
+  FROM path;

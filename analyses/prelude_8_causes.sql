@@ -161,7 +161,8 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
 
 -- Returns every piece of every period: [start_ns, end_ns) has one cause. all_ns is that of periods(). `span_id` is the
 -- running operation of the device, or the span of the thread that the time belongs to (NULL: no span). `thread` is that
--- thread; NULL: the time is the device's. Pieces of the device that run underneath others are hidden.
+-- thread; NULL: the time is the device's. `waiter` is the thread whose call waits for a copy. Pieces of the device that
+-- run underneath others are hidden.
 CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   WITH period AS MATERIALIZED (FROM periods(wanted_batch, how_many)),
   -- Adds the longest period before the first one and after the last, and extends to the nearest operation's edge.
@@ -365,17 +366,18 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   piece AS MATERIALIZED (
     SELECT b.process, b.start_ns, b.end_ns, NULL AS thread, b.span_id, CASE WHEN class = 3 THEN 'copy'
         WHEN class = 2 THEN 'communication' WHEN multiplies THEN 'compute' ELSE 'memory' END AS cause,
+      CASE WHEN class = 3 AND NOT is_hidden AND called_ns >= b.end_ns THEN o.thread END AS waiter,
       is_hidden, CASE WHEN is_hidden THEN class ELSE 0 END AS track
     FROM busy b JOIN operation o ON o.process = b.process AND o.span_id = b.span_id
       LEFT JOIN work USING (name)
     UNION ALL
-    SELECT process, start_ns, end_ns, thread, span_id, coalesce(waits, kind), false, 0
+    SELECT process, start_ns, end_ns, thread, span_id, coalesce(waits, kind), NULL, false, 0
     FROM part WHERE kind IN ('device', 'blocked')
     UNION ALL
-    SELECT process, start_ns, split_ns, thread, blocking_id, waits, false, 0 FROM delayed
+    SELECT process, start_ns, split_ns, thread, blocking_id, waits, NULL, false, 0 FROM delayed
     WHERE split_ns > start_ns
     UNION ALL
-    SELECT process, split_ns, end_ns, thread, span_id, cause, false, 0 FROM delayed WHERE end_ns > split_ns),
+    SELECT process, split_ns, end_ns, thread, span_id, cause, NULL, false, 0 FROM delayed WHERE end_ns > split_ns),
 
   -- Cuts the pieces to the periods: by the period in which a piece begins, and by the periods that begin in a piece.
   cut AS (
@@ -385,8 +387,8 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
     SELECT p.*, q.start_ns, all_ns, q.start_ns, least(p.end_ns, q.end_ns)
     FROM (SELECT * FROM period, (SELECT unnest([0, 2, 3]) AS track)) q
       ASOF JOIN piece p ON p.process = q.process AND p.track = q.track AND q.start_ns > p.start_ns)
-  SELECT process, period_ns, cut_start_ns AS start_ns, cut_end_ns AS end_ns, cause, is_hidden, thread, span_id,
-    all_ns
+  SELECT process, period_ns, cut_start_ns AS start_ns, cut_end_ns AS end_ns, cause, is_hidden, thread, waiter,
+    span_id, all_ns
   FROM cut WHERE cut_end_ns > cut_start_ns;
 
 -- Returns the causes of a recorded step, each with its culprit: a kernel, a call, an operator, a module or a phase.
@@ -450,7 +452,7 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
       CASE WHEN s.state <> 'waiting' AND is_of_arithmetic(native_library) THEN native_function END AS arithmetic,
       s.state <> 'waiting' AND is_spinning(coalesce(callee, own_function)) AS spins
     FROM (FROM sample WHERE run_id = cause_run(wanted_batch)) s ASOF JOIN piece p
-        ON s.process = p.process AND s.thread = p.thread AND s.time_ns >= p.start_ns
+        ON s.process = p.process AND s.thread = coalesce(p.thread, p.waiter) AND s.time_ns >= p.start_ns
       JOIN named n ON n.process = p.process AND n.cause = p.cause AND n.span_id IS NOT DISTINCT FROM p.span_id
       LEFT JOIN stack_facts(cause_run(wanted_batch)) f USING (stack_id)
       LEFT JOIN at_work w ON w.process = s.process AND w.time_ns = s.time_ns
@@ -459,6 +461,7 @@ CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
       -- sample tells nothing.
       AND NOT (s.state = 'running' AND s.gil IS NULL AND f.own_function IS NOT NULL AND f.native_library IS NULL
                AND EXISTS (FROM sample WHERE run_id = cause_run(wanted_batch) AND gil = 'held'))
+      AND NOT coalesce(f.is_torn, false)
       -- If the loader of data has spans, a sample in it that is in none of them came late.
       AND NOT (coalesce(f.loads, false) AND p.cause = 'host code' AND EXISTS (FROM piece WHERE cause = 'data'))),
   seen AS (

@@ -1,11 +1,12 @@
 -- @id x25
 -- @name findings
 -- @title Findings
--- @question What costs the most, and how much time could a remedy save at most?
--- Each rule is a file of analyses/findings, and computes an upper bound of its gain. The bound is the time that an
--- inference, or a step of a program that was watched (see time_of_step), would save if the cause disappeared and
--- nothing else took its place. Bounds overlap and must not be added up. Faster kernels gain nothing while the device
--- waits for the host. A bound on the time of an input (a larger batch) is marked as such. On a GPU whose kernels were
+-- @question What costs the most, and about how much time could a remedy save?
+-- Each rule is a file of analyses/findings, and computes a bound of its gain. The bound is the time that an inference,
+-- or a step of a program that was watched (see time_of_step), would save if the cause disappeared and nothing else
+-- changed. A remedy may make other parts faster, too, so the bound is told as "about" (docs/planted.md has measured
+-- gains). Bounds overlap and must not be added up. Faster kernels gain nothing while the device waits for the host. A
+-- bound on the time of an input (a larger batch) is marked as such. On a GPU whose kernels were
 -- counted, the least time follows from the counters, or else from the layers' shapes. If the ceilings that apply lie
 -- between two (see layer_roofline), the share lies between two as well, and the bound uses the highest. Findings below
 -- 1 % are left out. The list begins with the reasons to doubt the measurement. It ends with the rules that could not

@@ -1,16 +1,17 @@
 -- @title Bound by launches
 -- @rule The device is idle while the host launches its next kernel.
--- The remedy, a graph or a compiler, also removes the Python code between the model's operators. An optimiser with many
--- pieces is a finding of its own.
+-- The remedy, a graph or a compiler, also removes the Python code between the operators: in the model's layers, and on
+-- the lines that launch. An optimiser with many pieces is a finding of its own.
 WITH around AS (
   SELECT coalesce(sum(ns), 0) AS around_ns FROM finding_time
-  WHERE is_watched() AND cause = 'host code' AND layer IS NOT NULL AND kind IS DISTINCT FROM 'optimizer'),
+  WHERE is_watched() AND cause = 'host code' AND kind IS DISTINCT FROM 'optimizer'
+    AND (layer IS NOT NULL OR place IN (SELECT place FROM finding_time WHERE cause IN ('launch', 'framework')))),
 launching AS (
   SELECT * REPLACE (CASE WHEN around_ns < ns THEN around_ns ELSE 0 END AS around_ns)
   FROM blamed(['launch', 'framework'], NULL), around)
 SELECT concat('The device is idle for ', step_share(ns), ' while the host launches its next operation',
     coalesce(', mostly ' || blame_text(culprit, layer, place), ''),
-    CASE WHEN around_ns >= 0.01 * ns THEN concat('; Python between the operators of the model takes ',
+    CASE WHEN around_ns >= 0.01 * ns THEN concat('; Python between these operators takes ',
       time_text(around_ns)) ELSE '' END, '.') AS finding,
   'kernel' AS level, ns + around_ns AS gain_ns,
   concat('Capture the ', unit_name(), ' as a CUDA graph or compile the model, so that the host ',

@@ -157,12 +157,12 @@ CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE
   FROM one HAVING sum(ns) > 0;
 -- An optimiser that launches many small operations is a finding of its own, and not a part of more general ones.
 CREATE OR REPLACE TEMP MACRO is_unfused() AS EXISTS (FROM finding_time WHERE cause = 'optimizer');
--- rest_of_lines sums the host's time of all other causes in those lines of the program that spend most of their time on
--- these causes. This time disappears together with the causes.
+-- rest_of_lines sums the time of all other causes in those lines of the program that spend most of their time on these
+-- causes: the host's, and of copies that a line waits for. This time disappears together with the causes.
 CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
   WITH line AS (
     SELECT coalesce(sum(ns) FILTER (list_contains(causes, cause)), 0) AS own_ns, sum(ns) AS ns
-    FROM finding_time WHERE place IS NOT NULL AND NOT is_busy GROUP BY place)
+    FROM finding_time WHERE place IS NOT NULL AND (NOT is_busy OR cause = 'copy') GROUP BY place)
   SELECT coalesce(sum(ns - own_ns), 0) FROM line WHERE 2 * own_ns > ns);
 CREATE OR REPLACE TEMP MACRO rest_text(ns) AS
   CASE WHEN ns > 0 THEN concat('; what else the same lines do takes ', time_text(ns)) ELSE '' END;

@@ -132,12 +132,13 @@ void add_findings(CLI::App& app, int& exit_status) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember(shapes));
   verb->footer(
-      "The best first: the one whose cause takes the most of a step. A bound is what a step would\n"
-      "gain at most, if its cause were gone and nothing else took its place; bounds overlap, and "
-      "do\n"
-      "not add up. What is below 1 % is left out. Notes above say what puts the measurement in\n"
-      "doubt; what could not be asked, and why, is said below. Each rule is a file of\n"
-      "analyses/findings; docs/analyses.md has them all.\n"
+      "The best first: the one whose cause takes the most of a step. Its share is what a step\n"
+      "would gain if the cause were gone and nothing else changed. Mending the programs of\n"
+      "docs/planted.md gained from half of the share to twice as much, because something else\n"
+      "may take its place, or become faster, too. Shares overlap, and do not add up. What is\n"
+      "below 1 % is left out. Notes above say what puts the measurement in doubt; what could not\n"
+      "be asked, and why, is said below. Each rule is a file of analyses/findings;\n"
+      "docs/analyses.md has them all.\n"
       "\n"
       "Examples:\n"
       "  xsp findings train.xsp\n"

@@ -41,7 +41,7 @@ std::string with_bound(const Row& row, const std::string& unit) {
   }
   char share[32];
   std::snprintf(share, sizeof share, "%.*f", pct < 10 ? 1 : 0, pct);
-  return without_full_stop(row.text("finding")) + " (at most " + share + " % of " + unit + ").";
+  return without_full_stop(row.text("finding")) + " (about " + share + " % of " + unit + ").";
 }
 
 Result<std::string> unit_of_findings(store::Database& database) {

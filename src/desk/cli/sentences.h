@@ -27,7 +27,7 @@ class Row {
 // not be applied.
 bool is_finding(const Row& row);
 
-// Returns text like "... (at most 12 % of a step).". A bound below ten has one more digit. `unit`
+// Returns text like "... (about 12 % of a step).". A bound below ten has one more digit. `unit`
 // is "a step" or "an inference".
 std::string with_bound(const Row& row, const std::string& unit);
 

@@ -137,6 +137,9 @@ CREATE OR REPLACE TEMP MACRO why_no_samples() AS
     THEN 'samples: nobody looked where the threads were: watch the program with xsp run, without --no-stacks' END;
 CREATE OR REPLACE TEMP MACRO why_no_watched() AS
   CASE WHEN fact_of('recorded_by') IS NULL THEN 'steps of a program: watch one with xsp run' ELSE why_no_steps() END;
+CREATE OR REPLACE TEMP MACRO why_no_requests() AS
+  CASE WHEN NOT EXISTS (SELECT 1 FROM span WHERE level = 1 AND type = 'request')
+    THEN 'requests: none were answered: let the model answer some with xsp evaluate' END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
 

@@ -60,9 +60,31 @@ TEST_F(EvaluateTest, EveryRequestIsAnsweredOnceAndItsPartsAddUp) {
             0);
 }
 
+TEST_F(EvaluateTest, TheAnalysisOfSlowRequestsHasTheNumbersOfTheAnswer) {
+  ASSERT_EQ(evaluate({"--scenario", "server", "--rate", "500", "--requests", "400"}).status, 0);
+  const Finished told = run({"analyze", "slow_requests", "a.xsp", "--format", "json"});
+  ASSERT_EQ(told.status, 0) << told.err;
+  const auto rows = nlohmann::json::parse(told.out, nullptr, false);
+  ASSERT_TRUE(rows.is_array()) << told.out;
+  double parts_ns = 0, latency_ns = 0, queue_ns = 0;
+  for (const auto& row : rows) {
+    const std::string part = row.at("part");
+    const double slow_ns = row.at("slow_ns");
+    (part == "latency" ? latency_ns : parts_ns) += slow_ns;
+    if (part.rfind("queue", 0) == 0) queue_ns += slow_ns;
+  }
+  EXPECT_NEAR(parts_ns, latency_ns, 1);
+  const auto tail = [this](const std::string& name) {
+    return scalar("a.xsp", "SELECT value FROM result WHERE metric = 'tail." + name + "'")
+        .get<double>();
+  };
+  EXPECT_NEAR(latency_ns, tail("latency"), 1);
+  EXPECT_NEAR(queue_ns, tail("queue"), 1);
+}
+
 TEST_F(EvaluateTest, ABoundThatIsMissedHasAnExitStatusOfItsOwn) {
   const Finished finished = evaluate(
-      {"--scenario", "closed", "--clients", "2", "--requests", "40", "--bound", "p50=10us"});
+      {"--scenario", "closed", "--clients", "8", "--requests", "40", "--bound", "p50=10us"});
   EXPECT_EQ(finished.status, 3) << finished.err;
   EXPECT_NE(finished.out.find("missed: p50 is"), std::string::npos) << finished.out;
   EXPECT_NE(finished.out.find("(--max-batch)"), std::string::npos) << finished.out;

@@ -147,7 +147,9 @@ Status evaluate(const Options& options, int& exit_status) {
   XSP_CHECK_OK(show(options, *outcome));
   if (outcome->experiment.misplaced) return *outcome->experiment.misplaced;
   if (!options.quiet) {
-    std::fprintf(stderr, "wrote %s\n", outcome->experiment.file.string().c_str());
+    const std::string file = outcome->experiment.file.string();
+    std::fprintf(stderr, "wrote %s\nnext: xsp analyze slow_requests %s\n", file.c_str(),
+                 file.c_str());
   }
   if (!outcome->is_met) exit_status = 3;
   return Ok{};

@@ -1,0 +1,122 @@
+-- @id x36
+-- @name slow_requests
+-- @title Slow requests
+-- @question Why are the slowest 1 % of the requests slow?
+-- Each row is a part of a request's latency: its mean over the slowest 1 % of the requests, and over the middle tenth
+-- (those whose latency is nearest to the median). The parts add up to the latency, which is the last row. A request
+-- waits in the queue while the model answers others: as many answers as were ahead of it, at the length of the median
+-- answer, but not more than it waited (`queue: answers ahead`), and what these answers took beyond that (`queue: long
+-- answers ahead`). All figures come from the run that recorded only the requests and the model, as in xsp evaluate.
+-- Only the layer that `why` names for the model comes from the run that recorded the layers, where the same requests
+-- came at the same times.
+-- @needs requests
+-- @view bar y=part x=extra_ns top=10
+-- @view table columns=part,middle_ns,slow_ns,extra_ns,share_pct,why
+-- @column part text Part of the latency.
+-- @column middle_ns ns Mean over the middle tenth of the requests.
+-- @column slow_ns ns Mean over the slowest 1 % of the requests.
+-- @column extra_ns ns What the slow ones take more.
+-- @column share_pct pct Share of the latency's extra time.
+-- @column why text What the slow ones did that the middle ones did not.
+WITH sought AS (
+  SELECT run_id, row_number() OVER (ORDER BY deepest_level(levels), run_id) AS nth FROM run
+  WHERE status <> 'failed' AND run_id IN (SELECT run_id FROM span WHERE level = 1 AND type = 'request')),
+part AS (
+  SELECT run_id, parent_id AS span_id, coalesce(sum(duration_ns) FILTER (name = 'queue'), 0) AS queue_ns,
+    coalesce(sum(duration_ns) FILTER (name = 'batch'), 0) AS batcher_ns,
+    coalesce(sum(duration_ns) FILTER (name = 'pipeline'), 0) AS pipeline_ns
+  FROM span WHERE run_id IN (SELECT run_id FROM sought) AND level = 1 AND type = 'part' GROUP BY ALL),
+fact AS (
+  SELECT run_id, span_id, any_value(try_cast(value AS BIGINT)) FILTER (key = 'request') AS request,
+    any_value(try_cast(value AS BIGINT)) FILTER (key = 'batch') AS batch
+  FROM span_attribute WHERE run_id IN (SELECT run_id FROM sought) AND key IN ('request', 'batch') GROUP BY ALL),
+request AS MATERIALIZED (
+  SELECT s.run_id, o.nth AS nth_run, f.request, f.batch, s.start_ns, s.start_ns + s.duration_ns AS end_ns,
+    s.duration_ns AS latency_ns, coalesce(queue_ns, 0) AS queue_ns, coalesce(batcher_ns, 0) AS batcher_ns,
+    coalesce(pipeline_ns, 0) AS pipeline_ns,
+    s.duration_ns - coalesce(queue_ns, 0) - coalesce(batcher_ns, 0) - coalesce(pipeline_ns, 0) AS model_ns,
+    row_number() OVER slowest AS rank, count(*) OVER (PARTITION BY s.run_id) AS n
+  FROM span s JOIN sought o USING (run_id) LEFT JOIN part USING (run_id, span_id)
+    LEFT JOIN fact f USING (run_id, span_id)
+  WHERE s.level = 1 AND s.type = 'request'
+  WINDOW slowest AS (PARTITION BY s.run_id ORDER BY s.duration_ns DESC, f.request)),
+-- The slowest 1 % are at least one, as in xsp evaluate.
+chosen AS MATERIALIZED (
+  SELECT *, rank <= (n + 99) // 100 AS is_slow FROM request
+  WHERE rank <= (n + 99) // 100 OR abs(rank - (n + 1) / 2) <= greatest(0.5, n / 20)),
+
+-- The answers in their order.
+answer AS MATERIALIZED (
+  SELECT batch, max(end_ns) AS end_ns, max(pipeline_ns + model_ns) AS ns, count(*) AS size
+  FROM request WHERE nth_run = 1 GROUP BY batch),
+usual AS (SELECT median(ns) AS ns FROM answer),
+so_far AS MATERIALIZED (
+  SELECT *, row_number() OVER (ORDER BY end_ns, batch) AS answers FROM answer),
+-- The answers that ended while a request was in the queue are those that were ahead of it.
+ahead AS MATERIALIZED (
+  SELECT c.request, is_slow, f.answers - coalesce(b.answers, 0) AS answers,
+    greatest(0, c.queue_ns - (f.answers - coalesce(b.answers, 0)) * usual.ns) AS long_ns
+  FROM usual, (FROM chosen WHERE nth_run = 1) c
+    ASOF JOIN so_far f ON c.start_ns + c.queue_ns >= f.end_ns
+    ASOF LEFT JOIN so_far b ON c.start_ns >= b.end_ns
+  WHERE c.queue_ns > 0),
+longest AS (
+  SELECT max(a.ns) AS ns FROM answer a, (SELECT min(start_ns) AS from_ns, max(start_ns + queue_ns) AS until_ns
+    FROM chosen WHERE nth_run = 1 AND is_slow AND queue_ns > 0)
+  WHERE a.end_ns BETWEEN from_ns AND until_ns),
+crowd AS (
+  SELECT coalesce(sum(answers) FILTER (is_slow), 0) / slow AS slow_answers,
+    coalesce(sum(answers) FILTER (NOT is_slow), 0) / middle AS middle_answers,
+    coalesce(sum(long_ns) FILTER (is_slow), 0) / slow AS slow_ns,
+    coalesce(sum(long_ns) FILTER (NOT is_slow), 0) / middle AS middle_ns
+  FROM (SELECT count(*) FILTER (is_slow) AS slow, count(*) FILTER (NOT is_slow) AS middle
+    FROM chosen WHERE nth_run = 1) LEFT JOIN ahead ON true GROUP BY slow, middle),
+size AS (
+  SELECT avg(size) FILTER (is_slow) AS slow_size, avg(size) FILTER (NOT is_slow) AS middle_size
+  FROM chosen c JOIN answer a USING (batch) WHERE nth_run = 1),
+
+-- The layer that takes the most extra time in the slow requests of the run with layers.
+call AS (
+  SELECT run_id, r.batch, s.span_id  -- a model's span names the first request of its batch
+  FROM span s JOIN sought o USING (run_id) JOIN fact f USING (run_id, span_id) JOIN request r USING (run_id, request)
+  WHERE o.nth = 2 AND s.level = 2 AND NOT s.is_open),
+layered AS (
+  SELECT l.name, sum(l.self_ns) FILTER (is_slow) / (SELECT count(*) FROM chosen WHERE nth_run = 2 AND is_slow)
+    - sum(l.self_ns) FILTER (NOT is_slow) / (SELECT count(*) FROM chosen WHERE nth_run = 2 AND NOT is_slow) AS extra_ns
+  FROM (FROM chosen WHERE nth_run = 2) c JOIN call m ON m.run_id = c.run_id AND m.batch = c.batch
+    JOIN span l ON l.run_id = m.run_id AND l.model_id = m.span_id AND l.level = 3
+  GROUP BY l.name),
+extra_layer AS (SELECT max_by(name, extra_ns) AS name, max(extra_ns) AS ns FROM layered),
+
+told AS (
+  SELECT avg(latency_ns) FILTER (is_slow) AS slow_latency, avg(latency_ns) FILTER (NOT is_slow) AS middle_latency,
+    avg(queue_ns) FILTER (is_slow) AS slow_queue, avg(queue_ns) FILTER (NOT is_slow) AS middle_queue,
+    avg(batcher_ns) FILTER (is_slow) AS slow_batcher, avg(batcher_ns) FILTER (NOT is_slow) AS middle_batcher,
+    avg(pipeline_ns) FILTER (is_slow) AS slow_pipeline, avg(pipeline_ns) FILTER (NOT is_slow) AS middle_pipeline,
+    avg(model_ns) FILTER (is_slow) AS slow_model, avg(model_ns) FILTER (NOT is_slow) AS middle_model,
+    count(*) FILTER (is_slow) AS slow, min(latency_ns) FILTER (is_slow) AS least_ns
+  FROM chosen WHERE nth_run = 1),
+line AS (
+  SELECT 1 AS nth, 'queue: answers ahead' AS part, middle_queue - c.middle_ns AS middle_ns,
+    slow_queue - c.slow_ns AS slow_ns, printf('%.1f answers were ahead of each, and %.1f of a middle one',
+      slow_answers, middle_answers) AS why FROM told, crowd c
+  UNION ALL
+  SELECT 2, 'queue: long answers ahead', c.middle_ns, c.slow_ns,
+    'the longest answer meanwhile took ' || time_text(l.ns) || ', the median one ' || time_text(u.ns)
+  FROM crowd c, longest l, usual u
+  UNION ALL
+  SELECT 3, 'batcher', middle_batcher, slow_batcher, printf('batches of %.1f, and of %.1f for middle ones', slow_size,
+    middle_size)
+  FROM told, size
+  UNION ALL
+  SELECT 4, 'pipeline', middle_pipeline, slow_pipeline, NULL FROM told
+  UNION ALL
+  SELECT 5, 'model', middle_model, slow_model, CASE WHEN ns > 0 THEN concat('in the run with layers, ', name,
+    ' takes the most extra time: ', time_text(ns)) END FROM told LEFT JOIN extra_layer ON true
+  UNION ALL
+  SELECT 6, 'latency', middle_latency, slow_latency,
+    printf('%d request%s of %s or more', t.slow, CASE WHEN t.slow = 1 THEN '' ELSE 's' END, time_text(least_ns))
+  FROM told t)
+SELECT part, middle_ns, slow_ns, slow_ns - middle_ns AS extra_ns,
+  100 * (slow_ns - middle_ns) / (SELECT nullif(slow_latency - middle_latency, 0) FROM told) AS share_pct, why
+FROM line ORDER BY nth

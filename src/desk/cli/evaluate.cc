@@ -62,13 +62,15 @@ std::string interval_text(const experiment::ResultRow& row, bool is_time) {
   return result;
 }
 
-constexpr const char* kParts[] = {"queue", "batcher", "pipeline", "model"};
+constexpr const char* kParts[] = {"queue", "batcher", "pipeline", "model", "output"};
 
-// Returns "3.01 ms = queue 2.23 ms + batcher 107 us + ...", by the rows `whole` and of `part`.
+// Returns "3.01 ms = queue 2.23 ms + batcher 107 us + ...", by the rows `whole` and of `part`. A
+// model without steps for its output has no such part.
 std::string sum_text(const scenario::Outcome& outcome, const std::string& whole,
                      const std::function<std::string(const std::string&)>& part) {
   std::string text = duration_text(*find(outcome, whole)->value) + " = ";
   for (const char* name : kParts) {
+    if (name == kParts[4] && *find(outcome, part(name))->value == 0) continue;
     text += (name == kParts[0] ? "" : " + ") + std::string(name) + " " +
             duration_text(*find(outcome, part(name))->value);
   }
@@ -83,7 +85,8 @@ std::string advice_of(const scenario::Outcome& outcome) {
        "(--max-batch), or make the model faster."},
       {"batcher", "They wait for others to join them: shorten --max-wait."},
       {"pipeline", "Making their inputs takes longest: make smaller batches."},
-      {"model", "The model takes longest: see xsp profile for what its time is made of."}};
+      {"model", "The model takes longest: see xsp profile for what its time is made of."},
+      {"output", "Making answers of its outputs takes longest: see the steps in the timeline."}};
   std::string largest = kParts[0];
   for (const char* name : kParts) {
     const auto* row = find(outcome, "tail." + std::string(name));

@@ -70,7 +70,8 @@ void add_tail(const Load& load, std::vector<ResultRow>* rows) {
   add("tail.queue", &Answer::arrival_ns, &Answer::free_ns);
   add("tail.batcher", &Answer::free_ns, &Answer::formed_ns);
   add("tail.pipeline", &Answer::formed_ns, &Answer::ready_ns);
-  add("tail.model", &Answer::ready_ns, &Answer::done_ns);
+  add("tail.model", &Answer::ready_ns, &Answer::computed_ns);
+  add("tail.output", &Answer::computed_ns, &Answer::done_ns);
 }
 
 // Returns the figures of a load.
@@ -84,7 +85,8 @@ std::vector<ResultRow> rows_of(const Load& load) {
   add_times("queue", durations(load, &Answer::arrival_ns, &Answer::free_ns), &rows);
   add_times("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
   add_times("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
-  add_times("model", durations(load, &Answer::ready_ns, &Answer::done_ns), &rows);
+  add_times("model", durations(load, &Answer::ready_ns, &Answer::computed_ns), &rows);
+  add_times("output", durations(load, &Answer::computed_ns, &Answer::done_ns), &rows);
   add_tail(load, &rows);
   std::map<int64_t, double> sizes;
   for (const Answer& answer : load.answers) sizes[answer.batch_size] += answer.position == 0;

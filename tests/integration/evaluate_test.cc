@@ -62,7 +62,7 @@ TEST_F(EvaluateTest, EveryRequestIsAnsweredOnceAndItsPartsAddUp) {
 
 TEST_F(EvaluateTest, ABoundThatIsMissedHasAnExitStatusOfItsOwn) {
   const Finished finished = evaluate(
-      {"--scenario", "closed", "--clients", "2", "--requests", "40", "--bound", "p50=10us"});
+      {"--scenario", "closed", "--clients", "4", "--requests", "40", "--bound", "p50=10us"});
   EXPECT_EQ(finished.status, 3) << finished.err;
   EXPECT_NE(finished.out.find("missed: p50 is"), std::string::npos) << finished.out;
   EXPECT_NE(finished.out.find("(--max-batch)"), std::string::npos) << finished.out;

@@ -98,7 +98,8 @@ Result<ModelPipelines> read_pipelines(const std::string& file,
 PipelineServer::PipelineServer(OpenModel& model, const ModelPipelines& pipelines)
     : model_(model),
       pipelines_(pipelines),
-      read_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "read", kStepType)) {}
+      read_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "read", kStepType)),
+      set_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "set_inputs", kStepType)) {}
 
 Result<std::unique_ptr<PipelineServer>> PipelineServer::make(OpenModel& model,
                                                              const ModelPipelines& pipelines,
@@ -173,6 +174,7 @@ Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
     XSP_TRY(std::vector<Value> inputs, inputs_of(item_of(batch[i]), &steps_[i]));
     for (size_t k = 0; k < inputs.size(); ++k) values[k].push_back(std::move(inputs[k]));
   }
+  const int64_t start_ns = xsp_now_ns();
   std::vector<Tensor> tensors;
   for (size_t k = 0; k < values.size(); ++k) {
     const ModelPipelines::Side& side = pipelines_.inputs[k];
@@ -181,7 +183,10 @@ Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
     tensors.push_back({side.pipeline.name(), joined->type.dtype, std::move(joined->type.dimensions),
                        std::move(joined->data), ""});
   }
-  return model_.set(tensors);
+  XSP_CHECK_OK(model_.set(tensors));
+  const int64_t end_ns = xsp_now_ns();
+  for (std::vector<StepTime>& steps : steps_) steps.push_back({set_site_, start_ns, end_ns});
+  return Ok{};
 }
 
 Status PipelineServer::run(std::span<const LoadRequest> batch) {

@@ -67,7 +67,7 @@ class PipelineServer : public Server {
   std::vector<std::string> items_;
   std::string path_;
   std::ofstream file_;
-  uint32_t read_site_ = 0;
+  uint32_t read_site_ = 0, set_site_ = 0;
   std::vector<std::vector<StepTime>> steps_;
 };
 

@@ -90,7 +90,7 @@ TEST_F(PipelineServerTest, ABatchIsMadeOfItsItemsAndItsAnswersAreTakenApart) {
   ASSERT_TRUE((*server)->run(batch).ok());
   ASSERT_TRUE((*server)->finish(batch).ok());
   ASSERT_EQ((*server)->steps().size(), 3u);
-  ASSERT_EQ((*server)->steps()[1].size(), 3u);  // read, byte_window, top
+  ASSERT_EQ((*server)->steps()[1].size(), 4u);  // read, byte_window, set_inputs, top
   for (const StepTime& step : (*server)->steps()[1]) EXPECT_LE(step.start_ns, step.end_ns);
   ASSERT_TRUE((*server)->close().ok());
   EXPECT_EQ(model.runs_, 1);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "desk/cli/items.h"
 #include "desk/cli/output.h"
 #include "desk/cli/progress.h"
 #include "desk/cli/request.h"
@@ -13,6 +14,7 @@
 #include "desk/cli/verbs.h"
 #include "desk/experiment/frameworks.h"
 #include "desk/experiment/interrupt.h"
+#include "desk/predict/accuracy.h"
 #include "desk/scenario/scenario.h"
 #include "shared/base/words.h"
 
@@ -23,6 +25,8 @@ struct Options : RequestOptions {
   scenario::Scenario scenario;
   std::string bound;
   std::string max_wait;
+  bool accuracy = false;
+  std::string data;
   bool quiet = false;
   OutputOptions format;
 };
@@ -38,6 +42,7 @@ Result<scenario::Scenario> scenario_of(const Options& options) {
     XSP_TRY(scenario.max_wait_ns, scenario::parse_duration("--max-wait", options.max_wait));
   }
   if (scenario.name == "multi" && scenario.clients == 1) scenario.clients = 8;
+  if (options.accuracy) return scenario;
   XSP_CHECK_OK(scenario::check(scenario));
   return scenario;
 }
@@ -62,13 +67,15 @@ std::string interval_text(const experiment::ResultRow& row, bool is_time) {
   return result;
 }
 
-constexpr const char* kParts[] = {"queue", "batcher", "pipeline", "model"};
+constexpr const char* kParts[] = {"queue", "batcher", "pipeline", "model", "output"};
 
-// Returns "3.01 ms = queue 2.23 ms + batcher 107 us + ...", by the rows `whole` and of `part`.
+// Returns "3.01 ms = queue 2.23 ms + batcher 107 us + ...", by the rows `whole` and of `part`. A
+// model without steps for its output has no such part.
 std::string sum_text(const scenario::Outcome& outcome, const std::string& whole,
                      const std::function<std::string(const std::string&)>& part) {
   std::string text = duration_text(*find(outcome, whole)->value) + " = ";
   for (const char* name : kParts) {
+    if (name == kParts[4] && *find(outcome, part(name))->value == 0) continue;
     text += (name == kParts[0] ? "" : " + ") + std::string(name) + " " +
             duration_text(*find(outcome, part(name))->value);
   }
@@ -83,7 +90,8 @@ std::string advice_of(const scenario::Outcome& outcome) {
        "(--max-batch), or make the model faster."},
       {"batcher", "They wait for others to join them: shorten --max-wait."},
       {"pipeline", "Making their inputs takes longest: make smaller batches."},
-      {"model", "The model takes longest: see xsp profile for what its time is made of."}};
+      {"model", "The model takes longest: see xsp profile for what its time is made of."},
+      {"output", "Making answers of its outputs takes longest: see the steps in the timeline."}};
   std::string largest = kParts[0];
   for (const char* name : kParts) {
     const auto* row = find(outcome, "tail." + std::string(name));
@@ -122,44 +130,85 @@ std::string answer_of(const scenario::Outcome& outcome) {
   return text;
 }
 
+// Returns a line for each metric.
+std::string scores_of(const predict::Scored& scored) {
+  std::string text;
+  for (const experiment::ResultRow& row : scored.rows) {
+    text += row.metric + ": " + (row.value ? interval_text(row, false) : row.note) + "\n";
+  }
+  return text + scored.verdict + (scored.verdict.empty() ? "" : "\n");
+}
+
 // Prints the answer, or for a program the rows of the table `result`.
-Status show(const Options& options, const scenario::Outcome& outcome) {
-  if (options.format.format == Format::kTable) return write_stdout(answer_of(outcome));
+Status show(const Options& options, const scenario::Outcome& outcome,
+            const predict::Scored& scored) {
+  if (options.format.format == Format::kTable) {
+    return write_stdout(scores_of(scored) + answer_of(outcome));
+  }
   XSP_TRY(store::Database database, store::Database::open(outcome.experiment.file));
   XSP_TRY(store::Table results, database.query("FROM result"));
   return write_stdout(render(sheet_of(std::move(results)), options.format, terminal_of(1)));
 }
 
+// Reads the data set, and checks its labels if they are to be compared.
+Result<Items> items_of(const Options& options) {
+  XSP_TRY(std::vector<predict::Item> set, predict::read_dataset(options.data));
+  XSP_TRY(Items items, prepare_items(options.model, std::move(set)));
+  // A ranking's labels are known; a text may be any.
+  const auto is_labelled = [](const auto& labels) { return !labels.empty(); };
+  const auto labels = std::find_if(items.labels.begin(), items.labels.end(), is_labelled);
+  if (options.accuracy && labels != items.labels.end()) {
+    XSP_CHECK_OK(predict::check_labels(items.items, *labels));
+  }
+  return items;
+}
+
 Status evaluate(const Options& options, int& exit_status) {
   const experiment::Interrupts interrupts;
-  XSP_TRY(const scenario::Scenario scenario, scenario_of(options));
+  XSP_TRY(scenario::Scenario scenario, scenario_of(options));
+  std::optional<Items> items;
+  std::vector<metrics::Metric> metrics;
+  if (!options.data.empty()) {
+    XSP_TRY(items, items_of(options));
+    if (options.accuracy) {
+      XSP_TRY(metrics, predict::metrics_of(items->manifest));
+      answer_each(*items, &scenario);
+    }
+  }
   XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
   request.facts["command"] = command_line();
   request.limits.width = 0;  // the load ends after its requests, however wide an interval is
   Result<scenario::Outcome> outcome = failed("");
+  predict::Scored scored;
+  const auto look = [&](const std::vector<process::OutputAnswer>& answers) {
+    if (options.accuracy) {
+      scored = predict::score(items->manifest, metrics, items->items, answers, items->labels);
+    }
+    return Result<std::vector<experiment::ResultRow>>(scored.rows);
+  };
   {
     const auto progress = make_progress(request.facts["model"] + " on " + request.worker.device,
                                         options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
-    outcome = scenario::run_scenario(scenario, request, *progress, interrupts.count());
+    outcome = items ? run_with_items(*items, scenario, request, *progress, interrupts.count(), look)
+                    : scenario::run_scenario(scenario, request, *progress, interrupts.count());
   }
   if (!outcome.ok()) return outcome.error();
-  XSP_CHECK_OK(show(options, *outcome));
+  XSP_CHECK_OK(show(options, *outcome, scored));
   if (outcome->experiment.misplaced) return *outcome->experiment.misplaced;
   if (!options.quiet) {
     const std::string file = outcome->experiment.file.string();
     std::fprintf(stderr, "wrote %s\nnext: xsp analyze slow_requests %s\n", file.c_str(),
                  file.c_str());
   }
-  if (!outcome->is_met) exit_status = 3;
+  if (!outcome->is_met || !scored.is_met) exit_status = 3;
   return Ok{};
 }
 
 void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
   scenario::Scenario& scenario = options->scenario;
   verb->add_option("--scenario", scenario.name,
-                   "How requests come: " + joined(scenario::scenario_names()))
-      ->required();
+                   "How requests come: " + joined(scenario::scenario_names()));
   verb->add_option("--rate", scenario.rate, "server: requests per second, on average")
       ->check(CLI::PositiveNumber);
   verb->add_option("--clients", scenario.clients,
@@ -180,17 +229,43 @@ void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->capture_default_str();
 }
 
+void add_accuracy(CLI::App* verb, const std::shared_ptr<Options>& options) {
+  verb->add_flag("--accuracy", options->accuracy,
+                 "Score the model's answers to the files of --data, each once; exit status 3 if "
+                 "what its manifest expects is missed");
+  verb->add_option("--data", options->data,
+                   "What requests bring: a folder with a folder for each label, or a list with a "
+                   "file and its label in each line");
+}
+
+// Refuses options that do not go together.
+Status check_options(const Options& options) {
+  const bool has_scenario = !options.scenario.name.empty();
+  if (options.accuracy && options.data.empty()) {
+    return usage("--data: missing: --accuracy needs files and their labels");
+  }
+  if (options.accuracy && has_scenario) {
+    return usage("--accuracy: it answers each file once: leave --scenario out");
+  }
+  if (!options.accuracy && !has_scenario) {
+    return usage("--scenario: missing: say how requests come, or score answers with --accuracy");
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 void add_evaluate(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
   options->levels = "model,layer";
-  CLI::App* verb = app.add_subcommand("evaluate", "Let a model answer requests under load");
+  CLI::App* verb = app.add_subcommand(
+      "evaluate", "Let a model answer requests under load, or score its answers");
   verb->add_option("MODEL", options->model,
                    "A name of 'xsp models --list', a model's file, or fake:DESCRIPTION")
       ->type_name("")
       ->required();
   add_load(verb, options);
+  add_accuracy(verb, options);
   verb->add_option("--framework", options->framework, "What runs it: a name of 'xsp doctor'");
   verb->add_option("--device", options->device, "cpu, cuda, cuda:N or opencl");
   verb->add_option("--threads", options->threads, "Threads that a layer may use");
@@ -210,16 +285,19 @@ void add_evaluate(CLI::App& app, int& exit_status) {
       "Every figure comes from a run that records only the requests and the model; a second run\n"
       "records the layers as well, and explains. A request's latency begins at its arrival, even\n"
       "if nobody looked then. Exit status: 0 the bound is met, or none was given, 1 failed, 2\n"
-      "usage, 3 the bound is missed, 4 not available here.\n"
+      "usage, 3 the bound or an expected score is missed, 4 not available here.\n"
       "\n"
       "Examples:\n"
       "  xsp evaluate resnet50 --scenario single\n"
       "  xsp evaluate model.onnx --scenario server --rate 50 --bound p99=100ms\n"
       "  xsp evaluate model.onnx --scenario server --rate 200 --max-batch 8 --max-wait 2ms\n"
       "  xsp evaluate model.onnx --scenario max-rate --bound p99=10ms\n"
-      "  xsp evaluate fake:layers=1,us=500 --scenario closed --clients 4");
+      "  xsp evaluate fake:layers=1,us=500 --scenario closed --clients 4\n"
+      "  xsp evaluate magika --accuracy --data files.tsv --max-batch 8\n"
+      "  xsp evaluate magika --scenario server --rate 50 --data files.tsv");
   verb->callback([options, &exit_status] {
-    const Status status = evaluate(*options, exit_status);
+    Status status = check_options(*options);
+    if (status.ok()) status = evaluate(*options, exit_status);
     if (!status.ok()) exit_status = report(status.error());
   });
 }

@@ -25,6 +25,7 @@ constexpr const char* kTeaching =
     "\n"
     "  xsp models build resnet50 -o resnet50.onnx    a real topology, without a download\n"
     "  xsp profile resnet50.onnx                     measure it; writes resnet50.xsp\n"
+    "  xsp predict magika README.md                  let a model answer a file\n"
     "  xsp run -- python infer.py                    watch any program, unchanged\n"
     "  xsp findings resnet50.xsp                     what costs most, and what to do about it\n"
     "  xsp analyze layer_information resnet50.xsp    where does the time go?\n"
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
   add_evaluate(app, exit_status);
   add_findings(app, exit_status);
   add_import(app, exit_status);
+  add_predict(app, exit_status);
   add_profile(app, exit_status);
   add_models(app, exit_status);
   add_query(app, exit_status);

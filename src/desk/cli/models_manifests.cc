@@ -2,11 +2,13 @@
 
 #include <cstdio>
 #include <memory>
+#include <set>
 
 #include "desk/manifest/import.h"
 #include "desk/manifest/resolve.h"
 #include "desk/manifest/shipped.h"
 #include "desk/manifest/yaml.h"
+#include "pipelines/shared/step.h"
 #include "shared/base/words.h"
 #include "zoo/shared/zoo.h"
 
@@ -58,10 +60,18 @@ std::string tensor_text(const manifest::Tensor& tensor) {
   return text + (steps.empty() ? "" : ": " + joined(steps, " > "));
 }
 
-bool has_steps(const Manifest& manifest) {
-  const auto has = [](const manifest::Tensor& tensor) { return !tensor.pipeline.steps.empty(); };
-  return std::any_of(manifest.inputs.begin(), manifest.inputs.end(), has) ||
-         std::any_of(manifest.outputs.begin(), manifest.outputs.end(), has);
+// Returns the names of the steps that xsp does not have.
+std::vector<std::string> unknown_steps(const Manifest& manifest) {
+  std::set<std::string> known, unknown;
+  for (const pipelines::StepKind& kind : pipelines::all_steps()) known.insert(kind.name);
+  for (const auto* side : {&manifest.inputs, &manifest.outputs}) {
+    for (const manifest::Tensor& tensor : *side) {
+      for (const manifest::Step& step : tensor.pipeline.steps) {
+        if (known.count(step.name) == 0) unknown.insert(step.name);
+      }
+    }
+  }
+  return {unknown.begin(), unknown.end()};
 }
 
 // Returns the fields that a person reads, in the order of the manifest.
@@ -81,8 +91,8 @@ std::vector<std::pair<std::string, std::string>> rows_of(const Manifest& manifes
   for (const manifest::Tensor& output : manifest.outputs) {
     rows.emplace_back("output", tensor_text(output));
   }
-  if (has_steps(manifest)) {
-    rows.emplace_back("steps", "described only: xsp does not run them, and makes inputs up");
+  if (const auto unknown = unknown_steps(manifest); !unknown.empty()) {
+    rows.emplace_back("steps", "xsp predict cannot run it yet: it has no " + joined(unknown));
   }
   if (manifest.dataset) rows.emplace_back("dataset", manifest.dataset->name);
   for (const auto& [metric, value] : manifest.expect) {

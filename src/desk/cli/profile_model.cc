@@ -59,8 +59,10 @@ std::string stem_of(const fs::path& path) {
   return is_mxnet ? stem.substr(0, dash) : stem;
 }
 
-// Returns the manifest that the word names: its file, or its name, unless a file or a model of the
-// zoo has that name.
+Result<Model> model_at(const std::string& word, const std::string& path, bool is_known);
+
+}  // namespace
+
 Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word) {
   if (manifest::is_manifest(word)) {
     XSP_TRY(manifest::Manifest read, manifest::read_manifest(word));
@@ -74,10 +76,6 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word) {
   if (!found.ok()) return std::optional<manifest::Manifest>();
   return std::optional(std::move(*found));
 }
-
-Result<Model> model_at(const std::string& word, const std::string& path, bool is_known);
-
-}  // namespace
 
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation) {
   const size_t colon = word.find(':');

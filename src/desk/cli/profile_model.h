@@ -22,6 +22,9 @@ struct Model {
   std::optional<manifest::Manifest> manifest;  // if the word was a manifest
 };
 
+// Returns the manifest that the word names: its file, or its name, unless a file or a model of the
+// zoo has that name.
+Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word);
 // Resolves the word to a model's file, or to a description from which an adapter builds the model.
 // A manifest, by its file or by its name, stands for the file that it names, which may be fetched.
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation);

@@ -19,6 +19,7 @@ void add_evaluate(CLI::App& app, int& exit_status);
 void add_findings(CLI::App& app, int& exit_status);
 void add_import(CLI::App& app, int& exit_status);
 void add_models(CLI::App& app, int& exit_status);
+void add_predict(CLI::App& app, int& exit_status);
 void add_profile(CLI::App& app, int& exit_status);
 void add_query(CLI::App& app, int& exit_status);
 void add_report(CLI::App& app, int& exit_status);

@@ -66,6 +66,7 @@ Fields command_line(const WorkerOptions& options) {
   add("--seed", std::to_string(options.seed));
   for (const std::string& input : options.inputs) add("--input", input);
   for (const auto& [key, value] : options.options) add("--option", key + "=" + value);
+  if (!options.pipeline.empty()) add("--pipeline", options.pipeline);
   std::string counters;
   for (const std::string& name : options.counters) counters += (counters.empty() ? "" : ",") + name;
   if (!counters.empty()) add("--counters", counters);
@@ -91,7 +92,7 @@ Error Worker::fail(Error error) {
 }
 
 Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
-  const TimePoint limit = after(steady_clock::now(), limit_s);
+  TimePoint limit = after(steady_clock::now(), limit_s);
   std::optional<TimePoint> stop_seen;
   // The first Ctrl-C shortens the wait to the grace period, and a second one ends it.
   const auto until = [&]() -> TimePoint {
@@ -124,6 +125,7 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
     } else if (fields[0] == "unknown_batch" && fields.size() > 1) {
       ready_.batch_unknown = fields[1];
     } else if (fields[0] == "progress" && fields.size() > 3 && on_load_) {
+      limit = after(steady_clock::now(), limit_s);
       on_load_(parse_number<int64_t>(fields[1]).value_or(0),
                parse_number<int64_t>(fields[2]).value_or(0),
                parse_number<int64_t>(fields[3]).value_or(0));

@@ -42,6 +42,7 @@ struct WorkerOptions {
   std::string levels = "model";
   std::filesystem::path trace;
   std::filesystem::path scratch;
+  std::filesystem::path pipeline;  // file of the steps (process/worker/pipeline_file.h), or empty
   std::optional<int> batch;
   uint32_t threads = 0;  // 0: the framework's default
   uint64_t seed = 1;
@@ -101,7 +102,7 @@ class Worker : public Subject {
   Result<Block> run(int iterations, double expected_s) override;
   Result<Block> warm(int iterations, double expected_s) override;
   // Lets it answer the requests that a file of settings describes (process/worker/protocol.h). This
-  // takes `expected_s` at most.
+  // takes `expected_s` at most, unless it tells of progress; 0: it is not known.
   Result<Loaded> load(const std::filesystem::path& settings, double expected_s,
                       const OnLoad& on_load);
   void place(unsigned first_processor) override;

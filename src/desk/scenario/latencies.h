@@ -32,6 +32,7 @@ struct Answer {
   int64_t free_ns = 0;
   int64_t formed_ns = 0;
   int64_t ready_ns = 0;
+  int64_t computed_ns = 0;
   int64_t done_ns = 0;
 };
 

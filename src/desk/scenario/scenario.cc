@@ -70,7 +70,8 @@ void add_tail(const Load& load, std::vector<ResultRow>* rows) {
   add("tail.queue", &Answer::arrival_ns, &Answer::free_ns);
   add("tail.batcher", &Answer::free_ns, &Answer::formed_ns);
   add("tail.pipeline", &Answer::formed_ns, &Answer::ready_ns);
-  add("tail.model", &Answer::ready_ns, &Answer::done_ns);
+  add("tail.model", &Answer::ready_ns, &Answer::computed_ns);
+  add("tail.output", &Answer::computed_ns, &Answer::done_ns);
 }
 
 // Returns the figures of a load.
@@ -84,7 +85,8 @@ std::vector<ResultRow> rows_of(const Load& load) {
   add_times("queue", durations(load, &Answer::arrival_ns, &Answer::free_ns), &rows);
   add_times("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
   add_times("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
-  add_times("model", durations(load, &Answer::ready_ns, &Answer::done_ns), &rows);
+  add_times("model", durations(load, &Answer::ready_ns, &Answer::computed_ns), &rows);
+  add_times("output", durations(load, &Answer::computed_ns, &Answer::done_ns), &rows);
   add_tail(load, &rows);
   std::map<int64_t, double> sizes;
   for (const Answer& answer : load.answers) sizes[answer.batch_size] += answer.position == 0;
@@ -120,8 +122,8 @@ std::string bound_text(const Bound& bound, double latency_ns) {
 class Evaluation {
  public:
   Evaluation(const Scenario& scenario, const experiment::Request& request,
-             experiment::Listener& listener, const std::atomic<int>& stop)
-      : scenario_(scenario), request_(request), listener_(listener), stop_(stop) {}
+             experiment::Listener& listener, const std::atomic<int>& stop, const Look& look)
+      : scenario_(scenario), request_(request), listener_(listener), stop_(stop), look_(look) {}
 
   Result<Outcome> run() {
     XSP_TRY(store::Database database, store::Database::create(request_.output));
@@ -131,14 +133,22 @@ class Evaluation {
     XSP_TRY(const Load load, measure(kModel, 1, true));
     for (ResultRow& row : rows_of(load)) outcome_.results.push_back(std::move(row));
     judge(load);
-    // Without the layers the answer stands all the same.
-    const Result<Load> deeper = measure(kModelAndLayer, 2, false);
-    if (!deeper.ok()) listener_.warn("the layers are not measured: " + deeper.error().text);
+    if (look_) {
+      XSP_TRY(const std::vector<ResultRow> rows, look_(load));
+      outcome_.results.insert(outcome_.results.end(), rows.begin(), rows.end());
+    }
+    if (scenario_.explains) explain();
     XSP_CHECK_OK(write(std::move(database)));
     return std::move(outcome_);
   }
 
  private:
+  void explain() {
+    // Without the layers the answer stands all the same.
+    const Result<Load> deeper = measure(kModelAndLayer, 2, false);
+    if (!deeper.ok()) listener_.warn("the layers are not measured: " + deeper.error().text);
+  }
+
   Result<Load> measure(uint32_t levels, int run_id, bool counts_load) {
     XSP_TRY(const auto session, Session::open(request_, levels, scratch_->path(),
                                               std::to_string(run_id), listener_, stop_));
@@ -227,6 +237,9 @@ class Evaluation {
     record.facts["scenario.max_batch"] = std::to_string(scenario_.max_batch);
     record.facts["scenario.max_wait_ns"] = std::to_string(scenario_.max_wait_ns);
     if (scenario_.rate > 0) record.facts["scenario.rate_per_s"] = std::to_string(scenario_.rate);
+    if (!scenario_.items.empty()) {
+      record.facts["scenario.items"] = std::to_string(scenario_.items.size());
+    }
     if (!outcome_.verdict.empty()) record.facts["scenario.verdict"] = outcome_.verdict;
     record.results = outcome_.results;
     return experiment::write_outcome(record, std::move(database), &outcome_.experiment);
@@ -236,6 +249,7 @@ class Evaluation {
   experiment::Request request_;
   experiment::Listener& listener_;
   const std::atomic<int>& stop_;
+  const Look& look_;
   const machine::Machine machine_;
   std::unique_ptr<ScratchFolder> scratch_;
   Outcome outcome_;
@@ -248,9 +262,10 @@ bool is_within(const Load& load, const Bound& bound) {
 }
 
 Result<Outcome> run_scenario(const Scenario& scenario, const experiment::Request& request,
-                             experiment::Listener& listener, const std::atomic<int>& stop) {
+                             experiment::Listener& listener, const std::atomic<int>& stop,
+                             const Look& look) {
   XSP_CHECK_OK(check(scenario));
-  return Evaluation(scenario, request, listener, stop).run();
+  return Evaluation(scenario, request, listener, stop, look).run();
 }
 
 }  // namespace xsp::scenario

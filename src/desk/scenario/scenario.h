@@ -40,9 +40,13 @@ struct Scenario {
   int64_t max_batch = 1;
   int64_t max_wait_ns = 0;
   uint64_t seed = 1;
-  double time_s = 60;    // of one load
+  double time_s = 60;    // of one load; 0: no limit
   std::string arrivals;  // file of a replay
   std::optional<Bound> bound;
+  // Files that the requests bring, one after the other, for a worker with a pipeline. Empty: the
+  // inputs are made up.
+  std::vector<std::string> items;
+  bool explains = true;  // a second run records the layers as well
 };
 // Returns the names of the scenarios.
 std::vector<std::string> scenario_names();
@@ -55,7 +59,10 @@ struct Load {
   int64_t abandoned = 0;
   double seconds = 0;
   std::vector<Answer> answers;
+  std::string outputs;  // the file of the answers to the items (process/worker/pipeline_file.h)
 };
+// Looks at a load whose files are still there, and returns further rows of `result`.
+using Look = std::function<Result<std::vector<experiment::ResultRow>>(const Load&)>;
 // Returns whether the load stayed within the bound: all requests were answered in time.
 bool is_within(const Load& load, const Bound& bound);
 
@@ -66,9 +73,11 @@ struct Outcome {
   bool is_met = true;  // false: the bound is missed
 };
 
-// Carries out the scenario with the model of the request, whose plan is not used.
+// Carries out the scenario with the model of the request, whose plan is not used. `look` sees the
+// load that gives the figures.
 Result<Outcome> run_scenario(const Scenario& scenario, const experiment::Request& request,
-                             experiment::Listener& listener, const std::atomic<int>& stop);
+                             experiment::Listener& listener, const std::atomic<int>& stop,
+                             const Look& look = {});
 
 }  // namespace xsp::scenario
 

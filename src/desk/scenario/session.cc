@@ -61,6 +61,14 @@ Result<std::unique_ptr<Session>> Session::open(const experiment::Request& reques
 Status Session::write_settings(const Scenario& scenario, bool records_requests,
                                const fs::path& path, const fs::path& answers) const {
   std::vector<std::pair<std::string, std::string>> settings = generator_of(scenario);
+  if (!scenario.items.empty()) {
+    const std::string items = path.string() + ".items";
+    std::ofstream list(items);
+    for (const std::string& item : scenario.items) list << process::join_fields({item}) << '\n';
+    list.close();
+    if (!list) return failed(items + ": cannot be written: make room for it");
+    settings.insert(settings.end(), {{"items", items}, {"outputs", outputs_path()}});
+  }
   settings.insert(settings.end(), {{"requests", std::to_string(scenario.requests)},
                                    {"time_ns", std::to_string(std::llround(scenario.time_s * 1e9))},
                                    {"max_batch", std::to_string(scenario.max_batch)},
@@ -99,6 +107,7 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
   if (load.answers.empty()) {
     return failed("no request was answered within the time: allow more with --max-time");
   }
+  if (!scenario.items.empty()) load.outputs = outputs_path();
   max_batch_ = scenario.max_batch;
   run_.series.warmup_iterations = loaded.first_iteration;
   run_.series.latencies_ns.assign(static_cast<size_t>(loaded.batches), 0);

@@ -37,6 +37,8 @@ class Session {
                         const std::filesystem::path& path,
                         const std::filesystem::path& answers) const;
 
+  std::filesystem::path outputs_path() const { return folder_ / (name_ + ".outputs"); }
+
   std::filesystem::path folder_;
   std::string name_;
   experiment::Listener& listener_;

@@ -15,6 +15,7 @@ RequestSpans::RequestSpans()
       queue_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "queue", kPart)),
       batch_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "batch", kPart)),
       pipeline_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "pipeline", kPart)),
+      output_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "output", kPart)),
       request_key_(xsp_intern_key(kRequestKey)),
       batch_key_(xsp_intern_key("batch")),
       position_key_(xsp_intern_key("position")) {}
@@ -44,12 +45,19 @@ void RequestSpans::emit_part(uint32_t site, uint32_t thread, int64_t start_ns,
   xsp_emit(&span);
 }
 
-void RequestSpans::emit(std::span<const Answer> batch) {
+void RequestSpans::emit(std::span<const Answer> batch,
+                        std::span<const std::vector<StepTime>> steps) {
   for (const Answer& answer : batch) {
     const uint32_t thread = thread_for(answer);
     emit_part(queue_site_, thread, answer.arrival_ns, answer.free_ns);
     emit_part(batch_site_, thread, answer.free_ns, answer.formed_ns);
+    if (answer.position < steps.size()) {
+      for (const StepTime& step : steps[answer.position]) {
+        emit_part(step.site, thread, step.start_ns, step.end_ns);
+      }
+    }
     emit_part(pipeline_site_, thread, answer.formed_ns, answer.ready_ns);
+    emit_part(output_site_, thread, answer.computed_ns, answer.done_ns);
     xsp_value values[3] = {};
     const uint32_t keys[] = {request_key_, batch_key_, position_key_};
     const uint64_t numbers[] = {answer.id, answer.batch, answer.position};

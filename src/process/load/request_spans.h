@@ -2,11 +2,11 @@
 //
 // Requests overlap in time, so each one that is being answered has a thread number of its own,
 // which is no thread's: the largest numbers that are possible, downwards. A span `request` (level
-// application) holds the spans `queue`, `batch` and `pipeline` of its parts on that thread; parts
-// without duration are left out. The model's span is on the model's thread. It has the attribute
-// `request`, the number of the first request of its batch, and the desk makes that request its
-// parent. Every request has the attributes `request` (its number), `batch` (the number of its
-// batch) and `position` (its place in the batch, from 0).
+// application) holds the spans `queue`, `batch`, `pipeline` and `output` of its parts on that
+// thread, and these hold the pipeline's steps; parts without duration are left out. The model's
+// span is on the model's thread. It has the attribute `request`, the number of the first request of
+// its batch, and the desk makes that request its parent. Every request has the attributes `request`
+// (its number), `batch` (the number of its batch) and `position` (its place in the batch, from 0).
 #ifndef XSP_PROCESS_LOAD_REQUEST_SPANS_H_
 #define XSP_PROCESS_LOAD_REQUEST_SPANS_H_
 
@@ -23,7 +23,8 @@ inline constexpr const char* kRequestKey = "request";
 class RequestSpans {
  public:
   RequestSpans();
-  void emit(std::span<const Answer> batch);
+  // `steps`: those of each request of the batch, or none.
+  void emit(std::span<const Answer> batch, std::span<const std::vector<StepTime>> steps);
 
  private:
   // A thread number, and when its last request ended.
@@ -38,7 +39,8 @@ class RequestSpans {
   void emit_part(uint32_t site, uint32_t thread, int64_t start_ns, int64_t end_ns) const;
 
   std::set<Slot> slots_;
-  uint32_t request_site_ = 0, queue_site_ = 0, batch_site_ = 0, pipeline_site_ = 0;
+  uint32_t request_site_ = 0, queue_site_ = 0, batch_site_ = 0, pipeline_site_ = 0,
+           output_site_ = 0;
   uint32_t request_key_ = 0, batch_key_ = 0, position_key_ = 0;
 };
 

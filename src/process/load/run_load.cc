@@ -18,7 +18,8 @@ Status write_answers(const LoadReport& report, const std::string& path) {
   for (const Answer& answer : report.answers) {
     file << answer.id << '\t' << answer.batch << '\t' << answer.position << '\t'
          << answer.batch_size << '\t' << answer.arrival_ns << '\t' << answer.free_ns << '\t'
-         << answer.formed_ns << '\t' << answer.ready_ns << '\t' << answer.done_ns << '\n';
+         << answer.formed_ns << '\t' << answer.ready_ns << '\t' << answer.computed_ns << '\t'
+         << answer.done_ns << '\n';
   }
   file.close();
   if (!file) return failed(path + ": cannot be written: make room for it");
@@ -43,7 +44,7 @@ Result<LoadReport> run_load(const LoadSettings& settings, Server& server, const 
   const std::unique_ptr<Source> source = make_source(settings, start_ns);
   int64_t told_ns = start_ns;
   const OnBatch on_batch = [&](std::span<const Answer> batch, const LoadReport& so_far) {
-    if (spans) spans->emit(batch);
+    if (spans) spans->emit(batch, server.steps());
     const int64_t done_ns = batch.back().done_ns;
     if (done_ns - told_ns < kProgressNs) return;
     told_ns = done_ns;

@@ -1,6 +1,6 @@
 // serve(): answers the requests of a source with a model, one batch after another.
 //
-//   source -> queue -> batcher -> pipeline -> model
+//   source -> queue -> batcher -> pipeline -> model -> output
 //
 // The thread that runs the model also looks at the queue, so an arrival costs it nothing while it
 // runs. Where the arrival times are known in advance, no other thread takes part: a request is in
@@ -13,10 +13,10 @@
 //
 // The parts of a request's latency follow one another, and add up to it exactly:
 //
-//   arrival         free             formed           ready            done
-//   |---- queue ----|----- batch ----|---- pipeline ---|---- model ----|
-//     others are      waits for        its inputs are    its batch
-//     answered        companions       made              runs
+//   arrival      free          formed          ready        computed      done
+//   |--- queue ---|--- batch ---|--- pipeline ---|--- model ---|-- output --|
+//     others are    waits for     its inputs are   its batch     its answer
+//     answered      companions    made             runs          is made
 //
 // Time comes from a Clock, so that a test can simulate it.
 #ifndef XSP_PROCESS_LOAD_SERVE_H_
@@ -52,7 +52,15 @@ struct Answer {
   int64_t free_ns = 0;
   int64_t formed_ns = 0;
   int64_t ready_ns = 0;
+  int64_t computed_ns = 0;
   int64_t done_ns = 0;
+};
+
+// A step of a pipeline that ran for a request. Its site is one of xsp_intern_site.
+struct StepTime {
+  uint32_t site = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
 };
 
 class Clock {
@@ -85,13 +93,18 @@ class Source {
   virtual bool has_ended() = 0;
 };
 
-// Makes the inputs of a batch, and runs the model. This is where the steps of a pipeline belong.
+// Makes the inputs of a batch, runs the model, and makes answers of its outputs.
 class Server {
  public:
   virtual ~Server() = default;
   // Turns the requests into the model's inputs.
   virtual Status prepare(std::span<const LoadRequest> batch) = 0;
   virtual Status run(std::span<const LoadRequest> batch) = 0;
+  // Makes the answers. A server without any has nothing to do, and takes no time.
+  virtual bool has_output() const { return false; }
+  virtual Status finish(std::span<const LoadRequest>) { return Ok{}; }
+  // Returns the steps of each request of the last batch; none if there is no pipeline.
+  virtual std::span<const std::vector<StepTime>> steps() const { return {}; }
 };
 
 struct LoadReport {

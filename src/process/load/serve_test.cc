@@ -33,7 +33,13 @@ class FixedServer : public Server {
     clock_.now_ += run_ns_;
     return Ok{};
   }
+  bool has_output() const override { return finish_ns_ > 0; }
+  Status finish(std::span<const LoadRequest>) override {
+    clock_.now_ += finish_ns_;
+    return Ok{};
+  }
   int64_t prepare_ns_ = 0;
+  int64_t finish_ns_ = 0;
   size_t largest_ = 0;
 
  private:
@@ -41,10 +47,12 @@ class FixedServer : public Server {
   const int64_t run_ns_;
 };
 
-LoadReport simulate(const LoadSettings& settings, int64_t run_ns, int64_t prepare_ns = 0) {
+LoadReport simulate(const LoadSettings& settings, int64_t run_ns, int64_t prepare_ns = 0,
+                    int64_t finish_ns = 0) {
   SimulatedClock clock;
   FixedServer server(clock, run_ns);
   server.prepare_ns_ = prepare_ns;
+  server.finish_ns_ = finish_ns;
   const auto source = make_source(settings, 0);
   const auto report = serve(settings, 0, *source, server, clock, {});
   EXPECT_TRUE(report.ok());
@@ -66,7 +74,8 @@ void expect_conserved(const LoadReport& report, const LoadSettings& settings) {
     EXPECT_LE(a.arrival_ns, a.free_ns);
     EXPECT_LE(a.free_ns, a.formed_ns);
     EXPECT_LE(a.formed_ns, a.ready_ns);
-    EXPECT_LE(a.ready_ns, a.done_ns);
+    EXPECT_LE(a.ready_ns, a.computed_ns);
+    EXPECT_LE(a.computed_ns, a.done_ns);
     EXPECT_LE(a.batch_size, settings.max_batch);
   }
   EXPECT_EQ(report.answers.size() + report.abandoned, settings.requests);
@@ -104,15 +113,16 @@ TEST(Serve, AnswersEachRequestOnceAndPartsAddUp) {
   LoadSettings settings = server_settings(900, 5000);
   settings.max_batch = 4;
   settings.max_wait_ns = 2'000'000;
-  const LoadReport report = simulate(settings, 1'500'000, 100'000);
+  const LoadReport report = simulate(settings, 1'500'000, 100'000, 20'000);
   expect_conserved(report, settings);
   EXPECT_EQ(report.abandoned, 0u);
   for (const Answer& a : report.answers) {
     EXPECT_EQ((a.free_ns - a.arrival_ns) + (a.formed_ns - a.free_ns) + (a.ready_ns - a.formed_ns) +
-                  (a.done_ns - a.ready_ns),
+                  (a.computed_ns - a.ready_ns) + (a.done_ns - a.computed_ns),
               a.done_ns - a.arrival_ns);
     EXPECT_EQ(a.ready_ns - a.formed_ns, 100'000);
-    EXPECT_EQ(a.done_ns - a.ready_ns, 1'500'000);
+    EXPECT_EQ(a.computed_ns - a.ready_ns, 1'500'000);
+    EXPECT_EQ(a.done_ns - a.computed_ns, 20'000);
   }
 }
 
@@ -203,6 +213,7 @@ TEST(Settings, AreReadOrRefusedWithTheirLine) {
            {"requests\n", "line 1: not a key and a value"},
            {"requests\t3\n", "answers: missing"},
            {"answers\tf\n", "requests: missing"},
+           {"answers\tf\nrequests\t3\nitems\ti\n", "items: they need outputs"},
            {"answers\tf\nrequests\t3\ngenerator\tserver\n", "rate: missing"},
            {"answers\tf\nrequests\t3\nmax_batch\t0\n", "line 3: max_batch '0'"}}) {
     const auto bad = parse_load_settings(text);

@@ -68,14 +68,21 @@ bool set_value(const std::string& key, const std::string& value, LoadSettings* s
     s->records_requests = value == "1";
     return value == "0" || value == "1";
   }
-  if (key != "answers") return false;
-  s->answers = value;
+  std::string* const file = key == "answers"   ? &s->answers
+                            : key == "items"   ? &s->items
+                            : key == "outputs" ? &s->outputs
+                                               : nullptr;
+  if (file == nullptr) return false;
+  *file = value;
   return !value.empty();
 }
 
 Status check(const LoadSettings& settings) {
   if (settings.requests == 0) return usage("requests: missing: give how many the load has");
   if (settings.answers.empty()) return usage("answers: missing: name the file to write");
+  if (settings.items.empty() != settings.outputs.empty()) {
+    return usage("items: they need outputs, and outputs need items: name both files");
+  }
   if (settings.generator == Generator::kServer && settings.rate == 0) {
     return usage("rate: missing: a server needs the requests per second");
   }

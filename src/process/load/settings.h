@@ -30,6 +30,8 @@ struct LoadSettings {
   uint64_t seed = 1;              // of the arrival times
   bool records_requests = true;   // false: only the model has spans
   std::string answers;            // file that gets a line for each answered request
+  std::string items;              // file with the path of an item in each line; empty: none
+  std::string outputs;            // file that gets the answers to the items
 };
 
 // Parses the text of a settings file. An error names the line.

@@ -381,6 +381,35 @@ class InputMaker {
 
 }  // namespace
 
+std::vector<TensorSpec> specs_of(const xsp_tensor_info* infos, size_t count) {
+  std::vector<TensorSpec> result;
+  for (size_t i = 0; i < count; ++i) {
+    const xsp_tensor_info* info = xsp_tensor_info_at(infos, i);
+    TensorSpec spec{info->name, info->dtype, {}, {}};
+    for (uint32_t d = 0; d < info->rank; ++d) {
+      spec.dimensions.push_back(info->dimensions[d]);
+      const char* symbol = info->symbols == nullptr ? nullptr : info->symbols[d];
+      spec.symbols.emplace_back(symbol == nullptr ? "" : symbol);
+    }
+    result.push_back(std::move(spec));
+  }
+  return result;
+}
+
+std::vector<Tensor> tensors_of(const xsp_tensor* tensors, size_t count) {
+  std::vector<Tensor> result;
+  for (size_t i = 0; i < count; ++i) {
+    const xsp_tensor* tensor = xsp_tensor_at(tensors, i);
+    const auto* data = static_cast<const std::byte*>(tensor->data);
+    result.push_back({tensor->name,
+                      tensor->dtype,
+                      {tensor->dimensions, tensor->dimensions + tensor->rank},
+                      {data, data + tensor->data_bytes},
+                      ""});
+  }
+  return result;
+}
+
 std::string signature_text(const std::vector<TensorSpec>& specs) {
   constexpr size_t kShown = 6;
   std::string text;

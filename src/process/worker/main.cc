@@ -16,12 +16,12 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "process/load/made_up_server.h"
+#include "process/load/pipeline_server.h"
 #include "process/load/request_spans.h"
 #include "process/load/run_load.h"
 #include "process/worker/collectors.h"
@@ -62,7 +62,7 @@ const char* status_text(xsp_status status) {
   }
 }
 
-class Worker {
+class Worker : public OpenModel {
  public:
   explicit Worker(WorkerOptions options) : options_(std::move(options)) {
     host_ = {sizeof host_, this, on_fail, on_note, options_.scratch.c_str()};
@@ -192,21 +192,6 @@ class Worker {
     return call([&] { return adapter_->open(&host_, &open, &model_); });
   }
 
-  std::vector<TensorSpec> specs(const xsp_tensor_info* infos, size_t count) {
-    std::vector<TensorSpec> result;
-    for (size_t i = 0; i < count; ++i) {
-      const xsp_tensor_info* info = xsp_tensor_info_at(infos, i);
-      TensorSpec spec{info->name, info->dtype, {}, {}};
-      for (uint32_t d = 0; d < info->rank; ++d) {
-        spec.dimensions.push_back(info->dimensions[d]);
-        const char* symbol = info->symbols == nullptr ? nullptr : info->symbols[d];
-        spec.symbols.emplace_back(symbol == nullptr ? "" : symbol);
-      }
-      result.push_back(std::move(spec));
-    }
-    return result;
-  }
-
   void describe(const char* what, const std::string& name, uint32_t dtype,
                 const std::vector<int64_t>& dimensions, const std::string* values) {
     std::string shape;
@@ -230,11 +215,16 @@ class Worker {
     const xsp_tensor_info* infos = nullptr;
     size_t count = 0;
     if (!call([&] { return adapter_->inputs(model_, &infos, &count); })) return false;
-    input_specs_ = specs(infos, count);
+    input_specs_ = specs_of(infos, count);
     if (!call([&] { return adapter_->outputs(model_, &infos, &count); })) return false;
-    output_specs_ = specs(infos, count);
+    output_specs_ = specs_of(infos, count);
     const Result<Inputs> made = make_inputs(input_specs_, output_specs_, options_);
     if (!made.ok()) return wrong(made.error());
+    if (!options_.pipeline.empty()) {
+      Result<ModelPipelines> read = read_pipelines(options_.pipeline, input_specs_, output_specs_);
+      if (!read.ok()) return wrong(read.error());
+      pipelines_ = std::move(*read);
+    }
     for (const Tensor& tensor : made->tensors) {
       describe("input", tensor.name, tensor.dtype, tensor.dimensions, &tensor.values);
     }
@@ -298,70 +288,55 @@ class Worker {
     return true;
   }
 
-  // Answers requests with inputs that are made up, one set of them for each batch size.
-  class MadeUpServer : public Server {
-   public:
-    explicit MadeUpServer(Worker& worker) : worker_(worker) {}
-    Status prepare(std::span<const LoadRequest> batch) override { return set_batch(batch.size()); }
-    Status run(std::span<const LoadRequest> batch) override {
-      return worker_.run_batch(batch.size(), static_cast<int64_t>(batch.front().id));
-    }
-    // Sets the inputs unless those of the last batch had the same size.
-    Status set_batch(size_t size) {
-      if (size == batch_) return Ok{};
-      std::vector<Tensor>& tensors = inputs_[size];
-      if (tensors.empty()) {
-        WorkerOptions options = worker_.options_;
-        options.batch = static_cast<int64_t>(size);
-        XSP_TRY(Inputs made, make_inputs(worker_.input_specs_, worker_.output_specs_, options));
-        tensors = std::move(made.tensors);
-      }
-      if (!worker_.set_tensors(tensors)) return worker_.error();
-      batch_ = size;
-      return Ok{};
-    }
-
-   private:
-    Worker& worker_;
-    size_t batch_ = 0;
-    std::map<size_t, std::vector<Tensor>> inputs_;
-  };
-
   Error error() const { return {status_ == XSP_BAD_INPUT ? Code::kUsage : Code::kFailed, why_}; }
 
-  // Runs the model once. `request` is the first request of the batch; -1: it is a warm-up.
-  Status run_batch(size_t size, int64_t request) {
+  Status set(const std::vector<Tensor>& inputs) override {
+    if (set_tensors(inputs)) return Ok{};
+    return error();
+  }
+
+  Status run(size_t batch, int64_t request) override {
     xsp_span span = xsp_begin(&site_);
     const bool has_run = call([&] { return adapter_->run(model_); });
     if (!has_run) return error();
     xsp_span_int(&span, iteration_key_, iteration_++);
-    xsp_span_batch(&span, static_cast<int64_t>(size));
+    xsp_span_batch(&span, static_cast<int64_t>(batch));
     if (request >= 0) xsp_span_int(&span, request_key_, request);
     xsp_end(&span);
     return Ok{};
   }
 
-  // Runs every batch size a few times, because the first runs of a size are slow.
-  Status warm_sizes(MadeUpServer& server, size_t max_batch) {
-    constexpr int kRuns = 3;
-    for (size_t size = max_batch; size > 0; --size) {
-      XSP_CHECK_OK(server.set_batch(size));
-      for (int i = 0; i < kRuns; ++i) XSP_CHECK_OK(run_batch(size, -1));
+  Result<std::vector<Tensor>> results() override {
+    const xsp_tensor* tensors = nullptr;
+    size_t count = 0;
+    if (!call([&] { return adapter_->results(model_, &tensors, &count); })) return error();
+    return tensors_of(tensors, count);
+  }
+
+  Result<LoadReport> serve_load(const LoadSettings& settings, int64_t* first) {
+    const auto send = [this](const auto& fields) { replies_.send(fields); };
+    if (settings.items.empty()) {
+      MadeUpServer server(*this, input_specs_, output_specs_, options_);
+      XSP_CHECK_OK(warm_sizes(*this, server, settings.max_batch));
+      *first = iteration_;
+      return run_load(settings, server, send);
     }
-    return Ok{};
+    if (!pipelines_) return usage("items: there is no pipeline: give the worker --pipeline");
+    XSP_TRY(const auto server,
+            PipelineServer::make(*this, *pipelines_, settings.items, settings.outputs));
+    XSP_CHECK_OK(warm_sizes(*this, *server, settings.max_batch));
+    *first = iteration_;
+    XSP_TRY(LoadReport report, run_load(settings, *server, send));
+    XSP_CHECK_OK(server->close());
+    return report;
   }
 
   bool load_requests(const std::string& path) {
     request_key_ = xsp_intern_key(kRequestKey);
     const Result<LoadSettings> settings = read_load_settings(path);
     if (!settings.ok()) return wrong(settings.error());
-    MadeUpServer server(*this);
-    if (const Status warm = warm_sizes(server, settings->max_batch); !warm.ok()) {
-      return wrong(warm.error());
-    }
-    const int64_t first = iteration_;
-    const auto report =
-        run_load(*settings, server, [this](const auto& fields) { replies_.send(fields); });
+    int64_t first = 0;
+    const auto report = serve_load(*settings, &first);
     if (!report.ok()) return wrong(report.error());
     replies_.send({"loaded", std::to_string(report->answers.size()),
                    std::to_string(report->abandoned), std::to_string(report->start_ns),
@@ -472,6 +447,7 @@ class Worker {
   uint32_t request_key_ = 0;
   std::vector<TensorSpec> input_specs_;
   std::vector<TensorSpec> output_specs_;
+  std::optional<ModelPipelines> pipelines_;
   int64_t iteration_ = 0;
   int detailed_ = 0;  // inferences in which details were recorded
   bool records_details_ = false;

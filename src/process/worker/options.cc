@@ -52,6 +52,8 @@ Status set_option(std::string_view key, const std::string& value, WorkerOptions*
     options->device = value;
   } else if (key == "--trace") {
     options->trace = value;
+  } else if (key == "--pipeline") {
+    options->pipeline = value;
   } else if (key == "--scratch") {
     options->scratch = value;
   } else if (key == "--levels") {

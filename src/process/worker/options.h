@@ -37,6 +37,7 @@ struct WorkerOptions {
   uint32_t levels = 0;  // bits
   std::string trace;
   std::string scratch;
+  std::string pipeline;  // file of the steps; empty: none
   std::optional<int64_t> batch;
   uint32_t threads = 0;  // 0: the framework's default
   uint64_t seed = 1;

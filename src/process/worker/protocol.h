@@ -5,7 +5,7 @@
 //              [--input name=shape[:dtype] | name=@file.npy | name==value]... [--option
 //              key=value]...
 //              [--counters NAME,...] [--collector lib/xsp/collectors/NAME.so]...
-//              [--replay auto|kernel|application] [--reuse]
+//              [--replay auto|kernel|application] [--reuse] [--pipeline FILE]
 //   xsp-worker --adapter NAME.so --probe                  (replies "probe", then exits)
 //   xsp-worker --collector NAME.so --probe [--device D]   (likewise)
 //   xsp-worker --collector NAME.so --names                (replies "names", then exits)
@@ -82,7 +82,10 @@
 //   answers      the file that the worker writes: a line for each answered request, with its
 //                number, batch, position in the batch, size of the batch, and the times of its
 //                arrival, when the model was free for it, when its batch was formed, when the
-//                inputs were ready, and when it was answered
+//                inputs were ready, when the model had run, and when it was answered
+//   items        a file with the path of an item in each line, for a worker with --pipeline: the
+//                requests have these items, one after the other, and begin anew after the last
+//   outputs      the file that gets the answers to the items (pipeline_file.h)
 //   spans        0: the requests have no spans
 //
 // Each request is a span at the level application; process/load/request_spans.h says which parts

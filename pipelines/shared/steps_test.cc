@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "pipelines/shared/testing.h"
+
+namespace xsp::pipelines {
+namespace {
+
+// What magika's own _extract_features_from_seekable computes with the same settings.
+TEST(ByteWindow, IsMagikas) {
+  const Params params = {
+      {"begin", "4"}, {"end", "4"}, {"block", "6"}, {"strip", "true"}, {"padding", "256"}};
+  const auto window = [&](const char* text) {
+    return numbers_of<int32_t>(run_step("byte_window", params, bytes_value(text)));
+  };
+  EXPECT_EQ(window("abcdefghij"), (std::vector<int32_t>{97, 98, 99, 100, 103, 104, 105, 106}));
+  // White space is left out at the outer ends of the blocks only: they are "  a b " and "c d\n \n".
+  EXPECT_EQ(window("  a b c d\n \n"), (std::vector<int32_t>{97, 32, 98, 32, 256, 99, 32, 100}));
+  EXPECT_EQ(window("ab"), (std::vector<int32_t>{97, 98, 256, 256, 256, 256, 97, 98}));
+  EXPECT_EQ(window(" \t\r\n\v\f"), std::vector<int32_t>(8, 256));
+  EXPECT_EQ(window(""), std::vector<int32_t>(8, 256));
+  EXPECT_EQ(window("\xff\xfe"), (std::vector<int32_t>{255, 254, 256, 256, 256, 256, 255, 254}));
+}
+
+TEST(ByteWindow, MayTakeOneEndAsItIs) {
+  EXPECT_EQ(numbers_of<int32_t>(run_step("byte_window", {{"begin", "3"}}, bytes_value(" ab"))),
+            (std::vector<int32_t>{32, 97, 98}));
+  EXPECT_EQ(numbers_of<int32_t>(run_step("byte_window", {{"end", "2"}}, bytes_value("abc"))),
+            (std::vector<int32_t>{98, 99}));
+  EXPECT_EQ(refusal(pipeline_of("byte_window", {}, bytes_type())),
+            "byte_window: begin: no window: give begin, end or both");
+  EXPECT_EQ(refusal(pipeline_of("byte_window", {{"begin", "4"}, {"block", "3"}}, bytes_type())),
+            "byte_window: block '3': smaller than the window: give at least the larger of its "
+            "ends");
+}
+
+TEST(Cast, KeepsWhatFitsAndCutsFractions) {
+  const Value numbers = tensor_value<float>(XSP_FLOAT32, {5}, {-1.5F, 2.9F, 300, NAN, -INFINITY});
+  EXPECT_EQ(numbers_of<uint8_t>(run_step("cast", {{"to", "uint8"}}, numbers)),
+            (std::vector<uint8_t>{0, 2, 255, 0, 0}));
+  EXPECT_EQ(numbers_of<int64_t>(run_step("cast", {{"to", "int64"}}, numbers)),
+            (std::vector<int64_t>{-1, 2, 300, 0, INT64_MIN}));
+  EXPECT_EQ(numbers_of<float>(run_step("cast", {{"to", "float32"}}, bytes_value("\x01\xff"))),
+            (std::vector<float>{1, 255}));
+}
+
+TEST(Softmax, GivesProbabilitiesOfAnyScores) {
+  const auto result = numbers_of<float>(
+      run_step("softmax", {}, tensor_value<float>(XSP_FLOAT32, {3}, {1000, 1001, 1000})));
+  ASSERT_EQ(result.size(), 3u);
+  EXPECT_FLOAT_EQ(result[0], static_cast<float>(1 / (2 + std::exp(1.0))));
+  EXPECT_FLOAT_EQ(result[0] + result[1] + result[2], 1);
+}
+
+TEST(Top, OrdersByScoreThenByNumber) {
+  const auto result = run_step("top", {{"count", "3"}},
+                               tensor_value<float>(XSP_FLOAT32, {5}, {0.25F, NAN, 0.5F, 1, 0.5F}));
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result->ranking.size(), 3u);
+  EXPECT_EQ(result->ranking[0].index, 3);
+  EXPECT_EQ(result->ranking[1].index, 2);
+  EXPECT_EQ(result->ranking[2].index, 4);
+  EXPECT_EQ(result->ranking[1].score, 0.5);
+  const auto all = run_step("top", {}, tensor_value<int32_t>(XSP_INT32, {2}, {1, 2}));
+  EXPECT_EQ(all->ranking.size(), 2u);
+}
+
+TEST(Normalise, UsesOneNumberOrOneForEachChannel) {
+  const Value image = image_value(1, 2, 3, "rgb", {0, 51, 255, 102, 0, 0});
+  const auto result = numbers_of<float>(
+      run_step("normalise", {{"scale", "255"}, {"mean", "0, 0.2, 0.5"}, {"std", "0.5"}}, image));
+  const std::vector<float> expected = {0, 0, 1, 0.8F, -0.4F, -1};
+  ASSERT_EQ(result.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(result[i], expected[i], 1e-6) << i;
+  EXPECT_EQ(refusal(pipeline_of("normalise", {{"mean", "1,2"}}, image.type)),
+            "the request gives an image of uint8[1,2,3], rgb, normalise wants an image of 2 "
+            "channels: give mean and std one number, or one for each channel");
+  EXPECT_EQ(refusal(pipeline_of("normalise", {{"std", "0"}}, image.type)),
+            "normalise: std '0': zero: write the number to divide by");
+}
+
+}  // namespace
+}  // namespace xsp::pipelines

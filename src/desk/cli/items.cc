@@ -1,0 +1,61 @@
+#include "desk/cli/items.h"
+
+#include <cstdio>
+#include <fstream>
+
+#include "desk/cli/profile_model.h"
+#include "desk/manifest/resolve.h"
+#include "desk/predict/describe.h"
+#include "process/worker/pipeline_file.h"
+
+namespace xsp::cli {
+
+Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items) {
+  Items result;
+  XSP_TRY(std::optional<manifest::Manifest> found, manifest_of(word));
+  if (!found) {
+    return usage(word + ": it has no manifest that says how a file becomes its input: " +
+                 "name a manifest, such as one of 'xsp models --list'");
+  }
+  result.manifest = std::move(*found);
+  const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
+  XSP_CHECK_OK(manifest::resolve_files(&result.manifest, say));
+  XSP_TRY(const predict::Described described, predict::describe(result.manifest));
+  for (const size_t output : described.outputs) {
+    XSP_TRY(result.labels.emplace_back(), manifest::labels_of(result.manifest, output, say));
+    result.outputs.push_back(result.manifest.outputs[output].pipeline.name);
+  }
+  result.items = std::move(items);
+  XSP_TRY(result.folder, ScratchFolder::create());
+  result.pipeline = result.folder->path() / "pipeline";
+  std::ofstream file(result.pipeline);
+  file << process::description_text(described.description);
+  file.close();
+  if (!file) return failed(result.pipeline.string() + ": cannot be written: make room for it");
+  return result;
+}
+
+void answer_each(const Items& items, scenario::Scenario* scenario) {
+  scenario->name = scenario->max_batch > 1 ? "multi" : "single";
+  scenario->clients = scenario->max_batch;
+  scenario->requests = static_cast<int64_t>(items.items.size());
+  scenario->time_s = 0;
+  scenario->explains = false;
+}
+
+Result<scenario::Outcome> run_with_items(const Items& items, scenario::Scenario scenario,
+                                         experiment::Request request,
+                                         experiment::Listener& listener,
+                                         const std::atomic<int>& stop, const LookAtAnswers& look) {
+  for (const predict::Item& item : items.items) scenario.items.push_back(item.file);
+  request.worker.pipeline = items.pipeline;
+  const auto look_at_load =
+      [&](const scenario::Load& load) -> Result<std::vector<experiment::ResultRow>> {
+    XSP_TRY(const auto answers, predict::read_answers(load.outputs));
+    return look(answers);
+  };
+  return scenario::run_scenario(scenario, request, listener, stop,
+                                look ? scenario::Look(look_at_load) : scenario::Look());
+}
+
+}  // namespace xsp::cli

@@ -1,0 +1,44 @@
+// Items: files that a model answers, with the steps of its manifest.
+//
+// Thread rule: one thread.
+#ifndef XSP_DESK_CLI_ITEMS_H_
+#define XSP_DESK_CLI_ITEMS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "desk/cli/request.h"
+#include "desk/manifest/manifest.h"
+#include "desk/predict/answers.h"
+#include "desk/predict/dataset.h"
+#include "desk/scenario/scenario.h"
+#include "shared/base/result.h"
+#include "shared/base/scratch.h"
+
+namespace xsp::cli {
+
+struct Items {
+  manifest::Manifest manifest;
+  std::vector<predict::Item> items;
+  predict::Labels labels;                 // of each output that has steps
+  std::vector<std::string> outputs;       // their names
+  std::unique_ptr<ScratchFolder> folder;  // of the file of the steps, which the worker reads
+  std::filesystem::path pipeline;
+};
+
+// Checks the manifest's steps, and gets the files that they name. `word` names the manifest.
+Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items);
+// Lets each item be answered once, in groups of `scenario->max_batch`, however long it takes.
+void answer_each(const Items& items, scenario::Scenario* scenario);
+// Runs the scenario with the items. `look` sees the answers, ordered by item.
+using LookAtAnswers = std::function<Result<std::vector<experiment::ResultRow>>(
+    const std::vector<process::OutputAnswer>& answers)>;
+Result<scenario::Outcome> run_with_items(const Items& items, scenario::Scenario scenario,
+                                         experiment::Request request,
+                                         experiment::Listener& listener,
+                                         const std::atomic<int>& stop, const LookAtAnswers& look);
+
+}  // namespace xsp::cli
+
+#endif  // XSP_DESK_CLI_ITEMS_H_

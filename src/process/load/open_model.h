@@ -1,0 +1,26 @@
+// OpenModel: the worker's model, as the servers of requests see it.
+#ifndef XSP_PROCESS_LOAD_OPEN_MODEL_H_
+#define XSP_PROCESS_LOAD_OPEN_MODEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "process/worker/inputs.h"
+#include "shared/base/result.h"
+
+namespace xsp::process {
+
+class OpenModel {
+ public:
+  virtual ~OpenModel() = default;
+  virtual Status set(const std::vector<Tensor>& inputs) = 0;
+  // Runs it once. `request` is the first request of the batch; -1: it is a warm-up.
+  virtual Status run(size_t batch, int64_t request) = 0;
+  // Returns the outputs of the last run.
+  virtual Result<std::vector<Tensor>> results() = 0;
+};
+
+}  // namespace xsp::process
+
+#endif  // XSP_PROCESS_LOAD_OPEN_MODEL_H_

@@ -1,0 +1,218 @@
+#include "process/load/pipeline_server.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "process/worker/pipeline_file.h"
+#include "process/worker/protocol.h"
+#include "shared/base/words.h"
+#include "xsp/xsp.h"
+
+namespace xsp::process {
+namespace {
+
+using pipelines::Pipeline;
+using pipelines::Value;
+
+constexpr const char* kStepType = "pipeline step";
+constexpr std::streamsize kItemBytesMax = 1 << 30;
+
+Result<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file.is_open()) return usage(path + ": cannot be read: check its name");
+  return text.str();
+}
+
+std::vector<uint32_t> sites_of(const Pipeline& pipeline) {
+  std::vector<uint32_t> sites;
+  for (const std::string& name : pipeline.step_names()) {
+    sites.push_back(xsp_intern_site(XSP_LEVEL_APPLICATION, name.c_str(), kStepType));
+  }
+  return sites;
+}
+
+// Returns the dimensions of the tensor without the batch.
+std::vector<int64_t> without_batch(std::vector<int64_t> dimensions, int axis) {
+  if (axis >= 0 && axis < static_cast<int>(dimensions.size())) {
+    dimensions.erase(dimensions.begin() + axis);
+  }
+  return dimensions;
+}
+
+Result<size_t> position_of(const pipelines::TensorDescription& tensor,
+                           const std::vector<TensorSpec>& specs) {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].name == tensor.name) return i;
+  }
+  return usage(tensor.place + ": the model has no '" + tensor.name + "': it has " +
+               signature_text(specs));
+}
+
+Result<ModelPipelines::Side> input_side(const pipelines::TensorDescription& input,
+                                        const std::vector<TensorSpec>& specs) {
+  XSP_TRY(const size_t position, position_of(input, specs));
+  XSP_TRY(const pipelines::Type given, pipelines::type_of_request(input));
+  XSP_TRY(Pipeline pipeline, Pipeline::make(input, given));
+  XSP_CHECK_OK(check_tensor(pipeline, specs[position].dtype,
+                            without_batch(specs[position].dimensions, input.batch_axis)));
+  std::vector<uint32_t> sites = sites_of(pipeline);
+  return ModelPipelines::Side{std::move(pipeline), input.batch_axis, position, std::move(sites)};
+}
+
+Result<ModelPipelines::Side> output_side(const pipelines::TensorDescription& output,
+                                         const std::vector<TensorSpec>& specs) {
+  XSP_TRY(const size_t position, position_of(output, specs));
+  const TensorSpec& spec = specs[position];
+  const pipelines::Type given =
+      pipelines::tensor_type(spec.dtype, without_batch(spec.dimensions, output.batch_axis));
+  XSP_TRY(Pipeline pipeline, Pipeline::make(output, given));
+  std::vector<uint32_t> sites = sites_of(pipeline);
+  return ModelPipelines::Side{std::move(pipeline), output.batch_axis, position, std::move(sites)};
+}
+
+}  // namespace
+
+Result<ModelPipelines> read_pipelines(const std::string& file,
+                                      const std::vector<TensorSpec>& inputs,
+                                      const std::vector<TensorSpec>& outputs) {
+  XSP_TRY(const std::string text, read_text(file));
+  XSP_TRY(const pipelines::Description description, parse_description(text));
+  ModelPipelines result;
+  for (const auto& input : description.inputs) {
+    XSP_TRY(result.inputs.emplace_back(), input_side(input, inputs));
+  }
+  for (const auto& output : description.outputs) {
+    XSP_TRY(result.outputs.emplace_back(), output_side(output, outputs));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto is_it = [i](const ModelPipelines::Side& side) { return side.tensor == i; };
+    if (std::any_of(result.inputs.begin(), result.inputs.end(), is_it)) continue;
+    return usage("the manifest says nothing of the model's input '" + inputs[i].name +
+                 "': describe it under 'inputs'");
+  }
+  return result;
+}
+
+PipelineServer::PipelineServer(OpenModel& model, const ModelPipelines& pipelines)
+    : model_(model),
+      pipelines_(pipelines),
+      read_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "read", kStepType)),
+      set_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "set_inputs", kStepType)) {}
+
+Result<std::unique_ptr<PipelineServer>> PipelineServer::make(OpenModel& model,
+                                                             const ModelPipelines& pipelines,
+                                                             const std::string& items,
+                                                             const std::string& outputs) {
+  std::unique_ptr<PipelineServer> server(new PipelineServer(model, pipelines));
+  XSP_TRY(const std::string text, read_text(items));
+  for (const std::string& line : split(text, '\n')) {
+    server->items_.push_back(split_fields(line)[0]);
+  }
+  if (server->items_.empty()) return usage(items + ": no items: name one in a line");
+  server->path_ = outputs;
+  server->file_.open(outputs);
+  return server;
+}
+
+const std::string& PipelineServer::item_of(const LoadRequest& request) const {
+  return items_[request.id % items_.size()];
+}
+
+Result<Value> PipelineServer::read(const std::string& path, std::vector<StepTime>* steps) const {
+  const int64_t start_ns = xsp_now_ns();
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamsize size = file.tellg();
+  if (!file.is_open() || size < 0) return failed(path + ": cannot be read: check its name");
+  if (size > kItemBytesMax) return failed(path + ": larger than 1 GiB: leave it out");
+  Value value;
+  value.type = pipelines::bytes_type();
+  value.type.dimensions = {size};
+  value.data.resize(static_cast<size_t>(size));
+  file.seekg(0);
+  if (!file.read(reinterpret_cast<char*>(value.data.data()), size)) {
+    return failed(path + ": cannot be read to its end: is it a file?");
+  }
+  steps->push_back({read_site_, start_ns, xsp_now_ns()});
+  return value;
+}
+
+Result<Value> PipelineServer::run_steps(const ModelPipelines::Side& side, Value value,
+                                        const std::string& item,
+                                        std::vector<StepTime>* steps) const {
+  int64_t start_ns = xsp_now_ns();
+  auto result = side.pipeline.run(std::move(value), [&](size_t step) {
+    const int64_t end_ns = xsp_now_ns();
+    steps->push_back({side.step_sites[step], start_ns, end_ns});
+    start_ns = end_ns;
+  });
+  if (!result.ok()) return Error{result.error().code, item + ": " + result.error().text};
+  return result;
+}
+
+Result<std::vector<Value>> PipelineServer::inputs_of(const std::string& item,
+                                                     std::vector<StepTime>* steps) const {
+  XSP_TRY(const Value content, read(item, steps));
+  std::vector<Value> inputs;
+  for (const ModelPipelines::Side& side : pipelines_.inputs) {
+    Value given;
+    given.type = side.pipeline.given();
+    if (given.type.kind != pipelines::Kind::kNothing) {
+      given.data = content.data;
+      if (given.type.kind == pipelines::Kind::kBytes) given.type = content.type;
+    }
+    XSP_TRY(inputs.emplace_back(), run_steps(side, std::move(given), item, steps));
+  }
+  return inputs;
+}
+
+Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
+  steps_.assign(batch.size(), {});
+  std::vector<std::vector<Value>> values(pipelines_.inputs.size());
+  for (size_t i = 0; i < batch.size(); ++i) {
+    XSP_TRY(std::vector<Value> inputs, inputs_of(item_of(batch[i]), &steps_[i]));
+    for (size_t k = 0; k < inputs.size(); ++k) values[k].push_back(std::move(inputs[k]));
+  }
+  const int64_t start_ns = xsp_now_ns();
+  std::vector<Tensor> tensors;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const ModelPipelines::Side& side = pipelines_.inputs[k];
+    auto joined = join_batch(values[k], side.batch_axis);
+    if (!joined.ok()) return usage(side.pipeline.place() + ": " + joined.error().text);
+    tensors.push_back({side.pipeline.name(), joined->type.dtype, std::move(joined->type.dimensions),
+                       std::move(joined->data), ""});
+  }
+  XSP_CHECK_OK(model_.set(tensors));
+  const int64_t end_ns = xsp_now_ns();
+  for (std::vector<StepTime>& steps : steps_) steps.push_back({set_site_, start_ns, end_ns});
+  return Ok{};
+}
+
+Status PipelineServer::run(std::span<const LoadRequest> batch) {
+  return model_.run(batch.size(), static_cast<int64_t>(batch.front().id));
+}
+
+Status PipelineServer::finish(std::span<const LoadRequest> batch) {
+  XSP_TRY(const std::vector<Tensor> results, model_.results());
+  for (size_t k = 0; k < pipelines_.outputs.size(); ++k) {
+    const ModelPipelines::Side& side = pipelines_.outputs[k];
+    if (side.tensor >= results.size()) return failed("the model gave too few outputs");
+    for (size_t i = 0; i < batch.size(); ++i) {
+      auto part = part_of_batch(results[side.tensor], side.batch_axis, batch.size(), i);
+      if (!part.ok()) return usage(side.pipeline.place() + ": " + part.error().text);
+      XSP_TRY(const Value answer, run_steps(side, std::move(*part), item_of(batch[i]), &steps_[i]));
+      file_ << answer_line(static_cast<int64_t>(batch[i].id), static_cast<int64_t>(k), answer)
+            << '\n';
+    }
+  }
+  return Ok{};
+}
+
+Status PipelineServer::close() {
+  file_.close();
+  if (file_) return Ok{};
+  return failed(path_ + ": cannot be written: make room for it");
+}
+
+}  // namespace xsp::process

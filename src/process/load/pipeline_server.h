@@ -1,0 +1,83 @@
+// PipelineServer: answers requests with the items of a data set. The steps of a pipeline make the
+// model's inputs of an item, and an answer of the model's outputs.
+#ifndef XSP_PROCESS_LOAD_PIPELINE_SERVER_H_
+#define XSP_PROCESS_LOAD_PIPELINE_SERVER_H_
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pipelines/shared/pipeline.h"
+#include "process/load/open_model.h"
+#include "process/load/serve.h"
+#include "process/worker/inputs.h"
+#include "shared/base/result.h"
+
+namespace xsp::process {
+
+// The pipelines of a model, checked against the model's own tensors.
+struct ModelPipelines {
+  struct Side {
+    pipelines::Pipeline pipeline;
+    int batch_axis = 0;  // -1: none
+    size_t tensor = 0;   // position among the model's inputs or outputs
+    std::vector<uint32_t> step_sites;
+  };
+  std::vector<Side> inputs;   // in the model's order
+  std::vector<Side> outputs;  // in the description's order
+};
+// Reads the description's file. Errors name the manifest, its line and the step.
+Result<ModelPipelines> read_pipelines(const std::string& file,
+                                      const std::vector<TensorSpec>& inputs,
+                                      const std::vector<TensorSpec>& outputs);
+
+class PipelineServer : public Server {
+ public:
+  // `items` has the path of an item in each line; a request gets the item of its number, and the
+  // first one follows the last. `outputs` gets a line for each answer (pipeline_file.h).
+  static Result<std::unique_ptr<PipelineServer>> make(OpenModel& model,
+                                                      const ModelPipelines& pipelines,
+                                                      const std::string& items,
+                                                      const std::string& outputs);
+  Status prepare(std::span<const LoadRequest> batch) override;
+  Status run(std::span<const LoadRequest> batch) override;
+  bool has_output() const override { return true; }
+  Status finish(std::span<const LoadRequest> batch) override;
+  std::span<const std::vector<StepTime>> steps() const override { return steps_; }
+  // Writes what is not in the file yet. Fails if it could not be written.
+  Status close();
+
+ private:
+  PipelineServer(OpenModel& model, const ModelPipelines& pipelines);
+  const std::string& item_of(const LoadRequest& request) const;
+  Result<pipelines::Value> read(const std::string& path, std::vector<StepTime>* steps) const;
+  // Runs the steps; the error names the item.
+  Result<pipelines::Value> run_steps(const ModelPipelines::Side& side, pipelines::Value value,
+                                     const std::string& item, std::vector<StepTime>* steps) const;
+  // Makes the inputs of one request, in the model's order.
+  Result<std::vector<pipelines::Value>> inputs_of(const std::string& item,
+                                                  std::vector<StepTime>* steps) const;
+
+  OpenModel& model_;
+  const ModelPipelines& pipelines_;
+  std::vector<std::string> items_;
+  std::string path_;
+  std::ofstream file_;
+  uint32_t read_site_ = 0, set_site_ = 0;
+  std::vector<std::vector<StepTime>> steps_;
+};
+
+// Joins the values of a batch's requests into one tensor, whose dimension at `axis` is the batch;
+// -1: the value of the first request stands for all. Fails if their types differ.
+Result<pipelines::Value> join_batch(const std::vector<pipelines::Value>& values, int axis);
+// Returns one request's part of an output.
+Result<pipelines::Value> part_of_batch(const Tensor& tensor, int axis, size_t batch,
+                                       size_t position);
+
+}  // namespace xsp::process
+
+#endif  // XSP_PROCESS_LOAD_PIPELINE_SERVER_H_

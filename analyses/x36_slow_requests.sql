@@ -24,7 +24,8 @@ WITH sought AS (
 part AS (
   SELECT run_id, parent_id AS span_id, coalesce(sum(duration_ns) FILTER (name = 'queue'), 0) AS queue_ns,
     coalesce(sum(duration_ns) FILTER (name = 'batch'), 0) AS batcher_ns,
-    coalesce(sum(duration_ns) FILTER (name = 'pipeline'), 0) AS pipeline_ns
+    coalesce(sum(duration_ns) FILTER (name = 'pipeline'), 0) AS pipeline_ns,
+    coalesce(sum(duration_ns) FILTER (name = 'output'), 0) AS output_ns
   FROM span WHERE run_id IN (SELECT run_id FROM sought) AND level = 1 AND type = 'part' GROUP BY ALL),
 fact AS (
   SELECT run_id, span_id, any_value(try_cast(value AS BIGINT)) FILTER (key = 'request') AS request,
@@ -33,8 +34,8 @@ fact AS (
 request AS MATERIALIZED (
   SELECT s.run_id, o.nth AS nth_run, f.request, f.batch, s.start_ns, s.start_ns + s.duration_ns AS end_ns,
     s.duration_ns AS latency_ns, coalesce(queue_ns, 0) AS queue_ns, coalesce(batcher_ns, 0) AS batcher_ns,
-    coalesce(pipeline_ns, 0) AS pipeline_ns,
-    s.duration_ns - coalesce(queue_ns, 0) - coalesce(batcher_ns, 0) - coalesce(pipeline_ns, 0) AS model_ns,
+    coalesce(pipeline_ns, 0) AS pipeline_ns, coalesce(output_ns, 0) AS output_ns,
+    s.duration_ns - coalesce(queue_ns + batcher_ns + pipeline_ns + output_ns, 0) AS model_ns,
     row_number() OVER slowest AS rank, count(*) OVER (PARTITION BY s.run_id) AS n
   FROM span s JOIN sought o USING (run_id) LEFT JOIN part USING (run_id, span_id)
     LEFT JOIN fact f USING (run_id, span_id)
@@ -47,7 +48,7 @@ chosen AS MATERIALIZED (
 
 -- The answers in their order.
 answer AS MATERIALIZED (
-  SELECT batch, max(end_ns) AS end_ns, max(pipeline_ns + model_ns) AS ns, count(*) AS size
+  SELECT batch, max(end_ns) AS end_ns, max(pipeline_ns + model_ns + output_ns) AS ns, count(*) AS size
   FROM request WHERE nth_run = 1 GROUP BY batch),
 usual AS (SELECT median(ns) AS ns FROM answer),
 so_far AS MATERIALIZED (
@@ -94,28 +95,31 @@ told AS (
     avg(batcher_ns) FILTER (is_slow) AS slow_batcher, avg(batcher_ns) FILTER (NOT is_slow) AS middle_batcher,
     avg(pipeline_ns) FILTER (is_slow) AS slow_pipeline, avg(pipeline_ns) FILTER (NOT is_slow) AS middle_pipeline,
     avg(model_ns) FILTER (is_slow) AS slow_model, avg(model_ns) FILTER (NOT is_slow) AS middle_model,
+    avg(output_ns) FILTER (is_slow) AS slow_output, avg(output_ns) FILTER (NOT is_slow) AS middle_output,
     count(*) FILTER (is_slow) AS slow, min(latency_ns) FILTER (is_slow) AS least_ns
   FROM chosen WHERE nth_run = 1),
 line AS (
   SELECT 1 AS nth, 'queue: answers ahead' AS part, middle_queue - c.middle_ns AS middle_ns,
-    slow_queue - c.slow_ns AS slow_ns, printf('%.1f answers were ahead of each, and %.1f of a middle one',
+    slow_queue - c.slow_ns AS slow_ns, printf('%.1f answers were ahead of each, and %.1f of a middle one.',
       slow_answers, middle_answers) AS why FROM told, crowd c
   UNION ALL
   SELECT 2, 'queue: long answers ahead', c.middle_ns, c.slow_ns,
-    'the longest answer meanwhile took ' || time_text(l.ns) || ', the median one ' || time_text(u.ns)
+    'The longest answer meanwhile took ' || time_text(l.ns) || ', the median one ' || time_text(u.ns) || '.'
   FROM crowd c, longest l, usual u
   UNION ALL
-  SELECT 3, 'batcher', middle_batcher, slow_batcher, printf('batches of %.1f, and of %.1f for middle ones', slow_size,
+  SELECT 3, 'batcher', middle_batcher, slow_batcher, printf('They were answered in batches of %.1f, and middle ones of %.1f.', slow_size,
     middle_size)
   FROM told, size
   UNION ALL
   SELECT 4, 'pipeline', middle_pipeline, slow_pipeline, NULL FROM told
   UNION ALL
-  SELECT 5, 'model', middle_model, slow_model, CASE WHEN ns > 0 THEN concat('in the run with layers, ', name,
-    ' takes the most extra time: ', time_text(ns)) END FROM told LEFT JOIN extra_layer ON true
+  SELECT 5, 'model', middle_model, slow_model, CASE WHEN ns > 0 THEN concat('In the run with layers, ', name,
+    ' takes the most extra time: ', time_text(ns), '.') END FROM told LEFT JOIN extra_layer ON true
   UNION ALL
-  SELECT 6, 'latency', middle_latency, slow_latency,
-    printf('%d request%s of %s or more', t.slow, CASE WHEN t.slow = 1 THEN '' ELSE 's' END, time_text(least_ns))
+  SELECT 6, 'output', middle_output, slow_output, 'These are the steps behind the model.' FROM told WHERE slow_output > 0
+  UNION ALL
+  SELECT 7, 'latency', middle_latency, slow_latency,
+    printf('%d request%s took %s or more.', t.slow, CASE WHEN t.slow = 1 THEN '' ELSE 's' END, time_text(least_ns))
   FROM told t)
 SELECT part, middle_ns, slow_ns, slow_ns - middle_ns AS extra_ns,
   100 * (slow_ns - middle_ns) / (SELECT nullif(slow_latency - middle_latency, 0) FROM told) AS share_pct, why

@@ -114,9 +114,9 @@ def page(rows, cases):
     intro = textwrap.fill(
         f"`tests/accuracy/accuracy.py --write` wrote this page on {date} (processor: {machine()}; "
         f"{os.cpu_count()} usable). xsp reads each file, runs the steps of the manifest and the model by "
-        "ONNX Runtime, and scores the answers (`xsp evaluate MANIFEST --accuracy --data LIST`). The original is "
-        "the Python code that the weights' authors ship, or what its own training library computes, on the same "
-        "files. The intervals are those of the metrics.", 150)
+        "ONNX Runtime, and scores the answers (`xsp evaluate MANIFEST --accuracy --data LIST`). The "
+        "original is the Python code that the weights' authors ship, or what its own training library "
+        "computes, on the same files. The intervals are those of the metrics.", 150)
     return (f"# Accuracy\n\n{intro}\n\n{table(rows)}\n{notes}\n"
             "Other models have no score: no package has both trained weights and labelled data for them. "
             "A user's folder of\nfiles and labels measures them.\n")

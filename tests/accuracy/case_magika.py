@@ -68,6 +68,6 @@ def make(folder):
     return Case("magika", str(folder / "files.tsv"), original,
                 "PyPI's magika 1.0.3",
                 f"{len(chosen)} files of a Debian 12 with Python {sys.version_info.major}."
-                f"{sys.version_info.minor}, of {count} types, each of which says its type by an extension that "
-                "magika's own table has for one type",
+                f"{sys.version_info.minor}, of {count} types, each of which says its type by an extension "
+                "that magika's own table has for one type",
                 "Magika.identify_paths, the model's own label (dl)")

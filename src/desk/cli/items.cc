@@ -5,6 +5,7 @@
 
 #include "desk/cli/profile_model.h"
 #include "desk/manifest/resolve.h"
+#include "desk/manifest/shipped.h"
 #include "desk/predict/describe.h"
 #include "process/worker/pipeline_file.h"
 
@@ -13,6 +14,11 @@ namespace xsp::cli {
 Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items) {
   Items result;
   XSP_TRY(std::optional<manifest::Manifest> found, manifest_of(word));
+  if (!found) {
+    // A model that xsp builds is known by its name; its manifest has the same.
+    auto shipped = manifest::find_manifest(word);
+    if (shipped.ok()) found = std::move(*shipped);
+  }
   if (!found) {
     return usage(word + ": it has no manifest that says how a file becomes its input: " +
                  "name a manifest, such as one of 'xsp models --list'");

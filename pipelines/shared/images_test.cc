@@ -1,0 +1,119 @@
+// Tests the steps for images against what Pillow makes of the files in tests/data/images.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "pipelines/shared/testing.h"
+
+namespace xsp::pipelines {
+namespace {
+
+const std::string kFolder = std::string(XSP_SOURCE_DIR) + "/tests/data/images/";
+
+class Images : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const StepKind& kind : all_steps()) {
+      if (kind.name == "decode") return;
+    }
+    GTEST_SKIP() << "decode is not built here: it needs libjpeg and libpng";
+  }
+
+  static std::string content(const std::string& name) {
+    std::ifstream file(kFolder + name, std::ios::binary);
+    EXPECT_TRUE(file) << name;
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static Value decoded(const std::string& name) {
+    const Result<Value> image = run_step("decode", {}, bytes_value(content(name)));
+    EXPECT_TRUE(image.ok()) << name << ": " << (image.ok() ? "" : image.error().text);
+    return image.ok() ? *image : Value{};
+  }
+};
+
+void expect_same(const Result<Value>& given, const Value& expected, const std::string& what) {
+  ASSERT_TRUE(given.ok()) << what << ": " << given.error().text;
+  ASSERT_EQ(given->type.dimensions, expected.type.dimensions) << what;
+  EXPECT_EQ(given->data, expected.data) << what;
+}
+
+TEST_F(Images, AreDecodedAsPillowDoes) {
+  for (const std::string name :
+       {"photo.jpg", "grey.jpg", "alpha.png", "palette.png", "grey16.png"}) {
+    const size_t dot = name.find('.');
+    expect_same(decoded(name),
+                decoded("expected/" + name.substr(0, dot) + "_" + name.substr(dot + 1) + ".png"),
+                name);
+  }
+}
+
+TEST_F(Images, AreResizedAsPillowDoes) {
+  const Value photo = decoded("photo.png");
+  size_t compared = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder + "expected")) {
+    const std::string name = entry.path().stem().string();
+    const size_t line = name.rfind('_'), times = name.rfind('x');
+    if (times == std::string::npos || name.find("grey") == 0) continue;
+    const Params params = {{"filter", name.substr(0, line)},
+                           {"width", name.substr(line + 1, times - line - 1)},
+                           {"height", name.substr(times + 1)}};
+    expect_same(run_step("resize_pillow", params, photo), decoded("expected/" + name + ".png"),
+                name);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 20u);
+}
+
+TEST_F(Images, ThatAreNoneAreRefused) {
+  const std::string jpeg = content("photo.jpg"), png = content("photo.png");
+  const auto error = [](const std::string& bytes) {
+    const Result<Value> image = run_step("decode", {}, bytes_value(bytes));
+    return image.ok() ? "no error" : image.error().text;
+  };
+  EXPECT_NE(error("").find("neither a JPEG nor a PNG"), std::string::npos) << error("");
+  for (const std::string& whole : {jpeg, png}) {
+    for (const size_t size : {size_t{4}, whole.size() / 2, whole.size() - 20}) {
+      EXPECT_NE(error(whole.substr(0, size)).find("not a whole"), std::string::npos) << size;
+    }
+  }
+}
+
+TEST(ColourOrder, SwapsRedAndBlue) {
+  const Value image = image_value(1, 2, 3, "rgb", {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(numbers_of<uint8_t>(run_step("colour_order", {{"to", "bgr"}}, image)),
+            (std::vector<uint8_t>{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ(numbers_of<uint8_t>(run_step("colour_order", {{"to", "rgb"}}, image)),
+            (std::vector<uint8_t>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Crop, TakesTheMiddle) {
+  const Value image = image_value(
+      4, 5, 1, "grey", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  EXPECT_EQ(numbers_of<uint8_t>(run_step("crop", {{"height", "2"}, {"width", "3"}}, image)),
+            (std::vector<uint8_t>{6, 7, 8, 11, 12, 13}));
+  // 0.5 becomes 0, and 1.5 becomes 2.
+  EXPECT_EQ(numbers_of<uint8_t>(run_step("crop", {{"height", "3"}, {"width", "2"}}, image)),
+            (std::vector<uint8_t>{2, 3, 7, 8, 12, 13}));
+  EXPECT_FALSE(run_step("crop", {{"height", "5"}, {"width", "2"}}, image).ok());
+}
+
+TEST(Layout, OfPlanesAndBack) {
+  const Value image = image_value(1, 2, 3, "rgb", {1, 2, 3, 4, 5, 6});
+  const Result<Value> planes = run_step("layout", {{"to", "NCHW"}}, image);
+  EXPECT_EQ(numbers_of<uint8_t>(planes), (std::vector<uint8_t>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(planes->type.dimensions, (std::vector<int64_t>{3, 1, 2}));
+  EXPECT_EQ(numbers_of<uint8_t>(run_step("layout", {{"to", "NHWC"}}, *planes)),
+            (std::vector<uint8_t>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(ResizePillow, WantsOneSize) {
+  const Type image = image_value(1, 1, 3, "rgb", {1, 2, 3}).type;
+  EXPECT_EQ(refusal(pipeline_of("resize_pillow", {{"filter", "box"}}, image)),
+            "resize_pillow: short: no size, or two: give short, or height and width");
+  const Result<Value> longer = run_step("resize_pillow", {{"filter", "box"}, {"short", "2"}},
+                                        image_value(2, 3, 1, "grey", {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(longer->type.dimensions, (std::vector<int64_t>{2, 3, 1}));
+}
+
+}  // namespace
+}  // namespace xsp::pipelines

@@ -107,7 +107,8 @@ line AS (
     'The longest answer meanwhile took ' || time_text(l.ns) || ', the median one ' || time_text(u.ns) || '.'
   FROM crowd c, longest l, usual u
   UNION ALL
-  SELECT 3, 'batcher', middle_batcher, slow_batcher, printf('They were answered in batches of %.1f, and middle ones of %.1f.', slow_size,
+  SELECT 3, 'batcher', middle_batcher, slow_batcher,
+    printf('They were answered in batches of %.1f, and middle ones of %.1f.', slow_size,
     middle_size)
   FROM told, size
   UNION ALL
@@ -116,7 +117,8 @@ line AS (
   SELECT 5, 'model', middle_model, slow_model, CASE WHEN ns > 0 THEN concat('In the run with layers, ', name,
     ' takes the most extra time: ', time_text(ns), '.') END FROM told LEFT JOIN extra_layer ON true
   UNION ALL
-  SELECT 6, 'output', middle_output, slow_output, 'These are the steps behind the model.' FROM told WHERE slow_output > 0
+  SELECT 6, 'output', middle_output, slow_output, 'These are the steps behind the model.'
+  FROM told WHERE slow_output > 0
   UNION ALL
   SELECT 7, 'latency', middle_latency, slow_latency,
     printf('%d request%s took %s or more.', t.slow, CASE WHEN t.slow = 1 THEN '' ELSE 's' END, time_text(least_ns))

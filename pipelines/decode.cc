@@ -19,7 +19,7 @@
 namespace xsp::pipelines {
 namespace {
 
-constexpr size_t kPixelsMax = 1ull << 28;
+constexpr size_t kPixelsMax = 1ull << 26;  // a small file may claim any number
 constexpr int kChannels = 3;
 
 struct Bytes {
@@ -32,12 +32,15 @@ struct Pixels {
   Value* image = nullptr;
   char error[JMSG_LENGTH_MAX] = {};
 
-  // Makes room. Returns nullptr if the image is too large.
+  // Is asked before a library makes its own room.
+  bool accepts(size_t height, size_t width) {
+    if (height > 0 && width > 0 && height <= kPixelsMax / width) return true;
+    std::snprintf(error, sizeof error, "it has %zu x %zu pixels, of %zu at most", width, height,
+                  kPixelsMax);
+    return false;
+  }
+
   unsigned char* make(size_t height, size_t width) {
-    if (height == 0 || width == 0 || height > kPixelsMax / width) {
-      std::snprintf(error, sizeof error, "%zu x %zu pixels: too many", width, height);
-      return nullptr;
-    }
     *image = zeros({Kind::kImage,
                     XSP_UINT8,
                     {static_cast<int64_t>(height), static_cast<int64_t>(width), kChannels},
@@ -80,16 +83,19 @@ bool read_jpeg(const Bytes& bytes, Pixels* pixels) {
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, bytes.data, bytes.size);
   jpeg_read_header(&info, TRUE);
-  info.out_color_space = JCS_RGB;
-  jpeg_start_decompress(&info);
-  unsigned char* row = pixels->make(info.output_height, info.output_width);
-  while (row != nullptr && info.output_scanline < info.output_height) {
-    jpeg_read_scanlines(&info, &row, 1);
-    row += size_t{kChannels} * info.output_width;
+  const bool is_accepted = pixels->accepts(info.image_height, info.image_width);
+  if (is_accepted) {
+    info.out_color_space = JCS_RGB;
+    jpeg_start_decompress(&info);
+    unsigned char* row = pixels->make(info.output_height, info.output_width);
+    while (info.output_scanline < info.output_height) {
+      jpeg_read_scanlines(&info, &row, 1);
+      row += size_t{kChannels} * info.output_width;
+    }
+    jpeg_finish_decompress(&info);
   }
-  if (row != nullptr) jpeg_finish_decompress(&info);
   jpeg_destroy_decompress(&info);
-  return row != nullptr;
+  return is_accepted;
 }
 
 // ---- PNG ----------------------------------------------------------------------------------------
@@ -118,21 +124,26 @@ bool read_png(Bytes bytes, Pixels* pixels) {
   }
   png_set_read_fn(png, &bytes, read_bytes);
   png_read_info(png, info);
+  const size_t height = png_get_image_height(png, info), width = png_get_image_width(png, info);
+  if (!pixels->accepts(height, width)) {
+    png_destroy_read_struct(&png, &info, nullptr);
+    return false;
+  }
   png_set_expand(png);
   png_set_strip_16(png);
   png_set_gray_to_rgb(png);
   png_set_strip_alpha(png);
   const int passes = png_set_interlace_handling(png);
   png_read_update_info(png, info);
-  const size_t height = png_get_image_height(png, info), width = png_get_image_width(png, info);
-  unsigned char* const first =
-      png_get_channels(png, info) == kChannels ? pixels->make(height, width) : nullptr;
-  for (int pass = 0; first != nullptr && pass < passes; ++pass) {
+  if (png_get_channels(png, info) != kChannels)
+    png_error(png, "its colours are of an unknown kind");
+  unsigned char* const first = pixels->make(height, width);
+  for (int pass = 0; pass < passes; ++pass) {
     for (size_t y = 0; y < height; ++y) png_read_row(png, first + y * width * kChannels, nullptr);
   }
-  if (first != nullptr) png_read_end(png, nullptr);
+  png_read_end(png, nullptr);
   png_destroy_read_struct(&png, &info, nullptr);
-  return first != nullptr;
+  return true;
 }
 
 // ---- The step -----------------------------------------------------------------------------------
@@ -155,11 +166,11 @@ class Decode : public Step {
     };
     if (starts("\xff\xd8\xff", 3)) {
       if (read_jpeg(bytes, &pixels)) return image;
-      return failed("not a whole JPEG image: " + std::string(pixels.error));
+      return failed("not a JPEG image that can be read: " + std::string(pixels.error));
     }
     if (starts("\x89PNG", 4)) {
       if (read_png(bytes, &pixels)) return image;
-      return failed("not a whole PNG image: " + std::string(pixels.error));
+      return failed("not a PNG image that can be read: " + std::string(pixels.error));
     }
     return failed("neither a JPEG nor a PNG image");
   }

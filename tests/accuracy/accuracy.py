@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Scores models with real weights on real data, by xsp's pipeline and by the original Python.
+
+  python3 -m venv VENV
+  VENV/bin/pip install -r tests/accuracy/requirements.txt
+  VENV/bin/python tests/accuracy/accuracy.py             prints the table
+  VENV/bin/python tests/accuracy/accuracy.py --write     writes docs/accuracy.md
+  VENV/bin/python tests/accuracy/accuracy.py digits      one case
+
+A case is a file case_NAME.py beside this one. Its function make(folder) writes what is needed into the
+folder, and returns a Case. The original may be unable to run here: then its column is empty.
+"""
+import argparse
+import dataclasses
+import datetime
+import importlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PAGE = ROOT / "docs/accuracy.md"
+
+
+@dataclasses.dataclass
+class Case:
+    manifest: str  # a name, or a file
+    data: str  # the list of files and labels
+    original: list  # the original's (label, score) for each file of the list
+    weights: str  # where they come from
+    set: str  # what the data are
+    means: str  # how the original answers
+    metrics: tuple = ("top1", "top5", "f1_macro")
+
+
+def run(xsp, *arguments):
+    """Returns what a verb prints. An expectation that is missed is no failure here."""
+    done = subprocess.run([xsp, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):
+        sys.exit(f"accuracy: xsp {' '.join(arguments[:2])}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def files_of(data):
+    lines = pathlib.Path(data).read_text(encoding="utf-8").splitlines()[1:]
+    folder = pathlib.Path(data).parent
+    return [(str(folder / file), label) for file, label in (line.split("\t") for line in lines)]
+
+
+def compare(xsp, case, folder):
+    """Returns the rows of `result`, the share that the original has right, and how the two differ."""
+    evaluation = str(folder / "accuracy.xsp")
+    rows = json.loads(run(xsp, "evaluate", case.manifest, "--accuracy", "--data", case.data, "--quiet",
+                          "-o", evaluation, "--format", "json"))
+    scores = {row["metric"]: row for row in rows}
+    files = files_of(case.data)
+    answers = json.loads(run(xsp, "predict", case.manifest, *[file for file, _ in files], "--quiet",
+                             "--format", "json"))
+    best = [(row["label"], row["score"]) for row in answers if row["rank"] in (1, None)]
+    assert len(best) == len(files) == len(case.original)
+    differ = [(file, ours, theirs) for (file, _), ours, theirs in zip(files, best, case.original)
+              if ours[0] != theirs[0]]
+    for file, ours, theirs in differ:
+        print(f"  {file}: xsp {ours}, the original {theirs}", file=sys.stderr)
+    spread = max((abs(ours[1] - theirs[1]) for ours, theirs in zip(best, case.original)
+                  if ours[1] is not None and theirs[1] is not None), default=None)
+    right = sum(theirs[0] == label for (_, label), theirs in zip(files, case.original))
+    return scores, right / len(files), len(files) - len(differ), spread, len(files)
+
+
+def number(value):
+    return "" if value is None else f"{value:.4f}"
+
+
+def cells(name, case, result):
+    scores, original, same, spread, count = result
+    for metric in case.metrics:
+        row = scores.get(metric)
+        if row is None:
+            continue
+        interval = f"{number(row['low'])} to {number(row['high'])}" if row["low"] is not None else ""
+        first = metric == case.metrics[0]
+        yield [name if first else "", metric, number(row["value"]) or row["note"], interval,
+               number(original) if first else "",
+               f"{same} of {count}" if first else "",
+               f"{spread:.1g}" if first and spread is not None else ""]
+
+
+def table(rows):
+    heading = ["model", "metric", "xsp", "95 % interval", "original", "same best answer",
+               "largest difference of its score"]
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def machine():
+    for line in open("/proc/cpuinfo", encoding="utf-8"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return "not known"
+
+
+def page(rows, cases):
+    notes = "".join(textwrap.fill(f"- `{name}`: weights from {case.weights}. Data: {case.set}. Original: "
+                                  f"{case.means}.", 150, subsequent_indent="  ") + "\n"
+                    for name, case in cases)
+    date = datetime.date.today().isoformat()
+    intro = textwrap.fill(
+        f"`tests/accuracy/accuracy.py --write` wrote this page on {date} (processor: {machine()}; "
+        f"{os.cpu_count()} usable). xsp reads each file, runs the manifest's steps, and the model by "
+        "ONNX Runtime, and scores the answers (`xsp evaluate MANIFEST --accuracy --data LIST`). The "
+        "original is the Python code that the weights' authors ship, or what its own training library "
+        "computes, on the same files. The intervals are those of the metrics.", 150)
+    return (f"# Accuracy\n\n{intro}\n\n{table(rows)}\n{notes}\n"
+            "No other model has a score on this page. `xsp models show NAME` says which of its steps xsp "
+            "lacks.\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", help="cases; else all")
+    parser.add_argument("--xsp", default=str(ROOT / "build/release/bin/xsp"))
+    parser.add_argument("--write", action="store_true", help="write docs/accuracy.md")
+    options = parser.parse_args()
+    names = options.names or sorted(path.stem.removeprefix("case_") for path in HERE.glob("case_*.py"))
+    sys.path.insert(0, str(HERE))
+    rows, cases = [], []
+    for name in names:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            case = importlib.import_module(f"case_{name}").make(folder)
+            rows.extend(cells(name, case, compare(options.xsp, case, folder)))
+            cases.append((name, case))
+    print(table(rows), end="")
+    if options.write:
+        PAGE.write_text(page(rows, cases), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Scores models with real weights on real data, by xsp's pipeline and by the original Python, and compares
-the two.
+"""Scores models with real weights on real data, by xsp's pipeline and by the original Python.
 
   python3 -m venv VENV
   VENV/bin/pip install -r tests/accuracy/requirements.txt
@@ -89,7 +88,7 @@ def cells(name, case, result):
         yield [name if first else "", metric, number(row["value"]) or row["note"], interval,
                number(original) if first else "",
                f"{same} of {count}" if first else "",
-               f"{spread:.1e}" if first and spread is not None else ""]
+               f"{spread:.1g}" if first and spread is not None else ""]
 
 
 def table(rows):
@@ -113,13 +112,13 @@ def page(rows, cases):
     date = datetime.date.today().isoformat()
     intro = textwrap.fill(
         f"`tests/accuracy/accuracy.py --write` wrote this page on {date} (processor: {machine()}; "
-        f"{os.cpu_count()} usable). xsp reads each file, runs the steps of the manifest and the model by "
+        f"{os.cpu_count()} usable). xsp reads each file, runs the manifest's steps, and the model by "
         "ONNX Runtime, and scores the answers (`xsp evaluate MANIFEST --accuracy --data LIST`). The "
         "original is the Python code that the weights' authors ship, or what its own training library "
         "computes, on the same files. The intervals are those of the metrics.", 150)
     return (f"# Accuracy\n\n{intro}\n\n{table(rows)}\n{notes}\n"
-            "Other models have no score: no package has both trained weights and labelled data for them. "
-            "A user's folder of\nfiles and labels measures them.\n")
+            "No other model has a score on this page. `xsp models show NAME` says which of its steps xsp "
+            "lacks.\n")
 
 
 def main():

@@ -61,13 +61,13 @@ def make(folder):
     lines = ["file\tlabel"] + [f"{path}\t{label}" for path, label in chosen]
     (folder / "files.tsv").write_text("\n".join(lines) + "\n")
     model = magika.Magika(prediction_mode=magika.PredictionMode.BEST_GUESS)
-    original = []
-    for result in model.identify_paths([path for path, _ in chosen]):
-        original.append((str(result.dl.label), float(result.score)))
+    # One by one, as xsp does: sums over a batch are rounded otherwise.
+    results = [model.identify_path(path) for path, _ in chosen]
+    original = [(str(result.dl.label), float(result.score)) for result in results]
     count = len({label for _, label in chosen})
     return Case("magika", str(folder / "files.tsv"), original,
                 "PyPI's magika 1.0.3",
-                f"{len(chosen)} files of a Debian 12 with Python {sys.version_info.major}."
-                f"{sys.version_info.minor}, of {count} types, each of which says its type by an extension "
-                "that magika's own table has for one type",
-                "Magika.identify_paths, the model's own label (dl)")
+                f"{len(chosen)} files of a Debian 12 with Python {sys.version_info[0]}."
+                f"{sys.version_info[1]}, of {count} types. A file's label is the one type that magika's own "
+                "table has for its extension, which is not always what the file is",
+                "Magika.identify_path, the model's own label (dl)")

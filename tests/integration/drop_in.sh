@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests that the build finds a new analysis, finding, adapter, collector, watched framework, model and page with no
-# other file edited. It builds a scratch copy of the tree, and asks the resulting binary.
+# Tests that the build finds a new analysis, finding, adapter, collector, watched framework, model, step of a pipeline
+# and page with no other file edited. It builds a scratch copy of the tree, and asks the resulting binary.
 #
 #   tests/integration/drop_in.sh SOURCE-DIR
 set -euo pipefail
@@ -33,6 +33,7 @@ SQL
 sed -e 's/"fake"/"dropped_in"/' adapters/fake.cc >adapters/dropped_in.cc
 sed -e 's/"cpu"/"dropped_in"/' collectors/cpu.cc >collectors/dropped_in.cc
 sed -e 's/vgg16/dropped_in/; s/vgg_recipes/dropped_recipes/' zoo/vgg.cc >zoo/dropped.cc
+sed -e 's/"softmax"/"dropped"/; s/softmax_step/dropped_step/' pipelines/softmax.cc >pipelines/dropped.cc
 mkdir web/src/pages/dropped
 cat >web/src/pages/dropped/page.ts <<'TS'
 import type { Page } from '../../pages';
@@ -75,6 +76,13 @@ sed -n 's/.*application\/gzip+base64">\([^<]*\)<.*/\1/p' dropped.html | base64 -
   grep '/evaluations/[^"]*/analyses/dropped_in' >/dev/null || fail "the page lacks the analysis"
 grep -q 'This page was dropped in' dropped.html || fail "the page lacks the page that was dropped in"
 "$xsp" models | grep -w dropped_in >/dev/null || fail "the model is not in the list"
+printf '%s\n' 'name: dropped' 'version: 1.0.0' 'task: classification' 'framework: {name: fake}' 'model: {path: dropped.fake}' \
+  'inputs: [{name: x, from: bytes, steps: [byte_window: {begin: 8}, cast: {to: float32}]}]' \
+  'outputs: [{name: y, steps: [dropped, top: {count: 1}]}]' >dropped.yaml
+echo fake:layers=1 >dropped.fake
+printf 'aaaaazaa' >eight
+[ "$("$xsp" predict dropped.yaml eight --quiet --format csv | tail -n 1 | cut -d, -f1-4)" = eight,y,1,5 ] ||
+  fail "the step of a pipeline does not run"
 mkdir program
 echo 'def work(): return 3' >program/dropped_library.py
 echo 'import dropped_library; raise SystemExit(dropped_library.work() - 3)' >program/main.py
@@ -84,5 +92,5 @@ echo 'import dropped_library; raise SystemExit(dropped_library.work() - 3)' >pro
 
 [ "$before" = "$(sha256sum --quiet -c <<<"$before" >/dev/null && echo "$before")" ] ||
   fail "a file that was there before has changed"
-echo "an analysis, a finding, an adapter, a collector, a watched framework, a model and a page were found," \
+echo "an analysis, a finding, an adapter, a collector, a watched framework, a model, a step and a page were found," \
   "with no file edited"

@@ -1,0 +1,52 @@
+#include "desk/predict/describe.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace xsp::predict {
+namespace {
+
+// `input` and `output` are the rest of the maps of the one input and the one output.
+Result<Described> described(const std::string& input, const std::string& output) {
+  const std::string text =
+      "name: m\nversion: 1.0.0\nmodel: {path: m.onnx}\ntask: classification\nlicense: MIT\n"
+      "inputs: [{name: x, from: bytes, " +
+      input + "}]\noutputs: [{name: y, " + output + "}]\n";
+  XSP_TRY(const manifest::Manifest manifest, manifest::parse_manifest(text, "m.yaml"));
+  return describe(manifest);
+}
+
+TEST(Describe, FindsTheBatchDimensionAndThePlaces) {
+  const auto result =
+      described("dtype: int32, dimensions: [8, N], steps: [byte_window: {begin: 8}]",
+                "dtype: float32, dimensions: [2], steps: [top]");
+  ASSERT_TRUE(result.ok()) << result.error().text;
+  ASSERT_EQ(result->description.inputs.size(), 1u);
+  EXPECT_EQ(result->description.inputs[0].batch_axis, 1);
+  EXPECT_EQ(result->description.inputs[0].steps[0].place, "m.yaml:6: inputs[0].steps[0]");
+  EXPECT_EQ(result->description.inputs[0].steps[0].params.at("begin"), "8");
+  EXPECT_EQ(result->description.outputs[0].batch_axis, -1);
+  const auto untold = described("steps: [byte_window: {begin: 8}]", "steps: [top]");
+  ASSERT_TRUE(untold.ok()) << untold.error().text;
+  EXPECT_EQ(untold->description.inputs[0].batch_axis, 0);
+}
+
+TEST(Describe, RefusesStepsThatDoNotSuitTheManifest) {
+  const auto wrong = described("dtype: int32, dimensions: [N, 9], steps: [byte_window: {begin: 8}]",
+                               "steps: [top]");
+  EXPECT_EQ(wrong.error().text,
+            "m.yaml:6: inputs[0]: its steps give int32[8], the model wants int32[9] for each "
+            "request: change the dimensions");
+  EXPECT_EQ(described("dtype: int32", "steps: [top]").error().text,
+            "m.yaml:6: inputs[0]: it has no steps: say how a request becomes 'x'");
+  EXPECT_EQ(described("steps: [byte_window: {begin: 8}]", "dtype: float32").error().text,
+            "m.yaml:7: outputs: none has steps: say how an answer is made, such as steps: [top]");
+  const auto output = described("steps: [byte_window: {begin: 8}]",
+                                "dtype: float32, dimensions: [N, 3], steps: [top, top]");
+  EXPECT_EQ(output.error().text,
+            "m.yaml:7: outputs[0].steps[1]: top gives a ranking, top wants a tensor of scores");
+}
+
+}  // namespace
+}  // namespace xsp::predict

@@ -106,8 +106,8 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   return guarded(host, [&] {
     const auto& found = library();
     if (!found.absent.empty()) return fail(host, XSP_NOT_AVAILABLE, found.absent);
-    xsp::fill(probe,
-              xsp_probe{0, found.version.c_str(), found.path.c_str(), "cpu", ".json,.params"});
+    xsp::fill(probe, xsp_probe{0, found.version.c_str(), found.path.c_str(), "cpu", ".json,.params",
+                               "-symbol.json+-#.params"});
     return XSP_OK;
   });
 }

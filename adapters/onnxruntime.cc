@@ -128,7 +128,7 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
     const auto& found = library();
     if (found.api == nullptr) return fail(host, XSP_NOT_AVAILABLE, found.absent);
     xsp::fill(probe, xsp_probe{0, found.version.c_str(), found.path.c_str(), found.devices.c_str(),
-                               ".onnx,.ort"});
+                               ".onnx,.ort", nullptr});
     return XSP_OK;
   });
 }

@@ -68,7 +68,8 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
     // The device is looked up only if one is wanted, because that starts the OpenCL loader.
     static const char* const devices = adapter::has_opencl() ? "cpu,opencl" : "cpu";
     xsp::fill(probe, xsp_probe{0, version.c_str(), path.c_str(), devices,
-                               ".prototxt,.caffemodel,.cfg,.weights,.t7,.net,.onnx"});
+                               ".prototxt,.caffemodel,.cfg,.weights,.t7,.net,.onnx",
+                               ".prototxt+.caffemodel,.cfg+.weights"});
     return XSP_OK;
   });
 }

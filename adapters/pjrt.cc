@@ -81,7 +81,7 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
     }();
     if (present.devices.empty()) return fail(host, XSP_NOT_AVAILABLE, plugin("cpu").absent);
     xsp::fill(probe, xsp_probe{0, present.version.c_str(), present.library.c_str(),
-                               present.devices.c_str(), ".mlir,.mlirbc,.stablehlo"});
+                               present.devices.c_str(), ".mlir,.mlirbc,.stablehlo", nullptr});
     return XSP_OK;
   });
 }

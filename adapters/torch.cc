@@ -107,7 +107,7 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   return guarded(host, [&] {
     const bool has_gpu = adapter::gpu_count(nullptr) > 0;
     xsp::fill(probe, xsp_probe{0, TORCH_VERSION, adapter::library_path().c_str(),
-                               has_gpu ? "cpu,cuda" : "cpu", ".pt,.pth,.ts,.pt2"});
+                               has_gpu ? "cpu,cuda" : "cpu", ".pt,.pth,.ts,.pt2", nullptr});
     return XSP_OK;
   });
 }

@@ -57,6 +57,44 @@ function(xsp_module name)
   endif()
 endfunction()
 
+# xsp_collect(MODULE TYPE PLURAL HEADER) lets the module's folder be a list of drop-ins: each MODULE/NAME.cc defines
+# NAME_PLURAL(), which returns some TYPEs, and the generated all_PLURAL() returns those of all files, ordered by name.
+# HEADER declares TYPE, which has a member `name`, and all_PLURAL(). A module.cmake calls this function.
+function(xsp_collect module type plural header)
+  file(GLOB files CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${module}/*.cc")
+  list(FILTER files EXCLUDE REGEX "_test\\.cc$")
+  set(declarations "")
+  set(calls "")
+  foreach(file ${files})
+    get_filename_component(name "${file}" NAME_WE)
+    string(APPEND declarations "std::vector<${type}> ${name}_${plural}();\n")
+    string(APPEND calls "    ${name}_${plural}(),\n")
+  endforeach()
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/all_${plural}.cc" @ONLY CONTENT
+"// Generated from the names of @module@/*.cc.
+#include <algorithm>
+#include <vector>
+
+#include \"@header@\"
+
+namespace xsp::@module@ {
+
+@declarations@
+std::vector<@type@> all_@plural@() {
+  std::vector<@type@> all;
+  for (const std::vector<@type@>& some : {
+@calls@  }) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  std::sort(all.begin(), all.end(), [](const @type@& a, const @type@& b) { return a.name < b.name; });
+  return all;
+}
+
+}  // namespace xsp::@module@
+")
+  target_sources(xsp_${module} PRIVATE "${CMAKE_BINARY_DIR}/generated/all_${plural}.cc")
+endfunction()
+
 # xsp_program(NAME FOLDER F DEPENDS MODULES...) builds the folder's sources as build/PRESET/bin/NAME.
 function(xsp_program name)
   cmake_parse_arguments(arg "" "FOLDER" "DEPENDS" ${ARGN})

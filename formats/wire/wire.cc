@@ -163,6 +163,15 @@ void put_float(std::string* out, uint32_t number, float value) {
   for (int shift = 0; shift < 32; shift += 8) out->push_back(static_cast<char>(bits >> shift));
 }
 
+void put_fixed64(std::string* out, uint32_t number, uint64_t value) {
+  put_varint(out, uint64_t{number} << 3 | kFixed64);
+  for (int shift = 0; shift < 64; shift += 8) out->push_back(static_cast<char>(value >> shift));
+}
+
+void put_double(std::string* out, uint32_t number, double value) {
+  put_fixed64(out, number, std::bit_cast<uint64_t>(value));
+}
+
 void put_header(std::string* out, uint32_t number, uint64_t length) {
   put_varint(out, uint64_t{number} << 3 | kLength);
   put_varint(out, length);

@@ -85,6 +85,8 @@ class Cursor {
 void put_varint(std::string* out, uint64_t value);
 void put_integer(std::string* out, uint32_t number, int64_t value);
 void put_float(std::string* out, uint32_t number, float value);
+void put_double(std::string* out, uint32_t number, double value);
+void put_fixed64(std::string* out, uint32_t number, uint64_t value);
 void put_bytes(std::string* out, uint32_t number, std::string_view bytes);
 // Appends the key and the length of a field whose body the caller writes after it.
 void put_header(std::string* out, uint32_t number, uint64_t length);

@@ -131,6 +131,10 @@ typedef struct xsp_probe {
   const char* library; /* the file from which it was loaded */
   const char* devices; /* its devices, comma separated: "cpu,cuda" */
   const char* formats; /* file name endings that it opens, comma separated: ".onnx" */
+  /* The endings of models in two files, of which the user names either, comma separated: the two
+   * endings with a plus between them, and # for digits: "-symbol.json+-#.params". The names of both
+   * files begin alike, with the model's name. NULL: none. */
+  const char* pairs;
 } xsp_probe;
 
 typedef struct xsp_model xsp_model; /* defined by the adapter */

@@ -1,6 +1,7 @@
 """The options that all campaigns take, and how often a campaign does its harm."""
 
 import argparse
+import signal
 import time
 
 
@@ -16,16 +17,22 @@ def arguments(doc, count, count_help="how many times"):
 
 class Rounds:
     """Iterates over the numbers of the rounds: until options.seconds are over, if that is not 0, else for
-    options.count rounds. `done` is the number of rounds so far, `seconds` the time since the first."""
+    options.count rounds, or until Ctrl-C, after which the counts so far are printed. `done` is the number of
+    rounds so far, `seconds` the time since the first."""
 
     def __init__(self, options):
-        self.options, self.began, self.done = options, time.monotonic(), 0
+        self.options, self.began, self.done, self.is_stopped = options, time.monotonic(), 0, False
+        signal.signal(signal.SIGINT, self._stop)
+
+    def _stop(self, *_):
+        self.is_stopped = True
 
     @property
     def seconds(self):
         return time.monotonic() - self.began
 
     def __iter__(self):
-        while self.seconds < self.options.seconds if self.options.seconds else self.done < self.options.count:
+        while not self.is_stopped and (self.seconds < self.options.seconds if self.options.seconds
+                                       else self.done < self.options.count):
             yield self.done
             self.done += 1

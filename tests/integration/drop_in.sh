@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tests that the build finds a new analysis, finding, adapter, collector, watched framework, model, step of a pipeline
-# and page with no other file edited. It builds a scratch copy of the tree, and asks the resulting binary.
+# Tests that the build finds a new analysis, finding, adapter, collector, watched framework, model, metric, step of a
+# pipeline, exporter, importer and page with no other file edited. It builds a scratch copy of the tree, and asks the
+# resulting binary.
 #
 #   tests/integration/drop_in.sh SOURCE-DIR
 set -euo pipefail
@@ -34,6 +35,72 @@ sed -e 's/"fake"/"dropped_in"/' adapters/fake.cc >adapters/dropped_in.cc
 sed -e 's/"cpu"/"dropped_in"/' collectors/cpu.cc >collectors/dropped_in.cc
 sed -e 's/vgg16/dropped_in/; s/vgg_recipes/dropped_recipes/' zoo/vgg.cc >zoo/dropped.cc
 sed -e 's/"softmax"/"dropped"/; s/softmax_step/dropped_step/' pipelines/softmax.cc >pipelines/dropped.cc
+sed -e 's/psnr/dropped_in/g' metrics/psnr.cc >metrics/dropped_in.cc
+cat >exporters/dropped_in.cc <<'CC'
+#include "exporters/shared/exporter.h"
+#include "exporters/shared/output.h"
+#include "exporters/shared/spans.h"
+
+namespace xsp::exporters {
+namespace {
+
+// Writes the names of the spans, one a line.
+Result<Written> write(const Request& request) {
+  XSP_TRY(store::Database database, open_for_export(request));
+  XSP_TRY(Output output, Output::create(request.output));
+  const auto put = [&](const Span& span) -> Status {
+    output.text() += span.name + "\n";
+    return output.spill();
+  };
+  XSP_TRY(const uint64_t spans, each_span(database, request, put));
+  XSP_CHECK_OK(output.close());
+  return Written{spans, "names"};
+}
+
+}  // namespace
+
+std::vector<Exporter> dropped_in_exporters() {
+  return {{"dropped_in", "names of spans", ".names", Takes::kSpans, write}};
+}
+
+}  // namespace xsp::exporters
+CC
+cat >importers/dropped_in.cc <<'CC'
+#include <fstream>
+
+#include "importers/shared/importer.h"
+#include "xsp/xsp.h"
+
+namespace xsp::importers {
+namespace {
+
+constexpr std::string_view kFirst = "dropped in";
+
+bool recognises(std::string_view head) { return head.substr(0, kFirst.size()) == kFirst; }
+
+// Reads a name of a layer from each line after the first.
+Result<uint64_t> read(const std::filesystem::path& file, SpanSink& sink) {
+  std::ifstream lines(file);
+  ForeignSpan span;
+  span.level = XSP_LEVEL_LAYER;
+  span.process = span.thread = 1;
+  span.duration_ns = 5;
+  std::getline(lines, span.name);
+  while (std::getline(lines, span.name)) {
+    span.start_ns += 10;
+    XSP_CHECK_OK(sink.add(span));
+  }
+  return uint64_t{0};
+}
+
+}  // namespace
+
+std::vector<Importer> dropped_in_importers() {
+  return {{"dropped_in", "names of layers", recognises, read}};
+}
+
+}  // namespace xsp::importers
+CC
 mkdir web/src/pages/dropped
 cat >web/src/pages/dropped/page.ts <<'TS'
 import type { Page } from '../../pages';
@@ -90,7 +157,19 @@ echo 'import dropped_library; raise SystemExit(dropped_library.work() - 3)' >pro
 "$xsp" query watched.xsp "SELECT count(*) FROM span WHERE name = 'dropped_work'" --format csv | grep -x 1 >/dev/null ||
   fail "the framework is not watched"
 
+# No verb lists the metrics: the generated list must call the new one, and the library must have it.
+grep -q 'dropped_in_metrics()' build/release/generated/all_metrics.cc &&
+  nm -C build/release/libxsp_metrics.a | grep ' T xsp::metrics::dropped_in_metrics' >/dev/null ||
+  fail "the metric is not in the list"
+"$xsp" export dropped.xsp --to dropped_in -o dropped.names || fail "there is no such exporter"
+grep -qx 'layer.*' dropped.names || fail "the exporter writes no names"
+"$xsp" export --help | grep -w dropped_in >/dev/null || fail "the exporter is not in the help"
+printf 'dropped in\nconv\nrelu\n' >layers.txt
+"$xsp" import layers.txt -o imported.xsp || fail "there is no such importer"
+"$xsp" query imported.xsp "SELECT string_agg(name, '+' ORDER BY start_ns) FROM span WHERE level = 3" --format csv |
+  grep -x 'conv+relu' >/dev/null || fail "the importer reads no spans"
+
 [ "$before" = "$(sha256sum --quiet -c <<<"$before" >/dev/null && echo "$before")" ] ||
   fail "a file that was there before has changed"
-echo "an analysis, a finding, an adapter, a collector, a watched framework, a model, a step and a page were found," \
-  "with no file edited"
+echo "an analysis, a finding, an adapter, a collector, a watched framework, a model, a metric, a step, an exporter," \
+  "an importer and a page were found, with no file edited"

@@ -1,6 +1,7 @@
-// xsp import: converts a program's own recording to an .xsp file.
+// xsp import: converts a program's own recording, or that of another tool, to an .xsp file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "desk/cli/verbs.h"
 #include "desk/experiment/plan.h"
 #include "desk/watch/import_traces.h"
+#include "importers/shared/importer.h"
 
 namespace xsp::cli {
 namespace {
@@ -22,21 +24,53 @@ struct Options {
   bool quiet = false;
 };
 
+// Lets an importer read the file unless it is a trace of xsp's own.
+Status choose_importer(watch::ImportRequest* request) {
+  const auto is_own = [](const fs::path& trace) { return trace.extension() == ".xtrace"; };
+  const auto& traces = request->traces;
+  if (std::all_of(traces.begin(), traces.end(), is_own)) return Ok{};
+  if (traces.size() > 1) {
+    return usage(traces[1].string() +
+                 ": several files: only .xtrace files can be imported together: name one file");
+  }
+  XSP_TRY(const importers::Importer importer, importers::importer_of(traces[0]));
+  request->convert = [importer, file = traces[0]](const fs::path& folder) {
+    return importers::convert(importer, file, folder);
+  };
+  return Ok{};
+}
+
+std::string footer() {
+  std::string text =
+      "A program records itself through xsp/xsp.h (xsp_start, xsp_stop). Its spans at level model\n"
+      "are inferences, those at level layer in them their layers. What `xsp run` and the Python\n"
+      "package's xsp.profile record need no import.\n"
+      "\n"
+      "Files of other tools, one at a time:\n";
+  for (const importers::Importer& one : importers::all_importers()) {
+    text += fmt::format("  {:<10} {}\n", one.name, one.title);
+  }
+  return text +
+         "\n"
+         "Examples:\n"
+         "  xsp import xsp-4711.xtrace -o server.xsp\n"
+         "  xsp import trace.json -o trace.xsp";
+}
+
 Status import(const Options& options) {
   watch::ImportRequest request;
   request.traces.assign(options.files.begin(), options.files.end());
   for (const fs::path& trace : request.traces) {
-    if (trace.extension() != ".xtrace") {
-      return usage(trace.string() + ": no trace: import takes .xtrace files");
-    }
     if (!fs::exists(trace)) return failed(trace.string() + ": cannot be read: no such file");
   }
+  XSP_CHECK_OK(choose_importer(&request));
   XSP_TRY(request.levels, experiment::parse_levels(options.levels));
   const std::string subject =
       options.name.empty() ? request.traces[0].stem().string() : options.name;
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
-  request.facts = {
-      {"model", subject}, {"xsp_version", XSP_VERSION}, {"recorded_by", "the program"}};
+  request.facts = {{"model", subject},
+                   {"xsp_version", XSP_VERSION},
+                   {"recorded_by", request.convert ? "another tool" : "the program"}};
   XSP_TRY(const watch::ImportOutcome outcome, watch::import_traces(request));
   if (options.quiet) return Ok{};
   const std::string lost =
@@ -50,8 +84,10 @@ Status import(const Options& options) {
 
 void add_import(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("import", "Make an .xsp file of what a program recorded");
-  verb->add_option("FILE", options->files, "The .xtrace files of one run: one for each process")
+  CLI::App* verb =
+      app.add_subcommand("import", "Make an .xsp file of what a program or another tool recorded");
+  verb->add_option("FILE", options->files,
+                   "The .xtrace files of one run, one for each process; or a file of another tool")
       ->required()
       ->type_name("");
   verb->add_option("-o,--output", options->output, "The .xsp file; else the first one's name, here")
@@ -61,13 +97,7 @@ void add_import(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   verb->add_option("--name", options->name, "What was measured; by default the first file's name");
   verb->add_flag("--quiet", options->quiet, "Say nothing");
-  verb->footer(
-      "A program records itself through xsp/xsp.h (xsp_start, xsp_stop). Its spans at level model\n"
-      "are inferences, those at level layer in them their layers. What `xsp run` and the Python\n"
-      "package's xsp.profile record need no import.\n"
-      "\n"
-      "Examples:\n"
-      "  xsp import xsp-4711.xtrace -o server.xsp");
+  verb->footer(footer());
   verb->callback([options, &exit_status] {
     const Status status = import(*options);
     exit_status = status.ok() ? 0 : report(status.error());

@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
   add_diff(app, exit_status);
   add_doctor(app, exit_status);
   add_evaluate(app, exit_status);
+  add_export(app, exit_status);
   add_findings(app, exit_status);
   add_import(app, exit_status);
   add_predict(app, exit_status);

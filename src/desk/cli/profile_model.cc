@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "desk/experiment/model_files.h"
 #include "desk/manifest/resolve.h"
 #include "desk/manifest/semver.h"
 #include "desk/manifest/shipped.h"
@@ -27,36 +28,6 @@ uint64_t bytes_in(const fs::path& folder) {
     if (it->is_regular_file(error)) bytes += it->file_size(error);
   }
   return bytes;
-}
-
-// Returns the size of the second file of a model of MXNet or Caffe: the weights if the description
-// was named, and the reverse. 0: the model is one file.
-uint64_t bytes_beside(const fs::path& path, const std::string& stem) {
-  const std::string ending = path.extension();
-  const fs::path folder = path.parent_path();
-  const auto size = [&](const std::string& name) {
-    std::error_code error;
-    const uintmax_t bytes = fs::file_size(folder / name, error);
-    return error ? 0 : static_cast<uint64_t>(bytes);
-  };
-  if (ending == ".prototxt") return size(stem + ".caffemodel");
-  if (ending == ".caffemodel") return size(stem + ".prototxt");
-  if (ending == ".json") return size(stem + "-0000.params");
-  if (ending == ".params") return size(stem + "-symbol.json");
-  return 0;
-}
-
-// Returns "resnet50" for resnet50-symbol.json and for resnet50-0000.params, which are names that
-// MXNet gives to files.
-std::string stem_of(const fs::path& path) {
-  std::string stem = path.stem();
-  const size_t dash = stem.rfind('-');
-  if (dash == std::string::npos || dash == 0) return stem;
-  const std::string rest = stem.substr(dash + 1);
-  const bool is_number = rest.find_first_not_of("0123456789") == std::string::npos;
-  const bool is_mxnet = (path.extension() == ".json" && rest == "symbol") ||
-                        (path.extension() == ".params" && is_number);
-  return is_mxnet ? stem.substr(0, dash) : stem;
 }
 
 Result<Model> model_at(const std::string& word, const std::string& path, bool is_known);
@@ -82,7 +53,7 @@ Result<Model> resolve_model(const std::string& word, const experiment::Installat
   if (colon != std::string::npos) {
     const std::string prefix = word.substr(0, colon);
     for (const std::string& name : experiment::framework_names(installation)) {
-      if (name == prefix) return Model{name, word, 0, {}};
+      if (name == prefix) return Model{name, true, word, 0, {}};
     }
   }
   XSP_TRY(std::optional<manifest::Manifest> manifest, manifest_of(word));
@@ -119,19 +90,29 @@ Result<Model> model_at(const std::string& word, const std::string& path, bool is
   if (S_ISDIR(facts.st_mode)) {  // some frameworks write a model as several files
     const fs::path given(path);
     const fs::path folder = given.has_filename() ? given : given.parent_path();
-    return Model{is_known ? word : folder.stem().string(), folder, bytes_in(folder), {}};
+    return Model{is_known ? word : folder.stem().string(), is_known, folder, bytes_in(folder), {}};
   }
   if (!S_ISREG(facts.st_mode)) {
     return failed(word + ": not a regular file: name a model's file or folder");
   }
-  const std::string stem = stem_of(path);
-  return Model{is_known ? word : stem,
+  return Model{is_known ? word : fs::path(path).stem().string(),
+               is_known,
                path,
-               static_cast<uint64_t>(facts.st_size) + bytes_beside(path, stem),
+               static_cast<uint64_t>(facts.st_size),
                {}};
 }
 
 }  // namespace
+
+void add_second_file(const experiment::Probe& framework, Model* model) {
+  std::error_code error;
+  if (!fs::is_regular_file(model->path, error)) return;
+  const auto pair = experiment::pair_of(model->path, framework.pairs);
+  if (!pair) return;
+  if (!model->is_named) model->name = pair->stem;
+  const uintmax_t bytes = fs::file_size(pair->other, error);
+  if (!error) model->bytes += bytes;
+}
 
 Status check_framework(const Model& model, const experiment::Probe& framework) {
   if (!model.manifest || !model.manifest->framework) return Ok{};

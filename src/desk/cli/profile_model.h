@@ -16,8 +16,9 @@ namespace xsp::cli {
 
 // The model that the user's word stands for.
 struct Model {
-  std::string name;  // the base of the output's name
-  std::string path;  // path that the adapter opens
+  std::string name;       // the base of the output's name
+  bool is_named = false;  // the name is not made of the file's name
+  std::string path;       // path that the adapter opens
   uint64_t bytes = 0;
   std::optional<manifest::Manifest> manifest;  // if the word was a manifest
 };
@@ -28,6 +29,9 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word);
 // Resolves the word to a model's file, or to a description from which an adapter builds the model.
 // A manifest, by its file or by its name, stands for the file that it names, which may be fetched.
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation);
+// Completes a model that is stored in two files, as the framework does that: its size is that of
+// both, and its name is what both names begin with.
+void add_second_file(const experiment::Probe& framework, Model* model);
 // Refuses a framework of another version than the model's manifest wants.
 Status check_framework(const Model& model, const experiment::Probe& framework);
 // Returns the layers of the model's own file. Returns none if the file is of another kind or cannot

@@ -78,7 +78,7 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   if (!options.device.empty()) {
     XSP_TRY(request.worker.device, experiment::parse_device(options.device));
   }
-  XSP_TRY(const Model model, resolve_model(options.model, installation));
+  XSP_TRY(Model model, resolve_model(options.model, installation));
   const bool names_framework =
       options.framework.empty() && model.manifest && model.manifest->framework.has_value();
   XSP_TRY(const experiment::Framework framework,
@@ -86,6 +86,7 @@ Result<experiment::Request> make_request(const RequestOptions& options,
               installation, names_framework ? model.manifest->framework->name : options.framework,
               model.path, stop));
   XSP_CHECK_OK(check_framework(model, *framework.probe));
+  add_second_file(*framework.probe, &model);
   XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
   request.worker.program = installation.worker;
   request.worker.adapter = framework.adapter;

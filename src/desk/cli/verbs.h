@@ -16,6 +16,7 @@ void add_ctl(CLI::App& app, int& exit_status);
 void add_diff(CLI::App& app, int& exit_status);
 void add_doctor(CLI::App& app, int& exit_status);
 void add_evaluate(CLI::App& app, int& exit_status);
+void add_export(CLI::App& app, int& exit_status);
 void add_findings(CLI::App& app, int& exit_status);
 void add_import(CLI::App& app, int& exit_status);
 void add_models(CLI::App& app, int& exit_status);

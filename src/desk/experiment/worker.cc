@@ -291,8 +291,13 @@ Result<Probe> probe_adapter(const std::filesystem::path& program,
                             const std::filesystem::path& adapter, WorkerLimits limits,
                             const std::atomic<int>& stop) {
   XSP_TRY(const Fields fields,
-          ask_plugin({program, "--adapter", adapter, "--probe"}, "probe", 6, limits, stop));
-  return Probe{fields[1], fields[2], fields[3], split(fields[4], ','), split(fields[5], ',')};
+          ask_plugin({program, "--adapter", adapter, "--probe"}, "probe", 7, limits, stop));
+  return Probe{fields[1],
+               fields[2],
+               fields[3],
+               split(fields[4], ','),
+               split(fields[5], ','),
+               split(fields[6], ',')};
 }
 
 Result<CollectorProbe> probe_collector(const std::filesystem::path& program,

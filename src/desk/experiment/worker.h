@@ -140,6 +140,7 @@ struct Probe {
   std::string library;
   std::vector<std::string> devices;
   std::vector<std::string> formats;  // file name endings that it opens
+  std::vector<std::string> pairs{};  // endings of models in two files: see model_files.h
 };
 // Asks an adapter, in its own process, whether its framework is available here.
 Result<Probe> probe_adapter(const std::filesystem::path& program,

@@ -252,12 +252,13 @@ TEST_F(WorkerTest, AFailureAfterTheLastRunIsNotLost) {
 
 TEST_F(WorkerTest, ProbesTellWhatIsThereOrWhyNot) {
   const WorkerOptions here =
-      script("", "printf 'probe\\tort\\t1.31\\t/l.so\\tcpu,cuda\\t.onnx\\n' >&3; exit 0");
+      script("", "printf 'probe\\tort\\t1.31\\t/l.so\\tcpu,cuda\\t.onnx\\t.a+.b\\n' >&3; exit 0");
   const auto probe = probe_adapter(here.program, here.adapter, limits, stop);
   ASSERT_TRUE(probe.ok()) << probe.error().text;
   EXPECT_EQ(probe->version, "1.31");
   EXPECT_EQ(probe->devices, (std::vector<std::string>{"cpu", "cuda"}));
   EXPECT_EQ(probe->formats, (std::vector<std::string>{".onnx"}));
+  EXPECT_EQ(probe->pairs, (std::vector<std::string>{".a+.b"}));
   const WorkerOptions absent =
       script("", "printf 'failed\\t4\\tort: absent: get it\\n' >&3; exit 1");
   const auto none = probe_adapter(absent.program, absent.adapter, limits, stop);

@@ -118,15 +118,15 @@ Result<std::unique_ptr<Apart>> Apart::open(const std::filesystem::path& path,
   writer.number(limits.memory_bytes);
   writer.number(static_cast<uint64_t>(limits.threads));
   writer.flush();
-  XSP_CHECK_OK(apart->answer(limits.open));
+  XSP_CHECK_OK(apart->answer(limits.open, Rows::kNone, nullptr));
   return apart;
 }
 
-Result<Table> Apart::query(std::string_view sql, const std::map<std::string, Value>& parameters,
-                           bool wants_rows) {
-  if (has_ended_) {
-    return failed(name_ + ": the process that read it has ended: open it again");
-  }
+Error Apart::ended_error() const {
+  return failed(name_ + ": the process that read it has ended: open it again");
+}
+
+void Apart::ask(std::string_view sql, const std::map<std::string, Value>& parameters, Rows rows) {
   WireWriter writer(socket_);
   writer.word(Word::kQuery);
   writer.text(sql);
@@ -135,9 +135,29 @@ Result<Table> Apart::query(std::string_view sql, const std::map<std::string, Val
     writer.text(name);
     writer.value(value);
   }
-  writer.byte(wants_rows ? 1 : 0);
+  writer.byte(static_cast<uint8_t>(rows));
   writer.flush();
-  return answer(limits_.query);
+}
+
+Result<Table> Apart::query(std::string_view sql, const std::map<std::string, Value>& parameters,
+                           Rows rows) {
+  if (has_ended_) return ended_error();
+  ask(sql, parameters, rows);
+  Table table;
+  const TakeRow keep = [&](std::vector<Value>& row) -> Status {
+    table.rows.push_back(std::move(row));
+    return Ok{};
+  };
+  XSP_TRY(table.columns, answer(limits_.query, rows, keep));
+  return table;
+}
+
+Status Apart::stream(std::string_view sql, const std::map<std::string, Value>& parameters,
+                     const TakeRow& take) {
+  if (has_ended_) return ended_error();
+  ask(sql, parameters, Rows::kStreamed);
+  XSP_CHECK_OK(answer(limits_.query, Rows::kStreamed, take));
+  return Ok{};
 }
 
 void Apart::interrupt() {
@@ -191,32 +211,51 @@ Error Apart::end(bool is_over) {
                  ": restore it from a copy, or measure again");
 }
 
-Result<Table> Apart::answer(milliseconds most) {
+Result<std::vector<Column>> Apart::answer(milliseconds most, Rows rows, const TakeRow& take) {
   until_ = most.count() != 0 ? Clock::now() + most : Clock::time_point::max();
-  reader_.limit(limits_.memory_bytes == 0 ? UINT64_MAX
-                                          : std::max(kAnswerBytesMin, 4 * limits_.memory_bytes));
+  // Rows that are not kept take no memory here.
+  const bool is_limited = limits_.memory_bytes != 0 && rows != Rows::kStreamed;
+  reader_.limit(is_limited ? std::max(kAnswerBytesMin, 4 * limits_.memory_bytes) : UINT64_MAX);
   kill_at_ = 0;
   is_asked_ = true;
-  Table table;
+  std::vector<Column> columns;
+  std::optional<Error> refusal;
   Word word = reader_.word();
   if (word == Word::kColumns) {
-    const uint64_t columns = reader_.number();
-    for (uint64_t i = 0; i < columns && reader_.ok(); ++i) {
-      std::string name = reader_.text();
-      table.columns.push_back({std::move(name), reader_.text()});
-    }
-    while (reader_.ok() && (word = reader_.word()) == Word::kRow) {
-      std::vector<Value>& row = table.rows.emplace_back();
-      row.reserve(table.columns.size());
-      for (size_t i = 0; i < table.columns.size(); ++i) row.push_back(reader_.value());
-    }
+    columns = read_columns();
+    word = read_rows(columns.size(), take, &refusal);
   }
   std::optional<Error> error;
   if (word == Word::kError) error = reader_.error();
   is_asked_ = false;
   if (!reader_.ok() || (word != Word::kOk && !error)) return end(reader_.is_over_limit());
+  if (refusal) return *refusal;
   if (error) return *error;
-  return table;
+  return columns;
+}
+
+std::vector<Column> Apart::read_columns() {
+  std::vector<Column> columns;
+  for (uint64_t left = reader_.number(); left > 0 && reader_.ok(); --left) {
+    std::string name = reader_.text();
+    columns.push_back({std::move(name), reader_.text()});
+  }
+  return columns;
+}
+
+Word Apart::read_rows(size_t columns, const TakeRow& take, std::optional<Error>* refusal) {
+  Word word = Word::kOk;
+  while (reader_.ok() && (word = reader_.word()) == Word::kRow) {
+    std::vector<Value> row;
+    row.reserve(columns);
+    for (size_t i = 0; i < columns; ++i) row.push_back(reader_.value());
+    if (!reader_.ok() || *refusal) continue;
+    const Status taken = take(row);
+    if (taken.ok()) continue;
+    *refusal = taken.error();
+    interrupt();
+  }
+  return word;
 }
 
 }  // namespace xsp::store

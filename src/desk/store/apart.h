@@ -28,8 +28,10 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "desk/store/database.h"
 #include "desk/store/wire.h"
@@ -64,9 +66,12 @@ class Apart {
   Apart& operator=(const Apart&) = delete;
   ~Apart();
 
-  // The table is empty if rows are not wanted.
+  // The table is empty if `rows` is kNone; it may not be kStreamed.
   Result<Table> query(std::string_view sql, const std::map<std::string, Value>& parameters,
-                      bool wants_rows);
+                      Rows rows);
+  // Works like Database::stream().
+  Status stream(std::string_view sql, const std::map<std::string, Value>& parameters,
+                const TakeRow& take);
   void interrupt();
   bool is_alive() const { return !has_ended_; }
 
@@ -74,9 +79,17 @@ class Apart {
   using Clock = std::chrono::steady_clock;
   Apart(std::string name, const ReadLimits& limits, std::unique_ptr<ScratchFolder> spill);
   Status start();
-  // Returns the answer to the last message, if it comes within `most`.
-  Result<Table> answer(std::chrono::milliseconds most);
+  void ask(std::string_view sql, const std::map<std::string, Value>& parameters, Rows rows);
+  // Waits for the answer to the last message, which must come within `most`. `take` gets its rows.
+  // Returns its columns.
+  Result<std::vector<Column>> answer(std::chrono::milliseconds most, Rows rows,
+                                     const TakeRow& take);
+  std::vector<Column> read_columns();
+  // Reads rows up to the first word that is none, and returns that word. If `take` fails, the
+  // process is interrupted, and its further rows are skipped.
+  Word read_rows(size_t columns, const TakeRow& take, std::optional<Error>* refusal);
   size_t fill(char* to, size_t size);
+  Error ended_error() const;
   // Returns why the process ended, or must end.
   Error end(bool is_over);
 

@@ -36,7 +36,7 @@ size_t fill(char* to, size_t size) {
 struct Question {
   std::string sql;
   std::map<std::string, Value> parameters;
-  bool wants_rows = false;
+  Rows rows = Rows::kNone;
 };
 
 Question read_question(WireReader& reader) {
@@ -46,7 +46,7 @@ Question read_question(WireReader& reader) {
     std::string name = reader.text();
     question.parameters[std::move(name)] = reader.value();
   }
-  question.wants_rows = reader.byte() != 0;
+  question.rows = static_cast<Rows>(reader.byte());
   return question;
 }
 
@@ -92,8 +92,9 @@ class Questions {
 
 Status write_rows(const Question& question, Database& database, WireWriter& writer) {
   QueryResult result;
-  XSP_CHECK_OK(database.run(question.sql, question.parameters, result));
-  if (!question.wants_rows) return Ok{};
+  const bool is_streamed = question.rows == Rows::kStreamed;
+  XSP_CHECK_OK(database.run(question.sql, question.parameters, result, is_streamed));
+  if (question.rows == Rows::kNone) return Ok{};
   ResultRows rows(result.result);
   writer.word(Word::kColumns);
   writer.number(rows.columns().size());
@@ -107,7 +108,7 @@ Status write_rows(const Question& question, Database& database, WireWriter& writ
       for (const Value& value : row) writer.value(value);
     }
   }
-  return Ok{};
+  return rows.check(database.state().name);
 }
 
 void write_answer(const Question& question, Database& database, const std::string& name,

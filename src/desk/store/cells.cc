@@ -370,4 +370,10 @@ bool ResultRows::next(std::vector<std::vector<Value>>* rows) {
   return true;
 }
 
+Status ResultRows::check(std::string_view name) const {
+  const char* message = duckdb_result_error(&result_);
+  if (message == nullptr || *message == '\0') return Ok{};
+  return query_error(name, message);
+}
+
 }  // namespace xsp::store

@@ -187,6 +187,13 @@ bool is_refused(duckdb_statement_type type) {
          type == DUCKDB_STATEMENT_TYPE_LOAD;
 }
 
+// Returns the text of a list with one element, in the notation of DuckDB.
+std::string list_text(std::string_view element) {
+  std::string text = "['";
+  for (const char c : element) text += c == '\'' ? std::string("''") : std::string(1, c);
+  return text + "']";
+}
+
 CellValue make_value(const Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return CellValue(duckdb_create_bool(*flag));
   if (const auto* number = std::get_if<int64_t>(&value)) {
@@ -231,9 +238,18 @@ Status bind(Database::State& state, duckdb_prepared_statement statement,
   return Ok{};
 }
 
+duckdb_state execute(duckdb_prepared_statement statement, bool is_streamed, QueryResult& result) {
+  if (!is_streamed) return duckdb_execute_prepared(statement, &result.result);
+  Pending pending;
+  const duckdb_state state = duckdb_pending_prepared_streaming(statement, pending.out());
+  if (state != DuckDBSuccess) return duckdb_execute_prepared(statement, &result.result);
+  return duckdb_execute_pending(pending.get(), &result.result);
+}
+
 // Runs every statement of `sql`, and leaves the last one's rows in `result`.
 Status run_statements(Database::State& state, std::string_view sql,
-                      const std::map<std::string, Value>& parameters, QueryResult& result) {
+                      const std::map<std::string, Value>& parameters, QueryResult& result,
+                      bool is_streamed) {
   if (!state.connection) return failed(state.name + ": is finished: open it again to read it");
   Statements statements;
   const std::string text(sql);
@@ -250,14 +266,16 @@ Status run_statements(Database::State& state, std::string_view sql,
                                            statement.out()) != DuckDBSuccess) {
       return query_error(state.name, duckdb_prepare_error(statement.get()));
     }
-    if (state.reads_only && is_refused(duckdb_prepared_statement_type(statement.get()))) {
+    const duckdb_statement_type type = duckdb_prepared_statement_type(statement.get());
+    const bool may_run = state.may_copy && type == DUCKDB_STATEMENT_TYPE_COPY;
+    if (state.reads_only && is_refused(type) && !may_run) {
       return usage("SQL on " + state.name +
                    ": statements that read or write other files are refused: use --format csv and "
                    "redirect the output");
     }
     XSP_CHECK_OK(bind(state, statement.get(), parameters));
     result.reset();
-    if (duckdb_execute_prepared(statement.get(), &result.result) != DuckDBSuccess) {
+    if (execute(statement.get(), is_streamed && i + 1 == count, result) != DuckDBSuccess) {
       const char* message = duckdb_result_error(&result.result);
       return query_error(state.name, message != nullptr ? message : "unknown error");
     }
@@ -299,21 +317,22 @@ Result<Database> Database::open(const fs::path& path, const ReadLimits& limits) 
 }
 
 Result<Database> Database::open_here(const fs::path& path, const ReadLimits& limits,
-                                     const fs::path& spill) {
+                                     const fs::path& spill, const fs::path& copies) {
   XSP_CHECK_OK(check_file(path));
   auto state = std::make_unique<State>();
   state->name = path.string();
   state->reads_only = true;
+  state->may_copy = !copies.empty();
   Settings settings = common_settings(spill);
   settings.push_back({"access_mode", "READ_ONLY"});
-  settings.push_back({"enable_external_access", "false"});
+  if (copies.empty()) settings.push_back({"enable_external_access", "false"});
   // On the analyses, whose plans have thousands of operators, these two take more time than they
   // save.
   settings.push_back({"disabled_optimizers", "statistics_propagation,common_subplan"});
   // A nested loop serves an ASOF join whose left side is expected to be short. Here the right side
   // is long.
   settings.push_back({"asof_loop_join_threshold", "0"});
-  settings.push_back({"lock_configuration", "true"});
+  if (copies.empty()) settings.push_back({"lock_configuration", "true"});
   const auto kib = [](uint64_t bytes) { return std::to_string(bytes >> 10) + "KiB"; };
   if (limits.memory_bytes != 0) {
     settings.push_back({"memory_limit", kib(limits.memory_bytes)});
@@ -323,6 +342,12 @@ Result<Database> Database::open_here(const fs::path& path, const ReadLimits& lim
   // The path is absolute, because DuckDB would take "name:rest" for a kind of database.
   XSP_CHECK_OK(connect(state.get(), fs::absolute(path).string(), settings));
   Database database(std::move(state));
+  if (!copies.empty()) {
+    // A list of folders cannot be set before the database is open.
+    XSP_CHECK_OK(database.execute("SET allowed_directories = " + list_text(copies.string()) +
+                                  "; SET enable_external_access = false; "
+                                  "SET lock_configuration = true"));
+  }
   XSP_CHECK_OK(check_schema(database, path.string()));
   XSP_CHECK_OK(replace_views(database, path.string()));
   XSP_CHECK_OK(complete_schema(database));
@@ -372,7 +397,7 @@ Result<Database> Database::in_memory() {
 
 Result<Table> Database::query(std::string_view sql,
                               const std::map<std::string, Value>& parameters) {
-  if (state_->apart) return state_->apart->query(sql, parameters, true);
+  if (state_->apart) return state_->apart->query(sql, parameters, Rows::kAll);
   QueryResult result;
   XSP_CHECK_OK(run(sql, parameters, result));
   Table table;
@@ -384,9 +409,21 @@ Result<Table> Database::query(std::string_view sql,
   return table;
 }
 
+Status Database::stream(std::string_view sql, const std::map<std::string, Value>& parameters,
+                        const TakeRow& take) {
+  if (state_->apart) return state_->apart->stream(sql, parameters, take);
+  QueryResult result;
+  XSP_CHECK_OK(run(sql, parameters, result, true));
+  ResultRows rows(result.result);
+  for (std::vector<std::vector<Value>> some; rows.next(&some);) {
+    for (std::vector<Value>& row : some) XSP_CHECK_OK(take(row));
+  }
+  return rows.check(state_->name);
+}
+
 Status Database::execute(std::string_view sql) {
   if (state_->apart) {
-    XSP_CHECK_OK(state_->apart->query(sql, {}, false));
+    XSP_CHECK_OK(state_->apart->query(sql, {}, Rows::kNone));
     return Ok{};
   }
   QueryResult result;
@@ -394,8 +431,8 @@ Status Database::execute(std::string_view sql) {
 }
 
 Status Database::run(std::string_view sql, const std::map<std::string, Value>& parameters,
-                     QueryResult& result) {
-  return run_statements(*state_, sql, parameters, result);
+                     QueryResult& result, bool is_streamed) {
+  return run_statements(*state_, sql, parameters, result, is_streamed);
 }
 
 void Database::interrupt() {

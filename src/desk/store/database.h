@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -34,6 +35,9 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Value>> rows;  // each as long as `columns`
 };
+
+// Receives one row of an answer. A failure ends the answer.
+using TakeRow = std::function<Status(std::vector<Value>& row)>;
 
 // The latest version of the tables; this xsp reads all versions up to it. It is stored as
 // `xsp_format` in the table evaluation. 1: schema.sql alone, as create() makes it; 2: with
@@ -77,6 +81,11 @@ class Database {
   // database opened for reading, a statement that would write fails, and SQL cannot read or write
   // any file except the .xsp itself.
   Result<Table> query(std::string_view sql, const std::map<std::string, Value>& parameters = {});
+  // Runs statements like query(), and gives the rows of the last one to `take` as they are
+  // computed, so that no process holds all of them. Returns the failure of `take`, if there is one.
+  // `take` must not use this database.
+  Status stream(std::string_view sql, const std::map<std::string, Value>& parameters,
+                const TakeRow& take);
   // Runs statements for their effect.
   Status execute(std::string_view sql);
   // Returns whether it was opened for reading. If so, its contents never change.
@@ -94,11 +103,14 @@ class Database {
   // For src/desk/store alone.
   struct State;
   State& state() { return *state_; }
-  // Does the work of open() in this process.
+  // Does the work of open() in this process. Statements may copy rows to files in the folder
+  // `copies`; if it is empty, they may not.
   static Result<Database> open_here(const std::filesystem::path& path, const ReadLimits& limits,
-                                    const std::filesystem::path& spill);
+                                    const std::filesystem::path& spill,
+                                    const std::filesystem::path& copies = {});
+  // `is_streamed`: the result gives its rows as they are computed.
   Status run(std::string_view sql, const std::map<std::string, Value>& parameters,
-             QueryResult& result);
+             QueryResult& result, bool is_streamed = false);
 
  private:
   explicit Database(std::unique_ptr<State> state);

@@ -70,6 +70,38 @@ TEST_F(DatabaseTest, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(table->rows[0][1], Value(int64_t{50000}));
 }
 
+TEST_F(DatabaseTest, AStreamGivesEveryRowInOrderAndStopsAtARefusal) {
+  write_sample(path("a.xsp"));
+  auto database = Database::open(path("a.xsp"));
+  ASSERT_TRUE(database.ok()) << database.error().text;
+  int64_t rows = 0, sum = 0;
+  const Status all =
+      database->stream("SELECT span_id FROM span WHERE span_id > $from ORDER BY 1",
+                       {{"from", int64_t{10}}}, [&](std::vector<Value>& row) -> Status {
+                         EXPECT_EQ(row[0], Value(11 + rows));
+                         ++rows;
+                         sum += std::get<int64_t>(row[0]);
+                         return Ok{};
+                       });
+  ASSERT_TRUE(all.ok()) << all.error().text;
+  EXPECT_EQ(rows, 49990);
+  EXPECT_EQ(sum, 1250025000 - 55);
+  rows = 0;
+  const Status some = database->stream("FROM span", {}, [&](std::vector<Value>&) -> Status {
+    return ++rows < 3 ? Status(Ok{}) : Status(failed("enough"));
+  });
+  ASSERT_FALSE(some.ok());
+  EXPECT_EQ(some.error().text, "enough");
+  EXPECT_EQ(rows, 3);
+  // A row that cannot be computed is an error, although rows before it were given.
+  const Status broken = database->stream(
+      "SELECT CASE WHEN span_id < 40000 THEN 1 ELSE error('no more') END FROM span", {},
+      [](std::vector<Value>&) -> Status { return Ok{}; });
+  ASSERT_FALSE(broken.ok());
+  expect_one_line(broken.error(), "no more");
+  EXPECT_TRUE(database->query("SELECT 1").ok());
+}
+
 TEST_F(DatabaseTest, CellsKeepTheirValues) {
   auto database = Database::in_memory();
   ASSERT_TRUE(database.ok()) << database.error().text;

@@ -60,6 +60,7 @@ using Chunk = Handle<duckdb_data_chunk, duckdb_destroy_data_chunk>;
 using LogicalType = Handle<duckdb_logical_type, duckdb_destroy_logical_type>;
 using CellValue = Handle<duckdb_value, duckdb_destroy_value>;
 using TableFunction = Handle<duckdb_table_function, duckdb_destroy_table_function>;
+using Pending = Handle<duckdb_pending_result, duckdb_destroy_pending>;
 using Appender = Handle<duckdb_appender, duckdb_appender_destroy>;
 
 // A selection vector, which DuckDB destroys by value.
@@ -108,6 +109,9 @@ class ResultRows {
   const std::vector<Column>& columns() const { return columns_; }
   // Returns false if there are no more rows.
   bool next(std::vector<std::vector<Value>>* rows);
+  // Fails if a streamed result ended early, because computing its rows failed. Errors call the
+  // database `name`.
+  Status check(std::string_view name) const;
 
  private:
   duckdb_result& result_;
@@ -126,6 +130,7 @@ struct Database::State {
   Connection connection;
   std::string name;                   // errors call the database by this name: its path
   bool reads_only = false;            // open(): users write the SQL
+  bool may_copy = false;              // COPY statements may write files: see copies.h
   std::set<std::string> loaded;       // see Database::loaded()
   uint64_t replaced_texts = 0;        // written texts that were not valid: see base/text.h
   bool has_span_function = false;     // see span_source.h

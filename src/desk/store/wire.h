@@ -20,12 +20,19 @@ namespace xsp::store {
 // The first byte of each message.
 enum class Word : uint8_t {
   kOpen = 1,   // path, spill folder, memory, threads
-  kQuery,      // SQL, parameters, whether its rows are wanted
+  kQuery,      // SQL, parameters, Rows
   kInterrupt,  // interrupts the running query
   kOk,         // an answer, and its end if it has no rows
   kError,      // code, text
   kColumns,    // the columns of a table
   kRow,        // one row of it
+};
+
+// The rows of a query that are wanted.
+enum class Rows : uint8_t {
+  kNone = 0,
+  kAll = 1,
+  kStreamed = 2,  // all, each as soon as it is computed
 };
 
 // Writes to a socket, through a buffer.

@@ -11,6 +11,7 @@
 #include "desk/store/ingest.h"
 #include "desk/watch/runs.h"
 #include "shared/base/levels.h"
+#include "shared/base/scratch.h"
 #include "xsp/xsp.h"
 
 namespace xsp::watch {
@@ -33,7 +34,12 @@ Result<ImportOutcome> read_traces(const ImportRequest& request,
                                   std::map<std::string, std::string> facts) {
   XSP_TRY(store::Database database, store::Database::create(request.output));
   ImportOutcome outcome;
-  XSP_TRY(const std::vector<RecordedRun> runs, runs_of_traces(request.traces, request.levels, 1));
+  XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
+  std::vector<fs::path> traces = request.traces;
+  if (request.convert) {
+    XSP_TRY(traces, request.convert(scratch->path()));
+  }
+  XSP_TRY(const std::vector<RecordedRun> runs, runs_of_traces(traces, request.levels, 1));
   for (const RecordedRun& run : runs) {
     XSP_TRY(const store::IngestReport report, store::ingest(database, run.info, run.traces));
     outcome.spans += report.spans;

@@ -1,9 +1,11 @@
-// Turns traces that a program recorded of itself into an evaluation.
+// Turns traces that a program recorded of itself, or that another tool recorded, into an
+// evaluation.
 #ifndef XSP_DESK_WATCH_IMPORT_TRACES_H_
 #define XSP_DESK_WATCH_IMPORT_TRACES_H_
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,8 +15,12 @@
 namespace xsp::watch {
 
 struct ImportRequest {
-  std::vector<std::filesystem::path> traces;  // .xtrace files of one run
-  uint32_t levels = 0;                        // bits of the levels that may have been recorded
+  std::vector<std::filesystem::path> traces;  // files of one run
+  // Makes .xtrace files of `traces` in the folder, which is removed afterwards, and returns them.
+  // It is called in a process that is confined to these files. Nothing: `traces` are .xtrace files.
+  std::function<Result<std::vector<std::filesystem::path>>(const std::filesystem::path& folder)>
+      convert;
+  uint32_t levels = 0;  // bits of the levels that may have been recorded
   std::filesystem::path output;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows
 };

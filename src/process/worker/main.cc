@@ -142,7 +142,7 @@ class Worker : public OpenModel {
     version_ = text(probe_.version);
     if (options_.probe) {
       replies_.send({"probe", adapter_->name, version_, text(probe_.library), text(probe_.devices),
-                     text(probe_.formats)});
+                     text(probe_.formats), text(probe_.pairs)});
     }
     return true;
   }

@@ -43,7 +43,7 @@
 //   quit          bye <spans recorded> <spans dropped>
 //   any           failed <xsp_status> <text>                     then the worker exits with 1
 //   any           note <text>             before the reply, any number of them
-//   --probe       probe <name> <version> <library> <devices> <formats>
+//   --probe       probe <name> <version> <library> <devices> <formats> <pairs>
 //                                         or `failed 4 <text>`: the framework is absent
 //     a collector:   probe <name> <levels, comma separated> <counters> <why others are absent>
 //                          <device> <counting> <reason why it can watch nothing; empty: it can>

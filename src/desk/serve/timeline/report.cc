@@ -7,9 +7,9 @@
 
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
-#include "desk/serve/timeline/cells.h"
 #include "desk/serve/timeline/run.h"
 #include "desk/serve/timeline/timeline.h"
+#include "desk/store/values.h"
 
 namespace xsp::serve {
 namespace {
@@ -98,7 +98,7 @@ class Recording {
     for (const auto& row : table.rows) {
       if (bytes_ > budget_ * 3 / 4) break;
       requests_.push_back({prefix_ + "/span?run=" + std::to_string(run_.run()) +
-                               "&span=" + std::to_string(int_of(row[0])),
+                               "&span=" + std::to_string(store::int_of(row[0])),
                            ""});
       bytes_ += kSpanBytes;
     }
@@ -124,7 +124,7 @@ Result<std::vector<Recorded>> timeline_requests(Library& library, const std::str
   std::vector<Recorded> requests;
   const std::string prefix = std::string(kApiPrefix) + "/evaluations/" + encode(id) + "/timeline";
   for (const auto& row : runs.rows) {
-    XSP_TRY(const auto run, timeline_of(held, int_of(row[0])));
+    XSP_TRY(const auto run, timeline_of(held, store::int_of(row[0])));
     Recording recording(database, *run, prefix, runs.rows.size());
     XSP_TRY(auto some, recording.requests());
     std::move(some.begin(), some.end(), std::back_inserter(requests));

@@ -10,7 +10,8 @@
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
-#include "desk/serve/timeline/cells.h"
+#include "desk/serve/timeline/rows.h"
+#include "desk/store/values.h"
 
 namespace xsp::serve {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 constexpr int kThreadBits = 22;  // as in correlate/rules.h
 
 using store::Database;
+using store::maybe_double;
 using store::Table;
 using Row = std::vector<store::Value>;
 
@@ -63,38 +65,38 @@ Status TimelineRun::load_lanes(Database& database) {
     return not_available("run " + std::to_string(run_) + ": not in this evaluation");
   }
   // The first grouping is by plain columns, because DuckDB knows how few values they have.
-  XSP_TRY(const Table table, database.query(R"(
+  XSP_TRY(const Table table, database.query(std::string(R"(
       WITH place AS (
         SELECT level, process, thread, device, stream, max(depth) AS depth, count(*) AS spans,
           min(start_ns) AS start_ns, max(start_ns + duration_ns) AS end_ns
         FROM span WHERE run_id = $run GROUP BY level, process, thread, device, stream)
-      SELECT level, CASE WHEN stream IS NULL THEN process END AS process_of_lane,
-        CASE WHEN stream IS NULL THEN thread END AS thread_of_lane, device, stream,
-        max(depth) + 1, sum(spans) AS all_spans, min(start_ns), max(end_ns)
+      SELECT )") + store::select_list(kLaneColumns) +
+                                                R"(
       FROM place GROUP BY level, process_of_lane, thread_of_lane, device, stream
       ORDER BY all_spans DESC)",
                                             {{"run", run_}}));
   int64_t end_ns = 0;
-  for (const Row& row : table.rows) {
-    const bool is_first = &row == &table.rows.front();
-    base_ns_ = is_first ? int_of(row[7]) : std::min(base_ns_, int_of(row[7]));
-    end_ns = is_first ? int_of(row[8]) : std::max(end_ns, int_of(row[8]));
-    spans_ += int_of(row[6]);
+  for (const Row& cells : table.rows) {
+    const LaneRow row = store::read_row(kLaneColumns, cells);
+    const bool is_first = &cells == &table.rows.front();
+    base_ns_ = is_first ? row.start_ns : std::min(base_ns_, row.start_ns);
+    end_ns = is_first ? row.end_ns : std::max(end_ns, row.end_ns);
+    spans_ += row.spans;
     if (lanes_.size() == kMaxLanes) {
       ++lanes_left_out_;
-      spans_left_out_ += int_of(row[6]);
+      spans_left_out_ += row.spans;
       continue;
     }
     TimelineLane lane;
-    lane.level = int_of(row[0]);
-    lane.process = maybe_int(row[1]);
-    lane.thread = maybe_int(row[2]);
-    lane.device = maybe_int(row[3]);
-    lane.stream = maybe_int(row[4]);
-    lane.rows = static_cast<int>(std::clamp<int64_t>(int_of(row[5]), 1, kMaxRows));
-    lane.spans = int_of(row[6]);
-    lane.start_ns = int_of(row[7]);
-    lane.end_ns = int_of(row[8]);
+    lane.level = row.place.level;
+    lane.process = row.place.process;
+    lane.thread = row.place.thread;
+    lane.device = row.place.device;
+    lane.stream = row.place.stream;
+    lane.rows = static_cast<int>(std::clamp<int64_t>(row.rows, 1, kMaxRows));
+    lane.spans = row.spans;
+    lane.start_ns = row.start_ns;
+    lane.end_ns = row.end_ns;
     lane.unit = "ns";
     lane.title = titled(lane);
     lanes_.push_back(std::move(lane));
@@ -136,10 +138,7 @@ void TimelineRun::choose_cells() {
 Status TimelineRun::load_iterations(Database& database) {
   constexpr int64_t kListed = 0;
   constexpr int64_t kNearest = 1;
-  XSP_TRY(
-      const Table table,
-      analyze::query_with_prelude(
-          database, R"(
+  XSP_TRY(const Table table, analyze::query_with_prelude(database, std::string(R"(
       WITH inference AS MATERIALIZED (
         SELECT iteration, start_ns - $base AS start_ns, duration_ns, span_id,
           iteration >= 0 AND NOT is_open AS is_measured
@@ -153,25 +152,29 @@ Status TimelineRun::load_iterations(Database& database) {
         ORDER BY abs(duration_ns - (SELECT quantile_disc(duration_ns, 0.5) FROM inference
                                     WHERE is_measured)), iteration
         LIMIT 1)
+      SELECT )") + store::select_list(kIterationColumns) + R"( FROM (
       SELECT 0 AS kind, iteration, start_ns, duration_ns, total, NULL::DOUBLE AS latency_ns
       FROM placed WHERE place % (1 + (total - 1) // $limit) = 0
       UNION ALL SELECT 1, iteration, start_ns, duration_ns, NULL, NULL FROM nearest
-      UNION ALL SELECT 2, NULL, NULL, NULL, NULL, latency_ns FROM run_latency WHERE run_id = $run
+      UNION ALL SELECT 2, NULL, NULL, NULL, NULL, latency_ns FROM run_latency WHERE run_id = $run)
       ORDER BY kind, start_ns, iteration)",
-          {{"run", run_}, {"base", base_ns_}, {"limit", static_cast<int64_t>(kMaxIterations)}}));
-  for (const Row& row : table.rows) {
-    const int64_t kind = int_of(row[0]);
-    if (kind == kListed) {
-      iterations_.total = int_of(row[4]);
-      iterations_.iteration.push_back(int_of(row[1]));
-      iterations_.start_ns.push_back(int_of(row[2]));
-      iterations_.duration_ns.push_back(int_of(row[3]));
-    } else if (kind == kNearest) {
-      iterations_.representative = int_of(row[1]);
-      iterations_.representative_start_ns = int_of(row[2]);
-      iterations_.representative_duration_ns = int_of(row[3]);
+                                                         {{"run", run_},
+                                                          {"base", base_ns_},
+                                                          {"limit",
+                                                           static_cast<int64_t>(kMaxIterations)}}));
+  for (const Row& cells : table.rows) {
+    const IterationRow row = store::read_row(kIterationColumns, cells);
+    if (row.kind == kListed) {
+      iterations_.total = row.total;
+      iterations_.iteration.push_back(row.iteration);
+      iterations_.start_ns.push_back(row.start_ns);
+      iterations_.duration_ns.push_back(row.duration_ns);
+    } else if (row.kind == kNearest) {
+      iterations_.representative = row.iteration;
+      iterations_.representative_start_ns = row.start_ns;
+      iterations_.representative_duration_ns = row.duration_ns;
     } else {
-      latency_ns_ = maybe_double(row[5]);
+      latency_ns_ = row.latency_ns;
     }
   }
   const auto limit = static_cast<int64_t>(kMaxIterations);
@@ -187,14 +190,9 @@ Status TimelineRun::load_iterations(Database& database) {
 Status TimelineRun::read_items(Database& database, int64_t from_ns, int64_t to_ns, int64_t cell_ns,
                                int64_t below_ns, TimelineItems* out) const {
   // A span as long as a cell is a group of its own, by its id.
-  XSP_TRY(const Table table, database.query(R"(
-      SELECT level, CASE WHEN stream IS NULL THEN process END AS place,
-        CASE WHEN stream IS NULL THEN thread END AS line, device, stream,
-        least(depth, $last_row) AS lane_row, (start_ns - $base) // $cell AS cell,
-        CASE WHEN duration_ns >= $cell THEN span_id END AS alone,
-        count(*), min(start_ns) - $base, max(start_ns + duration_ns) - $base, sum(duration_ns),
-        arg_max(span_id, duration_ns), arg_max(name, duration_ns),
-        arg_max(coalesce(type, ''), duration_ns)
+  XSP_TRY(const Table table, database.query("SELECT " + store::select_list(kItemColumns) + R"(,
+        (start_ns - $base) // $cell AS cell,
+        CASE WHEN duration_ns >= $cell THEN span_id END AS alone
       FROM span WHERE run_id = $run AND start_ns >= $from + $base AND start_ns < $to + $base
         AND duration_ns < $below
       GROUP BY level, place, line, device, stream, lane_row, cell, alone)",
@@ -206,20 +204,21 @@ Status TimelineRun::read_items(Database& database, int64_t from_ns, int64_t to_n
                                              {"to", to_ns},
                                              {"last_row", int64_t{kMaxRows - 1}}}));
   out->items.reserve(table.rows.size());
-  for (const Row& row : table.rows) {
-    const auto lane = lane_of(int_of(row[0]), maybe_int(row[1]), maybe_int(row[2]),
-                              maybe_int(row[3]), maybe_int(row[4]));
+  for (const Row& cells : table.rows) {
+    const ItemRow row = store::read_row(kItemColumns, cells);
+    const auto lane = lane_of(row.place.level, row.place.process, row.place.thread,
+                              row.place.device, row.place.stream);
     if (!lane) continue;
     TimelineItem item;
     item.lane = *lane;
-    item.row = static_cast<uint16_t>(int_of(row[5]));
-    item.count = int_of(row[8]);
-    item.start_ns = int_of(row[9]);
-    item.end_ns = int_of(row[10]);
-    item.busy_ns = int_of(row[11]);
-    item.span_id = int_of(row[12]);
-    item.name = out->texts.number(text_of(row[13]));
-    item.type = out->texts.number(text_of(row[14]));
+    item.row = static_cast<uint16_t>(row.row);
+    item.count = row.count;
+    item.start_ns = row.start_ns;
+    item.end_ns = row.end_ns;
+    item.busy_ns = row.busy_ns;
+    item.span_id = row.span_id;
+    item.name = out->texts.number(row.name);
+    item.type = out->texts.number(row.type);
     out->items.push_back(item);
   }
   sort_items(&out->items);
@@ -239,10 +238,7 @@ Result<const TimelineItems*> TimelineRun::summary(Database& database) const {
 
 Status TimelineRun::load_long_spans(Database& database) {
   const int64_t cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
-  XSP_TRY(const Table table, database.query(R"(
-      SELECT level, CASE WHEN stream IS NULL THEN process END,
-        CASE WHEN stream IS NULL THEN thread END, device, stream, least(depth, $last_row),
-        start_ns - $base, duration_ns, span_id, name, coalesce(type, ''), count(*) OVER ()
+  XSP_TRY(const Table table, database.query("SELECT " + store::select_list(kLongColumns) + R"(
       FROM span WHERE run_id = $run AND duration_ns >= $cell
       ORDER BY duration_ns DESC, span_id LIMIT $limit)",
                                             {{"run", run_},
@@ -250,24 +246,25 @@ Status TimelineRun::load_long_spans(Database& database) {
                                              {"cell", cell_ns},
                                              {"last_row", int64_t{kMaxRows - 1}},
                                              {"limit", static_cast<int64_t>(kMaxLongSpans)}}));
-  for (const Row& row : table.rows) {
-    const auto lane = lane_of(int_of(row[0]), maybe_int(row[1]), maybe_int(row[2]),
-                              maybe_int(row[3]), maybe_int(row[4]));
+  int64_t total = 0;
+  for (const Row& cells : table.rows) {
+    const ItemRow row = store::read_row(kLongColumns, cells);
+    total = row.total;
+    const auto lane = lane_of(row.place.level, row.place.process, row.place.thread,
+                              row.place.device, row.place.stream);
     if (!lane) continue;
     TimelineItem item;
     item.lane = *lane;
-    item.row = static_cast<uint16_t>(int_of(row[5]));
-    item.start_ns = int_of(row[6]);
-    item.busy_ns = int_of(row[7]);
+    item.row = static_cast<uint16_t>(row.row);
+    item.start_ns = row.start_ns;
+    item.busy_ns = row.busy_ns;
     item.end_ns = item.start_ns + item.busy_ns;
-    item.span_id = int_of(row[8]);
-    item.name = long_texts_.number(text_of(row[9]));
-    item.type = long_texts_.number(text_of(row[10]));
+    item.span_id = row.span_id;
+    item.name = long_texts_.number(row.name);
+    item.type = long_texts_.number(row.type);
     long_.push_back(item);
   }
-  if (!table.rows.empty()) {
-    spans_left_out_ += int_of(table.rows[0][11]) - static_cast<int64_t>(table.rows.size());
-  }
+  spans_left_out_ += total - static_cast<int64_t>(table.rows.size());
   sort_items(&long_);
   return Ok{};
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "desk/serve/timeline/cells.h"
+#include "desk/serve/timeline/rows.h"
 #include "desk/serve/timeline/run.h"
 
 namespace xsp::serve {
@@ -16,7 +16,8 @@ using store::Table;
 
 // Selects the values to draw, with their units. A sample of a device holds for its own time; an
 // allocator's value holds from its event on.
-constexpr const char* kPoints = R"(
+std::string points_query() {
+  return R"(
     WITH counted AS (
       SELECT span_id, name, value FROM span_counter WHERE run_id = $run
         AND name IN ('allocated_bytes', 'power_w', 'sm_clock_mhz', 'temperature_c')),
@@ -39,11 +40,11 @@ constexpr const char* kPoints = R"(
       WHERE is_sample = (c.name <> 'allocated_bytes')),
     resolution AS (SELECT greatest(1, CASE WHEN count(*) > $limit THEN $coarse END) AS cell FROM
       point)
-    SELECT name, pool, any_value(device), is_sample, any_value(cell), min(time_ns),
-      arg_max(value, (time_ns, span_id)), min(value), max(value), max(time_ns + duration_ns),
-        count(*)
+    SELECT )" +
+         store::select_list(kPointColumns) + R"(
     FROM point, resolution GROUP BY name, pool, is_sample, time_ns // cell
     ORDER BY is_sample DESC, name, pool, min(time_ns))";
+}
 
 std::pair<std::string, std::string> title_and_unit(const std::string& counter,
                                                    const std::string& pool) {
@@ -57,10 +58,10 @@ std::pair<std::string, std::string> title_and_unit(const std::string& counter,
 
 Status TimelineRun::load_series(Database& database) {
   XSP_TRY(const Table table,
-          database.query(kPoints, {{"run", run_},
-                                   {"base", base_ns_},
-                                   {"limit", static_cast<int64_t>(kMaxPoints)},
-                                   {"coarse", std::max<int64_t>(1, axis_ns() >> 15)}}));
+          database.query(points_query(), {{"run", run_},
+                                          {"base", base_ns_},
+                                          {"limit", static_cast<int64_t>(kMaxPoints)},
+                                          {"coarse", std::max<int64_t>(1, axis_ns() >> 15)}}));
   std::pair<std::string, std::string> open;
   int64_t end_ns = 0;
   const auto close = [&](bool is_sample) {
@@ -69,26 +70,25 @@ Status TimelineRun::load_series(Database& database) {
     series_.back().points.push_back({end_ns, nothing, nothing, nothing});
   };
   bool was_sample = false;
-  for (const auto& row : table.rows) {
-    const std::pair<std::string, std::string> key = {text_of(row[0]), text_of(row[1])};
+  for (const auto& cells : table.rows) {
+    const PointRow row = store::read_row(kPointColumns, cells);
+    const std::pair<std::string, std::string> key = {row.counter, row.pool};
     if (series_.empty() || key != open) {
       close(was_sample);
       if (lanes_.size() >= 2 * kMaxLanes) break;
       open = key;
-      was_sample = std::get<bool>(row[3]);
+      was_sample = row.is_sample;
       TimelineLane lane;
       lane.is_series = true;
       lane.level = was_sample ? 1 : 5;
-      lane.device = maybe_int(row[2]);
+      lane.device = row.device;
       std::tie(lane.title, lane.unit) = title_and_unit(key.first, key.second);
-      series_.push_back({static_cast<uint16_t>(lanes_.size()), int_of(row[4]), {}});
+      series_.push_back({static_cast<uint16_t>(lanes_.size()), row.cell_ns, {}});
       lanes_.push_back(std::move(lane));
     }
-    end_ns = int_of(row[9]);
-    lanes_.back().spans += int_of(row[10]);
-    series_.back().points.push_back({int_of(row[5]), maybe_double(row[6]).value_or(0),
-                                     maybe_double(row[7]).value_or(0),
-                                     maybe_double(row[8]).value_or(0)});
+    end_ns = row.end_ns;
+    lanes_.back().spans += row.count;
+    series_.back().points.push_back(row.point);
   }
   close(was_sample);
   return Ok{};

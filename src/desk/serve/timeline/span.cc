@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "desk/serve/http/routes.h"
-#include "desk/serve/timeline/cells.h"
+#include "desk/serve/timeline/rows.h"
 
 namespace xsp::serve {
 namespace {
@@ -15,10 +15,15 @@ using nlohmann::json;
 using store::Database;
 using store::Table;
 
-// The facts of a related span.
-constexpr const char* kBrief = R"(
-    SELECT span_id, parent_id, level, process, thread, device, stream, depth, name, type,
-      start_ns, duration_ns, self_ns FROM span WHERE run_id = $run AND )";
+// Selects the facts of related spans; a condition follows.
+std::string brief_query() {
+  return "SELECT " + store::select_list(kBriefColumns) + " FROM span WHERE run_id = $run AND ";
+}
+
+// The columns of span that are told of the span in question alone, by their own names.
+constexpr const char* kDetails[] = {"process",   "thread",  "device",         "stream",
+                                    "iteration", "ordinal", "correlation_id", "model_id",
+                                    "layer_id",  "is_open", "site_id"};
 
 struct Brief {
   int64_t span = 0;
@@ -27,26 +32,24 @@ struct Brief {
   json told;
 };
 
-json lane_json(const TimelineRun& run, const std::vector<store::Value>& row) {
-  const auto lane = run.lane_of(int_of(row[2]), maybe_int(row[3]), maybe_int(row[4]),
-                                maybe_int(row[5]), maybe_int(row[6]));
-  return lane ? json(*lane) : json();
-}
-
 std::vector<Brief> briefs_of(const TimelineRun& run, const Table& table) {
   std::vector<Brief> briefs;
-  for (const auto& row : table.rows) {
-    Brief one{int_of(row[0]), maybe_int(row[1]), int_of(row[2]), {}};
-    one.told = {{"span", one.span},
-                {"parent", cell_json(row[1])},
-                {"level", one.level},
-                {"lane", lane_json(run, row)},
-                {"row", std::min<int64_t>(int_of(row[7]), kMaxRows - 1)},
-                {"name", cell_json(row[8])},
-                {"type", cell_json(row[9])},
-                {"start_ns", int_of(row[10]) - run.base_ns()},
-                {"duration_ns", cell_json(row[11])},
-                {"self_ns", cell_json(row[12])}};
+  for (const auto& cells : table.rows) {
+    const BriefRow row = store::read_row(kBriefColumns, cells);
+    const Place& place = row.place;
+    const auto lane =
+        run.lane_of(place.level, place.process, place.thread, place.device, place.stream);
+    Brief one{row.span, row.parent, place.level, {}};
+    one.told = {{"span", row.span},
+                {"parent", row.parent ? json(*row.parent) : json()},
+                {"level", place.level},
+                {"lane", lane ? json(*lane) : json()},
+                {"row", std::min<int64_t>(row.depth, kMaxRows - 1)},
+                {"name", row.name},
+                {"type", cell_json(row.type)},
+                {"start_ns", row.start_ns - run.base_ns()},
+                {"duration_ns", row.duration_ns},
+                {"self_ns", row.self_ns}};
     briefs.push_back(std::move(one));
   }
   return briefs;
@@ -56,7 +59,7 @@ Result<std::vector<Brief>> read(Database& database, const TimelineRun& run,
                                 const std::string& condition, int64_t value, size_t limit) {
   XSP_TRY(const Table table,
           database.query(
-              kBrief + condition + " ORDER BY start_ns, span_id LIMIT $limit",
+              brief_query() + condition + " ORDER BY start_ns, span_id LIMIT $limit",
               {{"run", run.run()}, {"value", value}, {"limit", static_cast<int64_t>(limit)}}));
   return briefs_of(run, table);
 }
@@ -135,6 +138,20 @@ Result<json> facts_of(Database& database, const TimelineRun& run, int64_t span, 
   return facts;
 }
 
+// Returns the details of one span, by name. The span must exist.
+Result<json> details_of(Database& database, const TimelineRun& run, int64_t span) {
+  std::string columns;
+  for (const char* name : kDetails) columns += (columns.empty() ? "" : ", ") + std::string(name);
+  XSP_TRY(const Table table,
+          database.query("SELECT " + columns + " FROM span WHERE run_id = $run AND span_id = $span",
+                         {{"run", run.run()}, {"span", span}}));
+  json details;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    details[table.columns[i].name] = cell_json(table.rows[0][i]);
+  }
+  return details;
+}
+
 // Returns a launch and its executions.
 Result<json> correlated_with(Database& database, const TimelineRun& run, int64_t span,
                              std::optional<int64_t> correlation) {
@@ -152,26 +169,27 @@ Result<json> correlated_with(Database& database, const TimelineRun& run, int64_t
 }  // namespace
 
 Result<json> span_json(Database& database, const TimelineRun& run, int64_t span) {
-  XSP_TRY(const Table table, database.query(R"(
-      SELECT span_id, parent_id, level, process, thread, device, stream, depth, name, type,
-        start_ns, duration_ns, self_ns, iteration, ordinal, correlation_id, model_id, layer_id,
-        is_open, site_id FROM span WHERE run_id = $run AND span_id = $span)",
-                                            {{"run", run.run()}, {"span", span}}));
-  if (table.rows.empty()) {
+  XSP_TRY(auto found, read(database, run, "span_id = $value", span, 1));
+  if (found.empty()) {
     return not_available("span " + std::to_string(span) + ": not in run " +
                          std::to_string(run.run()));
   }
-  const auto& row = table.rows[0];
-  json answer = std::move(briefs_of(run, table)[0].told);
-  for (size_t i = 13; i <= 18; ++i) answer[table.columns[i].name] = cell_json(row[i]);
-  for (const size_t i : {3, 4, 5, 6}) answer[table.columns[i].name] = cell_json(row[i]);
+  json answer = std::move(found[0].told);
+  XSP_TRY(const json details, details_of(database, run, span));
+  for (const auto& [name, value] : details.items()) {
+    if (name != "site_id") answer[name] = value;
+  }
   answer["run"] = run.run();
-  const int64_t site = int_of(row[19]);
+  const int64_t site = details["site_id"];
+  const auto number = [&](const char* name) -> std::optional<int64_t> {
+    const json& value = details[name];
+    return value.is_null() ? std::nullopt : std::optional(value.get<int64_t>());
+  };
   XSP_TRY(answer["attributes"], facts_of(database, run, span, site, "attribute", "key"));
   XSP_TRY(answer["counters"], facts_of(database, run, span, site, "counter", "name"));
-  XSP_TRY(answer["ancestors"], ancestors_of(database, run, maybe_int(row[1])));
-  XSP_CHECK_OK(add_descendants(database, run, span, maybe_int(row[16]), &answer));
-  XSP_TRY(answer["correlated"], correlated_with(database, run, span, maybe_int(row[15])));
+  XSP_TRY(answer["ancestors"], ancestors_of(database, run, found[0].parent));
+  XSP_CHECK_OK(add_descendants(database, run, span, number("model_id"), &answer));
+  XSP_TRY(answer["correlated"], correlated_with(database, run, span, number("correlation_id")));
   return answer;
 }
 
@@ -187,7 +205,7 @@ Result<json> search_json(Database& database, const TimelineRun& run, const std::
                           {"from", run.base_ns() + before_ns.value_or(from_ns)}}));
   const std::string part = before_ns ? " AND start_ns < $at ORDER BY start_ns DESC, span_id DESC"
                                      : " AND start_ns >= $at ORDER BY start_ns, span_id";
-  XSP_TRY(Table table, database.query(kBrief + (kFound + part) + " LIMIT $limit",
+  XSP_TRY(Table table, database.query(brief_query() + kFound + part + " LIMIT $limit",
                                       {{"run", run.run()},
                                        {"text", text},
                                        {"at", run.base_ns() + before_ns.value_or(from_ns)},

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "desk/serve/timeline/cells.h"
 #include "desk/serve/timeline/run.h"
 #include "desk/serve/timeline/span.h"
 

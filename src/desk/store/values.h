@@ -1,6 +1,6 @@
-// Reads cells of a result for the timeline.
-#ifndef XSP_DESK_SERVE_TIMELINE_CELLS_H_
-#define XSP_DESK_SERVE_TIMELINE_CELLS_H_
+// Reads the cells of a result.
+#ifndef XSP_DESK_STORE_VALUES_H_
+#define XSP_DESK_STORE_VALUES_H_
 
 #include <cstdint>
 #include <optional>
@@ -8,28 +8,28 @@
 
 #include "desk/store/database.h"
 
-namespace xsp::serve {
+namespace xsp::store {
 
-inline std::optional<double> maybe_double(const store::Value& value) {
+inline std::optional<double> maybe_double(const Value& value) {
   if (const auto* real = std::get_if<double>(&value)) return *real;
   if (const auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
   return std::nullopt;
 }
 
 // A sum of integers is a HUGEINT, and arrives as a double.
-inline std::optional<int64_t> maybe_int(const store::Value& value) {
+inline std::optional<int64_t> maybe_int(const Value& value) {
   if (const auto* whole = std::get_if<int64_t>(&value)) return *whole;
   if (const auto* real = std::get_if<double>(&value)) return static_cast<int64_t>(*real);
   return std::nullopt;
 }
 
-inline int64_t int_of(const store::Value& value) { return maybe_int(value).value_or(0); }
+inline int64_t int_of(const Value& value) { return maybe_int(value).value_or(0); }
 
-inline std::string text_of(const store::Value& value) {
+inline std::string text_of(const Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   return text == nullptr ? std::string() : *text;
 }
 
-}  // namespace xsp::serve
+}  // namespace xsp::store
 
-#endif  // XSP_DESK_SERVE_TIMELINE_CELLS_H_
+#endif  // XSP_DESK_STORE_VALUES_H_

@@ -1,0 +1,1 @@
+xsp_collect(exporters Exporter exporters exporters/shared/exporter.h)

@@ -1,0 +1,325 @@
+// Reads Chrome's trace events in JSON, as `xsp export --to chrome` and many other programs write
+// them.
+//
+// Spans are the events of the phases X (complete), and B and E (begin and end on one thread). A
+// level is that of `args.level`, or follows from the category that profilers of GPUs write; else it
+// is application. Device, stream and correlation id are taken from `args`. Times are microseconds,
+// with the nanoseconds as decimals, since baseTimeNanoseconds, if the file has that.
+#include <simdjson.h>
+
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "importers/shared/importer.h"
+#include "importers/shared/json_events.h"
+#include "shared/base/levels.h"
+
+namespace xsp::importers {
+namespace {
+
+namespace json = simdjson::ondemand;
+
+constexpr size_t kOpenMax = 1 << 20;  // begun events that have not ended
+constexpr int64_t kNanosecondsMax = int64_t{1} << 62;
+
+struct Category {
+  std::string_view name;
+  uint32_t level;
+};
+constexpr Category kCategories[] = {
+    {"kernel", XSP_LEVEL_KERNEL},     {"gpu_memcpy", XSP_LEVEL_KERNEL},
+    {"gpu_memset", XSP_LEVEL_KERNEL}, {"cuda_runtime", XSP_LEVEL_API},
+    {"cuda_driver", XSP_LEVEL_API},   {"cpu_op", XSP_LEVEL_LAYER},
+};
+
+// Returns 0 if the category does not tell.
+uint32_t level_of_category(std::string_view category) {
+  for (const Category& known : kCategories) {
+    if (known.name == category) return known.level;
+  }
+  return level_named(category);
+}
+
+// An event as it is written.
+struct Event {
+  char phase = 0;
+  std::string category;
+  std::optional<int64_t> start_ns;
+  ForeignSpan span;
+};
+
+template <typename T>
+T value_or(simdjson::simdjson_result<T> result, T otherwise) {
+  T value = otherwise;
+  return std::move(result).get(value) == simdjson::SUCCESS ? value : otherwise;
+}
+
+// Reads microseconds as nanoseconds, exactly: a double has too few digits for UNIX time.
+std::optional<int64_t> nanoseconds_of(std::string_view text) {
+  while (!text.empty() && (text.back() <= ' ' || text.back() == '"')) text.remove_suffix(1);
+  if (!text.empty() && text.front() == '"') text.remove_prefix(1);
+  const bool is_negative = !text.empty() && text.front() == '-';
+  if (is_negative) text.remove_prefix(1);
+  int64_t whole = 0;
+  const auto [dot, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (error != std::errc() || whole > kNanosecondsMax / 1000) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(dot - text.data()));
+  if (text.find_first_of("eE") != std::string_view::npos) return std::nullopt;
+  int64_t part = 0, unit = 100;
+  for (size_t i = 1; i < text.size() && text[0] == '.'; ++i, unit /= 10) {
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    // The fourth decimal rounds.
+    part += i == 4 ? (text[i] >= '5' ? 1 : 0) : unit * (text[i] - '0');
+  }
+  const int64_t all = whole * 1000 + part;
+  return is_negative ? -all : all;
+}
+
+// A process or a thread may be named by a number or by a text.
+uint32_t number_of_place(json::value value) {
+  int64_t number = 0;
+  if (value.get_int64().get(number) == simdjson::SUCCESS) return static_cast<uint32_t>(number);
+  const std::string_view text = value_or(value.get_string(), std::string_view());
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc()) {
+    return static_cast<uint32_t>(number);
+  }
+  return static_cast<uint32_t>(std::hash<std::string_view>()(text) & 0x3fffff);
+}
+
+std::optional<int64_t> integer_of(json::value value) {
+  int64_t number = 0;
+  if (value.get_int64().get(number) != simdjson::SUCCESS) return std::nullopt;
+  return number;
+}
+
+void read_facts(json::value value, bool are_counters, ForeignSpan* span) {
+  json::object object;
+  if (value.get_object().get(object) != simdjson::SUCCESS) return;
+  for (auto field : object) {
+    const std::string key(value_or(field.unescaped_key(), std::string_view()));
+    if (are_counters) {
+      span->counters.emplace_back(key, value_or(field.value().get_double(), std::nan("")));
+    } else {
+      span->attributes.emplace_back(key, value_or(field.value().get_string(), std::string_view()));
+    }
+  }
+}
+
+// Takes an argument that has a meaning of its own. Returns false for any other.
+bool take_known(std::string_view key, json::value value, Event* event) {
+  ForeignSpan& span = event->span;
+  if (key == "level") {
+    span.level = level_named(value_or(value.get_string(), std::string_view()));
+    return span.level != 0;
+  }
+  if (key == "attributes" || key == "counters") {
+    read_facts(value, key == "counters", &span);
+    return true;
+  }
+  if (key == "type") {
+    span.type = value_or(value.get_string(), std::string_view());
+    return !span.type.empty();
+  }
+  // These are found anew.
+  if (key == "run" || key == "span" || key == "parent" || key == "iteration") return true;
+  if (key != "thread" && key != "device" && key != "stream" && key != "correlation") return false;
+  const std::optional<int64_t> number = integer_of(value);
+  if (!number || *number < 0) return true;
+  const auto small = static_cast<uint32_t>(*number);
+  if (key == "thread") span.thread = small;
+  if (key == "device") span.device = small;
+  if (key == "stream") span.stream = small;
+  if (key == "correlation") span.correlation = static_cast<uint64_t>(*number);
+  return true;
+}
+
+void read_arguments(json::value value, Event* event) {
+  json::object object;
+  if (value.get_object().get(object) != simdjson::SUCCESS) return;
+  for (auto field : object) {
+    const std::string key(value_or(field.unescaped_key(), std::string_view()));
+    json::value argument;
+    if (field.value().get(argument) != simdjson::SUCCESS) return;
+    if (take_known(key, argument, event)) continue;
+    std::string_view text;
+    if (argument.get_string().get(text) != simdjson::SUCCESS &&
+        simdjson::to_json_string(argument).get(text) != simdjson::SUCCESS) {
+      return;
+    }
+    event->span.attributes.emplace_back(key, text);
+  }
+}
+
+class EventParser {
+ public:
+  // Returns nothing if the text is malformed.
+  std::optional<Event> parse(std::string* text) {
+    text->reserve(text->size() + simdjson::SIMDJSON_PADDING);
+    json::document document;
+    json::object object;
+    if (parser_.iterate(*text).get(document) != simdjson::SUCCESS ||
+        document.get_object().get(object) != simdjson::SUCCESS) {
+      return std::nullopt;
+    }
+    Event event;
+    std::optional<uint32_t> thread;
+    for (auto field : object) {
+      std::string_view key;
+      json::value value;
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS ||
+          field.value().get(value) != simdjson::SUCCESS) {
+        return std::nullopt;
+      }
+      if (key == "ph") {
+        const std::string_view phase = value_or(value.get_string(), std::string_view());
+        event.phase = phase.empty() ? '\0' : phase[0];
+      } else if (key == "name") {
+        event.span.name = value_or(value.get_string(), std::string_view());
+      } else if (key == "cat") {
+        event.category = value_or(value.get_string(), std::string_view());
+      } else if (key == "ts") {
+        event.start_ns = nanoseconds_of(value.raw_json_token());
+      } else if (key == "dur") {
+        event.span.duration_ns = nanoseconds_of(value.raw_json_token()).value_or(0);
+      } else if (key == "pid") {
+        event.span.process = number_of_place(value);
+      } else if (key == "tid") {
+        thread = number_of_place(value);
+      } else if (key == "args") {
+        read_arguments(value, &event);
+      }
+    }
+    complete(thread, &event);
+    return event;
+  }
+
+ private:
+  static void complete(std::optional<uint32_t> thread, Event* event) {
+    ForeignSpan& span = event->span;
+    const bool has_level = span.level != 0;
+    if (!has_level) span.level = level_of_category(event->category);
+    if (span.level == 0) span.level = XSP_LEVEL_APPLICATION;
+    if (!has_level && span.type.empty()) span.type = event->category;
+    // The track of a stream is no thread.
+    if (span.thread == 0 && !span.stream && !span.device) span.thread = thread.value_or(0);
+  }
+
+  json::parser parser_;
+};
+
+class ChromeReader {
+ public:
+  ChromeReader(std::filesystem::path file, SpanSink& sink) : file_(std::move(file)), sink_(sink) {}
+
+  Result<uint64_t> read() {
+    XSP_CHECK_OK(each_event([this](Event& event) -> Status {
+      if (event.span.level != XSP_LEVEL_KERNEL && is_span(event)) hosts_.insert(event.span.process);
+      return Ok{};
+    }));
+    left_out_ = 0;
+    XSP_CHECK_OK(each_event([this](Event& event) { return take(event); }));
+    left_out_ += open_count_;
+    return left_out_;
+  }
+
+ private:
+  static bool is_span(const Event& event) {
+    return event.phase == 'X' || event.phase == 'B' || event.phase == 'E';
+  }
+
+  template <typename Take>
+  Status each_event(Take take) {
+    XSP_TRY(JsonEvents events, JsonEvents::open(file_, "traceEvents"));
+    std::string text;
+    for (;;) {
+      XSP_TRY(const bool has_one, events.next(&text));
+      if (!has_one) break;
+      std::optional<Event> event = parser_.parse(&text);
+      if (!event) {
+        ++left_out_;
+        continue;
+      }
+      XSP_CHECK_OK(take(*event));
+    }
+    const auto base = events.numbers().find("baseTimeNanoseconds");
+    if (base == events.numbers().end()) return Ok{};
+    const std::string& digits = base->second;
+    std::from_chars(digits.data(), digits.data() + digits.size(), base_ns_);
+    if (base_ns_ < 0 || base_ns_ > kNanosecondsMax) base_ns_ = 0;
+    return Ok{};
+  }
+
+  Status take(Event& event) {
+    // Names of threads and arrows are facts that the spans have themselves.
+    constexpr std::string_view kSilent = "Mstf";
+    if (!is_span(event)) {
+      if (kSilent.find(event.phase) == std::string_view::npos) ++left_out_;
+      return Ok{};
+    }
+    if (!event.start_ns) {
+      ++left_out_;
+      return Ok{};
+    }
+    event.span.start_ns = base_ns_ + *event.start_ns;
+    // Some profilers give each device a process of its own. A launch and its kernels are found in
+    // one.
+    if (hosts_.size() == 1) event.span.process = *hosts_.begin();
+    if (event.phase == 'X') return sink_.add(event.span);
+    return event.phase == 'B' ? begin(std::move(event)) : end(event);
+  }
+
+  Status begin(Event event) {
+    if (++open_count_ > kOpenMax) {
+      return corrupt(file_.string() + ": more than a million events that never end");
+    }
+    auto& stack = open_[{event.span.process, event.span.thread}];
+    stack.push_back(std::move(event.span));
+    return Ok{};
+  }
+
+  Status end(const Event& event) {
+    auto& stack = open_[{event.span.process, event.span.thread}];
+    if (stack.empty()) {
+      ++left_out_;
+      return Ok{};
+    }
+    ForeignSpan span = std::move(stack.back());
+    stack.pop_back();
+    --open_count_;
+    span.duration_ns = event.span.start_ns - span.start_ns;
+    return sink_.add(span);
+  }
+
+  std::filesystem::path file_;
+  SpanSink& sink_;
+  EventParser parser_;
+  std::set<uint32_t> hosts_;  // processes with spans that are no kernels
+  int64_t base_ns_ = 0;
+  uint64_t left_out_ = 0;
+  size_t open_count_ = 0;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<ForeignSpan>> open_;
+};
+
+// The list of events may come after other members, so that any JSON of the right shape counts.
+bool recognises(std::string_view head) {
+  const size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  if (head[first] == '{') return true;
+  return head[first] == '[' && head.find('{', first) != std::string_view::npos;
+}
+
+Result<uint64_t> read(const std::filesystem::path& file, SpanSink& sink) {
+  return ChromeReader(file, sink).read();
+}
+
+}  // namespace
+
+std::vector<Importer> chrome_importers() {
+  return {
+      {"chrome", "trace events in JSON (.json): as chrome://tracing opens them", recognises, read}};
+}
+
+}  // namespace xsp::importers

@@ -1,0 +1,185 @@
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+
+#include "importers/shared/importer.h"
+#include "shared/trace/reader.h"
+#include "xsp/xsp.h"
+
+namespace xsp::importers {
+
+std::vector<Importer> chrome_importers();
+
+namespace {
+
+class Collected final : public SpanSink {
+ public:
+  Status add(const ForeignSpan& span) override {
+    spans.push_back(span);
+    return Ok{};
+  }
+  std::vector<ForeignSpan> spans;
+};
+
+class ChromeImporter : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string form = (std::filesystem::temp_directory_path() / "xsp-chrome-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(form.data()), nullptr);
+    folder = form;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  std::filesystem::path file_of(const std::string& text) const {
+    std::ofstream(folder / "a.json", std::ios::binary) << text;
+    return folder / "a.json";
+  }
+  std::vector<ForeignSpan> read(const std::string& text) {
+    Collected collected;
+    const auto count = chrome_importers()[0].read(file_of(text), collected);
+    EXPECT_TRUE(count.ok()) << count.error().text;
+    left_out = count.ok() ? *count : 0;
+    return collected.spans;
+  }
+
+  std::filesystem::path folder;
+  uint64_t left_out = 0;
+};
+
+TEST_F(ChromeImporter, TimesAreExactToTheNanosecond) {
+  const auto spans = read(R"({"traceEvents":[
+      {"ph":"X","name":"a","ts":1700000000000000.123,"dur":0.001,"pid":1,"tid":2},
+      {"ph":"X","name":"b","ts":12,"dur":1.5,"pid":1,"tid":2},
+      {"ph":"X","name":"c","ts":3.0004,"dur":2.0005,"pid":1,"tid":2}]})");
+  ASSERT_EQ(spans.size(), 3u);
+  EXPECT_EQ(spans[0].start_ns, 1700000000000000123);
+  EXPECT_EQ(spans[0].duration_ns, 1);
+  EXPECT_EQ(spans[1].start_ns, 12000);
+  EXPECT_EQ(spans[1].duration_ns, 1500);
+  EXPECT_EQ(spans[2].start_ns, 3000) << "a fourth decimal rounds";
+  EXPECT_EQ(spans[2].duration_ns, 2001);
+}
+
+TEST_F(ChromeImporter, TheBaseMayFollowTheEvents) {
+  const auto spans = read(R"({"traceEvents":[{"ph":"X","name":"a","ts":1.5,"dur":1}],
+      "baseTimeNanoseconds":1700000000000000000})");
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_EQ(spans[0].start_ns, 1700000000000001500);
+}
+
+TEST_F(ChromeImporter, LevelsFollowArgumentsThenCategories) {
+  const auto spans = read(R"([
+      {"ph":"X","name":"a","cat":"kernel","ts":1,"dur":1,"args":{"level":"layer","type":"Conv"}},
+      {"ph":"X","name":"k","cat":"kernel","ts":1,"dur":1,"pid":0,"tid":7,
+       "args":{"device":0,"stream":7,"correlation":42,"grid":[1,2,3]}},
+      {"ph":"X","name":"l","cat":"cuda_runtime","ts":1,"dur":1,"args":{"correlation":42}},
+      {"ph":"X","name":"o","cat":"other","ts":1,"dur":1}])");
+  ASSERT_EQ(spans.size(), 4u);
+  EXPECT_EQ(spans[0].level, uint32_t{XSP_LEVEL_LAYER});
+  EXPECT_EQ(spans[0].type, "Conv");
+  EXPECT_EQ(spans[1].level, uint32_t{XSP_LEVEL_KERNEL});
+  EXPECT_EQ(spans[1].device, 0u);
+  EXPECT_EQ(spans[1].stream, 7u);
+  EXPECT_EQ(spans[1].thread, 0u) << "the track of a stream is no thread";
+  EXPECT_EQ(spans[1].correlation, 42u);
+  ASSERT_EQ(spans[1].attributes.size(), 1u);
+  EXPECT_EQ(spans[1].attributes[0].second, "[1,2,3]");
+  EXPECT_EQ(spans[2].level, uint32_t{XSP_LEVEL_API});
+  EXPECT_EQ(spans[2].correlation, 42u);
+  EXPECT_EQ(spans[3].level, uint32_t{XSP_LEVEL_APPLICATION});
+  EXPECT_EQ(spans[3].type, "other");
+}
+
+TEST_F(ChromeImporter, KernelsGoToTheOnlyProcessThatLaunches) {
+  const auto spans = read(R"([
+      {"ph":"X","name":"k","cat":"kernel","ts":1,"dur":1,"pid":0,"tid":7},
+      {"ph":"X","name":"l","cat":"cuda_runtime","ts":1,"dur":1,"pid":4711,"tid":4711}])");
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].process, 4711u);
+}
+
+TEST_F(ChromeImporter, BeginsAndEndsMatchByThread) {
+  const auto spans = read(R"([
+      {"ph":"B","name":"outer","ts":1,"pid":1,"tid":1},
+      {"ph":"B","name":"x","ts":2,"pid":1,"tid":2},
+      {"ph":"B","name":"inner","ts":3,"pid":1,"tid":1}, {"ph":"E","ts":4,"pid":1,"tid":1},
+      {"ph":"E","ts":9,"pid":1,"tid":1}, {"ph":"E","ts":9,"pid":1,"tid":1}])");
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].name, "inner");
+  EXPECT_EQ(spans[0].duration_ns, 1000);
+  EXPECT_EQ(spans[1].name, "outer");
+  EXPECT_EQ(spans[1].duration_ns, 8000);
+  EXPECT_EQ(left_out, 2u) << "an end without a begin, and a begin without an end";
+}
+
+TEST_F(ChromeImporter, OtherEventsAreCountedAndNamesAreNot) {
+  EXPECT_EQ(read(R"([{"ph":"M","name":"process_name"},{"ph":"i","name":"mark","ts":1},
+                     {"ph":"C","name":"count","ts":1},{"ph":"X","name":"no time"},
+                     {"ph":"X","name":"a","ts":"soon"},{"ph":"s","ts":1},
+                     {"ph":"X","name":"ok","ts":1,"dur":1}])")
+                .size(),
+            1u);
+  EXPECT_EQ(left_out, 4u);
+}
+
+TEST_F(ChromeImporter, TheTraceHasWhatTheFileSays) {
+  const auto file = file_of(R"([
+      {"ph":"X","name":"k","ts":5,"dur":2,"pid":3,"tid":1,"args":{"level":"kernel","device":1,
+       "stream":0,"correlation":9,"attributes":{"text":")" +
+                            std::string(5000, 'x') + R"("},"counters":{"bytes":1.5}}},
+      {"ph":"X","name":"m","ts":1,"dur":9,"pid":3,"tid":8,"args":{"level":"model","thread":8}},
+      {"ph":"C","name":"count","ts":1}])");
+  const auto importer = importer_of(file);
+  ASSERT_TRUE(importer.ok()) << importer.error().text;
+  const auto traces = convert(*importer, file, folder);
+  ASSERT_TRUE(traces.ok()) << traces.error().text;
+  ASSERT_EQ(traces->size(), 1u);
+  const auto reader = trace::Reader::open(traces->front());
+  ASSERT_TRUE(reader.ok()) << reader.error().text;
+  EXPECT_TRUE(reader->is_complete());
+  EXPECT_EQ(reader->process_id(), 3u);
+  ASSERT_EQ(reader->losses().size(), 1u);
+  EXPECT_EQ(reader->losses()[0].count, 1u);
+  ASSERT_EQ(reader->streams().size(), 1u);
+  trace::SpanBatch batch;
+  ASSERT_TRUE(reader->read(0, 0, &batch).ok());
+  ASSERT_EQ(batch.size(), 2u);
+  EXPECT_EQ(batch.start_ns, (std::vector<int64_t>{5000, 1000}));
+  EXPECT_EQ(batch.end_ns, (std::vector<int64_t>{7000, 10000}));
+  EXPECT_EQ(batch.device, (std::vector<uint32_t>{2, 0}));
+  EXPECT_EQ(batch.stream, (std::vector<uint32_t>{1, 0}));
+  EXPECT_EQ(batch.correlation_id, (std::vector<uint64_t>{9, 0}));
+  EXPECT_EQ(batch.thread[1], 8u);
+  ASSERT_EQ(batch.values.size(), 2u);
+  EXPECT_EQ(batch.values[0].as_text, std::string(4096, 'x')) << "a long text is cut";
+  EXPECT_EQ(batch.values[1].as_double, 1.5);
+}
+
+TEST_F(ChromeImporter, ManySpansTakeSeveralChunks) {
+  std::string text = "[";
+  constexpr int kSpans = 40000;
+  for (int i = 0; i < kSpans; ++i) {
+    text += (i > 0 ? "," : "") + std::string(R"({"ph":"X","name":"n)") + std::to_string(i % 100) +
+            R"(","ts":)" + std::to_string(kSpans - i) + R"(,"dur":1,"pid":1,"tid":1})";
+  }
+  const auto file = file_of(text + "]");
+  const auto traces = convert(chrome_importers()[0], file, folder);
+  ASSERT_TRUE(traces.ok()) << traces.error().text;
+  const auto reader = trace::Reader::open(traces->front());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader->sites().size(), 100u);
+  EXPECT_EQ(reader->streams()[0].span_count, uint64_t{kSpans});
+  EXPECT_TRUE(reader->losses().empty());
+}
+
+TEST_F(ChromeImporter, FilesWithoutSpansAreRefused) {
+  EXPECT_FALSE(importer_of(file_of("\x1f\x8b compressed")).ok());
+  EXPECT_FALSE(importer_of(folder / "missing").ok());
+  const auto traces = convert(chrome_importers()[0], file_of("{\"traceEvents\":[]}"), folder);
+  ASSERT_FALSE(traces.ok());
+  EXPECT_NE(traces.error().text.find("no spans"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace xsp::importers

@@ -1,0 +1,1 @@
+xsp_collect(importers Importer importers importers/shared/importer.h)

@@ -1,0 +1,67 @@
+// Importers read traces of other tools. Each importers/NAME.cc defines NAME_importers(); the build
+// collects them, so a new format is a new file.
+#ifndef XSP_IMPORTERS_SHARED_IMPORTER_H_
+#define XSP_IMPORTERS_SHARED_IMPORTER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shared/base/result.h"
+
+namespace xsp::importers {
+
+// A span of a foreign trace. Its parent is found as that of any other span: by its thread and time.
+struct ForeignSpan {
+  uint32_t level = 0;  // XSP_LEVEL_*
+  std::string name;
+  std::string type;  // empty: none
+  uint32_t process = 0;
+  uint32_t thread = 0;  // 0: not known
+  std::optional<uint32_t> device;
+  std::optional<uint32_t> stream;
+  int64_t start_ns = 0;  // UNIX time, or of any other clock that all spans share
+  int64_t duration_ns = 0;
+  uint64_t correlation = 0;  // ties a launch to its executions; 0: none
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<std::pair<std::string, double>> counters;
+};
+
+// Receives the spans of a foreign trace, in any order.
+class SpanSink {
+ public:
+  virtual ~SpanSink() = default;
+  virtual Status add(const ForeignSpan& span) = 0;
+};
+
+inline constexpr size_t kHeadBytes = 4096;  // bytes of a file by which its format is recognised
+
+struct Importer {
+  std::string name;
+  std::string title;  // one line for --help: the files that it reads
+  // Returns whether the file that begins with `head` is of this format.
+  bool (*recognises)(std::string_view head) = nullptr;
+  // Gives each span of the file to `sink`. Returns the number of events that are no spans and are
+  // left out. The bytes are foreign: nothing in them is trusted.
+  Result<uint64_t> (*read)(const std::filesystem::path& file, SpanSink& sink) = nullptr;
+};
+
+// Returns all importers, ordered by name. The build generates this function.
+std::vector<Importer> all_importers();
+
+// Returns the importer that recognises the file, or an error that names the formats there are.
+Result<Importer> importer_of(const std::filesystem::path& file);
+
+// Writes the spans of a foreign trace as .xtrace files into the folder, and returns their paths:
+// one for each process. The events that are left out are counted as losses of the first one.
+Result<std::vector<std::filesystem::path>> convert(const Importer& importer,
+                                                   const std::filesystem::path& file,
+                                                   const std::filesystem::path& folder);
+
+}  // namespace xsp::importers
+
+#endif  // XSP_IMPORTERS_SHARED_IMPORTER_H_

@@ -78,11 +78,12 @@ TEST_F(ExportTest, TheChromeTraceIsWhatViewersRead) {
   for (const json& event : trace["traceEvents"]) {
     const std::string phase = event["ph"];
     ++phases[phase];
-    if (phase == "M" && event["name"] == "thread_name") named.insert({event["pid"], event["tid"]});
+    const std::pair<int64_t, int64_t> place(event["pid"], event["tid"]);
+    if (phase == "M" && event["name"] == "thread_name") named.insert(place);
     if (phase == "s") ++flows[event["id"]].first;
     if (phase == "f") ++flows[event["id"]].second;
     if (phase != "X") continue;
-    EXPECT_TRUE(named.contains({event["pid"], event["tid"]})) << event;
+    EXPECT_TRUE(named.contains(place)) << event;
     EXPECT_GE(event["ts"], 0);
     if (event["args"]["level"] == "kernel") kernel_us += event["dur"].get<double>();
   }
@@ -183,7 +184,7 @@ TEST_F(ExportTest, MistakesAreOneLineAndLeaveNothing) {
   expect_refused({"a.xsp", "--to", "chrome", "--range", "7..5"}, 2, "not a range");
   expect_refused({"a.xsp", "--to", "chrome", "--table", "run"}, 2, "--table");
   expect_refused({"a.xsp", "--to", "csv", "--run", "1"}, 2, "--query");
-  expect_refused({"a.xsp", "--to", "csv", "--table", "sapn"}, 2, "span");
+  expect_refused({"a.xsp", "--to", "csv", "--table", "spann"}, 2, "span");
   expect_refused({"a.xsp", "--to", "csv", "--query", "SELECT nothing", "-o", "q.csv"}, 2,
                  "nothing");
   expect_refused({"a.xsp", "--to", "chrome", "-o", "no/folder/t.json"}, 1, "no/folder");

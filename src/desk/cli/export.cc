@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -147,6 +148,8 @@ Status run_export(const Options& options) {
   if (!options.range.empty()) {
     XSP_TRY(request.iterations, range_of(options.range));
   }
+  // A limit on the size of files is an error of the write, and does not kill this process.
+  std::signal(SIGXFSZ, SIG_IGN);
   Partial partial(output);
   request.output = partial.path();
   XSP_TRY(const Written written, exporter.write(request));

@@ -84,7 +84,7 @@ TEST_F(EvaluateTest, TheAnalysisOfSlowRequestsHasTheNumbersOfTheAnswer) {
 
 TEST_F(EvaluateTest, ABoundThatIsMissedHasAnExitStatusOfItsOwn) {
   const Finished finished = evaluate(
-      {"--scenario", "closed", "--clients", "8", "--requests", "40", "--bound", "p50=10us"});
+      {"--scenario", "closed", "--clients", "32", "--requests", "40", "--bound", "p50=10us"});
   EXPECT_EQ(finished.status, 3) << finished.err;
   EXPECT_NE(finished.out.find("missed: p50 is"), std::string::npos) << finished.out;
   EXPECT_NE(finished.out.find("(--max-batch)"), std::string::npos) << finished.out;

@@ -138,8 +138,10 @@ CREATE OR REPLACE TEMP MACRO why_no_samples() AS
 CREATE OR REPLACE TEMP MACRO why_no_watched() AS
   CASE WHEN fact_of('recorded_by') IS NULL THEN 'steps of a program: watch one with xsp run' ELSE why_no_steps() END;
 CREATE OR REPLACE TEMP MACRO why_no_requests() AS
-  CASE WHEN NOT EXISTS (SELECT 1 FROM span WHERE level = 1 AND type = 'request')
-    THEN 'requests: none were answered: let the model answer some with xsp evaluate' END;
+  CASE (SELECT count(*) FROM span WHERE level = 1 AND type = 'request'
+        AND run_id = (SELECT min(run_id) FROM span WHERE level = 1 AND type = 'request'))
+    WHEN 0 THEN 'requests: none were answered: let the model answer some with xsp evaluate'
+    WHEN 1 THEN 'requests: only one was answered, so there is none to compare it with: let the model answer more' END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
 

@@ -13,7 +13,7 @@ namespace {
 using formats::wire::Fields;
 using Bytes = std::span<const uint8_t>;
 
-// What a viewer knows of the trace.
+// Holds what a viewer reads from the trace.
 struct Seen {
   std::map<int64_t, int64_t> parents;  // of the tracks, by uuid
   std::map<int64_t, std::string> names;
@@ -103,7 +103,7 @@ TEST_F(PerfettoTest, EverySpanIsASliceOfItsLength) {
   for (const auto& [name, count] : seen.count) slices += count;
   EXPECT_EQ(slices, written->count);
   for (const auto& [track, open] : seen.open) EXPECT_TRUE(open.empty());
-  // Of two inferences; the times of one are drawn in tests/data/gpu.sql.
+  // The trace has two inferences; tests/data/gpu.sql draws the times of one.
   EXPECT_EQ(seen.count.at("reorder_b"), 2u);
   EXPECT_EQ(seen.busy_ns.at("reorder_b"), 2 * 160'000);
   EXPECT_EQ(seen.busy_ns.at("conv"), 2 * 300'000);

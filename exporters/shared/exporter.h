@@ -14,7 +14,7 @@
 
 namespace xsp::exporters {
 
-// What to write, and where. The members that an exporter does not take are empty.
+// A request says what to write, and where. The members that an exporter does not take are empty.
 struct Request {
   std::filesystem::path file;    // the .xsp file
   std::filesystem::path output;  // file or folder to write, which does not exist yet

@@ -7,7 +7,7 @@
 namespace xsp::pipelines {
 namespace {
 
-// What magika's own _extract_features_from_seekable computes with the same settings.
+// Magika's own _extract_features_from_seekable computes these numbers with the same settings.
 TEST(ByteWindow, IsMagikas) {
   const Params params = {
       {"begin", "4"}, {"end", "4"}, {"block", "6"}, {"strip", "true"}, {"padding", "256"}};

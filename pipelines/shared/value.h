@@ -1,4 +1,4 @@
-// What goes from one step of a pipeline to the next: a value, and its type.
+// A step of a pipeline passes a value, with its type, to the next step.
 #ifndef XSP_PIPELINES_SHARED_VALUE_H_
 #define XSP_PIPELINES_SHARED_VALUE_H_
 

@@ -93,6 +93,7 @@ Status predict(const Options& options) {
   request.facts["command"] = command_line();
   scenario::Scenario scenario;
   scenario.max_batch = options.max_batch;
+  scenario.keeps_file = !options.output.empty();
   answer_each(items, &scenario);
   std::vector<process::OutputAnswer> answers;
   const auto keep = [&](const std::vector<process::OutputAnswer>& given) {

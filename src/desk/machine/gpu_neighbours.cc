@@ -110,13 +110,12 @@ std::string name_of(int process) {
 }  // namespace
 
 void NeighbourLoad::add(const std::vector<GpuProcess>& on_gpu, const std::set<int>& watched) {
-  double busy_pct = 0, own_busy_pct = 0;
+  double busy_pct = 0;
   bool is_shared = false;
   std::set<int> others;
   for (const GpuProcess& one : on_gpu) {
     if (watched.contains(one.process)) {
       is_shared = true;
-      own_busy_pct += one.busy_pct;
     } else {
       busy_pct += one.busy_pct;
       if (one.busy_pct > 0) others.insert(one.process);
@@ -124,7 +123,6 @@ void NeighbourLoad::add(const std::vector<GpuProcess>& on_gpu, const std::set<in
   }
   if (!is_shared) return;
   busy_pct_ += std::min(busy_pct, 100.0);
-  own_busy_pct_ += std::min(own_busy_pct, 100.0);
   ++questions_;
   others_.merge(others);
 }
@@ -134,13 +132,9 @@ std::map<std::string, std::string> NeighbourLoad::facts(
   if (questions_ == 0) return {};
   std::string names;
   for (const int process : others_) names += (names.empty() ? "" : ", ") + name(process);
-  const auto mean = [this](double sum) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f", sum / questions_);
-    return std::string(text);
-  };
-  std::map<std::string, std::string> facts = {{"gpu.other_load_pct", mean(busy_pct_)},
-                                              {"gpu.own_load_pct", mean(own_busy_pct_)}};
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", busy_pct_ / questions_);
+  std::map<std::string, std::string> facts = {{"gpu.other_load_pct", text}};
   if (!names.empty()) facts["gpu.other_programs"] = names;
   return facts;
 }

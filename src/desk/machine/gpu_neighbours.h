@@ -29,13 +29,12 @@ class NeighbourLoad {
  public:
   // Adds the processes that are on one GPU now.
   void add(const std::vector<GpuProcess>& on_gpu, const std::set<int>& watched);
-  // Returns gpu.other_load_pct and gpu.own_load_pct, the means over the queries for the neighbours
-  // and for the watched processes, and gpu.other_programs, the neighbours' names, which `name_of`
-  // returns. Returns an empty map if the load is unknown.
+  // Returns gpu.other_load_pct, the mean over the queries, and gpu.other_programs, the neighbours'
+  // names, which `name_of` returns. Returns an empty map if the load is unknown.
   std::map<std::string, std::string> facts(const std::function<std::string(int)>& name_of) const;
 
  private:
-  double busy_pct_ = 0, own_busy_pct_ = 0;  // sums over all queries
+  double busy_pct_ = 0;  // sum over all queries
   int questions_ = 0;
   std::set<int> others_;
 };

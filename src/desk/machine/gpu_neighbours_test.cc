@@ -14,7 +14,6 @@ TEST(NeighbourLoad, IsTheMeanOverWhatIsAskedWhileAWatchedProcessIsThere) {
   load.add({{1, 95}, {8, 0}}, {1, 2});
   const auto facts = load.facts(name_of);
   EXPECT_EQ(facts.at("gpu.other_load_pct"), "35.00");
-  EXPECT_EQ(facts.at("gpu.own_load_pct"), "62.50");
   EXPECT_EQ(facts.at("gpu.other_programs"), "p7, p9");
 }
 

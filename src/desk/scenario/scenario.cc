@@ -223,7 +223,7 @@ class Evaluation {
   }
 
   Status write(store::Database database) {
-    listener_.step("writing " + request_.output.string());
+    if (scenario_.keeps_file) listener_.step("writing " + request_.output.string());
     request_.facts["ended_at"] = experiment::utc_now();
     experiment::Record record{&request_, &outcome_.experiment.runs, request_.facts, {}, {}};
     record.facts.merge(experiment::facts_of(request_, outcome_.experiment.runs));

@@ -46,7 +46,8 @@ struct Scenario {
   // Files that the requests bring, one after the other, for a worker with a pipeline. Empty: the
   // inputs are made up.
   std::vector<std::string> items;
-  bool explains = true;  // a second run records the layers as well
+  bool keeps_file = true;  // false: nobody sees the .xsp file
+  bool explains = true;    // a second run records the layers as well
 };
 // Returns the names of the scenarios.
 std::vector<std::string> scenario_names();

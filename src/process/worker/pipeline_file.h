@@ -24,7 +24,7 @@ namespace xsp::process {
 std::string description_text(const pipelines::Description& description);
 Result<pipelines::Description> parse_description(std::string_view text);
 
-// What an output's steps made of one request.
+// Holds the answer that the steps of one output made for one request.
 struct OutputAnswer {
   int64_t request = 0;
   int64_t output = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the images of this folder, and what Pillow makes of them: expected/*.png.
 
-  pip install pillow==12.0.0 numpy
+  pip install pillow==13.0.0 numpy
   tests/data/images/make.py
 """
 import pathlib

@@ -10,7 +10,7 @@
 -- Only the layer that `why` names for the model comes from the run that recorded the layers, where the same requests
 -- came at the same times.
 -- @needs requests
--- @view bar y=part x=extra_ns top=10
+-- @view bar x=part y=extra_ns
 -- @view table columns=part,middle_ns,slow_ns,extra_ns,share_pct,why
 -- @column part text Part of the latency.
 -- @column middle_ns ns Mean over the middle tenth of the requests.

@@ -11,6 +11,7 @@ const GROUPS: [need: string, title: string][] = [
   ['steps', 'The program'],
   ['training', 'The program'],
   ['samples', 'The program'],
+  ['requests', 'The program'],
   ['energy', 'Energy and clocks'],
   ['layer_energy', 'Energy and clocks'],
   ['clocks', 'Energy and clocks'],

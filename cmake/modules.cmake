@@ -1,6 +1,20 @@
 # There is one function for each kind of target. Sources are found by folder, so a new file needs no edit here.
 include(GoogleTest)
 
+# xsp_use_places(TARGET) lets the target use tests/places.h.
+function(xsp_use_places target)
+  if(NOT TARGET xsp_places)
+    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/places.c" @ONLY CONTENT
+"// The paths that tests/places.h declares.
+const char* const xsp_source_folder = \"@CMAKE_SOURCE_DIR@\";
+const char* const xsp_build_folder = \"@CMAKE_BINARY_DIR@\";
+")
+    add_library(xsp_places STATIC "${CMAKE_BINARY_DIR}/generated/places.c")
+    target_include_directories(xsp_places PUBLIC "${CMAKE_SOURCE_DIR}")
+  endif()
+  target_link_libraries(${target} PRIVATE xsp_places)
+endfunction()
+
 # xsp_test(NAME [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program whose cases are CTest tests.
 function(xsp_test name)
   cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
@@ -9,9 +23,8 @@ function(xsp_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE xsp_flags ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE
-    XSP_SOURCE_DIR="${CMAKE_SOURCE_DIR}" XSP_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
-    XSP_VERSION="${PROJECT_VERSION}")
+  xsp_use_places(${name})
+  target_compile_definitions(${name} PRIVATE XSP_VERSION="${PROJECT_VERSION}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   if(CMAKE_CROSSCOMPILING)
     # All tests run in one process of the emulator. Tests that take minutes there and do not depend on the processor are

@@ -30,8 +30,7 @@ if(XSP_TESTS)
   target_include_directories(fake_cuda_program SYSTEM PRIVATE ${cuda_headers})
   target_include_directories(fake_cuda_program PRIVATE "${CMAKE_SOURCE_DIR}")
   target_link_libraries(fake_cuda_program PRIVATE xsp_flags xsp_annotate ${CMAKE_DL_LIBS})
-  target_compile_definitions(fake_cuda_program PRIVATE
-    XSP_FAKE_CUDA_DIR="${CMAKE_BINARY_DIR}/tests/fake_cuda")
+  xsp_use_places(fake_cuda_program)
   set_target_properties(fake_cuda_program PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/fake_cuda")
   add_dependencies(fake_cuda_program fake_cupti fake_driver)
@@ -42,10 +41,6 @@ if(XSP_TESTS)
     "${CMAKE_SOURCE_DIR}/tests/gpu/recorded.cc"
     LIBRARIES xsp_annotate xsp_correlate ${CMAKE_DL_LIBS})
   target_include_directories(collectors_cupti_test SYSTEM PRIVATE ${cuda_headers})
-  target_compile_definitions(collectors_cupti_test PRIVATE
-    XSP_FAKE_CUDA_DIR="${CMAKE_BINARY_DIR}/tests/fake_cuda"
-    XSP_FAKE_OLD_DIR="${CMAKE_BINARY_DIR}/tests/fake_cuda_old"
-    XSP_COLLECTOR="$<TARGET_FILE:${target}>")
   add_dependencies(collectors_cupti_test ${target} fake_cupti fake_cupti_old fake_driver xsp-worker)
 endif()
 

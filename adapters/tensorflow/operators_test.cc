@@ -8,6 +8,7 @@
 
 #include "adapters/tensorflow/library.h"
 #include "adapters/tensorflow/messages.h"
+#include "tests/places.h"
 
 namespace xsp::tf {
 namespace {
@@ -20,7 +21,7 @@ struct Buffer {
 };
 
 std::set<std::string> listed() {
-  std::ifstream list(XSP_SOURCE_DIR "/tests/data/tensorflow/onednn_operators.txt");
+  std::ifstream list(places::source("tests/data/tensorflow/onednn_operators.txt"));
   std::set<std::string> names;
   for (std::string line; std::getline(list, line);) names.insert(line.substr(0, line.find(':')));
   return names;

@@ -11,6 +11,7 @@
 
 #include "collectors/cupti/fake/control.h"
 #include "tests/gpu/recorded.h"
+#include "tests/places.h"
 #include "xsp/plugin.h"
 
 namespace xsp::cupti {
@@ -29,14 +30,14 @@ class TracingTest : public ::testing::Test {
   TracingTest() {
     std::string form = (std::filesystem::temp_directory_path() / "xsp_test_XXXXXX").string();
     folder_ = mkdtemp(form.data());
-    load(XSP_FAKE_CUDA_DIR "/libcuda.so.1");
-    void* cupti = load(XSP_FAKE_CUDA_DIR "/libcupti.so.13");
+    load(places::build("tests/fake_cuda/libcuda.so.1"));
+    void* cupti = load(places::build("tests/fake_cuda/libcupti.so.13"));
     const auto get = reinterpret_cast<fake::Control* (*)()>(dlsym(cupti, "fake_cupti_control"));
     fake_ = get();
     *fake_ = fake::Control{};
     get();
-    collector_ =
-        static_cast<const xsp_collector*>(dlsym(load(XSP_COLLECTOR), XSP_COLLECTOR_SYMBOL));
+    collector_ = static_cast<const xsp_collector*>(
+        dlsym(load(places::build("lib/xsp/collectors/cupti.so")), XSP_COLLECTOR_SYMBOL));
     host_.struct_size = sizeof host_;
     host_.context = this;
     host_.fail = [](void* self, const char* text) { static_cast<TracingTest*>(self)->why_ = text; };
@@ -52,8 +53,8 @@ class TracingTest : public ::testing::Test {
     std::filesystem::remove_all(folder_, ignored);
   }
 
-  static void* load(const char* path) {
-    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  static void* load(const std::string& path) {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     EXPECT_NE(library, nullptr) << dlerror();
     return library;
   }
@@ -450,9 +451,9 @@ TEST_F(TracingTest, AnotherProfilerThatHoldsCuptiIsNamed) {
 // ---- Through the worker, in a process of its own ----
 
 std::string said_by_worker(const std::string& environment) {
-  const std::string command = environment + " '" XSP_BIN_DIR
-                                            "/xsp-worker' --probe --device cuda "
-                                            "--collector '" XSP_COLLECTOR "' 2>&1 3>&-";
+  const std::string command = environment + " '" + places::bin("xsp-worker") +
+                              "' --probe --device cuda --collector '" +
+                              places::build("lib/xsp/collectors/cupti.so") + "' 2>&1 3>&-";
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
   std::array<char, 4096> part{};
@@ -464,19 +465,20 @@ std::string said_by_worker(const std::string& environment) {
 }
 
 TEST(Worker, ProbesTheCollector) {
-  const std::string text = said_by_worker("LD_LIBRARY_PATH=" XSP_FAKE_CUDA_DIR);
+  const std::string text = said_by_worker("LD_LIBRARY_PATH=" + places::build("tests/fake_cuda"));
   EXPECT_EQ(text.rfind("probe\tcupti\tapi,kernel\t", 0), 0u) << text;
 }
 
 TEST(Worker, IsToldThatThereIsNoCupti) {
-  const std::string text =
-      said_by_worker("XSP_CUPTI=/nowhere/libcupti.so LD_LIBRARY_PATH=" XSP_FAKE_CUDA_DIR);
+  const std::string text = said_by_worker("XSP_CUPTI=/nowhere/libcupti.so LD_LIBRARY_PATH=" +
+                                          places::build("tests/fake_cuda"));
   EXPECT_NE(text.find("CUPTI: not found"), text.npos) << text;
 }
 
 TEST(Worker, UsesAnOldCuptiAsFarAsItGoes) {
-  const std::string text = said_by_worker("XSP_CUPTI=" XSP_FAKE_OLD_DIR
-                                          "/libcupti.so.11 LD_LIBRARY_PATH=" XSP_FAKE_CUDA_DIR);
+  const std::string text =
+      said_by_worker("XSP_CUPTI=" + places::build("tests/fake_cuda_old/libcupti.so.11") +
+                     " LD_LIBRARY_PATH=" + places::build("tests/fake_cuda"));
   EXPECT_EQ(text.rfind("probe\tcupti\tapi,kernel\t", 0), 0u) << text;
 }
 

@@ -12,6 +12,7 @@
 
 #include "desk/store/database.h"
 #include "exporters/shared/exporter.h"
+#include "tests/places.h"
 
 namespace xsp::exporters {
 
@@ -26,7 +27,7 @@ class ExporterTest : public testing::Test {
     request.output = folder / "out";
     auto database = store::Database::create(request.file);
     ASSERT_TRUE(database.ok()) << database.error().text;
-    const Status filled = database->execute(text_of(XSP_SOURCE_DIR "/tests/data/gpu.sql"));
+    const Status filled = database->execute(text_of(places::source("tests/data/gpu.sql")));
     ASSERT_TRUE(filled.ok()) << filled.error().text;
     ASSERT_TRUE(database->finish().ok());
   }

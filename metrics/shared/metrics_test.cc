@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "metrics/shared/metric.h"
+#include "tests/places.h"
 
 namespace xsp::metrics {
 namespace {
@@ -48,7 +49,7 @@ void set_part(Answer& answer, const std::string& part, const Words& words) {
 }
 
 std::vector<Case> read_cases() {
-  std::ifstream file(XSP_SOURCE_DIR "/tests/data/metrics/cases.tsv");
+  std::ifstream file(places::source("tests/data/metrics/cases.tsv"));
   std::vector<Case> cases;
   for (std::string line; std::getline(file, line);) {
     const Words words = words_of(line);

@@ -4,11 +4,12 @@
 #include <iterator>
 
 #include "pipelines/shared/testing.h"
+#include "tests/places.h"
 
 namespace xsp::pipelines {
 namespace {
 
-const std::string kFolder = std::string(XSP_SOURCE_DIR) + "/tests/data/images/";
+const std::string kFolder = places::source("tests/data/images/");
 
 class Images : public testing::Test {
  protected:

@@ -7,9 +7,12 @@
 #include <string>
 
 #include "shared/trace/reader.h"
+#include "tests/places.h"
 #include "xsp/xsp.h"
 
 namespace {
+
+namespace places = xsp::places;
 
 namespace fs = std::filesystem;
 using xsp::trace::Reader;
@@ -25,7 +28,7 @@ class Examples : public testing::Test {
   Reader run(const std::string& name) {
     const std::string path = (folder_ / "a.xtrace").string();
     setenv("XSP_TRACE", path.c_str(), 1);
-    EXPECT_EQ(system((std::string(XSP_EXAMPLES_DIR "/") + name + " >/dev/null").c_str()), 0);
+    EXPECT_EQ(system((places::build("examples/") + name + " >/dev/null").c_str()), 0);
     auto reader = Reader::open(path);
     if (!reader.ok()) {
       ADD_FAILURE() << reader.error().text;
@@ -81,7 +84,7 @@ TEST_F(Examples, GivenTimes) {
 
 TEST_F(Examples, EveryOneRecords) {
   size_t programs = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(XSP_SOURCE_DIR "/examples")) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(places::source("examples"))) {
     const std::string extension = entry.path().extension().string();
     if (extension != ".c" && extension != ".cc") continue;
     ++programs;

@@ -6,7 +6,11 @@
 #include <sstream>
 #include <string>
 
+#include "tests/places.h"
+
 namespace {
+
+namespace places = xsp::places;
 
 std::string output_of(const std::string& command) {
   std::string output;
@@ -22,7 +26,7 @@ TEST(Library, NeedsTheCLibraryAlone) {
 #ifdef XSP_SANITIZED
   GTEST_SKIP() << "a sanitizer brings libraries of its own";
 #endif
-  std::istringstream lines(output_of("readelf --wide --dynamic " XSP_LIBRARY));
+  std::istringstream lines(output_of("readelf --wide --dynamic " + places::build("lib/libxsp.so")));
   const std::set<std::string> allowed = {"libc.so.6", "libdl.so.2", "libpthread.so.0"};
   size_t needed = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -39,7 +43,8 @@ TEST(Library, ExportsXspAlone) {
 #ifdef XSP_SANITIZED
   GTEST_SKIP() << "a sanitizer exports symbols of its own";
 #endif
-  std::istringstream lines(output_of("nm --dynamic --defined-only " XSP_LIBRARY));
+  std::istringstream lines(
+      output_of("nm --dynamic --defined-only " + places::build("lib/libxsp.so")));
   size_t functions = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::string name = line.substr(line.rfind(' ') + 1);
@@ -54,7 +59,8 @@ TEST(Library, ReachesItsThreadWithoutACall) {
 #ifdef XSP_SANITIZED
   GTEST_SKIP() << "a sanitizer has thread-local data of its own";
 #endif
-  const std::string symbols = output_of("nm --dynamic --undefined-only " XSP_LIBRARY);
+  const std::string symbols =
+      output_of("nm --dynamic --undefined-only " + places::build("lib/libxsp.so"));
   EXPECT_NE(symbols.find("pthread_create"), std::string::npos);
   EXPECT_EQ(symbols.find("__tls_get_addr"), std::string::npos);
 }

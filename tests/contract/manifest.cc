@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tests/places.h"
+
 namespace xsp::contract {
 namespace {
 
-std::filesystem::path moved(const char* variable, const char* built) {
+std::filesystem::path moved(const char* variable, const std::string& built) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0' ? value : built;
 }
@@ -22,8 +24,8 @@ std::string located(const std::string& model) {
 
 }  // namespace
 
-std::filesystem::path bin_folder() { return moved("XSP_TEST_BIN", XSP_BIN_DIR); }
-std::filesystem::path source_folder() { return moved("XSP_TEST_SOURCE", XSP_SOURCE_DIR); }
+std::filesystem::path bin_folder() { return moved("XSP_TEST_BIN", places::bin()); }
+std::filesystem::path source_folder() { return moved("XSP_TEST_SOURCE", places::source()); }
 bool is_moved() { return !moved("XSP_TEST_BIN", "").empty(); }
 
 Manifest read_manifest(const std::filesystem::path& adapter) {

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -11,9 +12,7 @@ constexpr const char* kPython = "/usr/bin/python3";
 
 class AnnotatedTest : public WatchedTest {
  protected:
-  static std::string example(const std::string& name) {
-    return std::string(XSP_EXAMPLES_DIR "/") + name;
-  }
+  static std::string example(const std::string& name) { return places::build("examples/") + name; }
   Finished watch(const std::vector<std::string>& options,
                  const std::vector<std::string>& command) const {
     std::vector<std::string> arguments = {"run", "-o", "t.xsp"};
@@ -25,7 +24,7 @@ class AnnotatedTest : public WatchedTest {
   Finished run_python(const std::vector<std::string>& arguments) const {
     RunOptions options;
     options.program = kPython;
-    options.environment = {{"PYTHONPATH", XSP_PYTHON_DIR}};
+    options.environment = {{"PYTHONPATH", places::build("lib/xsp/python")}};
     return run(arguments, options);
   }
   // Runs the program with its own xsp_start, and imports its trace.
@@ -121,7 +120,7 @@ TEST_F(AnnotatedTest, AProgramInCppIsMeasuredLevelByLevelOnTwoThreads) {
 }
 
 TEST_F(AnnotatedTest, AProgramInPythonIsMeasuredLevelByLevel) {
-  const Finished finished = watch({}, {kPython, XSP_SOURCE_DIR "/examples/annotate.py", "800"});
+  const Finished finished = watch({}, {kPython, places::source("examples/annotate.py"), "800"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   expect_leveled(800, {"squares", "cubes"});
 }
@@ -137,7 +136,7 @@ TEST_F(AnnotatedTest, OneRunForEachLevelWorksAsWell) {
 TEST_F(AnnotatedTest, StepsAreSeenWhereNothingIsRecorded) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{example("annotate"), "1000"},
-        std::vector<std::string>{kPython, XSP_SOURCE_DIR "/examples/annotate.py", "800"}}) {
+        std::vector<std::string>{kPython, places::source("examples/annotate.py"), "800"}}) {
     ASSERT_EQ(watch({"--leveled=steps"}, command).status, 0);
     const auto runs = query("t.xsp", "SELECT levels, iterations FROM run ORDER BY levels");
     ASSERT_EQ(runs.size(), 3u) << runs;
@@ -173,7 +172,7 @@ TEST_F(AnnotatedTest, WhatAProgramRecordedOfItselfIsImported) {
 }
 
 TEST_F(AnnotatedTest, WhatPythonRecordsOfItselfIsRead) {
-  const Finished finished = run_python({XSP_SOURCE_DIR "/examples/annotate.py", "50", "t.xsp"});
+  const Finished finished = run_python({places::source("examples/annotate.py"), "50", "t.xsp"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(scalar("t.xsp", "SELECT batch FROM run"), 4);
   expect_layers({"squares", "cubes"});

@@ -1,5 +1,6 @@
 // Tests that the figures of bench_trace are labelled, and that tools can read them.
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -8,7 +9,7 @@ using BenchTest = XspTest;
 
 TEST_F(BenchTest, TheCostOfASpanIsThatOfRecordedSpansAndJson) {
   RunOptions options;
-  options.program = XSP_BIN_DIR "/bench_trace";
+  options.program = places::bin("bench_trace");
   const Finished finished =
       run({"--benchmark_format=json", "--benchmark_min_time=0.02", "--benchmark_repetitions=2"},
           options);

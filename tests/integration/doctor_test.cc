@@ -2,6 +2,7 @@
 #include <set>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -28,8 +29,7 @@ TEST_F(DoctorTest, NamesEveryLevelAndFrameworkWithAReason) {
     ASSERT_EQ(by_name.count(level), 1u) << level;
     EXPECT_EQ(by_name[level]["kind"], "level");
   }
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(XSP_BIN_DIR).parent_path() / "lib/xsp/adapters")) {
+  for (const auto& entry : std::filesystem::directory_iterator(places::build("lib/xsp/adapters"))) {
     if (entry.path().extension() != ".so") continue;
     EXPECT_EQ(by_name[entry.path().stem()]["kind"], "framework") << entry.path();
   }

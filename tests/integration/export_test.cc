@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -16,7 +17,7 @@ class ExportTest : public XspTest {
  protected:
   void SetUp() override {
     XspTest::SetUp();
-    fs::copy_file(fs::path(XSP_BIN_DIR) / "../tests/data/h200_resnet50.xsp", folder / "a.xsp");
+    fs::copy_file(places::build("tests/data/h200_resnet50.xsp"), folder / "a.xsp");
   }
 
   std::string text_of(const std::string& name) const {

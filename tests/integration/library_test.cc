@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -136,7 +137,7 @@ TEST_F(LibraryTest, TheProductOfALinearLayerIsUnderIt) {
 
 // MXNet's library contains a copy of oneDNN, whose calls no wrapper reaches.
 TEST_F(LibraryTest, PrimitivesOfAOnednnThatIsLinkedInAreSpans) {
-  const std::string model = XSP_SOURCE_DIR "/tests/data/mxnet/tiny-symbol.json";
+  const std::string model = places::source("tests/data/mxnet/tiny-symbol.json");
   const Finished finished = run({"profile", model, "--levels", "layer,library", "--max-time", "2",
                                  "--no-peaks", "-o", "t.xsp"});
   if (finished.status == 4) GTEST_SKIP() << "skipped: MXNet is not installed";

@@ -1,6 +1,7 @@
 // Tests xsp profile on a GPU, as far as possible without one: a fake driver and a fake NVML answer
 // as tests want, and a model claims to run there.
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -14,7 +15,7 @@ class ProfileGpuTest : public XspTest {
     arguments.insert(arguments.end(), more.begin(), more.end());
     RunOptions options;
     options.environment = std::move(environment);
-    options.environment["LD_LIBRARY_PATH"] = XSP_FAKE_GPU_DIR;
+    options.environment["LD_LIBRARY_PATH"] = places::build("tests/fake_gpu");
     return run(arguments, options);
   }
 };
@@ -163,7 +164,7 @@ TEST_F(ProfileGpuTest, MistakesAndAbsencesAreOneLine) {
 
 TEST_F(ProfileGpuTest, TheDoctorAsksTheGpu) {
   RunOptions options;
-  options.environment["LD_LIBRARY_PATH"] = XSP_FAKE_GPU_DIR;
+  options.environment["LD_LIBRARY_PATH"] = places::build("tests/fake_gpu");
   const auto findings =
       nlohmann::json::parse(run({"doctor", "--format", "json"}, options).out, nullptr, false);
   std::map<std::string, nlohmann::json> by_name;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -13,7 +14,7 @@ class RunCudaTest : public WatchedTest {
                  const std::map<std::string, std::string>& environment = {}) const {
     std::vector<std::string> arguments = {"run", "--leveled=no", "--levels", levels,
                                           "-o",  "t.xsp",        "--"};
-    arguments.push_back(XSP_FAKE_CUDA_PROGRAM);
+    arguments.push_back(places::build("tests/fake_cuda/fake_cuda_program"));
     arguments.insert(arguments.end(), words.begin(), words.end());
     RunOptions options;
     options.environment = environment;
@@ -74,7 +75,8 @@ TEST_F(RunCudaTest, AProgramWithoutCudaHasNoKernelLevelAndIsToldWhy) {
 // Process 1 computes on the GPU for 60 % of the time.
 TEST_F(RunCudaTest, ANeighbourOnTheGpuIsTold) {
   RunOptions options;
-  options.environment = {{"LD_LIBRARY_PATH", XSP_FAKE_GPU_DIR}, {"FAKE_NVML_NEIGHBOUR", "1"}};
+  options.environment = {{"LD_LIBRARY_PATH", places::build("tests/fake_gpu")},
+                         {"FAKE_NVML_NEIGHBOUR", "1"}};
   const Finished finished =
       run({"run", "--leveled=no", "-o", "t.xsp", "--", "sleep", "3"}, options);
   ASSERT_EQ(finished.status, 0) << finished.err;
@@ -145,10 +147,22 @@ TEST_F(RunCudaTest, AProgramThatUsesCuptiItselfGetsItAndThatIsSaid) {
 }
 
 TEST_F(RunCudaTest, OfSomeStepsTheKernelsOfThoseAloneAreRecorded) {
-  const std::vector<std::string> arguments = {
-      "run",    "--steps", "1:3",    "-o",   "t.xsp",  "--",   XSP_FAKE_CUDA_PROGRAM,
-      "launch", "step",    "launch", "step", "launch", "step", "launch",
-      "step",   "launch"};
+  const std::vector<std::string> arguments = {"run",
+                                              "--steps",
+                                              "1:3",
+                                              "-o",
+                                              "t.xsp",
+                                              "--",
+                                              places::build("tests/fake_cuda/fake_cuda_program"),
+                                              "launch",
+                                              "step",
+                                              "launch",
+                                              "step",
+                                              "launch",
+                                              "step",
+                                              "launch",
+                                              "step",
+                                              "launch"};
   const Finished finished = run(arguments);
   EXPECT_EQ(finished.out, "5 launches\n") << finished.err;
   EXPECT_EQ(spans_of(6), 2);
@@ -161,8 +175,9 @@ TEST_F(RunCudaTest, OfSomeStepsTheKernelsOfThoseAloneAreRecorded) {
 
 TEST_F(RunCudaTest, LeveledRunsEndWhereADeeperOneWouldRecordNothing) {
   const auto runs = [&](const std::vector<std::string>& words) {
-    std::vector<std::string> arguments = {"run",   "--leveled", "-o",
-                                          "t.xsp", "--",        XSP_FAKE_CUDA_PROGRAM};
+    std::vector<std::string> arguments = {
+        "run",   "--leveled", "-o",
+        "t.xsp", "--",        places::build("tests/fake_cuda/fake_cuda_program")};
     arguments.insert(arguments.end(), words.begin(), words.end());
     EXPECT_EQ(run(arguments).status, 0);
     return query("t.xsp", "SELECT levels FROM run ORDER BY run_id");

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -138,7 +139,7 @@ TEST_F(RunFaultsTest, AFullDiskLosesSpansAndNothingElse) {
   options.program = "/usr/bin/unshare";
   const Finished finished =
       run({is_root ? "-m" : "-rm", "sh", "-c",
-           "mount -t tmpfs -o size=1m none tmp && exec " + std::string(XSP_BIN_DIR) +
+           "mount -t tmpfs -o size=1m none tmp && exec " + places::bin() +
                "/xsp run --leveled=no -o t.xsp -- " + kPython + " program.py"},
           options);
   EXPECT_EQ(finished.status, 6) << finished.err;
@@ -162,8 +163,7 @@ TEST_F(RunFaultsTest, AnEvaluationThatCannotBeWrittenKeepsItsTraces) {
   const std::string command = finished.err.substr(at, finished.err.find('\n', at) - at);
   RunOptions shell;
   shell.program = "/bin/sh";
-  const Finished imported =
-      run({"-c", std::string(XSP_BIN_DIR) + "/" + command + " -o t.xsp"}, shell);
+  const Finished imported = run({"-c", places::bin() + "/" + command + " -o t.xsp"}, shell);
   EXPECT_EQ(imported.status, 0) << imported.err;
   EXPECT_EQ(spans(), 50);
   for (const auto& kept : std::filesystem::directory_iterator(folder / "tmp")) {

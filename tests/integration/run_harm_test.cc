@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -28,7 +29,9 @@ class RunHarmTest : public WatchedTest {
     EXPECT_EQ(watched.err, alone.err);
     return watched;
   }
-  Finished watch_hard(const std::string& what) const { return watch({XSP_HARD_PROGRAM, what}); }
+  Finished watch_hard(const std::string& what) const {
+    return watch({places::build("tests/hard_program"), what});
+  }
   int64_t count(const std::string& from) const {
     return scalar("t.xsp", "SELECT count(*) FROM " + from).get<int64_t>();
   }
@@ -187,7 +190,7 @@ TEST_F(RunHarmTest, SignalsThatAreSentToXspAreTheCommands) {
       return err.find("ready") != std::string::npos && ::kill(pid, number) == 0;
     };
     const Finished finished = run({"run", "--leveled=no", "--quiet", "-o", "t.xsp", "--",
-                                   XSP_HARD_PROGRAM, "waits_for_a_signal"},
+                                   places::build("tests/hard_program"), "waits_for_a_signal"},
                                   options);
     EXPECT_EQ(finished.out, std::to_string(number) + "\n") << finished.err;
   }

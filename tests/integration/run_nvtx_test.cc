@@ -1,5 +1,6 @@
 // Tests xsp run of a program with NVTX's ranges, which needs no GPU.
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -8,8 +9,9 @@ class RunNvtxTest : public WatchedTest {
  protected:
   Finished watch(const std::vector<std::string>& words,
                  const std::map<std::string, std::string>& environment = {}) const {
-    std::vector<std::string> arguments = {"run", "--leveled=no", "--levels", "all",
-                                          "-o",  "t.xsp",        "--",       XSP_NVTX_PROGRAM};
+    std::vector<std::string> arguments = {
+        "run", "--leveled=no", "--levels", "all",
+        "-o",  "t.xsp",        "--",       places::build("tests/nvtx_program")};
     arguments.insert(arguments.end(), words.begin(), words.end());
     RunOptions options;
     options.environment = environment;

@@ -1,5 +1,6 @@
 // Tests xsp run and xsp profile of programs that use an OpenCL device: PoCL's, which is the CPU.
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -9,10 +10,10 @@ class RunOpenclTest : public WatchedTest {
   void SetUp() override {
     WatchedTest::SetUp();
     if (IsSkipped()) return;
-#ifndef XSP_OPENCL_PROGRAM
+#ifndef XSP_HAS_OPENCL
     GTEST_SKIP() << "skipped: no OpenCL headers and loader: apt-get install opencl-headers";
 #else
-    program_ = XSP_OPENCL_PROGRAM;
+    program_ = places::build("tests/opencl_program");
     RunOptions alone;
     alone.program = program_;
     if (run({}, alone).status == 77) GTEST_SKIP() << "skipped: no OpenCL device";
@@ -68,7 +69,7 @@ TEST_F(RunOpenclTest, AModelsKernelsBelongToItsLayers) {
   options.environment = {{"OPENCV_OPENCL_DEVICE", ":CPU:"},
                          {"OPENCV_DNN_OPENCL_ALLOW_ALL_DEVICES", "1"}};
   const Finished finished =
-      run({"profile", XSP_SOURCE_DIR "/tests/data/caffe/tiny.prototxt", "--option", "target=opencl",
+      run({"profile", places::source("tests/data/caffe/tiny.prototxt"), "--option", "target=opencl",
            "--levels", "model,layer,api,kernel", "--max-time", "1", "--no-peaks", "-o", "t.xsp"},
           options);
   if (finished.err.find("finds none") != std::string::npos) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -219,7 +220,7 @@ constexpr const char* kPathShare =
     "LEFT JOIN stack c ON c.run_id = s.run_id AND c.stack_id = b.parent_id WHERE state = '%s'";
 
 TEST_F(RunStacksTest, ACompiledProgramHasItsWholeStack) {
-  const Finished finished = watch({XSP_CHAIN_PROGRAM, "works"});
+  const Finished finished = watch({places::build("tests/chain_program"), "works"});
   EXPECT_EQ(finished.status, 3);
   EXPECT_EQ(finished.out, "done 0\n");
   if (!has_clocks() || !has_unwinder()) GTEST_SKIP() << "there are no stacks of compiled code here";
@@ -237,7 +238,7 @@ TEST_F(RunStacksTest, ACompiledProgramHasItsWholeStack) {
 }
 
 TEST_F(RunStacksTest, WhereTheSystemForbidsNotesThatIsSaid) {
-  const Finished finished = watch({XSP_CHAIN_PROGRAM, "forbids"});
+  const Finished finished = watch({places::build("tests/chain_program"), "forbids"});
   EXPECT_EQ(finished.status, 3);
   EXPECT_EQ(finished.out, "done 0\n");
   const auto said =
@@ -251,18 +252,18 @@ TEST_F(RunStacksTest, WhereTheSystemForbidsNotesThatIsSaid) {
 }
 
 TEST_F(RunStacksTest, AChildOfAForkHasItsStack) {
-  const Finished finished = watch({XSP_CHAIN_PROGRAM, "forks"});
+  const Finished finished = watch({places::build("tests/chain_program"), "forks"});
   EXPECT_EQ(finished.status, 3);
   EXPECT_EQ(finished.out, "child 4\ndone 0\n");
 }
 
 TEST_F(RunStacksTest, FreshMemoryIsCounted) {
-  EXPECT_EQ(watch({XSP_CHAIN_PROGRAM, "faults"}).status, 3);
+  EXPECT_EQ(watch({places::build("tests/chain_program"), "faults"}).status, 3);
   EXPECT_GT(scalar("t.xsp", "SELECT sum(faults) FROM sample"), 10000);
   // Touching a page is mostly the kernel's work.
   EXPECT_GT(scalar("t.xsp", "SELECT sum(system_ns) / 1e9 FROM sample"), 0.2);
   EXPECT_LT(scalar("t.xsp", "SELECT sum(system_ns) / 1e9 FROM sample"), 1.5);
-  EXPECT_EQ(watch({XSP_CHAIN_PROGRAM, "works"}).status, 3);
+  EXPECT_EQ(watch({places::build("tests/chain_program"), "works"}).status, 3);
   EXPECT_LT(scalar("t.xsp", "SELECT sum(faults) FROM sample"), 1000);
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -231,7 +232,7 @@ TEST_F(RunTest, ARunningProgramIsSwitchedOnAndOff) {
              "for _ in range(5): step()\n"
              "open('seen', 'w')\n"
              "steps_until(False)\n");
-  const std::string xsp = std::string(XSP_BIN_DIR) + "/xsp";
+  const std::string xsp = places::bin("xsp");
   const Finished finished =
       run({"run", "--leveled=no", "--delay", "1000", "-o", "t.xsp", "--", "sh", "-c",
            "/usr/bin/python3 loop.py & while [ ! -e ready ]; do sleep 0.02; done; " + xsp +

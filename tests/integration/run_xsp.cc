@@ -14,6 +14,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/places.h"
+
 namespace xsp::integration {
 namespace {
 
@@ -53,8 +55,7 @@ bool drain(int fd, std::string* text) {
   ::setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1", 0);
   ::setenv("TMPDIR", (folder / "tmp").c_str(), 1);
   for (const auto& [key, value] : options.environment) ::setenv(key.c_str(), value.c_str(), 1);
-  const std::string program =
-      options.program.empty() ? std::string(XSP_BIN_DIR) + "/xsp" : options.program;
+  const std::string program = options.program.empty() ? places::bin("xsp") : options.program;
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
   argv.push_back(nullptr);

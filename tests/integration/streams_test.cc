@@ -1,5 +1,6 @@
 // Tests closed standard streams: no file of xsp takes their place.
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -10,8 +11,7 @@ class StreamsTest : public XspTest {
   Finished run_without(const std::string& closed, const std::string& arguments) {
     RunOptions options;
     options.program = "/bin/sh";
-    return run({"-c", "exec '" + std::string(XSP_BIN_DIR) + "/xsp' " + arguments + " " + closed},
-               options);
+    return run({"-c", "exec '" + places::bin("xsp") + "' " + arguments + " " + closed}, options);
   }
 };
 
@@ -38,7 +38,7 @@ TEST_F(WatchedStreamsTest, ACommandFindsClosedWhatWasClosed) {
   RunOptions options;
   options.program = "/bin/sh";
   const Finished finished = run(
-      {"-c", "exec '" + std::string(XSP_BIN_DIR) +
+      {"-c", "exec '" + places::bin() +
                  "/xsp' run --quiet -o a.xsp -- sh -c 'test ! -e /proc/$$/fd/2 && exit 7' 2>&-"},
       options);
   EXPECT_EQ(finished.status, 7);

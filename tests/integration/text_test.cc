@@ -5,6 +5,7 @@
 
 #include "tests/integration/http.h"
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -69,8 +70,7 @@ TEST_F(TextTest, AModelWithAFlippedByteInANameIsMeasuredAndItsFileWritten) {
   if (run({"doctor"}).out.find("onnxruntime.so") == std::string::npos) {
     GTEST_SKIP() << "ONNX Runtime is not installed";
   }
-  std::ifstream file(std::string(XSP_SOURCE_DIR) + "/tests/data/onnx/branch.onnx",
-                     std::ios::binary);
+  std::ifstream file(places::source("tests/data/onnx/branch.onnx"), std::ios::binary);
   std::string model((std::istreambuf_iterator<char>(file)), {});
   const size_t name = model.find("if1");
   ASSERT_NE(name, std::string::npos);

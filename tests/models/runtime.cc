@@ -3,12 +3,14 @@
 #include <dlfcn.h>
 #include <onnxruntime_c_api.h>
 
+#include "tests/places.h"
+
 namespace xsp::formats {
 namespace {
 
 const OrtApi* load_api(std::string* why) {
   // The library is never unloaded, because the runtime has threads of its own.
-  void* library = ::dlopen(XSP_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void* library = ::dlopen(places::build("lib/libonnxruntime.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     *why = ::dlerror();
     return nullptr;

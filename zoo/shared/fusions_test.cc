@@ -4,6 +4,7 @@
 
 #include "formats/onnx/provenance.h"
 #include "formats/onnx/reader.h"
+#include "tests/places.h"
 #include "zoo/shared/built.h"
 
 namespace xsp::zoo {
@@ -22,7 +23,7 @@ formats::Fate fate_of(const formats::Provenance& p, const std::string& name) {
 // The graphs that ONNX Runtime 1.31.1 makes of the transformers of the zoo, without their weights:
 // written by its optimized_model_filepath, with initializers of 1 KiB and more in another file.
 formats::Provenance of_transformer(const std::string& name, const formats::Graph& model) {
-  const std::string path = std::string(XSP_SOURCE_DIR) + "/tests/data/optimised/" + name + ".onnx";
+  const std::string path = places::source("tests/data/optimised/") + name + ".onnx";
   const Result<formats::Graph> optimised = formats::read_graph(path);
   if (!optimised.ok()) {
     ADD_FAILURE() << optimised.error().text;

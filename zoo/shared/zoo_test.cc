@@ -16,6 +16,7 @@
 #include "formats/onnx/builder.h"
 #include "formats/onnx/reader.h"
 #include "formats/onnx/shapes.h"
+#include "tests/places.h"
 #include "zoo/shared/recipe.h"
 
 namespace xsp::zoo {
@@ -93,7 +94,7 @@ std::string literature_table() {
 
 TEST(ZooList, TheReadmeHasTheTable) {
   std::ostringstream readme;
-  readme << std::ifstream(std::string(XSP_SOURCE_DIR) + "/zoo/README.md").rdbuf();
+  readme << std::ifstream(places::source("zoo/README.md")).rdbuf();
   EXPECT_NE(readme.str().find(literature_table()), std::string::npos)
       << "put this into zoo/README.md:\n"
       << literature_table();

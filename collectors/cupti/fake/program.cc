@@ -19,25 +19,27 @@
 #include <unistd.h>
 
 #include "collectors/cupti/fake/control.h"
+#include "tests/places.h"
 #include "xsp/xsp.h"
 
 namespace {
 
 namespace fake = xsp::cupti::fake;
+namespace places = xsp::places;
 
 fake::Control* control = nullptr;
 uint32_t correlation = 0;
 
-void* load(const char* path) {
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+void* load(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) fprintf(stderr, "%s\n", dlerror());
   return library;
 }
 
 // Does the same as the driver in cuInit.
 void initialize() {
-  load(XSP_FAKE_CUDA_DIR "/libcuda.so.1");
-  void* cupti = load(XSP_FAKE_CUDA_DIR "/libcupti.so.13");
+  load(places::build("tests/fake_cuda/libcuda.so.1"));
+  void* cupti = load(places::build("tests/fake_cuda/libcupti.so.13"));
   control = reinterpret_cast<fake::Control* (*)()>(dlsym(cupti, "fake_cupti_control"))();
   const char* path = getenv("CUDA_INJECTION64_PATH");
   if (path == nullptr) return;
@@ -91,7 +93,7 @@ void subscribe() {
   if (control == nullptr) initialize();
   void* function = dlsym(RTLD_DEFAULT, "cuptiSubscribe");
   if (function == nullptr)
-    function = dlsym(load(XSP_FAKE_CUDA_DIR "/libcupti.so.13"), "cuptiSubscribe");
+    function = dlsym(load(places::build("tests/fake_cuda/libcupti.so.13")), "cuptiSubscribe");
   CUpti_SubscriberHandle handle = nullptr;
   const auto call = reinterpret_cast<decltype(&cuptiSubscribe)>(function);
   printf("subscribed %d\n", static_cast<int>(call(&handle, nullptr, nullptr)));

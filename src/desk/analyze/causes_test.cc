@@ -16,6 +16,7 @@
 #include "desk/analyze/run.h"
 #include "desk/analyze/slow_causes.h"
 #include "desk/store/database.h"
+#include "tests/places.h"
 
 namespace xsp::analyze {
 namespace {
@@ -182,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, MadePrograms, ::testing::Range(0u, kParts));
 
 TEST(Causes, OfTheEvaluationThatWasRecorded) {
   Result<store::Database> database =
-      store::Database::open(fs::path(XSP_BIN_DIR) / "../tests/data/h200_resnet50.xsp");
+      store::Database::open(places::build("tests/data/h200_resnet50.xsp"));
   ASSERT_TRUE(database.ok()) << database.error().text;
   EXPECT_GT(expect_same(*database, 100, "h200_resnet50").periods, 3u);
 }
@@ -230,14 +231,14 @@ size_t periods_of(store::Database& database, const std::string& whose) {
 TEST(Causes, OfTheFixtures) {
   for (const char* name : {"small", "gpu"}) {
     store::Database database =
-        made(text_of(fs::path(XSP_SOURCE_DIR) / "tests/data" / (std::string(name) + ".sql")));
+        made(text_of(places::source("tests/data/" + std::string(name) + ".sql")));
     EXPECT_GT(periods_of(database, name), 0u) << name;
   }
 }
 
 // Uses every evaluation that the tests of these analyses make, if rows are asked of it.
 TEST(Causes, OfWatchedFixtures) {
-  const fs::path root = XSP_SOURCE_DIR;
+  const fs::path root = places::source();
   for (const auto& [name, least] :
        {std::pair("x27_training_phases", 0u), std::pair("x30_steps", 30u),
         std::pair("x33_time_of_step", 80u)}) {

@@ -10,11 +10,12 @@
 
 #include "desk/analyze/catalogue.h"
 #include "shared/base/words.h"
+#include "tests/places.h"
 
 namespace xsp::analyze {
 namespace {
 
-const std::filesystem::path kPath = std::filesystem::path(XSP_SOURCE_DIR) / "docs" / "analyses.md";
+const std::filesystem::path kPath = places::source("docs/analyses.md");
 
 std::string document() {
   std::string text =

@@ -30,13 +30,14 @@
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/run.h"
+#include "tests/places.h"
 
 namespace xsp::analyze {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = XSP_SOURCE_DIR;
+const fs::path kRoot = places::source();
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -16,6 +16,7 @@
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/embedded.h"
 #include "desk/analyze/run.h"
+#include "tests/places.h"
 
 namespace xsp::analyze {
 namespace {
@@ -230,7 +231,7 @@ TEST(PreludeOfAQuery, IsLoadedAnewAfterAChange) {
   };
   EXPECT_EQ(runs(), 0);
   std::ostringstream fixture;
-  fixture << std::ifstream(XSP_SOURCE_DIR "/tests/data/small.sql").rdbuf();
+  fixture << std::ifstream(places::source("tests/data/small.sql")).rdbuf();
   ASSERT_TRUE(database->execute(fixture.str()).ok());
   forget_prelude(*database);
   EXPECT_GT(runs(), 0);

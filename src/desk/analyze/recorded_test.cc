@@ -16,6 +16,7 @@
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/store/database.h"
+#include "tests/places.h"
 
 namespace xsp::analyze {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<store::Database> recorded() {
-  return store::Database::open(fs::path(XSP_BIN_DIR) / "../tests/data/h200_resnet50.xsp");
+  return store::Database::open(places::build("tests/data/h200_resnet50.xsp"));
 }
 
 double number(const store::Value& value) {
@@ -94,7 +95,7 @@ TEST(RecordedSums, AgreeBetweenAnalyses) {
 TEST(RecordedInvariants, Hold) {
   Result<store::Database> database = recorded();
   ASSERT_TRUE(database.ok()) << database.error().text;
-  std::ifstream file(fs::path(XSP_SOURCE_DIR) / "tests/gpu/invariants.sql");
+  std::ifstream file(places::source("tests/gpu/invariants.sql"));
   std::ostringstream text;
   text << file.rdbuf();
   const Result<store::Table> table = database->query(text.str());

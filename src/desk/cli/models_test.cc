@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/places.h"
 #include "zoo/shared/zoo.h"
 
 namespace xsp::cli {
@@ -41,8 +42,8 @@ class ModelsVerb : public testing::Test {
   Outcome run(const std::string& arguments) const {
     const fs::path out = folder_ / "out.txt";
     const fs::path err = folder_ / "err.txt";
-    const std::string command = "cd " + folder_.string() + " && " + XSP_BIN_DIR + "/xsp models " +
-                                arguments + " >" + out.string() + " 2>" + err.string();
+    const std::string command = "cd " + folder_.string() + " && " + places::bin("xsp") +
+                                " models " + arguments + " >" + out.string() + " 2>" + err.string();
     const int status = std::system(command.c_str());
     Outcome outcome = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
     fs::remove(out);
@@ -94,7 +95,7 @@ TEST_F(ModelsVerb, ShowsAndChecksManifests) {
             "one of them\n"
             "bad.yaml:4: model.paths: there is no such field: did you mean 'path'?\n");
   EXPECT_EQ(bad.err.substr(0, 16), "error: 3 faults:");
-  EXPECT_EQ(run("check " XSP_SOURCE_DIR "/manifests/*/*.yaml").status, 0);
+  EXPECT_EQ(run("check " + places::source() + "/manifests/*/*.yaml").status, 0);
 }
 
 TEST_F(ModelsVerb, ImportsAnOlderManifest) {
@@ -151,7 +152,7 @@ TEST_F(ModelsVerb, AnInterruptLeavesNothing) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const std::string program = std::string(XSP_BIN_DIR) + "/xsp";
+    const std::string program = places::bin("xsp");
     const std::string path = (folder_ / "vgg16.onnx").string();
     if (::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(126);
     ::execl(program.c_str(), "xsp", "models", "build", "vgg16", "-o", path.c_str(), nullptr);

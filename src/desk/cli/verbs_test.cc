@@ -12,6 +12,7 @@
 
 #include "desk/store/database.h"
 #include "shared/base/guard.h"
+#include "tests/places.h"
 
 namespace xsp::cli {
 namespace {
@@ -50,7 +51,7 @@ class Verbs : public ::testing::Test {
     folder_ = mkdtemp(name.data());
     auto database = store::Database::create(file());
     ASSERT_TRUE(database.ok()) << database.error().text;
-    std::ifstream fixture(fs::path(XSP_SOURCE_DIR) / "tests/data/small.sql");
+    std::ifstream fixture(places::source("tests/data/small.sql"));
     std::ostringstream sql;
     sql << fixture.rdbuf();
     const Status filled = database->execute(sql.str());

@@ -9,6 +9,7 @@
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/compare/types.h"
+#include "tests/places.h"
 
 namespace xsp::compare {
 namespace {
@@ -224,7 +225,7 @@ TEST(CompareTypes, OperatorsOfOneDnnAreWhatTheyStandFor) {
   Result<store::Database> database = store::Database::in_memory();
   ASSERT_TRUE(database.ok());
   ASSERT_TRUE(analyze::load_prelude(*database).ok());
-  std::ifstream list(XSP_SOURCE_DIR "/tests/data/tensorflow/onednn_operators.txt");
+  std::ifstream list(places::source("tests/data/tensorflow/onednn_operators.txt"));
   size_t count = 0;
   for (std::string line; std::getline(list, line);) {
     if (line.empty() || line[0] == '#') continue;

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "desk/statistics/typical.h"
+#include "tests/places.h"
 
 namespace xsp::compare {
 namespace {
@@ -446,7 +447,7 @@ TEST(Compare, MisuseIsRefused) {
 }
 
 Result<Database> recorded() {
-  return Database::open(fs::path(XSP_BIN_DIR) / "../tests/data/h200_resnet50.xsp");
+  return Database::open(places::build("tests/data/h200_resnet50.xsp"));
 }
 
 TEST(CompareRecorded, KernelsAddUpAndFindThemselves) {
@@ -471,7 +472,7 @@ TEST(CompareRecorded, KernelsAgainstAnotherGpuGoByTheirPlaceInTheLayer) {
   Result<Database> opened = Database::in_memory();
   ASSERT_TRUE(opened.ok());
   Database b = std::move(opened).value();
-  std::ifstream file(fs::path(XSP_SOURCE_DIR) / "tests/data/gpu.sql");
+  std::ifstream file(places::source("tests/data/gpu.sql"));
   std::ostringstream sql;
   sql << file.rdbuf();
   must(b, sql.str());

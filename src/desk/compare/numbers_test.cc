@@ -28,6 +28,7 @@
 #include "desk/compare/made_evaluation.h"
 #include "desk/compare/quantities.h"
 #include "desk/store/database.h"
+#include "tests/places.h"
 
 namespace xsp::compare {
 namespace {
@@ -448,7 +449,7 @@ Database filled(const std::string& sql) {
 
 class FixtureNumbers : public ::testing::TestWithParam<const char*> {};
 TEST_P(FixtureNumbers, KeepTheContract) {
-  const fs::path data = fs::path(XSP_SOURCE_DIR) / "tests/data";
+  const fs::path data = places::source("tests/data");
   Numbers(filled(read_file(data / (std::string(GetParam()) + ".sql"))), GetParam()).check();
 }
 INSTANTIATE_TEST_SUITE_P(MadeUp, FixtureNumbers,
@@ -456,8 +457,7 @@ INSTANTIATE_TEST_SUITE_P(MadeUp, FixtureNumbers,
                          [](const auto& one) { return std::string(one.param); });
 
 TEST(RecordedNumbers, KeepTheContract) {
-  Result<Database> database =
-      Database::open(fs::path(XSP_BIN_DIR) / "../tests/data/h200_resnet50.xsp");
+  Result<Database> database = Database::open(places::build("tests/data/h200_resnet50.xsp"));
   ASSERT_TRUE(database.ok()) << database.error().text;
   Numbers(std::move(database).value(), "h200_resnet50").check();
 }

@@ -8,12 +8,13 @@
 #include <sstream>
 
 #include "desk/serve/http/routes.h"
+#include "tests/places.h"
 
 namespace xsp::serve {
 namespace {
 
 TEST(ApiTest, EveryRouteIsInItsDocument) {
-  std::ifstream file(std::filesystem::path(XSP_SOURCE_DIR) / "docs" / "http_api.md");
+  std::ifstream file(places::source("docs/http_api.md"));
   std::ostringstream text;
   text << file.rdbuf();
   size_t routes = 0;

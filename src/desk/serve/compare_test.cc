@@ -11,6 +11,7 @@
 #include "desk/serve/api.h"
 #include "desk/serve/http/routes.h"
 #include "desk/store/database.h"
+#include "tests/places.h"
 
 namespace xsp::serve {
 namespace {
@@ -31,7 +32,7 @@ class CompareRoute : public ::testing::Test {
   static void make(const std::string& file, const std::string& change) {
     auto database = store::Database::create(folder_ / file);
     ASSERT_TRUE(database.ok()) << database.error().text;
-    std::ifstream fixture(fs::path(XSP_SOURCE_DIR) / "tests/data/small.sql");
+    std::ifstream fixture(places::source("tests/data/small.sql"));
     std::ostringstream sql;
     sql << fixture.rdbuf();
     const Status filled = database->execute(sql.str() + ";" + change);

@@ -23,7 +23,8 @@ namespace {
 namespace json = simdjson::ondemand;
 
 constexpr size_t kOpenMax = 1 << 20;  // begun events that have not ended
-constexpr int64_t kNanosecondsMax = int64_t{1} << 62;
+// The year 2065 in UNIX time. The sum of a base, a start and a duration is still an int64_t.
+constexpr int64_t kNanosecondsMax = 3000000000000000000;
 
 struct Category {
   std::string_view name;
@@ -65,7 +66,7 @@ std::optional<int64_t> nanoseconds_of(std::string_view text) {
   if (is_negative) text.remove_prefix(1);
   int64_t whole = 0;
   const auto [dot, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
-  if (error != std::errc() || whole > kNanosecondsMax / 1000) return std::nullopt;
+  if (error != std::errc() || whole < 0 || whole > kNanosecondsMax / 1000) return std::nullopt;
   text.remove_prefix(static_cast<size_t>(dot - text.data()));
   if (text.find_first_of("eE") != std::string_view::npos) return std::nullopt;
   int64_t part = 0, unit = 100;
@@ -267,7 +268,7 @@ class ChromeReader {
     // Some profilers give each device a process of its own. A launch and its kernels are found in
     // one.
     if (hosts_.size() == 1) event.span.process = *hosts_.begin();
-    if (event.phase == 'X') return sink_.add(event.span);
+    if (event.phase == 'X') return add(event.span);
     return event.phase == 'B' ? begin(std::move(event)) : end(event);
   }
 
@@ -290,7 +291,14 @@ class ChromeReader {
     stack.pop_back();
     --open_count_;
     span.duration_ns = event.span.start_ns - span.start_ns;
-    return sink_.add(span);
+    return add(span);
+  }
+
+  // A span that ends before it begins is left out.
+  Status add(const ForeignSpan& span) {
+    if (span.duration_ns >= 0) return sink_.add(span);
+    ++left_out_;
+    return Ok{};
   }
 
   std::filesystem::path file_;

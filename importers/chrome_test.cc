@@ -113,6 +113,18 @@ TEST_F(ChromeImporter, BeginsAndEndsMatchByThread) {
   EXPECT_EQ(left_out, 2u) << "an end without a begin, and a begin without an end";
 }
 
+TEST_F(ChromeImporter, SpansThatEndBeforeTheyBeginAreLeftOut) {
+  const auto spans = read(R"([
+      {"ph":"B","name":"a","ts":5,"pid":1,"tid":2},
+      {"ph":"E","ts":4.5,"pid":1,"tid":2},
+      {"ph":"X","name":"b","ts":1,"dur":-1,"pid":1,"tid":2},
+      {"ph":"X","name":"c","ts":--9223372036854775807,"dur":1,"pid":1,"tid":2},
+      {"ph":"X","name":"d","ts":1,"dur":0,"pid":1,"tid":2}])");
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_EQ(spans[0].name, "d");
+  EXPECT_EQ(left_out, 3u);
+}
+
 TEST_F(ChromeImporter, OtherEventsAreCountedAndNamesAreNot) {
   EXPECT_EQ(read(R"([{"ph":"M","name":"process_name"},{"ph":"i","name":"mark","ts":1},
                      {"ph":"C","name":"count","ts":1},{"ph":"X","name":"no time"},

@@ -1,16 +1,8 @@
 // Reads arbitrary bytes as a program of XLA, an HloModuleProto.
 #include <cstdint>
-#include <cstdlib>
 
 #include "adapters/pjrt/program.h"
-
-namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const xsp::pjrt::Program program = xsp::pjrt::read_program({data, size});

@@ -1,17 +1,9 @@
 // Reads arbitrary bytes as a list of files and labels.
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "formats/list/labelled_files.h"
-
-namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

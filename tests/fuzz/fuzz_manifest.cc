@@ -1,18 +1,10 @@
 // Reads arbitrary bytes as a manifest.
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "desk/manifest/import.h"
 #include "desk/manifest/manifest.h"
-
-namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,19 +1,11 @@
 // Reads arbitrary bytes as the header of an .npy file.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "process/worker/npy.h"
+#include "tests/fuzz/require.h"
 #include "xsp/plugin.hpp"
-
-namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

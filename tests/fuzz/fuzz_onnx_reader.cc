@@ -1,6 +1,5 @@
 // Reads arbitrary bytes as an ONNX file, and processes each graph that the reader accepts.
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -8,12 +7,9 @@
 #include "formats/onnx/provenance.h"
 #include "formats/onnx/reader.h"
 #include "formats/onnx/shapes.h"
+#include "tests/fuzz/require.h"
 
 namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 void require_one_line(const std::string& text) {
   require(!text.empty() && text.find('\n') == std::string::npos);

@@ -1,17 +1,9 @@
 // Parses arbitrary bytes as the address of a request to the server.
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "desk/serve/http/request.h"
-
-namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -1,17 +1,13 @@
 // Reads arbitrary bytes as TensorFlow's messages: a saved model, a graph, the record of a run.
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <span>
 #include <string_view>
 
 #include "adapters/tensorflow/messages.h"
+#include "tests/fuzz/require.h"
 
 namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 bool is_part(std::string_view text, std::span<const uint8_t> whole) {
   const char* const begin = reinterpret_cast<const char*>(whole.data());

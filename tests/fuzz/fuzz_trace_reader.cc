@@ -15,6 +15,7 @@
 #include "shared/base/crc32c.h"
 #include "shared/trace/format.h"
 #include "shared/trace/reader.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
@@ -94,14 +95,10 @@ std::vector<uint8_t> build_file(Input input) {
   return file;
 }
 
-void check(bool holds) {
-  if (!holds) abort();
-}
-
 void read_all(const std::string& path) {
   const xsp::Result<Reader> reader = Reader::open(path);
   if (!reader.ok()) {
-    check(reader.error().text.find('\n') == std::string::npos);
+    require(reader.error().text.find('\n') == std::string::npos);
     return;
   }
   SpanBatch batch;
@@ -110,19 +107,19 @@ void read_all(const std::string& path) {
       std::vector<BlockTimes> blocks;
       const bool has_times = reader->scan(s, c, 7, &blocks).ok();
       if (!reader->read(s, c, &batch).ok()) continue;
-      check(has_times);
-      check(batch.end_ns.size() == batch.size() && batch.stream.size() == batch.size());
+      require(has_times);
+      require(batch.end_ns.size() == batch.size() && batch.stream.size() == batch.size());
       for (size_t i = 0; i < batch.size(); ++i) {
-        check(batch.start_ns[i] <= batch.end_ns[i]);
-        check(batch.site[i] >= 1 && batch.site[i] <= reader->sites().size());
+        require(batch.start_ns[i] <= batch.end_ns[i]);
+        require(batch.site[i] >= 1 && batch.site[i] <= reader->sites().size());
       }
       for (const SpanValue& value : batch.values) {
-        check(value.span < batch.size() && value.key < reader->keys().size());
+        require(value.span < batch.size() && value.key < reader->keys().size());
       }
     }
   }
   for (const OpenSpan& span : reader->open_spans()) {
-    check(span.site >= 1 && span.site <= reader->sites().size());
+    require(span.site >= 1 && span.site <= reader->sites().size());
   }
 }
 

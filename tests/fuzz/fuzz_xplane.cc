@@ -1,17 +1,13 @@
 // Reads arbitrary bytes as the record of XLA's profiler, an XSpace.
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
 
 extern "C" {
 #include "python/xsp/watch/jax/xplane.h"
+#include "tests/fuzz/require.h"
 }
 
 namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 struct Whole {
   const char* begin;

@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", XSP_VERSION);
   int exit_status = 0;
   add_analyze(app, exit_status);
+  add_catalogue(app, exit_status);
   add_ctl(app, exit_status);
   add_diff(app, exit_status);
   add_doctor(app, exit_status);

@@ -1,0 +1,125 @@
+// xsp catalogue: an index of evaluations that answers in SQL.
+#include "desk/catalogue/catalogue.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "desk/cli/output.h"
+#include "desk/cli/verbs.h"
+
+namespace xsp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using catalogue::Added;
+using catalogue::Catalogue;
+
+struct Options {
+  std::string place;
+  std::vector<std::string> paths;
+  std::string sql;
+  bool is_quiet = false;
+  OutputOptions output;
+};
+
+// Returns the catalogue's place: as given, or beside the results.
+std::string place_of(const Options& options) {
+  if (!options.place.empty()) return options.place;
+  std::error_code error;
+  fs::path folder = options.paths.empty() ? fs::path(".") : fs::path(options.paths[0]);
+  if (!fs::is_directory(folder, error)) folder = folder.parent_path();
+  return (folder / catalogue::kFileName).string();
+}
+
+catalogue::Progress progress_of(const Options& options) {
+  if (options.is_quiet || !terminal_of(2).is_terminal) return {};
+  return [](size_t done, size_t all) {
+    std::fprintf(stderr, "\rreading %zu/%zu%s", done, all, done == all ? "\r\033[K" : "");
+  };
+}
+
+// Says what became of the files. Fails if one could not be read; the others are in the catalogue.
+Status tell(const Options& options, const std::string& place, const Added& added) {
+  for (const std::string& problem : added.problems) {
+    std::fprintf(stderr, "left out: %s\n", problem.c_str());
+  }
+  if (!options.is_quiet) {
+    const std::string name = catalogue::is_server(place) ? "the server's catalogue" : place;
+    std::fprintf(stderr, "%s: %zu added, %zu unchanged, %zu left out\n", name.c_str(), added.added,
+                 added.unchanged, added.problems.size());
+  }
+  if (added.problems.empty()) return Ok{};
+  return failed("catalogue: " + std::to_string(added.problems.size()) +
+                (added.problems.size() == 1 ? " file" : " files") +
+                " could not be read: the reasons are above, and the others are in it");
+}
+
+Status add(const Options& options) {
+  const std::string place = place_of(options);
+  XSP_TRY(Catalogue catalogue, Catalogue::open(place));
+  XSP_TRY(const Added added,
+          catalogue.add({options.paths.begin(), options.paths.end()}, progress_of(options)));
+  return tell(options, place, added);
+}
+
+Status rebuild(const Options& options) {
+  const std::string place = place_of(options);
+  XSP_TRY(Catalogue catalogue, Catalogue::open(place));
+  XSP_TRY(const Added added, catalogue.rebuild(options.paths[0], progress_of(options)));
+  return tell(options, place, added);
+}
+
+Status query(const Options& options) {
+  XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place_of(options)));
+  XSP_TRY(store::Table table, catalogue.query(options.sql));
+  return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
+}
+
+void run_with(CLI::App* verb, const std::shared_ptr<Options>& options, int& exit_status,
+              Status (*work)(const Options&)) {
+  verb->add_option("--db", options->place,
+                   "The catalogue: a file, or postgresql://USER@HOST/NAME; by default "
+                   "catalogue.sqlite beside the results")
+      ->type_name("PLACE");
+  verb->callback([options, &exit_status, work] {
+    const Status status = work(*options);
+    exit_status = status.ok() ? 0 : report(status.error());
+  });
+}
+
+}  // namespace
+
+void add_catalogue(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("catalogue", "Index evaluations, and ask about all of them");
+  verb->require_subcommand(1);
+  CLI::App* adding = verb->add_subcommand("add", "Add .xsp files, and those in folders");
+  adding->add_option("PATH", options->paths, "Files and folders")->required()->type_name("");
+  adding->add_flag("--quiet", options->is_quiet, "Say only what is wrong");
+  run_with(adding, options, exit_status, add);
+  CLI::App* building = verb->add_subcommand("rebuild", "Forget all files, and add a folder's");
+  building->add_option("FOLDER", options->paths, "The folder")
+      ->required()
+      ->expected(1)
+      ->type_name("");
+  building->add_flag("--quiet", options->is_quiet, "Say only what is wrong");
+  run_with(building, options, exit_status, rebuild);
+  CLI::App* asking = verb->add_subcommand("query", "Ask the catalogue in SQL; it cannot write");
+  asking->add_option("SQL", options->sql, "One statement")->required()->type_name("");
+  add_output_options(*asking, options->output);
+  run_with(asking, options, exit_status, query);
+  verb->footer(
+      "The tables are model, framework, system, dataset, evaluation (a row for each batch size of\n"
+      "a file) and result (a row for each figure); docs/fleet.md describes them. Files are the\n"
+      "truth: a lost catalogue can be built again from them.\n"
+      "\n"
+      "Examples:\n"
+      "  xsp catalogue add results\n"
+      "  xsp catalogue query --db results/catalogue.sqlite \"SELECT model, batch, value, low,\n"
+      "    high FROM evaluation JOIN result ON evaluation = id WHERE metric = 'throughput'\"\n"
+      "  xsp catalogue rebuild results --db postgresql://team@db/xsp");
+}
+
+}  // namespace xsp::cli

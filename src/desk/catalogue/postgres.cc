@@ -39,6 +39,8 @@ struct Functions {
   char* (*value)(const PGresult* result, int row, int column);
   int (*length)(const PGresult* result, int row, int column);
   void (*clear)(PGresult* result);
+  void (*(*on_notice)(PGconn* connection, void (*take)(void*, const char*), void*))(void*,
+                                                                                    const char*);
 };
 
 Result<Functions> load() {
@@ -57,7 +59,9 @@ Result<Functions> load() {
       find_function(library, "PQftype", f.type) &&
       find_function(library, "PQgetisnull", f.is_null) &&
       find_function(library, "PQgetvalue", f.value) &&
-      find_function(library, "PQgetlength", f.length) && find_function(library, "PQclear", f.clear);
+      find_function(library, "PQgetlength", f.length) &&
+      find_function(library, "PQclear", f.clear) &&
+      find_function(library, "PQsetNoticeProcessor", f.on_notice);
   if (!has_all) return not_available("libpq.so.5: too old: it lacks functions that xsp uses");
   return f;
 }
@@ -98,16 +102,20 @@ class Postgres : public Engine {
       : pq_(functions), connection_(functions.connect(address.c_str())) {}
   ~Postgres() override { pq_.finish(connection_); }
 
-  bool is_connected() const override { return pq_.status(connection_) == kConnectionOk; }
+  bool is_connected() const override {
+    return !is_lost_ && pq_.status(connection_) == kConnectionOk;
+  }
   Status reconnect() override {
     pq_.reset(connection_);
+    is_lost_ = false;
     return connected();
   }
   // The address may contain a password, so no error shows it.
   Status connected() {
     if (!is_connected()) return failed("PostgreSQL: " + first_line(pq_.error(connection_)));
-    const auto quiet = query("SET client_min_messages = warning", {});
-    return quiet.ok() ? Status(Ok{}) : Status(quiet.error());
+    pq_.on_notice(
+        connection_, [](void*, const char*) {}, nullptr);
+    return Ok{};
   }
 
   Result<store::Table> query(std::string_view sql, const Cells& parameters) override {
@@ -124,7 +132,10 @@ class Postgres : public Engine {
                  values.data(), nullptr, nullptr, 0),
         pq_.clear);
     const int status = pq_.result_status(result.get());
-    if (status != kCommandOk && status != kTuplesOk) return problem(result.get());
+    if (status != kCommandOk && status != kTuplesOk) {
+      is_lost_ = is_lost_ || is_end(result.get());
+      return problem(result.get());
+    }
     return rows_of(result.get());
   }
 
@@ -151,6 +162,14 @@ class Postgres : public Engine {
     if (const auto* real = std::get_if<double>(&value)) return text_of(*real);
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     return {};
+  }
+
+  // Returns whether the failure is that of the connection. libpq itself takes one for good until it
+  // reads from it, even if it could not write to it. An error without a state is libpq's own; class
+  // 57P: the server stops, or starts.
+  bool is_end(const PGresult* result) const {
+    const char* state = result == nullptr ? nullptr : pq_.field(result, kSqlState);
+    return state == nullptr || std::string_view(state).starts_with("57P");
   }
 
   Error problem(const PGresult* result) const {
@@ -205,6 +224,7 @@ class Postgres : public Engine {
 
   const Functions& pq_;
   PGconn* connection_;
+  bool is_lost_ = false;
 };
 
 }  // namespace

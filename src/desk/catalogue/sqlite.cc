@@ -16,8 +16,9 @@ struct sqlite3_stmt;
 constexpr int kOk = 0;
 constexpr int kRow = 100;
 constexpr int kDone = 101;
-constexpr int kOpenReading = 0x1;
-constexpr int kOpenWriting = 0x2 | 0x4;  // SQLITE_OPEN_READWRITE, SQLITE_OPEN_CREATE
+constexpr int kOpenExisting =
+    0x2;  // SQLITE_OPEN_READWRITE; of a file that may not be written, reading
+constexpr int kOpenAny = 0x2 | 0x4;  // and SQLITE_OPEN_CREATE
 enum Type { kInteger = 1, kFloat = 2, kText = 3, kBlob = 4, kNull = 5 };
 constexpr int kBusyMs = 60'000;  // the longest wait for other writers
 
@@ -85,12 +86,17 @@ class Sqlite : public Engine {
   ~Sqlite() override { sqlite_.close(database_); }
 
   Status open(bool is_for_reading) {
-    const int flags = is_for_reading ? kOpenReading : kOpenWriting;
+    // A reader may write, too: after a writer was killed, the first to open the file rolls the
+    // unfinished transaction back.
+    const int flags = is_for_reading ? kOpenExisting : kOpenAny;
     if (sqlite_.open(path_.c_str(), &database_, flags, nullptr) != kOk) return problem();
     sqlite_.busy_timeout(database_, kBusyMs);
     // SQLite reads the file with the first statement. This one finds out whether it is a database.
     const auto read = query("SELECT count(*) FROM sqlite_master", {});
-    return read.ok() ? Status(Ok{}) : Status(read.error());
+    if (!read.ok()) return read.error();
+    if (!is_for_reading) return Ok{};
+    const auto limited = query("PRAGMA query_only = 1", {});
+    return limited.ok() ? Status(Ok{}) : Status(limited.error());
   }
 
   Result<store::Table> query(std::string_view sql, const Cells& parameters) override {

@@ -1,6 +1,7 @@
 // xsp catalogue: an index of evaluations that answers in SQL.
 #include "desk/catalogue/catalogue.h"
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -56,7 +57,12 @@ Status tell(const Options& options, const std::string& place, const Added& added
                 " could not be read: the reasons are above, and the others are in it");
 }
 
+// Makes a write beyond the limit on the size of files fail, and not end the process: SQLite then
+// undoes what it had begun.
+void survive_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
+
 Status add(const Options& options) {
+  survive_size_limit();
   const std::string place = place_of(options);
   XSP_TRY(Catalogue catalogue, Catalogue::open(place));
   XSP_TRY(const Added added,
@@ -65,6 +71,7 @@ Status add(const Options& options) {
 }
 
 Status rebuild(const Options& options) {
+  survive_size_limit();
   const std::string place = place_of(options);
   XSP_TRY(Catalogue catalogue, Catalogue::open(place));
   XSP_TRY(const Added added, catalogue.rebuild(options.paths[0], progress_of(options)));

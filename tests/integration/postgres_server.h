@@ -1,0 +1,33 @@
+// A real PostgreSQL server for tests, on a Unix socket, with its data in a folder of its own.
+#ifndef XSP_TESTS_INTEGRATION_POSTGRES_SERVER_H_
+#define XSP_TESTS_INTEGRATION_POSTGRES_SERVER_H_
+
+#include <filesystem>
+#include <string>
+
+namespace xsp::integration {
+
+class PostgresServer {
+ public:
+  // Returns why no server can be had here; empty if it can.
+  static std::string why_not();
+  PostgresServer() = default;
+  PostgresServer(const PostgresServer&) = delete;
+  PostgresServer& operator=(const PostgresServer&) = delete;
+  ~PostgresServer();
+
+  // Makes the data, and starts the server. Returns whether it runs.
+  bool create();
+  bool start();
+  // Stops it at once, as a crash does: transactions that run are lost.
+  bool stop();
+  std::string address() const;
+
+ private:
+  bool run(const std::string& command) const;
+  std::filesystem::path folder_;
+};
+
+}  // namespace xsp::integration
+
+#endif  // XSP_TESTS_INTEGRATION_POSTGRES_SERVER_H_

@@ -7,6 +7,7 @@
 #include <memory>
 #include <system_error>
 
+#include "desk/catalogue/fair.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 
@@ -21,6 +22,8 @@ struct Options {
   std::string place;
   std::vector<std::string> paths;
   std::string sql;
+  std::string metric;
+  std::string over = "framework";
   bool is_quiet = false;
   OutputOptions output;
 };
@@ -84,6 +87,41 @@ Status query(const Options& options) {
   return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
 }
 
+// Compares one figure, pair by pair. A pair that differs in more than was asked has no ratio, and
+// says why.
+Status compare(const Options& options) {
+  XSP_TRY(const catalogue::Over over, catalogue::over_of(options.over));
+  XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place_of(options)));
+  XSP_TRY(const std::vector<catalogue::Known> all, catalogue::load(catalogue));
+  store::Table table;
+  for (const char* name : {"a", "b", "scenario"}) table.columns.push_back({name, "VARCHAR"});
+  table.columns.push_back({"batch", "BIGINT"});
+  for (const char* name : {"value_a", "value_b", "ratio"})
+    table.columns.push_back({name, "DOUBLE"});
+  for (const char* name : {"unit", "refused"}) table.columns.push_back({name, "VARCHAR"});
+  for (const catalogue::Pair& pair : catalogue::pairs_over(all, over)) {
+    const catalogue::Figure* a = pair.a->measured(options.metric);
+    const catalogue::Figure* b = pair.b->measured(options.metric);
+    if (a == nullptr || b == nullptr || !a->value || !b->value) continue;
+    const auto name = [](const catalogue::Known& one) {
+      return store::Value(one.model + ", " + one.framework + ", " + one.fingerprint + " " +
+                          one.device);
+    };
+    std::string refused;
+    for (const std::string& one : pair.refused) refused += (refused.empty() ? "" : "; ") + one;
+    const bool has_ratio = refused.empty() && *a->value != 0;
+    table.rows.push_back({name(*pair.a), name(*pair.b), pair.a->scenario, pair.a->batch, *a->value,
+                          *b->value,
+                          has_ratio ? store::Value(*b->value / *a->value) : store::Value(), a->unit,
+                          refused.empty() ? store::Value() : store::Value(refused)});
+  }
+  if (table.rows.empty()) {
+    return not_available("catalogue: no two evaluations have '" + options.metric +
+                         "' and differ in the " + options.over + " at one batch size");
+  }
+  return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
+}
+
 void run_with(CLI::App* verb, const std::shared_ptr<Options>& options, int& exit_status,
               Status (*work)(const Options&)) {
   verb->add_option("--db", options->place,
@@ -117,6 +155,15 @@ void add_catalogue(CLI::App& app, int& exit_status) {
   asking->add_option("SQL", options->sql, "One statement")->required()->type_name("");
   add_output_options(*asking, options->output);
   run_with(asking, options, exit_status, query);
+  CLI::App* comparing = verb->add_subcommand("compare", "Compare a figure, pair by pair");
+  comparing->add_option("METRIC", options->metric, "The figure, such as inference.latency")
+      ->required()
+      ->type_name("");
+  comparing->add_option("--over", options->over, "What may differ: framework, system or model")
+      ->type_name("SUBJECT")
+      ->capture_default_str();
+  add_output_options(*comparing, options->output);
+  run_with(comparing, options, exit_status, compare);
   verb->footer(
       "The tables are model, framework, system, dataset, evaluation (a row for each batch size of\n"
       "a file) and result (a row for each figure); docs/fleet.md describes them. Files are the\n"
@@ -126,6 +173,7 @@ void add_catalogue(CLI::App& app, int& exit_status) {
       "  xsp catalogue add results\n"
       "  xsp catalogue query --db results/catalogue.sqlite \"SELECT model, batch, value, low,\n"
       "    high FROM evaluation JOIN result ON evaluation = id WHERE metric = 'throughput'\"\n"
+      "  xsp catalogue compare throughput --over framework\n"
       "  xsp catalogue rebuild results --db postgresql://team@db/xsp");
 }
 

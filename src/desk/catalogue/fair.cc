@@ -58,16 +58,9 @@ Facts without_names(const Facts& facts) {
 
 void add_differences(const Facts& a, const Facts& b, std::string_view left_out,
                      std::vector<std::string>* differences) {
-  std::set<std::string> keys;
-  for (const auto& [key, value] : a) keys.insert(key);
-  for (const auto& [key, value] : b) keys.insert(key);
-  for (const std::string& key : keys) {
-    if (compare::subject_of_fact(key) == left_out) continue;
-    const auto in_a = a.find(key);
-    const auto in_b = b.find(key);
-    const std::string one = in_a == a.end() ? "none" : in_a->second;
-    const std::string other = in_b == b.end() ? "none" : in_b->second;
-    if (one != other) differences->push_back(key + ": " + one + ", " + other);
+  for (const Difference& one : differences_of(a, b)) {
+    if (compare::subject_of_fact(one.key) == left_out) continue;
+    differences->push_back(one.key + ": " + one.first + ", " + one.second);
   }
 }
 
@@ -121,6 +114,21 @@ Result<std::vector<Known>> load(Catalogue& catalogue) {
     all[place->second].figures.emplace(std::move(metric), std::move(one));
   }
   return all;
+}
+
+std::vector<Difference> differences_of(const Facts& first, const Facts& second) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : first) keys.insert(key);
+  for (const auto& [key, value] : second) keys.insert(key);
+  std::vector<Difference> differences;
+  for (const std::string& key : keys) {
+    const auto one = first.find(key);
+    const auto other = second.find(key);
+    Difference difference{key, one == first.end() ? "none" : one->second,
+                          other == second.end() ? "none" : other->second};
+    if (difference.first != difference.second) differences.push_back(std::move(difference));
+  }
+  return differences;
 }
 
 Result<Over> over_of(const std::string& name) {

@@ -54,6 +54,15 @@ Result<Over> over_of(const std::string& name);  // "framework", "system", "model
 // 6.12". None: the comparison is fair.
 std::vector<std::string> unasked_differences(const Known& a, const Known& b, Over over);
 
+// A fact that differs; "none" where one side lacks it.
+struct Difference {
+  std::string key;
+  std::string first;
+  std::string second;
+};
+std::vector<Difference> differences_of(const std::map<std::string, std::string>& first,
+                                       const std::map<std::string, std::string>& second);
+
 // Two evaluations side by side, or the reason why they may not be.
 struct Pair {
   const Known* a = nullptr;

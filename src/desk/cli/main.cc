@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
   add_report(app, exit_status);
   add_run(app, exit_status);
   add_serve(app, exit_status);
+  add_site(app, exit_status);
   if (argc < 2) {
     const Status written = write_stdout(kTeaching);
     return written.ok() ? 0 : report(written.error());

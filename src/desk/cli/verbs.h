@@ -27,6 +27,7 @@ void add_query(CLI::App& app, int& exit_status);
 void add_report(CLI::App& app, int& exit_status);
 void add_run(CLI::App& app, int& exit_status);
 void add_serve(CLI::App& app, int& exit_status);
+void add_site(CLI::App& app, int& exit_status);
 
 // Prints "error: ..." on standard error as one line. Returns the exit status for the error.
 int report(const Error& error);

@@ -67,14 +67,15 @@ Status add_subjects(Engine& engine, const FileFigures& file) {
 Status add_figures(Engine& engine, const std::string& id, const std::vector<Figure>& figures) {
   if (figures.empty()) return Ok{};
   std::string sql =
-      "INSERT INTO result(evaluation, metric, value, word, low, high, unit, levels, note) VALUES ";
+      "INSERT INTO result(evaluation, metric, value, word, low, high, unit, levels, doubt, note) "
+      "VALUES ";
   Cells cells;
   for (const Figure& one : figures) {
     sql += cells.empty() ? "(" : ", (";
     for (const Value& cell :
          {Value(id), Value(one.metric), number_or_null(one.value), text_or_null(one.word),
           number_or_null(one.low), number_or_null(one.high), Value(one.unit),
-          text_or_null(one.levels), text_or_null(one.note)}) {
+          text_or_null(one.levels), text_or_null(one.doubt), text_or_null(one.note)}) {
       cells.push_back(cell);
       sql += (sql.back() == '(' ? "$" : ", $") + std::to_string(cells.size());
     }

@@ -31,7 +31,8 @@ Figure figure_of(const std::vector<store::Value>& row) {
   one.high = store::maybe_double(row[5]);
   one.unit = store::text_of(row[6]);
   one.levels = store::text_of(row[7]);
-  one.note = store::text_of(row[8]);
+  one.doubt = store::text_of(row[8]);
+  one.note = store::text_of(row[9]);
   return one;
 }
 
@@ -104,8 +105,8 @@ Result<std::vector<Known>> load(Catalogue& catalogue) {
     all.push_back(std::move(one));
   }
   XSP_TRY(const store::Table figures,
-          catalogue.query("SELECT evaluation, metric, value, word, low, high, unit, levels, note "
-                          "FROM result"));
+          catalogue.query("SELECT evaluation, metric, value, word, low, high, unit, levels, "
+                          "doubt, note FROM result"));
   for (const auto& row : figures.rows) {
     const auto place = places.find(store::text_of(row[0]));
     if (place == places.end()) continue;  // another writer added it in between

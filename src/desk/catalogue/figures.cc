@@ -189,7 +189,7 @@ std::optional<Figure> figure_of(const Table& table, const Source& source, int64_
     if (!rows.fits(row, source, batch)) continue;
     const auto value = store::maybe_double(rows.at(row, source.column));
     const std::string doubt = store::text_of(rows.at(row, "doubt"));
-    if (!doubt.empty()) figure.note = doubt;
+    if (!doubt.empty()) figure.doubt = doubt;
     if (source.is_word) figure.word = store::text_of(rows.at(row, source.column));
     if (source.is_sum) {
       if (value) figure.value = figure.value.value_or(0) + *value;

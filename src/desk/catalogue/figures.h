@@ -26,6 +26,7 @@ struct Figure {
   std::optional<double> high;
   std::string unit;
   std::string levels;  // that were recorded in its run; empty: not of one run
+  std::string doubt;   // why it is less certain than was asked; empty: it is not
   std::string note;
 };
 

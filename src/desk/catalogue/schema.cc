@@ -37,10 +37,11 @@ const std::vector<std::vector<const char*>>& steps() {
       "CREATE INDEX evaluation_file ON evaluation(file)",
       "CREATE INDEX evaluation_model ON evaluation(model)",
       // One figure. `value` is NULL if it was not measured, or is a word, which `word` has; `note`
-      // says why it was not measured, or is in doubt. low, high: the 95 % interval.
+      // says why it was not measured; `doubt` why it is less certain than was asked. low, high: the
+      // 95 % interval.
       "CREATE TABLE result(evaluation TEXT NOT NULL REFERENCES evaluation(id) ON DELETE CASCADE, "
       "metric TEXT NOT NULL, value DOUBLE PRECISION, word TEXT, low DOUBLE PRECISION, "
-      "high DOUBLE PRECISION, unit TEXT NOT NULL, levels TEXT, note TEXT, "
+      "high DOUBLE PRECISION, unit TEXT NOT NULL, levels TEXT, doubt TEXT, note TEXT, "
       "PRIMARY KEY(evaluation, metric))",
       "CREATE INDEX result_metric ON result(metric, evaluation)",
   }};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "desk/site/html.h"
 
@@ -12,7 +13,7 @@ namespace xsp::site {
 namespace {
 
 constexpr double kWidth = 560, kHeight = 320;
-constexpr double kLeft = 84, kRight = 16, kTop = 14, kBottom = 48;
+constexpr double kLeft = 84, kRight = 40, kTop = 14, kBottom = 48;
 constexpr size_t kColours = 7;
 constexpr size_t kLabels = 24;  // more labels than this would cover each other
 
@@ -23,6 +24,7 @@ class Scale {
       : is_log_(axis.is_log), from_(from), to_(to) {
     if (is_log_) std::erase_if(values, [](double value) { return value <= 0; });
     if (values.empty()) values = {1};
+    if (axis.is_of_values) values_ = {values.begin(), values.end()};
     low_ = *std::min_element(values.begin(), values.end());
     high_ = *std::max_element(values.begin(), values.end());
     if (is_log_) {
@@ -39,7 +41,8 @@ class Scale {
     return from_ + std::clamp(share, 0.0, 1.0) * (to_ - from_);
   }
   std::vector<double> ticks() const {
-    std::vector<double> all;
+    std::vector<double> all(values_.begin(), values_.end());
+    if (!all.empty()) return all;
     if (is_log_) {
       const bool is_short = high_ / low_ < 1e3;
       for (double decade = std::pow(10, std::floor(std::log10(low_))); decade <= high_;
@@ -68,6 +71,7 @@ class Scale {
   bool is_log_;
   double from_, to_;
   double low_ = 0, high_ = 1;
+  std::set<double> values_;
 };
 
 std::string line(double x1, double y1, double x2, double y2, const char* kind) {
@@ -132,8 +136,7 @@ std::string mark(const Chart& chart, const Point& point, const Scale& x, const S
                     x.at(point.x) + (is_right ? -8 : 8), y.at(point.y) + 4,
                     is_right ? "end" : "start", escaped(point.label));
   }
-  if (point.address.empty()) return svg;
-  return "<a href=\"" + escaped(point.address) + "\" tabindex=\"-1\">" + svg + "</a>";
+  return svg;
 }
 
 std::string lines_of(const Chart& chart, const Scale& x, const Scale& y) {

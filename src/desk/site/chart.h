@@ -1,5 +1,5 @@
-// Charts: inline SVG, in the colours of the style sheet. The texts of a chart are also in a table
-// of the page, so a chart has one label for those who cannot see it.
+// Charts: inline SVG, in the colours of the style sheet. A chart's figures are also in a table of
+// the page, with links, so a chart is one picture with one label, and has no links.
 #ifndef XSP_DESK_SITE_CHART_H_
 #define XSP_DESK_SITE_CHART_H_
 
@@ -15,14 +15,14 @@ struct Point {
   std::optional<double> low;  // of y's interval
   std::optional<double> high;
   std::string label;
-  std::string address;  // of the page about it; empty: none
-  size_t group = 0;     // its colour
+  size_t group = 0;  // its colour
 };
 
 struct Axis {
   std::string title;
   std::string unit;  // as number_text() takes it
   bool is_log = false;
+  bool is_of_values = false;  // its ticks are the values of the points
 };
 
 // A ceiling of a roofline: y = min(slope * x, flat).

@@ -107,8 +107,10 @@ Cell figure_cell(const catalogue::Figure* figure) {
     cell.html += "<small>" + escaped(number_text(*figure->low, figure->unit)) + " to " +
                  escaped(number_text(*figure->high, figure->unit)) + "</small>";
   }
-  if (!figure->note.empty()) {
-    cell.html += "<small class=\"doubt\">" + escaped(figure->note) + "</small>";
+  if (!figure->doubt.empty()) {
+    const std::string mark = figure->doubt.substr(0, figure->doubt.find(':'));
+    cell.html += "<small class=\"doubt\" title=\"" + escaped(figure->doubt) + "\">" +
+                 escaped(mark) + "</small>";
   }
   return cell;
 }

@@ -30,7 +30,8 @@ struct Cell {
 Cell text_cell(std::string_view text);
 Cell link_cell(std::string_view text, const std::string& address);
 Cell number_cell(double value, std::string_view unit);
-// Shows the value, its interval below it, and a mark with the note if it is in doubt. A figure that
+// Shows the value, its interval below it, and the first words of its doubt, whose rest is their
+// title, if it has one. A figure that
 // was not measured says so, with the reason as its title.
 Cell figure_cell(const catalogue::Figure* figure);
 Cell not_measured(std::string_view why = {});

@@ -70,6 +70,7 @@ std::string kernels_table(const Entries& entries) {
   Rows rows;
   for (const Entry& entry : entries) {
     const Known& best = entry.best();
+    if (best.device == "cpu" && best.measured("kernels.latency") == nullptr) continue;
     std::vector<Cell> row = subject_cells(entry);
     row.push_back(number_cell(static_cast<double>(best.batch), "count"));
     for (const char* metric :
@@ -80,9 +81,13 @@ std::string kernels_table(const Entries& entries) {
     }
     rows.push_back(std::move(row));
   }
-  return section("kernels", "Work on the device, at the best batch size",
-                 "Flops and bytes are those that the device counted. The bound is that of the "
-                 "kernels alone; the bottleneck is what delays the whole inference most.") +
+  const std::string html =
+      section("kernels", "Work on the device, at the best batch size",
+              "Flops and bytes are those that the device counted. The bound is that of the "
+              "kernels alone; the bottleneck is what delays the whole inference most. On a "
+              "processor there are no kernels, and no row.");
+  if (rows.empty()) return html + "<p class=\"none\">not measured</p>\n";
+  return html +
          table_html("kernels-table", "What the kernels of an inference do",
                     {"model", "framework", "system", "batch", "latency", "kernels' share", "flops",
                      "read", "written", "occupancy", "intensity", "rate", "bound", "bottleneck"},
@@ -110,11 +115,10 @@ std::string rooflines(const Entries& entries) {
     }
     if (point.x <= 0 || point.y <= 0) continue;
     point.label = fmt::format("{}, batch {}", best.model, best.batch);
-    point.address = model_page(best.model);
     Chart& chart = charts[best.system + ", " + best.device + "\n" + best.fingerprint];
     chart.title = "Roofline: " + best.system + ", " + best.device;
-    chart.x = {"arithmetic intensity", "flops_per_byte", true};
-    chart.y = {"arithmetic", "flops_per_s", true};
+    chart.x = {"arithmetic intensity", "flops_per_byte", true, false};
+    chart.y = {"arithmetic", "flops_per_s", true, false};
     const Figure* flat = best.measured("ceiling.arithmetic");
     const Figure* slope = best.measured("ceiling.memory");
     if (flat != nullptr && slope != nullptr) chart.roof = Roof{*slope->value, *flat->value};
@@ -132,10 +136,10 @@ std::string rooflines(const Entries& entries) {
 std::string accuracy_charts(const std::vector<Known>& all, const Entries& entries) {
   Chart latency, throughput;
   latency.title = "Accuracy over online latency";
-  latency.x = {"latency of an inference, batch 1", "ns", true};
+  latency.x = {"latency of an inference, batch 1", "ns", true, false};
   throughput.title = "Accuracy over the highest throughput";
-  throughput.x = {"inputs per second", "per_s", true};
-  latency.y = throughput.y = {"accuracy", "share", false};
+  throughput.x = {"inputs per second", "per_s", true, false};
+  latency.y = throughput.y = {"accuracy", "share", false, false};
   for (const Entry& entry : entries) {
     const Figure* accuracy = accuracy_of(all, entry.any().model);
     if (accuracy == nullptr) continue;
@@ -144,7 +148,6 @@ std::string accuracy_charts(const std::vector<Known>& all, const Entries& entrie
     point.low = accuracy->low;
     point.high = accuracy->high;
     point.label = entry.any().model;
-    point.address = model_page(point.label);
     const Figure* time = entry.at(1, "inference.latency");
     if (time != nullptr) {
       point.x = *time->value;
@@ -156,7 +159,8 @@ std::string accuracy_charts(const std::vector<Known>& all, const Entries& entrie
     throughput.points.push_back(point);
   }
   return section("accuracy", "Accuracy",
-                 "A model's accuracy is that of `xsp evaluate --accuracy`, on the data that its "
+                 "A model's accuracy is that of <code>xsp evaluate --accuracy</code>, on the data "
+                 "that its "
                  "page names. Models with random weights have none.") +
          "<div class=\"charts\">" + chart_html(latency) + chart_html(throughput) + "</div>\n";
 }
@@ -230,6 +234,17 @@ Cell ratio_cell(const catalogue::Pair& pair, const char* metric) {
   return number_cell(*b->value / *a->value, "number");
 }
 
+Cell refusal_cell(const catalogue::Pair& pair) {
+  constexpr size_t kShown = 2;
+  std::string all;
+  for (const std::string& one : pair.refused) all += (all.empty() ? "" : "; ") + one;
+  if (pair.refused.size() <= kShown) return text_cell(all);
+  Cell cell;
+  cell.html = fmt::format("<details><summary>{} facts, such as {}</summary>{}</details>",
+                          pair.refused.size(), escaped(pair.refused.front()), escaped(all));
+  return cell;
+}
+
 std::string frameworks_table(const std::vector<Known>& all) {
   Rows rows;
   for (const catalogue::Pair& pair : pairs_over(all, catalogue::Over::kFramework)) {
@@ -245,7 +260,7 @@ std::string frameworks_table(const std::vector<Known>& all) {
          {"inference.latency", "throughput", "kernels.share", "layers.flops"}) {
       row.push_back(is_fair ? ratio_cell(pair, metric) : text_cell("refused"));
     }
-    row.push_back(text_cell(is_fair ? "" : why));
+    row.push_back(refusal_cell(pair));
     rows.push_back(std::move(row));
   }
   std::string html =

@@ -30,8 +30,8 @@ std::string over_batch(const std::vector<const Entry*>& of, const char* metric, 
                        const char* unit) {
   Chart chart;
   chart.title = title;
-  chart.x = {"batch size", "count", true};
-  chart.y = {title, unit, false};
+  chart.x = {"batch size", "count", true, true};
+  chart.y = {title, unit, false, false};
   for (const Entry* entry : of) {
     const size_t group = chart.groups.size();
     chart.groups.push_back(name_of(entry->any()) + ", " + entry->any().scenario);
@@ -39,7 +39,7 @@ std::string over_batch(const std::vector<const Entry*>& of, const char* metric, 
       const Figure* figure = one->measured(metric);
       if (figure == nullptr) continue;
       chart.points.push_back({static_cast<double>(batch), *figure->value, figure->low, figure->high,
-                              chart.groups[group], "", group});
+                              chart.groups[group], group});
     }
   }
   chart.has_lines = true;

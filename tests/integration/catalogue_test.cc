@@ -157,6 +157,32 @@ TEST_P(CatalogueTest, AQueryCannotWrite) {
   EXPECT_EQ(count("evaluation"), 2);
 }
 
+TEST_P(CatalogueTest, SummariesHaveTheFiguresAndAreWrittenOnce) {
+  make("results/it's.xsp", "small");
+  const Finished first = catalogue({"add", "results", "--summaries"});
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_NE(first.err.find("1 summaries written"), std::string::npos) << first.err;
+  auto reader = store::Database::in_memory();
+  ASSERT_TRUE(reader.ok());
+  std::filesystem::rename(folder / "results/it's.summary.parquet", folder / "its.parquet");
+  const auto rows =
+      reader->query("SELECT batch, value, low, high FROM '" + (folder / "its.parquet").string() +
+                    "' WHERE metric = 'inference.latency' ORDER BY batch");
+  ASSERT_TRUE(rows.ok()) << rows.error().text;
+  ASSERT_EQ(rows->rows.size(), 2u);
+  const nlohmann::json known =
+      ask("SELECT batch, value, low, high FROM evaluation JOIN result ON evaluation = id "
+          "WHERE metric = 'inference.latency' ORDER BY batch");
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(std::get<int64_t>(rows->rows[i][0]), known[i]["batch"]);
+    EXPECT_EQ(std::get<double>(rows->rows[i][1]), known[i]["value"]);
+    EXPECT_EQ(std::get<double>(rows->rows[i][3]), known[i]["high"]);
+  }
+  std::filesystem::rename(folder / "its.parquet", folder / "results/it's.summary.parquet");
+  const Finished again = catalogue({"add", "results", "--summaries"});
+  EXPECT_NE(again.err.find("0 summaries written"), std::string::npos) << again.err;
+}
+
 TEST_P(CatalogueTest, TwoWritersLoseNothing) {
   make_some(6);
   Finished first, second;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "desk/catalogue/fair.h"
+#include "desk/catalogue/summary.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 
@@ -24,6 +25,7 @@ struct Options {
   std::string sql;
   std::string metric;
   std::string over = "framework";
+  bool has_summaries = false;
   bool is_quiet = false;
   OutputOptions output;
 };
@@ -70,6 +72,10 @@ Status add(const Options& options) {
   XSP_TRY(Catalogue catalogue, Catalogue::open(place));
   XSP_TRY(const Added added,
           catalogue.add({options.paths.begin(), options.paths.end()}, progress_of(options)));
+  if (options.has_summaries) {
+    XSP_TRY(const size_t written, catalogue::write_summaries(catalogue));
+    if (!options.is_quiet) std::fprintf(stderr, "%zu summaries written\n", written);
+  }
   return tell(options, place, added);
 }
 
@@ -142,6 +148,8 @@ void add_catalogue(CLI::App& app, int& exit_status) {
   verb->require_subcommand(1);
   CLI::App* adding = verb->add_subcommand("add", "Add .xsp files, and those in folders");
   adding->add_option("PATH", options->paths, "Files and folders")->required()->type_name("");
+  adding->add_flag("--summaries", options->has_summaries,
+                   "Write NAME.summary.parquet beside each file, with its figures");
   adding->add_flag("--quiet", options->is_quiet, "Say only what is wrong");
   run_with(adding, options, exit_status, add);
   CLI::App* building = verb->add_subcommand("rebuild", "Forget all files, and add a folder's");

@@ -1,5 +1,6 @@
 #include "tests/integration/postgres_server.h"
 
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -27,6 +28,7 @@ std::string PostgresServer::why_not() {
 PostgresServer::~PostgresServer() {
   if (folder_.empty()) return;
   (void)stop();
+  if (is_mounted_) umount2(folder_.c_str(), MNT_DETACH);
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }
@@ -37,9 +39,14 @@ bool PostgresServer::run(const std::string& command) const {
   return std::system(whole.c_str()) == 0;
 }
 
-bool PostgresServer::create() {
+bool PostgresServer::create(int disk_mb) {
   std::string name = (fs::temp_directory_path() / "xsp-postgres-XXXXXX").string();
   folder_ = mkdtemp(name.data());
+  if (disk_mb > 0) {
+    const std::string size = "size=" + std::to_string(disk_mb) + "m";
+    is_mounted_ = mount("tmpfs", folder_.c_str(), "tmpfs", 0, size.c_str()) == 0;
+    if (!is_mounted_) return false;
+  }
   if (geteuid() == 0) {
     const std::string owned = "chown postgres: " + folder_.string();
     if (std::system(owned.c_str()) != 0) return false;

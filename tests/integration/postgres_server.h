@@ -16,8 +16,8 @@ class PostgresServer {
   PostgresServer& operator=(const PostgresServer&) = delete;
   ~PostgresServer();
 
-  // Makes the data, and starts the server. Returns whether it runs. With `disk_mb`, the data are on a
-  // file system of their own of this size, which only root can make.
+  // Makes the data, and starts the server. Returns whether it runs. With `disk_mb`, the data are on
+  // a file system of their own of this size, which only root can make.
   bool create(int disk_mb = 0);
   bool start();
   // Stops it at once, as a crash does: transactions that run are lost.

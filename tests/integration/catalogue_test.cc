@@ -200,17 +200,19 @@ TEST_P(CatalogueTest, TwoWritersLoseNothing) {
 
 // Each file is in the catalogue as a whole or not at all, whenever the writer is killed.
 TEST_P(CatalogueTest, AKilledWriterLeavesWholeFiles) {
-  make_some(6);
+  make_some(8);
   ASSERT_EQ(catalogue({"add", "results/100.xsp"}).status, 0);
-  for (int round = 0; round < 3; ++round) {
-    int looks = 0;
+  for (int round = 0; round < 2; ++round) {
+    const int64_t before = count("evaluation");
     RunOptions options;
     options.watch = [&](const std::string&, int pid) {
-      if (++looks < 30 * (round + 1)) return false;
+      if (count("evaluation") == before) return false;
       kill(pid, SIGKILL);
       return true;
     };
-    catalogue({"add", "results"}, options);
+    // Where many processors read, the writer may end before the kill.
+    const int status = catalogue({"add", "results"}, options).status;
+    EXPECT_TRUE(status == 128 + SIGKILL || status == 0) << status;
     const nlohmann::json files =
         ask("SELECT file, count(*) AS n, (SELECT count(*) FROM result JOIN evaluation o ON "
             "evaluation = o.id WHERE o.file = e.file) AS figures FROM evaluation e GROUP BY file");
@@ -221,7 +223,7 @@ TEST_P(CatalogueTest, AKilledWriterLeavesWholeFiles) {
   }
   ASSERT_EQ(catalogue({"add", "results"}).status, 0);
   const auto whole = contents();
-  EXPECT_EQ(whole[4].size(), 12u);
+  EXPECT_EQ(whole[4].size(), 16u);
   ASSERT_EQ(catalogue({"rebuild", "results"}).status, 0);
   EXPECT_TRUE(contents() == whole);
 }

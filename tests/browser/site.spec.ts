@@ -37,9 +37,11 @@ test.beforeAll(() => {
 
 async function links(page: Page): Promise<string[]> {
   await page.goto(`file://${site}/index.html`);
-  const all = await page.locator('main a[href$=".html"]').evaluateAll((some) =>
-    some.map((one) => new URL(one.getAttribute('href') as string, document.baseURI).href),
-  );
+  const all = await page
+    .locator('main a[href$=".html"]')
+    .evaluateAll((some) =>
+      some.map((one) => new URL(one.getAttribute('href') as string, document.baseURI).href),
+    );
   return [...new Set(all)];
 }
 
@@ -57,7 +59,8 @@ test('a table sorts by a column, and what was not measured stays last', async ({
   await page.goto(`file://${site}/index.html`);
   const latency = page.locator('#models-table tbody td[data-key]:nth-child(7)');
   const head = page.locator('#models-table thead th', { hasText: 'online latency' });
-  const keys = () => latency.evaluateAll((some) => some.map((one) => Number((one as HTMLElement).dataset['key'])));
+  const keys = () =>
+    latency.evaluateAll((some) => some.map((one) => Number((one as HTMLElement).dataset['key'])));
   await head.getByRole('button').click();
   await expect(head).toHaveAttribute('aria-sort', 'descending');
   const falling = await keys();
@@ -82,7 +85,9 @@ for (const theme of ['light', 'dark'] as const) {
     for (const address of [`file://${site}/index.html`, ...(await links(page))]) {
       await page.goto(address);
       const { violations } = await new AxeBuilder({ page }).options({ preload: false }).analyze();
-      const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact ?? ''));
+      const serious = violations.filter((one) =>
+        ['serious', 'critical'].includes(one.impact ?? ''),
+      );
       expect(serious.map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`)).toEqual([]);
     }
   });

@@ -36,7 +36,9 @@ class CatalogueTest : public XspTest, public testing::WithParamInterface<Kind> {
   }
 
   // Writes an evaluation of four layers at the batch sizes 1 and 2, under this name.
-  void make(const std::string& name, const std::string& model) const {
+  // The machine has one fact besides, if it is given.
+  void make(const std::string& name, const std::string& model, const std::string& key = "",
+            const std::string& value = "") const {
     std::filesystem::create_directories((folder / name).parent_path());
     auto database = store::Database::create(folder / name);
     ASSERT_TRUE(database.ok()) << database.error().text;
@@ -44,6 +46,7 @@ class CatalogueTest : public XspTest, public testing::WithParamInterface<Kind> {
     std::ostringstream sql;
     sql << fixture.rdbuf() << "UPDATE evaluation SET value = '" << model
         << "' WHERE key = 'model';";
+    if (!key.empty()) sql << "INSERT INTO evaluation VALUES ('" << key << "', '" << value << "');";
     ASSERT_TRUE(database->execute(sql.str()).ok());
     ASSERT_TRUE(database->finish().ok());
   }
@@ -181,6 +184,29 @@ TEST_P(CatalogueTest, SummariesHaveTheFiguresAndAreWrittenOnce) {
   std::filesystem::rename(folder / "its.parquet", folder / "results/it's.summary.parquet");
   const Finished again = catalogue({"add", "results", "--summaries"});
   EXPECT_NE(again.err.find("0 summaries written"), std::string::npos) << again.err;
+}
+
+TEST_P(CatalogueTest, AComparisonHasARatioOnlyIfNothingElseDiffers) {
+  make("results/a.xsp", "one", "machine.kernel", "1");
+  make("results/b.xsp", "two", "machine.kernel", "1");
+  make("results/c.xsp", "three", "machine.kernel", "2");
+  ASSERT_EQ(catalogue({"add", "results"}).status, 0);
+  const Finished compared =
+      catalogue({"compare", "inference.latency", "--over", "model", "--format", "json"});
+  ASSERT_EQ(compared.status, 0) << compared.err;
+  const auto rows = nlohmann::json::parse(compared.out, nullptr, false);
+  ASSERT_EQ(rows.size(), 6u) << compared.out;  // three pairs at two batch sizes
+  for (const auto& row : rows) {
+    const bool is_fair = row["a"] != "three" && row["b"] != "three";
+    EXPECT_EQ(row["ratio"].is_number(), is_fair) << row;
+    if (is_fair) {
+      EXPECT_EQ(row["ratio"], 1);
+    } else {
+      EXPECT_EQ(row["refused"].get<std::string>().find("machine.kernel: "), 0u) << row;
+    }
+  }
+  EXPECT_EQ(catalogue({"compare", "inference.latency", "--over", "framework"}).status, 4);
+  EXPECT_EQ(catalogue({"compare", "inference.latency", "--over", "colour"}).status, 2);
 }
 
 TEST_P(CatalogueTest, TwoWritersLoseNothing) {

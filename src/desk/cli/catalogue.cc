@@ -93,6 +93,23 @@ Status query(const Options& options) {
   return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
 }
 
+// Returns the subject that a comparison is over, and with `is_same` what both sides share.
+std::string subject_of(const catalogue::Known& one, catalogue::Over over, bool is_same) {
+  using catalogue::Over;
+  const std::string system = one.fingerprint + " " + one.device;
+  if (over == Over::kFramework) return is_same ? one.model : one.framework;
+  if (over == Over::kModel) return is_same ? one.framework : one.model;
+  return is_same ? one.model + ", " + one.framework : system;
+}
+
+// Returns the facts that forbid a comparison. A terminal has room for one.
+std::string refusal(const catalogue::Pair& pair, Format format) {
+  std::string all;
+  for (const std::string& one : pair.refused) all += (all.empty() ? "" : "; ") + one;
+  if (format != Format::kTable || pair.refused.size() < 2) return all;
+  return pair.refused.front() + "; " + std::to_string(pair.refused.size() - 1) + " more";
+}
+
 // Compares one figure, pair by pair. A pair that differs in more than was asked has no ratio, and
 // says why.
 Status compare(const Options& options) {
@@ -100,31 +117,33 @@ Status compare(const Options& options) {
   XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place_of(options)));
   XSP_TRY(const std::vector<catalogue::Known> all, catalogue::load(catalogue));
   store::Table table;
-  for (const char* name : {"a", "b", "scenario"}) table.columns.push_back({name, "VARCHAR"});
-  table.columns.push_back({"batch", "BIGINT"});
-  for (const char* name : {"value_a", "value_b", "ratio"})
-    table.columns.push_back({name, "DOUBLE"});
-  for (const char* name : {"unit", "refused"}) table.columns.push_back({name, "VARCHAR"});
+  std::string unit;
   for (const catalogue::Pair& pair : catalogue::pairs_over(all, over)) {
     const catalogue::Figure* a = pair.a->measured(options.metric);
     const catalogue::Figure* b = pair.b->measured(options.metric);
     if (a == nullptr || b == nullptr || !a->value || !b->value) continue;
-    const auto name = [](const catalogue::Known& one) {
-      return store::Value(one.model + ", " + one.framework + ", " + one.fingerprint + " " +
-                          one.device);
-    };
-    std::string refused;
-    for (const std::string& one : pair.refused) refused += (refused.empty() ? "" : "; ") + one;
-    const bool has_ratio = refused.empty() && *a->value != 0;
-    table.rows.push_back({name(*pair.a), name(*pair.b), pair.a->scenario, pair.a->batch, *a->value,
-                          *b->value,
-                          has_ratio ? store::Value(*b->value / *a->value) : store::Value(), a->unit,
+    unit = a->unit;
+    const bool has_ratio = pair.refused.empty() && *a->value != 0;
+    const std::string refused = refusal(pair, options.output.format);
+    table.rows.push_back({subject_of(*pair.a, over, true), pair.a->scenario, pair.a->batch,
+                          subject_of(*pair.a, over, false), subject_of(*pair.b, over, false),
+                          *a->value, *b->value,
+                          has_ratio ? store::Value(*b->value / *a->value) : store::Value(),
                           refused.empty() ? store::Value() : store::Value(refused)});
   }
   if (table.rows.empty()) {
     return not_available("catalogue: no two evaluations have '" + options.metric +
                          "' and differ in the " + options.over + " at one batch size");
   }
+  table.columns = {{"of", "VARCHAR"},
+                   {"scenario", "VARCHAR"},
+                   {"batch", "BIGINT"},
+                   {"a", "VARCHAR"},
+                   {"b", "VARCHAR"},
+                   {"value_a_" + unit, "DOUBLE"},
+                   {"value_b_" + unit, "DOUBLE"},
+                   {"ratio", "DOUBLE"},
+                   {"refused", "VARCHAR"}};
   return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
 }
 

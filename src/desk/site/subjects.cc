@@ -112,8 +112,15 @@ std::string model_page_text(const std::vector<Known>& all, const std::vector<con
   const std::string& model = of.front()->any().model;
   const Figure* accuracy = accuracy_of(all, model);
   std::string body = "<p class=\"lead\">Accuracy: ";
-  body += accuracy == nullptr ? "<span class=\"none\">not measured</span>"
-                              : escaped(accuracy->metric) + " " + figure_cell(accuracy).html;
+  if (accuracy == nullptr) {
+    body += "<span class=\"none\">not measured</span>";
+  } else {
+    body += escaped(accuracy->metric + " " + number_text(*accuracy->value, accuracy->unit));
+    if (accuracy->low && accuracy->high) {
+      body += escaped(" (" + number_text(*accuracy->low, accuracy->unit) + " to " +
+                      number_text(*accuracy->high, accuracy->unit) + ")");
+    }
+  }
   body += "</p>\n" + evaluations_table(of, true) + "<div class=\"charts\">" +
           over_batch(of, "throughput", "Throughput", "per_s") +
           over_batch(of, "inference.latency", "Latency of an inference", "ns") + "</div>\n" +

@@ -19,7 +19,8 @@ build_packages="g++ make cmake ninja-build ccache python3 python3-pip npm ca-cer
   libcli11-dev libyaml-cpp-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev
   libblas-dev libdnnl-dev opencl-headers libjpeg62-turbo-dev libpng-dev"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core
-  g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest libopencv-dnn-dev pocl-opencl-icd"
+  g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest libopencv-dnn-dev pocl-opencl-icd
+  libsqlite3-0 libpq5 postgresql-15"
 
 die() { echo "error: $1" >&2; exit 1; }
 

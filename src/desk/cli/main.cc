@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", XSP_VERSION);
   int exit_status = 0;
   add_analyze(app, exit_status);
+  add_catalogue(app, exit_status);
   add_ctl(app, exit_status);
   add_diff(app, exit_status);
   add_doctor(app, exit_status);
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
   add_report(app, exit_status);
   add_run(app, exit_status);
   add_serve(app, exit_status);
+  add_site(app, exit_status);
   if (argc < 2) {
     const Status written = write_stdout(kTeaching);
     return written.ok() ? 0 : report(written.error());

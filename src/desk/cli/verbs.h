@@ -12,6 +12,7 @@ namespace xsp::cli {
 // work and sets `exit_status`: 0 ok, 1 failed, 2 usage, 3 regression gate tripped, 4 capability not
 // available.
 void add_analyze(CLI::App& app, int& exit_status);
+void add_catalogue(CLI::App& app, int& exit_status);
 void add_ctl(CLI::App& app, int& exit_status);
 void add_diff(CLI::App& app, int& exit_status);
 void add_doctor(CLI::App& app, int& exit_status);
@@ -26,6 +27,7 @@ void add_query(CLI::App& app, int& exit_status);
 void add_report(CLI::App& app, int& exit_status);
 void add_run(CLI::App& app, int& exit_status);
 void add_serve(CLI::App& app, int& exit_status);
+void add_site(CLI::App& app, int& exit_status);
 
 // Prints "error: ..." on standard error as one line. Returns the exit status for the error.
 int report(const Error& error);

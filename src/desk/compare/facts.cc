@@ -1,7 +1,8 @@
 // The table `facts`: the compared subjects, and where they differ.
+#include "desk/compare/facts.h"
+
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 
 #include "desk/compare/tables.h"
@@ -13,33 +14,42 @@ using store::Database;
 using store::Table;
 using store::Value;
 
-using Facts = std::map<std::string, std::string>;
-
 // The subject of a fact. The first entry that begins the fact's key applies.
 struct Subject {
   const char* prefix;
   const char* name;
 };
 constexpr std::array kSubjects = {
-    Subject{"model", "model"},           Subject{"input.", "model"},
-    Subject{"output.", "model"},         Subject{"framework", "framework"},
-    Subject{"option.", "framework"},     Subject{"threads", "framework"},
-    Subject{"batches", "framework"},     Subject{"device", "device"},
-    Subject{"gpu.", "device"},           Subject{"cupti", "device"},
-    Subject{"peak.", "device"},          Subject{"machine.load", "state"},
-    Subject{"machine.cpu_mhz", "state"}, Subject{"machine.gpu_", "state"},
-    Subject{"machine.", "machine"},      Subject{"warning.", "warnings"},
-    Subject{"note.", "warnings"},        Subject{"not_measured.", "warnings"},
+    Subject{"model", "model"},
+    Subject{"input.", "model"},
+    Subject{"output.", "model"},
+    Subject{"framework", "framework"},
+    Subject{"option.", "framework"},
+    Subject{"threads", "framework"},
+    Subject{"batches", "framework"},
+    Subject{"device", "device"},
+    Subject{"gpu.", "device"},
+    Subject{"cupti", "device"},
+    Subject{"peak.", "device"},
+    Subject{"machine.load", "state"},
+    Subject{"machine.cpu_mhz", "state"},
+    Subject{"machine.gpu_", "state"},
+    Subject{"machine.other_load", "state"},
+    Subject{"machine.stolen", "state"},
+    Subject{"machine.", "machine"},
+    Subject{"warning.", "warnings"},
+    Subject{"note.", "warnings"},
+    Subject{"not_measured.", "warnings"},
 };
 
-size_t subject_of(const std::string& key) {
-  const auto found = std::find_if(kSubjects.begin(), kSubjects.end(), [&](const Subject& one) {
-    return key.rfind(one.prefix, 0) == 0;
-  });
+size_t subject_of(std::string_view key) {
+  const auto found = std::find_if(kSubjects.begin(), kSubjects.end(),
+                                  [&](const Subject& one) { return key.starts_with(one.prefix); });
   return static_cast<size_t>(found - kSubjects.begin());
 }
 
-// Returns whether a fact always differs and means nothing: names of files, and moments.
+}  // namespace
+
 bool is_always_another(const std::string& key) {
   static const std::set<std::string> keys = {"command", "started_at", "ended_at", "model_path",
                                              "gpu.0.uuid"};
@@ -62,6 +72,13 @@ Result<Facts> facts_of(Database& database) {
   }
   return facts;
 }
+
+std::string_view subject_of_fact(std::string_view key) {
+  const size_t subject = subject_of(key);
+  return subject < kSubjects.size() ? kSubjects[subject].name : "record";
+}
+
+namespace {
 
 std::string value_of(const Facts& facts, const std::string& key) {
   const auto found = facts.find(key);
@@ -147,9 +164,8 @@ Result<Comparison> compare_facts(Databases evaluations) {
   for (size_t e = 0; e < all.size(); ++e) {
     table.column(named("value", e), "text", "Of " + letter_of(e) + "; empty: not known.");
   }
-  for (const auto& [subject, key] : keys) {
-    std::vector<Value> cells = {
-        std::string(subject < kSubjects.size() ? kSubjects[subject].name : "record"), key};
+  for (const auto& [order, key] : keys) {
+    std::vector<Value> cells = {std::string(subject_of_fact(key)), key};
     cells.push_back(is_always_another(key) ? Value(std::monostate{}) : Value(differs(all, key)));
     for (const Facts& facts : all) {
       const auto found = facts.find(key);

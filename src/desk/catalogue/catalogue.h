@@ -1,0 +1,75 @@
+// Catalogue: an index of evaluations that answers in SQL. Files are the truth: whatever it says
+// about them can be read from them again.
+//
+// A catalogue is an SQLite file, by default beside the results, or a PostgreSQL server. Paths in an
+// SQLite catalogue are relative to its folder, if they are below it, so that the folder can be
+// moved.
+//
+// Thread rule: one thread.
+#ifndef XSP_DESK_CATALOGUE_CATALOGUE_H_
+#define XSP_DESK_CATALOGUE_CATALOGUE_H_
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "desk/catalogue/engine.h"
+#include "desk/catalogue/figures.h"
+#include "shared/base/result.h"
+
+namespace xsp::catalogue {
+
+inline constexpr const char* kFileName = "catalogue.sqlite";
+
+// The files that were added, by what became of them.
+struct Added {
+  size_t added = 0;
+  size_t unchanged = 0;               // they were in the catalogue already
+  std::vector<std::string> problems;  // one line for each file that could not be read
+};
+
+// Is told after each file.
+using Progress = std::function<void(size_t done, size_t all)>;
+
+class Catalogue {
+ public:
+  // Opens it for writing. Makes the file and the tables if they do not exist.
+  static Result<Catalogue> open(const std::string& place);
+  // Opens an existing one for reading.
+  static Result<Catalogue> open_for_reading(const std::string& place);
+
+  // Adds .xsp files, and those below folders. A file that is there already is left alone, and a
+  // changed one replaces what was known of it. Each file is one transaction. A file that cannot be
+  // read costs only itself. Fails if the catalogue cannot be written. Several threads read.
+  Result<Added> add(const std::vector<std::filesystem::path>& paths, const Progress& progress = {});
+  // Forgets all files, and adds those below `folder`, in one transaction: others see the old
+  // catalogue until it is complete. Tasks, sweeps and agents stay.
+  Result<Added> rebuild(const std::filesystem::path& folder, const Progress& progress = {});
+  // Runs one statement, which cannot write.
+  Result<store::Table> query(std::string_view sql, const Cells& parameters = {});
+  // Returns the path of a file in the catalogue, as it can be opened.
+  std::filesystem::path path_of(const std::string& file) const;
+
+ private:
+  Catalogue(std::unique_ptr<Engine> engine, std::filesystem::path folder)
+      : engine_(std::move(engine)), folder_(std::move(folder)) {}
+  std::string name_of(const std::filesystem::path& path) const;
+  Status add_one(const std::string& name, const FileFigures& file);
+  Status forget(const std::string& name);
+  Result<Added> add_files(const std::vector<std::filesystem::path>& files, const Progress& progress,
+                          bool is_whole);
+
+  std::unique_ptr<Engine> engine_;
+  std::filesystem::path folder_;  // of the SQLite file; empty for a server
+};
+
+// Returns the .xsp files among the paths and below folders among them, in order, each once. Links
+// below a folder are not followed.
+Result<std::vector<std::filesystem::path>> files_of(
+    const std::vector<std::filesystem::path>& paths);
+
+}  // namespace xsp::catalogue
+
+#endif  // XSP_DESK_CATALOGUE_CATALOGUE_H_

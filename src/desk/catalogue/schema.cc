@@ -1,0 +1,100 @@
+#include "desk/catalogue/schema.h"
+
+#include <vector>
+
+#include "desk/store/values.h"
+
+namespace xsp::catalogue {
+namespace {
+
+// Each entry leads from the version that is its index to the next. Entries are only added. The SQL
+// is common to SQLite and PostgreSQL. The keys of what files say are texts that the contents
+// decide, so that two writers, and a rebuilt catalogue, have the same keys.
+const std::vector<std::vector<const char*>>& steps() {
+  static const std::vector<std::vector<const char*>> all = {{
+      "CREATE TABLE model(id TEXT PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
+      "CREATE TABLE framework(id TEXT PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
+      // A machine in one state of hardware and software. `facts` is a JSON object.
+      "CREATE TABLE system(fingerprint TEXT PRIMARY KEY, name TEXT NOT NULL, facts TEXT NOT NULL)",
+      "CREATE TABLE dataset(id TEXT PRIMARY KEY, name TEXT NOT NULL, version TEXT, split TEXT, "
+      "sha256 TEXT)",
+      // What somebody asked for. Files do not say it, so a rebuilt catalogue lacks it.
+      "CREATE TABLE sweep(id TEXT PRIMARY KEY, spec TEXT NOT NULL, state TEXT NOT NULL, "
+      "created_at TEXT NOT NULL)",
+      "CREATE TABLE task(id TEXT PRIMARY KEY, sweep TEXT REFERENCES sweep(id), spec TEXT NOT NULL, "
+      "state TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 0, engine_ref TEXT, "
+      "lease_until DOUBLE PRECISION)",
+      "CREATE INDEX task_state ON task(state, lease_until)",
+      "CREATE TABLE agent(id TEXT PRIMARY KEY, system TEXT, offers TEXT NOT NULL, "
+      "seen_at DOUBLE PRECISION NOT NULL)",
+      // One batch size of one file. `facts` is a JSON object of what the file says about the
+      // framework's options and the scenario. `sha256` is that of the file.
+      "CREATE TABLE evaluation(id TEXT PRIMARY KEY, task TEXT, model TEXT NOT NULL REFERENCES "
+      "model(id), framework TEXT NOT NULL REFERENCES framework(id), system TEXT NOT NULL "
+      "REFERENCES system(fingerprint), dataset TEXT, scenario TEXT NOT NULL, device TEXT NOT NULL, "
+      "batch INTEGER NOT NULL, started_at TEXT, facts TEXT NOT NULL, file TEXT NOT NULL, "
+      "sha256 TEXT NOT NULL)",
+      "CREATE INDEX evaluation_file ON evaluation(file)",
+      "CREATE INDEX evaluation_model ON evaluation(model)",
+      // One figure. `value` is NULL if it was not measured, or is a word, which `word` has; `note`
+      // says why it was not measured; `doubt` why it is less certain than was asked. low, high: the
+      // 95 % interval.
+      "CREATE TABLE result(evaluation TEXT NOT NULL REFERENCES evaluation(id) ON DELETE CASCADE, "
+      "metric TEXT NOT NULL, value DOUBLE PRECISION, word TEXT, low DOUBLE PRECISION, "
+      "high DOUBLE PRECISION, unit TEXT NOT NULL, levels TEXT, doubt TEXT, note TEXT, "
+      "PRIMARY KEY(evaluation, metric))",
+      "CREATE INDEX result_metric ON result(metric, evaluation)",
+  }};
+  return all;
+}
+
+Status run(Engine& engine, const std::string& sql, const Cells& parameters = {}) {
+  const auto done = engine.query(sql, parameters);
+  return done.ok() ? Status(Ok{}) : Status(done.error());
+}
+
+// Returns the version of the tables. Nothing of a catalogue: a failure.
+Result<int64_t> version_of(Engine& engine) {
+  XSP_TRY(const store::Table table, engine.query("SELECT version FROM catalogue"));
+  if (table.rows.empty()) return failed("catalogue: its table `catalogue` is empty: rebuild it");
+  return store::int_of(table.rows[0][0]);
+}
+
+Error newer(int64_t version) {
+  return failed("catalogue: version " + std::to_string(version) + " was made by a newer xsp, " +
+                "which knows more than version " + std::to_string(schema_version()) +
+                ": use that xsp, or another catalogue");
+}
+
+}  // namespace
+
+int schema_version() { return static_cast<int>(steps().size()); }
+
+Status migrate(Engine& engine) {
+  return write_whole(engine, [&]() -> Status {
+    XSP_CHECK_OK(run(engine, "CREATE TABLE IF NOT EXISTS catalogue(version INTEGER NOT NULL)"));
+    XSP_CHECK_OK(run(engine,
+                     "INSERT INTO catalogue SELECT 0 WHERE NOT EXISTS "
+                     "(SELECT version FROM catalogue)"));
+    XSP_TRY(const int64_t version, version_of(engine));
+    if (version > schema_version()) return newer(version);
+    for (auto step = static_cast<size_t>(version); step < steps().size(); ++step) {
+      for (const char* sql : steps()[step]) XSP_CHECK_OK(run(engine, sql));
+    }
+    if (version == schema_version()) return Ok{};
+    return run(engine, "UPDATE catalogue SET version = $1", {int64_t{schema_version()}});
+  });
+}
+
+Status check_schema(Engine& engine) {
+  const Result<int64_t> version = version_of(engine);
+  if (!version.ok()) {
+    return failed("catalogue: no catalogue is there: make one with xsp catalogue add");
+  }
+  if (*version > schema_version()) return newer(*version);
+  if (*version == schema_version()) return Ok{};
+  return failed("catalogue: version " + std::to_string(*version) + ": bring it to version " +
+                std::to_string(schema_version()) + " with xsp catalogue add");
+}
+
+}  // namespace xsp::catalogue

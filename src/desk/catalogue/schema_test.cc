@@ -1,0 +1,70 @@
+// Tests the steps from one version of a catalogue to the next.
+#include "desk/catalogue/schema.h"
+
+#include <gtest/gtest.h>
+
+#include "desk/analyze/catalogue.h"
+#include "desk/catalogue/figures.h"
+#include "desk/store/values.h"
+
+namespace xsp::catalogue {
+namespace {
+
+std::unique_ptr<Engine> empty_catalogue() {
+  auto engine = open_engine(":memory:", false);
+  EXPECT_TRUE(engine.ok()) << engine.error().text;
+  return std::move(*engine);
+}
+
+int64_t version_of(Engine& engine) {
+  const auto table = engine.query("SELECT version FROM catalogue");
+  return table.ok() ? store::int_of(table->rows[0][0]) : -1;
+}
+
+TEST(Schema, IsMadeOnceAndThenLeftAlone) {
+  const auto engine = empty_catalogue();
+  EXPECT_FALSE(check_schema(*engine).ok());
+  ASSERT_TRUE(migrate(*engine).ok());
+  ASSERT_TRUE(engine->query("INSERT INTO model VALUES ($1, $2, NULL)", {"m 1", "m"}).ok());
+  ASSERT_TRUE(migrate(*engine).ok());
+  EXPECT_TRUE(check_schema(*engine).ok());
+  EXPECT_EQ(version_of(*engine), schema_version());
+  EXPECT_EQ(engine->query("SELECT * FROM model")->rows.size(), 1u);
+}
+
+TEST(Schema, ANewerOneIsRefusedAndNotChanged) {
+  const auto engine = empty_catalogue();
+  ASSERT_TRUE(migrate(*engine).ok());
+  ASSERT_TRUE(engine->query("UPDATE catalogue SET version = 99").ok());
+  for (const Status& status : {migrate(*engine), check_schema(*engine)}) {
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().text.find("version 99 was made by a newer xsp"), std::string::npos);
+  }
+  EXPECT_EQ(version_of(*engine), 99);
+}
+
+TEST(Schema, AMigrationThatFailsChangesNothing) {
+  const auto engine = empty_catalogue();
+  // A table of the last step is there already, so the step fails.
+  ASSERT_TRUE(engine->query("CREATE TABLE result(a INTEGER)").ok());
+  EXPECT_FALSE(migrate(*engine).ok());
+  EXPECT_FALSE(engine->query("SELECT * FROM model").ok());
+  EXPECT_EQ(engine->query("SELECT * FROM result")->columns.size(), 1u);
+}
+
+TEST(Figures, EachIsAColumnOfAnAnalysis) {
+  ASSERT_GT(metric_sources().size(), 30u);
+  for (const MetricSource& source : metric_sources()) {
+    const auto analysis = analyze::find(source.analysis);
+    ASSERT_TRUE(analysis.ok()) << source.analysis;
+    bool is_found = false;
+    for (const analyze::Column& column : (*analysis)->columns) {
+      is_found = is_found || column.name == source.column;
+    }
+    EXPECT_TRUE(is_found) << source.metric << ": " << source.analysis << " has no "
+                          << source.column;
+  }
+}
+
+}  // namespace
+}  // namespace xsp::catalogue

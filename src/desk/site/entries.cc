@@ -1,0 +1,83 @@
+#include "desk/site/entries.h"
+
+#include <tuple>
+
+#include "desk/site/html.h"
+
+namespace xsp::site {
+namespace {
+
+constexpr double kNearHighest = 0.99;  // as in analyses/a01_model_information.sql
+
+double throughput_of(const Known& one) {
+  const Figure* figure = one.measured("throughput");
+  return figure == nullptr ? 0 : figure->value.value_or(0);
+}
+
+}  // namespace
+
+const Figure* Entry::at(int64_t batch, const std::string& metric) const {
+  const auto found = batches.find(batch);
+  return found == batches.end() ? nullptr : found->second->measured(metric);
+}
+
+const Known* Entry::online() const {
+  const auto found = batches.find(1);
+  return found == batches.end() ? nullptr : found->second;
+}
+
+const Known& Entry::best() const {
+  bool is_one_file = true;
+  for (const auto& [batch, one] : batches) is_one_file = is_one_file && one->file == any().file;
+  if (is_one_file) {
+    for (const auto& [batch, one] : batches) {
+      if (one->measured("best_batch.peak") != nullptr) return *one;
+    }
+  }
+  const double highest = throughput_of(fastest());
+  for (const auto& [batch, one] : batches) {
+    if (throughput_of(*one) >= kNearHighest * highest) return *one;
+  }
+  return any();
+}
+
+const Known& Entry::fastest() const {
+  const Known* most = &any();
+  for (const auto& [batch, one] : batches) {
+    if (throughput_of(*one) > throughput_of(*most)) most = one;
+  }
+  return *most;
+}
+
+std::vector<Entry> entries_of(const std::vector<Known>& all) {
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+  std::map<Key, Entry> entries;
+  for (const Known& one : all) {
+    Entry& entry = entries[{one.model, one.framework, one.fingerprint, one.device, one.scenario}];
+    entry.batches.emplace(one.batch, &one);  // the newest comes first
+  }
+  std::vector<Entry> list;
+  for (auto& [key, entry] : entries) list.push_back(std::move(entry));
+  return list;
+}
+
+const Figure* accuracy_of(const std::vector<Known>& all, const std::string& model) {
+  const Figure* first = nullptr;
+  for (const Known& one : all) {
+    if (one.model != model) continue;
+    if (const Figure* top1 = one.measured("top1")) return top1;
+    for (const auto& [metric, figure] : one.figures) {
+      const bool is_score = figure.unit == "share" && metric.find('.') == std::string::npos;
+      if (first == nullptr && is_score && figure.value) first = &figure;
+    }
+  }
+  return first;
+}
+
+std::string model_page(const std::string& model) { return "models/" + file_name(model) + ".html"; }
+
+std::string system_page(const std::string& fingerprint) {
+  return "systems/" + file_name(fingerprint) + ".html";
+}
+
+}  // namespace xsp::site

@@ -1,0 +1,343 @@
+// The index: tables and charts over all models.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "desk/site/chart.h"
+#include "desk/site/html.h"
+#include "desk/site/pages.h"
+
+namespace xsp::site {
+namespace {
+
+using Entries = std::vector<Entry>;
+using Rows = std::vector<std::vector<Cell>>;
+
+std::string section(const char* id, const char* title, const std::string& text) {
+  return fmt::format("<h2 id=\"{}\">{}</h2>\n<p class=\"note\">{}</p>\n", id, title, text);
+}
+
+// Returns the cells that say which entry a row is about.
+std::vector<Cell> subject_cells(const Entry& entry) {
+  const Known& one = entry.any();
+  return {link_cell(one.model, model_page(one.model)), text_cell(one.framework),
+          link_cell(one.system + ", " + one.device, system_page(one.fingerprint))};
+}
+
+Cell of(const Known* one, const std::string& metric) {
+  return figure_cell(one == nullptr ? nullptr : [&]() -> const Figure* {
+    const auto found = one->figures.find(metric);
+    return found == one->figures.end() ? nullptr : &found->second;
+  }());
+}
+
+// The share of convolution in the kernels' time if there is a device, else in the layers'.
+Cell convolution_cell(const Known& one) {
+  const bool is_device = one.measured("convolution.kernel_share") != nullptr;
+  return of(&one, is_device ? "convolution.kernel_share" : "convolution.latency_share");
+}
+
+std::string models_table(const std::vector<Known>& all, const Entries& entries) {
+  Rows rows;
+  for (const Entry& entry : entries) {
+    const Known& best = entry.best();
+    std::vector<Cell> row = subject_cells(entry);
+    row.push_back(text_cell(entry.any().scenario));
+    const Figure* accuracy = accuracy_of(all, entry.any().model);
+    row.push_back(figure_cell(accuracy));
+    if (accuracy != nullptr) row.back().html += "<small>" + escaped(accuracy->metric) + "</small>";
+    row.push_back(of(&best, "layers.weights"));
+    row.push_back(of(entry.online(), "inference.latency"));
+    row.push_back(of(&entry.fastest(), "throughput"));
+    row.push_back(number_cell(static_cast<double>(best.batch), "count"));
+    row.push_back(convolution_cell(best));
+    rows.push_back(std::move(row));
+  }
+  return section("models", "Models",
+                 "Latency is that of an inference at batch size 1. The best batch size is the "
+                 "smallest within 1 % of the highest throughput. The share of convolution is that "
+                 "in the time of the kernels, or of the layers on a processor.") +
+         table_html("models-table", "Each model in each framework, on each system",
+                    {"model", "framework", "system", "scenario", "accuracy", "weights",
+                     "online latency", "highest throughput", "best batch", "convolution"},
+                    rows);
+}
+
+std::string kernels_table(const Entries& entries) {
+  Rows rows;
+  for (const Entry& entry : entries) {
+    const Known& best = entry.best();
+    if (best.device == "cpu" && best.measured("kernels.latency") == nullptr) continue;
+    std::vector<Cell> row = subject_cells(entry);
+    row.push_back(number_cell(static_cast<double>(best.batch), "count"));
+    for (const char* metric :
+         {"inference.latency", "kernels.share", "kernels.flops", "kernels.read", "kernels.written",
+          "kernels.occupancy", "kernels.intensity", "kernels.rate", "kernels.bound",
+          "bottleneck"}) {
+      row.push_back(of(&best, metric));
+    }
+    rows.push_back(std::move(row));
+  }
+  const std::string html =
+      section("kernels", "Work on the device, at the best batch size",
+              "Flops and bytes are those that the device counted. The bound is that of the "
+              "kernels alone; the bottleneck is what delays the whole inference most. On a "
+              "processor there are no kernels, and no row.");
+  if (rows.empty()) return html + "<p class=\"none\">not measured</p>\n";
+  return html +
+         table_html("kernels-table", "What the kernels of an inference do",
+                    {"model", "framework", "system", "batch", "latency", "kernels' share", "flops",
+                     "read", "written", "occupancy", "intensity", "rate", "bound", "bottleneck"},
+                    rows);
+}
+
+// One chart for each device of each system, because each has its own roof.
+std::string rooflines(const Entries& entries) {
+  std::map<std::string, Chart> charts;
+  for (const Entry& entry : entries) {
+    const Known& best = entry.best();
+    const Figure* intensity = best.measured("kernels.intensity");
+    const Figure* rate = best.measured("kernels.rate");
+    Point point;
+    if (intensity != nullptr && rate != nullptr) {
+      point.x = *intensity->value;
+      point.y = *rate->value;
+    } else {
+      const Figure* flops = best.measured("layers.flops");
+      const Figure* bytes = best.measured("layers.bytes");
+      rate = best.measured("layers.rate");
+      if (flops == nullptr || bytes == nullptr || rate == nullptr || *bytes->value <= 0) continue;
+      point.x = *flops->value / *bytes->value;
+      point.y = *rate->value;
+    }
+    if (point.x <= 0 || point.y <= 0) continue;
+    point.label = fmt::format("{}, batch {}", best.model, best.batch);
+    Chart& chart = charts[best.system + ", " + best.device + "\n" + best.fingerprint];
+    chart.title = "Roofline: " + best.system + ", " + best.device;
+    chart.x = {"arithmetic intensity", "flops_per_byte", true, false};
+    chart.y = {"arithmetic", "flops_per_s", true, false};
+    const Figure* flat = best.measured("ceiling.arithmetic");
+    const Figure* slope = best.measured("ceiling.memory");
+    if (flat != nullptr && slope != nullptr) chart.roof = Roof{*slope->value, *flat->value};
+    chart.points.push_back(std::move(point));
+  }
+  std::string html;
+  for (const auto& [name, chart] : charts) html += chart_html(chart);
+  if (html.empty()) html = "<p class=\"none\">not measured</p>";
+  return section("roofline", "Roofline over models",
+                 "Each model at its best batch size, under the ceilings of its device. Flops and "
+                 "bytes are counted on a GPU, and follow from the layers' shapes on a processor.") +
+         "<div class=\"charts\">" + html + "</div>\n";
+}
+
+std::string accuracy_charts(const std::vector<Known>& all, const Entries& entries) {
+  Chart latency, throughput;
+  latency.title = "Accuracy over online latency";
+  latency.x = {"latency of an inference, batch 1", "ns", true, false};
+  throughput.title = "Accuracy over the highest throughput";
+  throughput.x = {"inputs per second", "per_s", true, false};
+  latency.y = throughput.y = {"accuracy", "share", false, false};
+  for (const Entry& entry : entries) {
+    const Figure* accuracy = accuracy_of(all, entry.any().model);
+    if (accuracy == nullptr) continue;
+    Point point;
+    point.y = *accuracy->value;
+    point.low = accuracy->low;
+    point.high = accuracy->high;
+    point.label = entry.any().model;
+    const Figure* time = entry.at(1, "inference.latency");
+    if (time != nullptr) {
+      point.x = *time->value;
+      latency.points.push_back(point);
+    }
+    const Figure* rate = entry.fastest().measured("throughput");
+    if (rate == nullptr) continue;
+    point.x = *rate->value;
+    throughput.points.push_back(point);
+  }
+  return section("accuracy", "Accuracy",
+                 "A model's accuracy is that of <code>xsp evaluate --accuracy</code>, on the data "
+                 "that its "
+                 "page names. Models with random weights have none.") +
+         "<div class=\"charts\">" + chart_html(latency) + chart_html(throughput) + "</div>\n";
+}
+
+std::string batch_table(const Entries& entries) {
+  std::set<int64_t> sizes;
+  for (const Entry& entry : entries) {
+    if (entry.batches.size() < 2) continue;
+    for (const auto& [batch, one] : entry.batches) sizes.insert(batch);
+  }
+  Rows rows;
+  for (const Entry& entry : entries) {
+    const Figure* first = entry.any().measured("throughput");
+    if (entry.batches.size() < 2 || first == nullptr || *first->value <= 0) continue;
+    std::vector<Cell> row = subject_cells(entry);
+    for (const int64_t batch : sizes) {
+      const Figure* figure = entry.at(batch, "throughput");
+      if (figure == nullptr) {
+        row.push_back(not_measured());
+        continue;
+      }
+      const double ratio = *figure->value / *first->value;
+      Cell cell = number_cell(ratio, "number");
+      cell.html += "<small>" + escaped(number_text(*figure->value, "per_s")) + "</small>";
+      // The colour has the ratio's logarithm: full at 16 times, and none at once.
+      const double share = std::clamp(std::log2(std::max(ratio, 1.0)) / 4, 0.0, 1.0);
+      cell.style =
+          fmt::format("background: color-mix(in oklab, var(--c3) {:.0f}%, var(--bg))", 45 * share);
+      row.push_back(std::move(cell));
+    }
+    rows.push_back(std::move(row));
+  }
+  std::vector<std::string> heads = {"model", "framework", "system"};
+  for (const int64_t batch : sizes) heads.push_back("batch " + std::to_string(batch));
+  return section("batch", "Batch sizes",
+                 "The gain of throughput over the smallest batch size that was measured, and below "
+                 "it the throughput.") +
+         table_html("batch-table", "Throughput by batch size", heads, rows);
+}
+
+std::string energy_table(const Entries& entries) {
+  Rows rows;
+  for (const Entry& entry : entries) {
+    for (const auto& [batch, one] : entry.batches) {
+      const bool has_any = one->measured("energy.inference") != nullptr ||
+                           one->measured("cost.million_inputs") != nullptr;
+      if (!has_any) continue;
+      std::vector<Cell> row = subject_cells(entry);
+      row.push_back(number_cell(static_cast<double>(batch), "count"));
+      for (const char* metric :
+           {"energy.inference", "energy.input", "power", "cost.million_inputs"}) {
+        row.push_back(of(one, metric));
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  std::string html = section("energy", "Energy and cost",
+                             "Energy is counted by the device. Cost is that of a million inputs, "
+                             "in the currency of the price that the profile was given.");
+  if (rows.empty()) return html + "<p class=\"none\">not measured</p>\n";
+  return html + table_html("energy-table", "Energy and cost of an inference",
+                           {"model", "framework", "system", "batch", "energy of an inference",
+                            "of an input", "power", "cost of a million inputs"},
+                           rows);
+}
+
+Cell ratio_cell(const catalogue::Pair& pair, const char* metric) {
+  const Figure* a = pair.a->measured(metric);
+  const Figure* b = pair.b->measured(metric);
+  if (a == nullptr || b == nullptr || *a->value == 0) return not_measured();
+  return number_cell(*b->value / *a->value, "number");
+}
+
+Cell refusal_cell(const catalogue::Pair& pair) {
+  constexpr size_t kShown = 2;
+  std::string all;
+  for (const std::string& one : pair.refused) all += (all.empty() ? "" : "; ") + one;
+  if (pair.refused.size() <= kShown) return text_cell(all);
+  Cell cell;
+  cell.html = fmt::format("<details><summary>{} facts, such as {}</summary>{}</details>",
+                          pair.refused.size(), escaped(pair.refused.front()), escaped(all));
+  return cell;
+}
+
+std::string frameworks_table(const std::vector<Known>& all) {
+  Rows rows;
+  for (const catalogue::Pair& pair : pairs_over(all, catalogue::Over::kFramework)) {
+    const bool is_fair = pair.refused.empty();
+    std::vector<Cell> row = {link_cell(pair.a->model, model_page(pair.a->model)),
+                             text_cell(pair.a->framework), text_cell(pair.b->framework),
+                             number_cell(static_cast<double>(pair.a->batch), "count")};
+    row.push_back(of(pair.a, "inference.latency"));
+    row.push_back(of(pair.b, "inference.latency"));
+    std::string why;
+    for (const std::string& one : pair.refused) why += (why.empty() ? "" : "; ") + one;
+    for (const char* metric :
+         {"inference.latency", "throughput", "kernels.share", "layers.flops"}) {
+      row.push_back(is_fair ? ratio_cell(pair, metric) : text_cell("refused"));
+    }
+    row.push_back(refusal_cell(pair));
+    rows.push_back(std::move(row));
+  }
+  std::string html =
+      section("frameworks", "Framework against framework",
+              "The same model, batch size and system; the second framework's figure over the "
+              "first's. A pair that differs in more than the framework is refused, and the last "
+              "column says in what. The latencies' intervals do not cover the spread between "
+              "processes: <code>xsp diff</code> of the two files does.");
+  if (rows.empty())
+    return html + "<p class=\"none\">No model was measured in two frameworks.</p>\n";
+  return html + table_html("frameworks-table", "Pairs of frameworks",
+                           {"model", "first", "second", "batch", "latency of the first",
+                            "of the second", "latency ratio", "throughput ratio",
+                            "kernels' share ratio", "flops ratio", "differs besides"},
+                           rows);
+}
+
+std::string load_table(const Entries& entries) {
+  Rows rows;
+  for (const Entry& entry : entries) {
+    for (const auto& [batch, one] : entry.batches) {
+      if (one->measured("rate") == nullptr) continue;
+      std::vector<Cell> row = subject_cells(entry);
+      row.push_back(text_cell(one->scenario));
+      for (const char* metric :
+           {"rate", "latency.mean", "latency.p50", "latency.p90", "latency.p99", "queue.mean"}) {
+        row.push_back(of(one, metric));
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  std::string html = section("load", "Under load",
+                             "What requests meet: the time from a request's arrival to its answer, "
+                             "with its wait in the queue.");
+  if (rows.empty()) return html + "<p class=\"none\">not measured</p>\n";
+  return html + table_html("load-table", "Requests by scenario",
+                           {"model", "framework", "system", "scenario", "rate", "mean latency",
+                            "50th percentile", "90th", "99th", "mean wait in the queue"},
+                           rows);
+}
+
+std::string systems_table(const std::vector<Known>& all) {
+  std::map<std::string, std::pair<const Known*, size_t>> systems;
+  for (const Known& one : all) {
+    auto& [first, number] = systems[one.fingerprint];
+    first = &one;
+    ++number;
+  }
+  Rows rows;
+  for (const auto& [fingerprint, known] : systems) {
+    const auto fact = [&, one = known.first](const char* key) {
+      const auto found = one->system_facts.find(key);
+      return found == one->system_facts.end() ? text_cell("not known") : text_cell(found->second);
+    };
+    rows.push_back({link_cell(known.first->system, system_page(fingerprint)),
+                    text_cell(fingerprint), fact("machine.os"), fact("machine.kernel"),
+                    fact("gpu.driver_version"),
+                    number_cell(static_cast<double>(known.second), "count")});
+  }
+  return section("systems", "Systems",
+                 "A system is a machine in one state of its hardware and software. Its fingerprint "
+                 "follows from the facts on its page: processor, GPU, driver, clocks, limits, "
+                 "kernel, container.") +
+         table_html(
+             "systems-table", "Systems, by fingerprint",
+             {"system", "fingerprint", "operating system", "kernel", "GPU driver", "evaluations"},
+             rows);
+}
+
+}  // namespace
+
+std::string index_page(const std::vector<Known>& all, const Entries& entries) {
+  if (all.empty()) return page_html("Models", "", "<p class=\"lead\">No evaluation is known.</p>");
+  return page_html("Models, frameworks and systems", "",
+                   models_table(all, entries) + accuracy_charts(all, entries) + rooflines(entries) +
+                       kernels_table(entries) + batch_table(entries) + energy_table(entries) +
+                       frameworks_table(all) + load_table(entries) + systems_table(all));
+}
+
+}  // namespace xsp::site

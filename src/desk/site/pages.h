@@ -1,0 +1,21 @@
+// Pages: the text of each page. For src/desk/site alone.
+#ifndef XSP_DESK_SITE_PAGES_H_
+#define XSP_DESK_SITE_PAGES_H_
+
+#include <string>
+#include <vector>
+
+#include "desk/site/entries.h"
+
+namespace xsp::site {
+
+std::string index_page(const std::vector<Known>& all, const std::vector<Entry>& entries);
+// `of` has the entries of the model, of which there is at least one.
+std::string model_page_text(const std::vector<Known>& all, const std::vector<const Entry*>& of);
+// `of` has the entries of the system, and `others` one entry of each other system.
+std::string system_page_text(const std::vector<const Entry*>& of,
+                             const std::vector<const Entry*>& others);
+
+}  // namespace xsp::site
+
+#endif  // XSP_DESK_SITE_PAGES_H_

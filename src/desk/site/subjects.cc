@@ -1,0 +1,156 @@
+// The page of a model, and the page of a system.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "desk/site/chart.h"
+#include "desk/site/html.h"
+#include "desk/site/pages.h"
+
+namespace xsp::site {
+namespace {
+
+using Rows = std::vector<std::vector<Cell>>;
+
+constexpr const char* kRoot = "../";
+
+std::string name_of(const Known& one) {
+  return one.framework + ", " + one.system + ", " + one.device;
+}
+
+std::string facts_list(const std::map<std::string, std::string>& facts) {
+  std::string html = "<dl>";
+  for (const auto& [key, value] : facts) {
+    html += "<dt>" + escaped(key) + "</dt><dd>" + escaped(value) + "</dd>";
+  }
+  return html + "</dl>\n";
+}
+
+std::string over_batch(const std::vector<const Entry*>& of, const char* metric, const char* title,
+                       const char* unit) {
+  Chart chart;
+  chart.title = title;
+  chart.x = {"batch size", "count", true, true};
+  chart.y = {title, unit, false, false};
+  for (const Entry* entry : of) {
+    const size_t group = chart.groups.size();
+    chart.groups.push_back(name_of(entry->any()) + ", " + entry->any().scenario);
+    for (const auto& [batch, one] : entry->batches) {
+      const Figure* figure = one->measured(metric);
+      if (figure == nullptr) continue;
+      chart.points.push_back({static_cast<double>(batch), *figure->value, figure->low, figure->high,
+                              chart.groups[group], group});
+    }
+  }
+  chart.has_lines = true;
+  return chart_html(chart);
+}
+
+// Every figure of a model: a row for each, a column for each evaluation.
+std::string figures_table(const std::vector<const Entry*>& of) {
+  std::vector<const Known*> columns;
+  std::set<std::string> metrics;
+  for (const Entry* entry : of) {
+    for (const auto& [batch, one] : entry->batches) {
+      columns.push_back(one);
+      for (const auto& [metric, figure] : one->figures) metrics.insert(metric);
+    }
+  }
+  std::vector<std::string> heads = {"figure"};
+  for (const Known* one : columns) {
+    heads.push_back(fmt::format("{}, {}, batch {}", one->framework, one->scenario, one->batch));
+  }
+  Rows rows;
+  for (const std::string& metric : metrics) {
+    std::vector<Cell> row = {text_cell(metric)};
+    for (const Known* one : columns) {
+      const auto found = one->figures.find(metric);
+      row.push_back(figure_cell(found == one->figures.end() ? nullptr : &found->second));
+    }
+    rows.push_back(std::move(row));
+  }
+  return table_html("figures-table", "All figures, each as its evaluation shows it", heads, rows);
+}
+
+std::string evaluations_table(const std::vector<const Entry*>& of, bool is_of_model) {
+  Rows rows;
+  for (const Entry* entry : of) {
+    for (const auto& [batch, one] : entry->batches) {
+      const auto figure = [&, known = one](const char* metric) {
+        const auto found = known->figures.find(metric);
+        return figure_cell(found == known->figures.end() ? nullptr : &found->second);
+      };
+      std::vector<Cell> row;
+      if (!is_of_model) row.push_back(link_cell(one->model, kRoot + model_page(one->model)));
+      row.push_back(text_cell(one->framework));
+      if (is_of_model) {
+        row.push_back(
+            link_cell(one->system + ", " + one->device, kRoot + system_page(one->fingerprint)));
+      }
+      row.push_back(text_cell(one->scenario));
+      row.push_back(number_cell(static_cast<double>(batch), "count"));
+      for (const char* metric :
+           {"inference.latency", "inference.p99", "throughput", "bottleneck"}) {
+        row.push_back(figure(metric));
+      }
+      row.push_back(text_cell(one->started_at.empty() ? "not known" : one->started_at));
+      row.push_back(text_cell(one->file));
+      rows.push_back(std::move(row));
+    }
+  }
+  std::vector<std::string> heads = {"framework",  "scenario",        "batch",
+                                    "latency",    "99th percentile", "throughput",
+                                    "bottleneck", "measured",        "file"};
+  if (is_of_model) heads.insert(heads.begin() + 1, "system");
+  if (!is_of_model) heads.insert(heads.begin(), "model");
+  return table_html("evaluations-table", "The newest evaluation of each batch size", heads, rows);
+}
+
+}  // namespace
+
+std::string model_page_text(const std::vector<Known>& all, const std::vector<const Entry*>& of) {
+  const std::string& model = of.front()->any().model;
+  const Figure* accuracy = accuracy_of(all, model);
+  std::string body = "<p class=\"lead\">Accuracy: ";
+  if (accuracy == nullptr) {
+    body += "<span class=\"none\">not measured</span>";
+  } else {
+    body += escaped(accuracy->metric + " " + number_text(*accuracy->value, accuracy->unit));
+    if (accuracy->low && accuracy->high) {
+      body += escaped(" (" + number_text(*accuracy->low, accuracy->unit) + " to " +
+                      number_text(*accuracy->high, accuracy->unit) + ")");
+    }
+  }
+  body += "</p>\n" + evaluations_table(of, true) + "<div class=\"charts\">" +
+          over_batch(of, "throughput", "Throughput", "per_s") +
+          over_batch(of, "inference.latency", "Latency of an inference", "ns") + "</div>\n" +
+          "<h2>Figures</h2>\n" + figures_table(of) + "<h2>What the files say</h2>\n";
+  for (const Entry* entry : of) {
+    body += "<h3>" + escaped(name_of(entry->any()) + ", " + entry->any().scenario) + "</h3>\n" +
+            facts_list(entry->any().facts);
+  }
+  return page_html(model, kRoot, body);
+}
+
+std::string system_page_text(const std::vector<const Entry*>& of,
+                             const std::vector<const Entry*>& others) {
+  const Known& one = of.front()->any();
+  std::string body = "<p class=\"lead\">Fingerprint <code>" + escaped(one.fingerprint) +
+                     "</code>, which follows from these facts.</p>\n" +
+                     facts_list(one.system_facts) + "<h2>Evaluations</h2>\n" +
+                     evaluations_table(of, false) + "<h2>Other systems</h2>\n";
+  if (others.empty()) body += "<p class=\"note\">No other system is known.</p>\n";
+  for (const Entry* other : others) {
+    body += "<h3><a href=\"" + escaped(kRoot + system_page(other->any().fingerprint)) + "\">" +
+            escaped(other->any().system) + "</a></h3>\n<dl>";
+    for (const auto& [key, mine, its] :
+         catalogue::differences_of(one.system_facts, other->any().system_facts)) {
+      body += "<dt>" + escaped(key) + "</dt><dd>" + escaped(mine) + " here, " + escaped(its) +
+              " there</dd>";
+    }
+    body += "</dl>\n";
+  }
+  return page_html(one.system, kRoot, body);
+}
+
+}  // namespace xsp::site

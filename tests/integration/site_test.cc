@@ -1,0 +1,88 @@
+// Tests xsp site: its pages are complete, and names from files cannot leave its folder or its text.
+#include <fstream>
+#include <sstream>
+
+#include "desk/store/database.h"
+#include "tests/integration/run_xsp.h"
+#include "tests/places.h"
+
+namespace xsp::integration {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SiteTest : public XspTest {
+ protected:
+  void make(const std::string& name, const std::string& model) const {
+    auto database = store::Database::create(folder / name);
+    ASSERT_TRUE(database.ok()) << database.error().text;
+    std::ifstream fixture(places::source("tests/data/small.sql"));
+    std::ostringstream sql;
+    sql << fixture.rdbuf();
+    ASSERT_TRUE(database->execute(sql.str()).ok());
+    ASSERT_TRUE(
+        database
+            ->query("UPDATE evaluation SET value = $model WHERE key = 'model'", {{"model", model}})
+            .ok());
+    ASSERT_TRUE(database->finish().ok());
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream file(folder / name);
+    std::ostringstream all;
+    all << file.rdbuf();
+    return all.str();
+  }
+};
+
+TEST_F(SiteTest, HasAPageForEachModelAndSystem) {
+  fs::create_directory(folder / "results");
+  make("results/a.xsp", "small");
+  make("results/b.xsp", "../../<script>alert(1)</script>");
+  const Finished written = run({"site", "results", "-o", "site"});
+  ASSERT_EQ(written.status, 0) << written.err;
+  EXPECT_NE(written.err.find("wrote site: 4 pages of 4 evaluations"), std::string::npos)
+      << written.err;
+  const std::string index = text("site/index.html");
+  EXPECT_NE(index.find("href=\"models/small.html\""), std::string::npos);
+  EXPECT_NE(index.find("1.025 ms"), std::string::npos);  // as model_information shows it
+  EXPECT_NE(index.find("not measured"), std::string::npos);
+  EXPECT_EQ(index.find("<script>alert"), std::string::npos);
+  EXPECT_NE(index.find("&lt;script&gt;alert"), std::string::npos);
+  size_t models = 0;
+  for (const auto& file : fs::directory_iterator(folder / "site/models")) {
+    ++models;
+    EXPECT_EQ(text("site/models/" + file.path().filename().string()).find("<script>alert"),
+              std::string::npos);
+  }
+  EXPECT_EQ(models, 2u);
+}
+
+TEST_F(SiteTest, ReplacesItsOwnPagesAndNoOthers) {
+  fs::create_directory(folder / "results");
+  make("results/a.xsp", "small");
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  fs::remove(folder / "results/a.xsp");
+  make("results/a.xsp", "other");
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  EXPECT_FALSE(fs::exists(folder / "site/models/small.html"));
+  EXPECT_TRUE(fs::exists(folder / "site/models/other.html"));
+  const Finished refused = run({"site", "results", "-o", "results"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(error_lines(refused), 1) << refused.err;
+  EXPECT_TRUE(fs::exists(folder / "results/a.xsp"));
+}
+
+TEST_F(SiteTest, SaysWhatIsMissing) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"site", "-o", "site"},
+                                             {"site", "nothing", "-o", "site"},
+                                             {"site", "--db", "nothing.sqlite", "-o", "site"}}) {
+    const Finished finished = run(words);
+    EXPECT_NE(finished.status, 0);
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  }
+  EXPECT_FALSE(fs::exists(folder / "site"));
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -126,6 +126,7 @@ std::string answer_of(const scenario::Outcome& outcome) {
   }
   text += "batches: " + sizes + "\n";
   if (!outcome.verdict.empty()) text += outcome.verdict + "\n";
+  if (!outcome.loadgen.empty()) text += outcome.loadgen + "\n";
   if (!outcome.is_met) text += advice_of(outcome) + "\n";
   return text;
 }
@@ -209,6 +210,11 @@ void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
   scenario::Scenario& scenario = options->scenario;
   verb->add_option("--scenario", scenario.name,
                    "How requests come: " + joined(scenario::scenario_names()));
+  verb->add_option("--generator", scenario.generator,
+                   "What makes the requests: xsp, or MLPerf LoadGen, whose logs are kept beside "
+                   "the output and whose verdict is told")
+      ->check(CLI::IsMember({"xsp", scenario::kLoadgen}))
+      ->capture_default_str();
   verb->add_option("--rate", scenario.rate, "server: requests per second, on average")
       ->check(CLI::PositiveNumber);
   verb->add_option("--clients", scenario.clients,

@@ -42,6 +42,36 @@ std::vector<std::string> scenario_names() {
   return {"single", "multi", "server", "offline", "closed", "replay", "max-rate"};
 }
 
+namespace {
+
+// LoadGen accepts settings that never end, or that end before the requests have come.
+Status check_loadgen(const Scenario& scenario) {
+  const std::vector<std::string> known = {"single", "multi", "server", "offline"};
+  if (std::find(known.begin(), known.end(), scenario.name) == known.end()) {
+    return usage("--generator loadgen: it has no scenario '" + scenario.name + "': choose one of " +
+                 joined(known) + ", or leave --generator out");
+  }
+  if (scenario.name == "multi" && scenario.requests % scenario.clients != 0) {
+    return usage("--requests " + std::to_string(scenario.requests) +
+                 ": LoadGen's queries all have " + std::to_string(scenario.clients) +
+                 " requests: give a multiple of --clients");
+  }
+  if (scenario.name != "server") return Ok{};
+  if (!scenario.bound) {
+    return usage("--bound: missing: LoadGen's server has one, such as --bound p99=10ms");
+  }
+  const double seconds = static_cast<double>(scenario.requests) / scenario.rate;
+  if (scenario.time_s > 0 && seconds > scenario.time_s) {
+    return usage("--max-time: the requests come in about " +
+                 std::to_string(std::llround(std::ceil(seconds))) +
+                 " s, and LoadGen's server cannot end before: allow more, or give fewer " +
+                 "--requests");
+  }
+  return Ok{};
+}
+
+}  // namespace
+
 Status check(const Scenario& scenario) {
   const std::string& name = scenario.name;
   const std::vector<std::string> names = scenario_names();
@@ -57,6 +87,7 @@ Status check(const Scenario& scenario) {
   if (name == "max-rate" && !scenario.bound) {
     return usage("--bound: missing: max-rate needs what it must keep, such as --bound p99=10ms");
   }
+  if (scenario.generator == kLoadgen) XSP_CHECK_OK(check_loadgen(scenario));
   if (scenario.max_wait_ns > 0 && scenario.max_batch == 1) {
     return usage("--max-wait: nothing to wait for: give the largest batch with --max-batch");
   }

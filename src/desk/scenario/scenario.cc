@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "desk/machine/machine.h"
+#include "desk/scenario/loadgen_log.h"
 #include "desk/scenario/max_rate.h"
 #include "desk/scenario/session.h"
 #include "desk/store/database.h"
@@ -133,6 +134,7 @@ class Evaluation {
     XSP_TRY(const Load load, measure(kModel, 1, true));
     for (ResultRow& row : rows_of(load)) outcome_.results.push_back(std::move(row));
     judge(load);
+    if (!load.loadgen.empty()) XSP_CHECK_OK(ask_loadgen(load));
     if (look_) {
       XSP_TRY(const std::vector<ResultRow> rows, look_(load));
       outcome_.results.insert(outcome_.results.end(), rows.begin(), rows.end());
@@ -222,6 +224,23 @@ class Evaluation {
     }
   }
 
+  // Adds what LoadGen says. Its multiple streams have the latencies of whole queries.
+  Status ask_loadgen(const Load& load) {
+    logs_ = load.loadgen;
+    XSP_TRY(const LoadgenSummary summary, read_loadgen_summary(load.loadgen));
+    outcome_.loadgen = verdict_of(summary);
+    for (const auto& [name, ns] : summary.latencies) {
+      outcome_.results.push_back(row_of("loadgen.latency." + name, {ns, {}}, "ns"));
+    }
+    return Ok{};
+  }
+
+  void keep_logs() {
+    const auto kept = keep_loadgen_logs(logs_, outcome_.experiment.file);
+    if (!kept.ok()) return listener_.warn(kept.error().text);
+    listener_.note("LoadGen's logs are in " + kept->string());
+  }
+
   Status write(store::Database database) {
     if (scenario_.keeps_file) listener_.step("writing " + request_.output.string());
     request_.facts["ended_at"] = experiment::utc_now();
@@ -233,6 +252,8 @@ class Evaluation {
       record.facts["note." + std::to_string(++number)] = note;
     }
     record.facts["scenario"] = scenario_.name;
+    record.facts["scenario.generator"] = scenario_.generator;
+    if (!outcome_.loadgen.empty()) record.facts["scenario.loadgen"] = outcome_.loadgen;
     record.facts["scenario.requests"] = std::to_string(scenario_.requests);
     record.facts["scenario.max_batch"] = std::to_string(scenario_.max_batch);
     record.facts["scenario.max_wait_ns"] = std::to_string(scenario_.max_wait_ns);
@@ -242,7 +263,9 @@ class Evaluation {
     }
     if (!outcome_.verdict.empty()) record.facts["scenario.verdict"] = outcome_.verdict;
     record.results = outcome_.results;
-    return experiment::write_outcome(record, std::move(database), &outcome_.experiment);
+    XSP_CHECK_OK(experiment::write_outcome(record, std::move(database), &outcome_.experiment));
+    if (!logs_.empty() && scenario_.keeps_file) keep_logs();
+    return Ok{};
   }
 
   Scenario scenario_;
@@ -252,6 +275,7 @@ class Evaluation {
   const Look& look_;
   const machine::Machine machine_;
   std::unique_ptr<ScratchFolder> scratch_;
+  std::filesystem::path logs_;  // LoadGen's, of the load that gives the figures
   Outcome outcome_;
 };
 

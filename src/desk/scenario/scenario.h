@@ -33,7 +33,9 @@ Result<Bound> parse_bound(std::string_view text);
 Result<int64_t> parse_duration(std::string_view what, std::string_view text);
 
 struct Scenario {
-  std::string name;  // single, multi, server, offline, closed, replay, max-rate
+  std::string name;               // single, multi, server, offline, closed, replay, max-rate
+  std::string generator = "xsp";  // of the requests: xsp, or MLPerf LoadGen: loadgen
+  bool is_accuracy = false;       // loadgen: each item once, and its answer in a log
   double rate = 0;
   int64_t clients = 1;
   int64_t requests = 1000;
@@ -49,6 +51,7 @@ struct Scenario {
   bool keeps_file = true;  // false: nobody sees the .xsp file
   bool explains = true;    // a second run records the layers as well
 };
+inline constexpr const char* kLoadgen = "loadgen";
 // Returns the names of the scenarios.
 std::vector<std::string> scenario_names();
 // Fails if the settings do not suit the scenario.
@@ -61,6 +64,7 @@ struct Load {
   double seconds = 0;
   std::vector<Answer> answers;
   std::string outputs;  // the file of the answers to the items (process/worker/pipeline_file.h)
+  std::string loadgen;  // the folder of LoadGen's logs
 };
 // Looks at a load whose files are still there, and returns further rows of `result`.
 using Look = std::function<Result<std::vector<experiment::ResultRow>>(const Load&)>;
@@ -71,7 +75,8 @@ struct Outcome {
   experiment::Outcome experiment;
   std::vector<experiment::ResultRow> results;
   std::string verdict;
-  bool is_met = true;  // false: the bound is missed
+  std::string loadgen;  // LoadGen's verdict
+  bool is_met = true;   // false: the bound is missed
 };
 
 // Carries out the scenario with the model of the request, whose plan is not used. `look` sees the

@@ -175,7 +175,7 @@ TEST(PipelineFile, AnswersComeBackAsTheyWere) {
   ranking.ranking = {{3, 0.1}, {1, -2}};
   const auto ranked = parse_answer(answer_line(7, 1, ranking));
   ASSERT_TRUE(ranked.ok()) << ranked.error().text;
-  EXPECT_EQ(ranked->request, 7);
+  EXPECT_EQ(ranked->item, 7);
   EXPECT_EQ(ranked->output, 1);
   ASSERT_EQ(ranked->ranking.size(), 2u);
   EXPECT_EQ(ranked->ranking[0].index, 3);

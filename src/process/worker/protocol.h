@@ -74,7 +74,7 @@
 //   generator    closed: `clients` send `group` requests each, and the next ones when these are
 //                answered; server: a Poisson process of `rate` requests per second; offline: all
 //                requests at once; replay: the times, in seconds, in the lines of the file
-//                `arrivals`
+//                `arrivals`; loadgen: MLPerf LoadGen decides
 //   requests     the load ends after so many
 //   time_ns      no request arrives later, and those that wait then are abandoned; 0: no limit
 //   max_batch    the largest batch; max_wait_ns: the longest time that a request waits for others
@@ -87,6 +87,9 @@
 //                requests have these items, one after the other, and begin anew after the last
 //   outputs      the file that gets the answers to the items (pipeline_file.h)
 //   spans        0: the requests have no spans
+//   loadgen.     of LoadGen. scenario: single, multi, server or offline; logs: the folder of its
+//                logs; samples: the number of items; accuracy: 1: each item once, with its answer
+//                in a log; latency_ns, latency_share: what this share of a server's latencies keeps
 //
 // Each request is a span at the level application; process/load/request_spans.h says which parts
 // it has, and how its model's span is found. Before the load every batch size is run three times.

@@ -36,6 +36,10 @@
 //   run N         ran <first iteration> <duration ns>*N          each at the level model
 //   save FOLDER   saved <count> <file name>*count                the last results, in the model's
 //                                         order, as .npy files
+//   make SEED FOLDER  made <count> <file name>*count             the inputs are made up by this
+//                                         seed, and are saved as .npy files
+//   take FILE*    taken                   the inputs are those of these .npy files, in the model's
+//                                         order
 //   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <batches>
 //                                         after any number of lines: progress <answered> <ns since
 //                                         the start> <latency of the last batch's first request>

@@ -104,8 +104,11 @@ std::string advice_of(const scenario::Outcome& outcome) {
 std::string answer_of(const scenario::Outcome& outcome) {
   std::string text;
   if (const auto* row = find(outcome, "max_rate")) {
-    text += "highest rate: " + interval_text(*row, false) + " requests/s\n";
+    text += "highest rate: ";
+    text += row->value ? interval_text(*row, false) + " requests/s" : "not known";
+    text += row->low ? "\n" : " (" + row->note + ")\n";
   }
+  if (find(outcome, "rate") == nullptr) return text;
   text += "rate: " + interval_text(*find(outcome, "rate"), false) + " requests/s, " +
           interval_text(*find(outcome, "answered"), false) + " answered, " +
           interval_text(*find(outcome, "abandoned"), false) + " abandoned\n";
@@ -197,6 +200,10 @@ Status evaluate(const Options& options, int& exit_status) {
   if (!outcome.ok()) return outcome.error();
   XSP_CHECK_OK(show(options, *outcome, scored));
   if (outcome->experiment.misplaced) return *outcome->experiment.misplaced;
+  if (outcome->experiment.interrupted) {
+    return Error{Code::kInterrupted,
+                 "interrupted: what was measured is in " + outcome->experiment.file.string()};
+  }
   if (!options.quiet) {
     const std::string file = outcome->experiment.file.string();
     std::fprintf(stderr, "wrote %s\nnext: xsp analyze slow_requests %s\n", file.c_str(),

@@ -120,6 +120,19 @@ std::string bound_text(const Bound& bound, double latency_ns) {
          " is allowed";
 }
 
+// Says how far an interrupted search has come.
+std::string incomplete_text(const MaxRate& found) {
+  std::string text = "incomplete: interrupted after " + std::to_string(found.probes.size()) +
+                     " loads and " + std::to_string(found.searches) + " of 6 searches";
+  if (found.searches > 0) return text;
+  double missed = 0;
+  for (const Probe& probe : found.probes) {
+    if (!probe.is_within && (missed == 0 || probe.rate < missed)) missed = probe.rate;
+  }
+  text += found.rate > 0 ? "; this rate keeps the bound" : "; no rate has kept the bound";
+  return missed > 0 ? text + ", and " + rate_text(missed) + " misses it" : text;
+}
+
 class Evaluation {
  public:
   Evaluation(const Scenario& scenario, const experiment::Request& request,
@@ -131,7 +144,20 @@ class Evaluation {
     XSP_TRY(scratch_, ScratchFolder::create());
     request_.facts["started_at"] = experiment::utc_now();
     if (scenario_.name == "max-rate") XSP_CHECK_OK(search());
-    XSP_TRY(const Load load, measure(kModel, 1, true));
+    if (!outcome_.experiment.interrupted) XSP_CHECK_OK(measure_figures());
+    XSP_CHECK_OK(write(std::move(database)));
+    return std::move(outcome_);
+  }
+
+ private:
+  // Measures what is quoted. What a search has found stays if the user interrupts here.
+  Status measure_figures() {
+    const auto measured = measure(kModel, 1, true);
+    if (!measured.ok() && measured.error().code == Code::kInterrupted && has_searched()) {
+      outcome_.experiment.interrupted = true;
+      return Ok{};
+    }
+    XSP_TRY(const Load load, measured);
     for (ResultRow& row : rows_of(load)) outcome_.results.push_back(std::move(row));
     judge(load);
     if (!load.loadgen.empty()) XSP_CHECK_OK(ask_loadgen(load));
@@ -140,11 +166,10 @@ class Evaluation {
       outcome_.results.insert(outcome_.results.end(), rows.begin(), rows.end());
     }
     if (scenario_.explains) explain();
-    XSP_CHECK_OK(write(std::move(database)));
-    return std::move(outcome_);
+    return Ok{};
   }
+  bool has_searched() const { return !outcome_.results.empty(); }
 
- private:
   void explain() {
     // Without the layers the answer stands all the same.
     const Result<Load> deeper = measure(kModelAndLayer, 2, false);
@@ -188,6 +213,8 @@ class Evaluation {
     const auto try_rate = [&](double rate, uint64_t seed) -> Result<Probe> {
       probe.rate = rate;
       probe.seed = seed;
+      // A short load ends within the grace that an interrupt leaves.
+      if (stop_.load() > 0) return Error{Code::kInterrupted, "interrupted"};
       XSP_TRY(const Load load, session->load(probe, false));
       const double latency_ns = latency_of(load, *scenario_.bound);
       const bool is_kept = is_within(load, *scenario_.bound);
@@ -196,10 +223,14 @@ class Evaluation {
       return Probe{rate, is_kept, latency_ns};
     };
     XSP_TRY(const MaxRate found, find_max_rate(capacity, scenario_.seed, try_rate));
-    XSP_CHECK_OK(session->finish());
+    outcome_.experiment.interrupted = found.interrupted.has_value();
+    if (found.interrupted && found.probes.empty()) return *found.interrupted;
+    if (!found.interrupted) XSP_CHECK_OK(session->finish());
     ResultRow row = row_of("max_rate", {found.rate, found.interval}, "per_s");
     row.run_id.reset();
     row.note = "mean of five searches, each to 1 %";
+    if (found.interrupted) row.note = incomplete_text(found);
+    if (found.rate == 0) row.value.reset();
     outcome_.results.push_back(row);
     for (const Probe& one : found.probes) {
       ResultRow point{"latency_at_rate", one.latency_ns, {}, {}, "ns", {}, ""};

@@ -42,6 +42,10 @@ Result<scenario::Scenario> scenario_of(const Options& options) {
     XSP_TRY(scenario.max_wait_ns, scenario::parse_duration("--max-wait", options.max_wait));
   }
   if (scenario.name == "multi" && scenario.clients == 1) scenario.clients = 8;
+  // A generation's clients are answered together.
+  if (scenario.name == "generation") {
+    scenario.max_batch = std::max(scenario.max_batch, scenario.clients);
+  }
   if (options.accuracy) return scenario;
   XSP_CHECK_OK(scenario::check(scenario));
   return scenario;
@@ -100,6 +104,29 @@ std::string advice_of(const scenario::Outcome& outcome) {
   return advice.at(largest);
 }
 
+// Returns what a generation's tokens show; empty: there are none.
+std::string tokens_of(const scenario::Outcome& outcome) {
+  if (find(outcome, "tokens_per_s") == nullptr) return "";
+  std::string text;
+  for (const auto& [metric, title] : std::vector<std::pair<std::string, std::string>>{
+           {"first_token", "time to the first token"}, {"between_tokens", "time between tokens"}}) {
+    for (const char* name : {"p50", "p90", "p99"}) {
+      const auto* row = find(outcome, metric + "." + name);
+      if (row != nullptr) text += title + " " + name + ": " + interval_text(*row, true) + "\n";
+    }
+  }
+  text += "tokens: " + number_text(*find(outcome, "tokens_per_s")->value) + "/s; prefill " +
+          number_text(*find(outcome, "prefill.tokens_per_s")->value) + "/s";
+  if (const auto* decode = find(outcome, "decode.tokens_per_s")) {
+    text += ", decode " + number_text(*decode->value) + "/s";
+  }
+  char cache[100];
+  std::snprintf(cache, sizeof cache, "\ncache: %.3g MB of a request at its end, at most %.3g MB\n",
+                *find(outcome, "cache.mean")->value / 1e6,
+                *find(outcome, "cache.max")->value / 1e6);
+  return text + cache;
+}
+
 // Returns the answer: the rate, the latency and where it went, the batches, the verdict.
 std::string answer_of(const scenario::Outcome& outcome) {
   std::string text;
@@ -129,6 +156,7 @@ std::string answer_of(const scenario::Outcome& outcome) {
   }
   text += "batches: " + sizes + "\n";
   if (!outcome.verdict.empty()) text += outcome.verdict + "\n";
+  text += tokens_of(outcome);
   if (!outcome.loadgen.empty()) text += outcome.loadgen + "\n";
   if (!outcome.is_met) text += advice_of(outcome) + "\n";
   return text;
@@ -229,6 +257,15 @@ void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->check(CLI::Range(1, 100'000));
   verb->add_option("--arrivals", scenario.arrivals,
                    "replay: file with the time of each arrival in seconds, one in a line")
+      ->check(CLI::ExistingFile);
+  verb->add_option("--prompt-tokens", scenario.prompt_tokens,
+                   "generation: tokens of a prompt: a number, or a range, such as 64..256")
+      ->capture_default_str();
+  verb->add_option("--output-tokens", scenario.output_tokens,
+                   "generation: tokens of an answer, likewise")
+      ->capture_default_str();
+  verb->add_option("--lengths", scenario.lengths,
+                   "generation: file with the tokens of a prompt and of its answer in each line")
       ->check(CLI::ExistingFile);
   verb->add_option("--bound", options->bound,
                    "What the latency must keep, such as p99=10ms; else exit status 3");

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "desk/scenario/scenario.h"
 #include "shared/base/words.h"
@@ -39,7 +41,7 @@ Result<Bound> parse_bound(std::string_view text) {
 }
 
 std::vector<std::string> scenario_names() {
-  return {"single", "multi", "server", "offline", "closed", "replay", "max-rate"};
+  return {"single", "multi", "server", "offline", "closed", "replay", "max-rate", "generation"};
 }
 
 namespace {
@@ -72,6 +74,18 @@ Status check_loadgen(const Scenario& scenario) {
 
 }  // namespace
 
+Result<std::vector<TokenCounts>> token_counts_of(const Scenario& scenario) {
+  if (scenario.lengths.empty()) {
+    return draw_token_counts(scenario.prompt_tokens, scenario.output_tokens, scenario.requests,
+                             scenario.seed);
+  }
+  std::ifstream file(scenario.lengths, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file.is_open()) return usage(scenario.lengths + ": cannot be read: check its name");
+  return parse_token_counts(text.str(), scenario.lengths);
+}
+
 Status check(const Scenario& scenario) {
   const std::string& name = scenario.name;
   const std::vector<std::string> names = scenario_names();
@@ -84,6 +98,7 @@ Status check(const Scenario& scenario) {
   if (name == "replay" && scenario.arrivals.empty()) {
     return usage("--arrivals: missing: a replay needs the file of the arrival times");
   }
+  if (name == "generation") XSP_CHECK_OK(token_counts_of(scenario));
   if (name == "max-rate" && !scenario.bound) {
     return usage("--bound: missing: max-rate needs what it must keep, such as --bound p99=10ms");
   }

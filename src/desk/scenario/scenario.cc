@@ -159,6 +159,7 @@ class Evaluation {
     }
     XSP_TRY(const Load load, measured);
     for (ResultRow& row : rows_of(load)) outcome_.results.push_back(std::move(row));
+    add_tokens(load);
     judge(load);
     if (!load.loadgen.empty()) XSP_CHECK_OK(ask_loadgen(load));
     if (look_) {
@@ -252,6 +253,17 @@ class Evaluation {
     }
     if (scenario_.name != "max-rate") {
       outcome_.verdict = (outcome_.is_met ? "met: " : "missed: ") + outcome_.verdict;
+    }
+  }
+
+  void add_tokens(const Load& load) {
+    if (load.generated.empty()) return;
+    std::map<int64_t, int64_t> arrivals;
+    for (const Answer& answer : load.answers) arrivals[answer.id] = answer.arrival_ns;
+    std::vector<int64_t> arrivals_ns;
+    for (const auto& [id, ns] : arrivals) arrivals_ns.push_back(ns);
+    for (ResultRow& row : rows_of_tokens(load.generated, arrivals_ns, load.seconds)) {
+      outcome_.results.push_back(std::move(row));
     }
   }
 

@@ -48,7 +48,7 @@ Settings generator_of(const Scenario& scenario) {
   if (scenario.name == "replay") {
     return {{"generator", "replay"}, {"arrivals", scenario.arrivals}};
   }
-  if (scenario.name == "closed") {
+  if (scenario.name == "closed" || scenario.name == "generation") {
     return {{"generator", "closed"}, {"clients", std::to_string(scenario.clients)}};
   }
   if (scenario.name == "multi") {
@@ -97,6 +97,15 @@ Status Session::write_settings(const Scenario& scenario, bool records_requests,
     if (!list) return failed(items + ": cannot be written: make room for it");
     settings.insert(settings.end(), {{"items", items}, {"outputs", outputs_path()}});
   }
+  if (scenario.name == "generation") {
+    const std::string lengths = path.string() + ".lengths";
+    std::ofstream list(lengths);
+    XSP_TRY(const std::vector<TokenCounts> counts, token_counts_of(scenario));
+    for (const TokenCounts& one : counts) list << one.prompt << '\t' << one.output << '\n';
+    list.close();
+    if (!list) return failed(lengths + ": cannot be written: make room for it");
+    settings.insert(settings.end(), {{"lengths", lengths}, {"tokens", tokens_path()}});
+  }
   settings.insert(settings.end(), {{"requests", std::to_string(scenario.requests)},
                                    {"time_ns", std::to_string(std::llround(scenario.time_s * 1e9))},
                                    {"max_batch", std::to_string(scenario.max_batch)},
@@ -137,6 +146,12 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
   }
   if (!scenario.items.empty()) load.outputs = outputs_path();
   if (scenario.generator == kLoadgen) load.loadgen = logs_path();
+  if (scenario.name == "generation") {
+    XSP_TRY(load.generated, read_tokens(tokens_path()));
+    if (load.generated.size() != load.answers.size()) {
+      return failed("worker: its file of tokens is incomplete: make room for it");
+    }
+  }
   max_batch_ = scenario.max_batch;
   run_.series.warmup_iterations = loaded.first_iteration;
   run_.series.latencies_ns.assign(static_cast<size_t>(loaded.batches), 0);

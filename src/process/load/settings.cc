@@ -104,6 +104,8 @@ bool set_value(const std::string& key, const std::string& value, LoadSettings* s
   std::string* const file = key == "answers"   ? &s->answers
                             : key == "items"   ? &s->items
                             : key == "outputs" ? &s->outputs
+                            : key == "lengths" ? &s->lengths
+                            : key == "tokens"  ? &s->tokens
                                                : nullptr;
   if (file == nullptr) return false;
   *file = value;
@@ -134,6 +136,9 @@ Status check(const LoadSettings& settings) {
   if (settings.answers.empty()) return usage("answers: missing: name the file to write");
   if (settings.items.empty() != settings.outputs.empty()) {
     return usage("items: they need outputs, and outputs need items: name both files");
+  }
+  if (settings.lengths.empty() != settings.tokens.empty()) {
+    return usage("lengths: they need tokens, and tokens need lengths: name both files");
   }
   if (settings.generator == Generator::kLoadgen) return check_loadgen(settings);
   if (settings.generator == Generator::kServer && settings.rate == 0) {

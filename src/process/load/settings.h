@@ -45,6 +45,8 @@ struct LoadSettings {
   std::string answers;            // file that gets a line for each answered request
   std::string items;              // file with the path of an item in each line; empty: none
   std::string outputs;            // file that gets the answers to the items
+  std::string lengths;            // file of the lengths of prompts and answers; empty: none
+  std::string tokens;             // file that gets the times of the tokens
 };
 
 // Parses the text of a settings file. An error names the line.

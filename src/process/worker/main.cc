@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "process/load/generation_server.h"
 #include "process/load/made_up_server.h"
 #include "process/load/pipeline_server.h"
 #include "process/load/request_spans.h"
@@ -311,6 +312,15 @@ class Worker : public OpenModel {
 
   Result<LoadReport> serve_load(const LoadSettings& settings, int64_t* first) {
     const auto send = [this](const auto& fields) { replies_.send(fields); };
+    if (!settings.lengths.empty()) {
+      XSP_TRY(const auto server, GenerationServer::make(*this, input_specs_, output_specs_,
+                                                        settings.lengths, settings.tokens));
+      XSP_CHECK_OK(warm_sizes(*this, *server, settings.max_batch));
+      *first = iteration_;
+      XSP_TRY(LoadReport report, run_load(settings, *server, send));
+      XSP_CHECK_OK(server->close());
+      return report;
+    }
     if (settings.items.empty()) {
       MadeUpServer server(*this, input_specs_, output_specs_, options_);
       XSP_CHECK_OK(warm_sizes(*this, server, settings.max_batch));
@@ -337,7 +347,7 @@ class Worker : public OpenModel {
     replies_.send({"loaded", std::to_string(report->answers.size()),
                    std::to_string(report->abandoned), std::to_string(report->start_ns),
                    std::to_string(report->end_ns), std::to_string(first),
-                   std::to_string(report->batches)});
+                   std::to_string(iteration_ - first)});
     return true;
   }
 

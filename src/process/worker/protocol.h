@@ -40,7 +40,7 @@
 //                                         seed, and are saved as .npy files
 //   take FILE*    taken                   the inputs are those of these .npy files, in the model's
 //                                         order
-//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <batches>
+//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <runs>
 //                                         after any number of lines: progress <answered> <ns since
 //                                         the start> <latency of the last batch's first request>
 //   flush         flushed                 every layer span so far is in the trace; no run follows
@@ -90,6 +90,8 @@
 //   items        a file with the path of an item in each line, for a worker with --pipeline: the
 //                requests have these items, one after the other, and begin anew after the last
 //   outputs      the file that gets the answers to the items (pipeline_file.h)
+//   lengths      a file with the tokens of a prompt and of its answer in each line, for a language
+//                model (generation_server.h); tokens: the file that gets when each token was there
 //   spans        0: the requests have no spans
 //   loadgen.     of LoadGen. scenario: single, multi, server or offline; logs: the folder of its
 //                logs; samples: the number of items; accuracy: 1: each item once, with its answer

@@ -142,6 +142,9 @@ CREATE OR REPLACE TEMP MACRO why_no_requests() AS
         AND run_id = (SELECT min(run_id) FROM span WHERE level = 1 AND type = 'request'))
     WHEN 0 THEN 'requests: none were answered: let the model answer some with xsp evaluate'
     WHEN 1 THEN 'requests: only one was answered, so there is none to compare it with: let the model answer more' END;
+CREATE OR REPLACE TEMP MACRO why_no_tokens() AS
+  CASE WHEN NOT EXISTS (SELECT 1 FROM span WHERE level = 1 AND type = 'token')
+    THEN 'tokens: none were generated: evaluate a language model with --scenario generation' END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
 

@@ -34,6 +34,15 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT CMAKE_CROSSCOMPILING)
   target_link_libraries(unwinder INTERFACE "${libunwind}/lib/libunwind-x86_64.a" "${libunwind}/lib/libunwind.a")
   target_compile_definitions(unwinder INTERFACE XSP_HAS_UNWINDER)
 endif()
+# MLPerf LoadGen's sources, as a static library. Its authors' warnings are theirs.
+xsp_dep(loadgen loadgen)
+add_library(loadgen STATIC
+  "${loadgen}/source/early_stopping.cc" "${loadgen}/source/issue_query_controller.cc" "${loadgen}/source/loadgen.cc"
+  "${loadgen}/source/logging.cc" "${loadgen}/source/results.cc" "${loadgen}/source/test_settings_internal.cc"
+  "${loadgen}/source/utils.cc" "${loadgen}/source/version.cc" "${loadgen}/source/generated/version_generated.cc")
+target_compile_options(loadgen PRIVATE -w)
+target_include_directories(loadgen SYSTEM PUBLIC "${loadgen}/source")
+target_link_libraries(loadgen PUBLIC Threads::Threads)
 if(XSP_CAPTURE_ONLY)
   return()
 endif()

@@ -57,6 +57,7 @@ install_debian_packages() {
 # fetch_SOURCE PACKAGE VERSION: leaves exactly one archive in the current folder.
 fetch_npm() { npm pack --ignore-scripts --silent "$1@$2"; }
 fetch_pip() { "$tools/get_framework.sh" --wheel "$1" "$2"; }
+fetch_sdist() { "$tools/get_framework.sh" --sdist "$1" "$2"; }
 # Fetches a package of libraries of hundreds of MB, of which only the headers are kept.
 fetch_headers() { fetch_pip "$@"; }
 # Runs `apt-get OPTIONS "$@"` on the archive of the next Debian release, without adding it to the system.

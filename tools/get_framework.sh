@@ -3,6 +3,7 @@
 #
 #   get_framework.sh NAME                    as `xsp doctor --install NAME` does; nothing if it is there
 #   get_framework.sh --wheel PACKAGE VERSION   leaves a wheel of PyPI in the current folder
+#   get_framework.sh --sdist PACKAGE VERSION   leaves a source archive of PyPI there
 #   get_framework.sh --list                  the names
 #
 # adapters/NAME.get lists the archives and commands, one per line, in this order:
@@ -83,6 +84,7 @@ list() { (cd "$tables" && ls -- *.get 2>/dev/null | sed 's/\.get$//' | paste -sd
 
 case ${1:---help} in
   --wheel) wheel "$2" "$3" ;;
+  --sdist) sdist "$2" "$3" ;;
   --list) list ;;
   -*) sed -n '2,/^set -e/p' "$0" | sed '$d;s/^# \{0,1\}//' ;;
   *) install_framework "$1" ;;

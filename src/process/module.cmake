@@ -44,7 +44,7 @@ set_target_properties(xsp_attach PROPERTIES OUTPUT_NAME xsp-attach LINKER_LANGUA
   BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 install(TARGETS xsp_attach DESTINATION lib)
 
-target_link_libraries(xsp_process PUBLIC xsp_annotate)
+target_link_libraries(xsp_process PUBLIC xsp_annotate PRIVATE loadgen)
 
 # These tests run under ThreadSanitizer, and also without any sanitizer.
 if(NOT XSP_FUZZ)

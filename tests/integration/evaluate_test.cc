@@ -1,5 +1,7 @@
 // Tests xsp evaluate: requests under load, answered by the adapter `fake`, whose inferences take a
 // known time.
+#include <signal.h>
+
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -88,6 +90,35 @@ TEST_F(EvaluateTest, ABoundThatIsMissedHasAnExitStatusOfItsOwn) {
   EXPECT_EQ(finished.status, 3) << finished.err;
   EXPECT_NE(finished.out.find("missed: p50 is"), std::string::npos) << finished.out;
   EXPECT_NE(finished.out.find("(--max-batch)"), std::string::npos) << finished.out;
+}
+
+TEST_F(EvaluateTest, AnInterruptedSearchKeepsItsLoads) {
+  RunOptions options;
+  options.watch = [](const std::string& err, int pid) {
+    size_t loads = 0;
+    for (size_t at = 0; (at = err.find(" requests/s: p90 is", at)) != std::string::npos; ++at) {
+      ++loads;
+    }
+    if (loads < 3) return false;
+    ::kill(pid, SIGINT);
+    return true;
+  };
+  const Finished finished =
+      run({"evaluate", kModel, "--framework", "fake", "--scenario", "max-rate", "--bound",
+           "p90=5ms", "--requests", "300", "-o", "a.xsp"},
+          options);
+  EXPECT_EQ(finished.status, 1) << finished.err;
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_NE(finished.err.find("error: interrupted: what was measured is in a.xsp"),
+            std::string::npos)
+      << finished.err;
+  EXPECT_NE(finished.out.find("(incomplete: interrupted after "), std::string::npos)
+      << finished.out;
+  EXPECT_GE(scalar("a.xsp", "SELECT count(*) FROM result WHERE metric = 'latency_at_rate'"), 3);
+  EXPECT_NE(scalar("a.xsp", "SELECT note FROM result WHERE metric = 'max_rate'")
+                .get<std::string>()
+                .find("incomplete"),
+            std::string::npos);
 }
 
 TEST_F(EvaluateTest, ResultsAreDataForPrograms) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "desk/cli/diff_outputs.h"
 #include "desk/cli/diff_run.h"
 #include "desk/cli/output.h"
 #include "desk/cli/units.h"
@@ -48,6 +49,14 @@ constexpr const char* kHelp =
     "  4  it cannot be judged: B was not tried at a batch size of A, or there are fewer than 6 "
     "blocks\n"
     "\n"
+    "With --outputs, xsp lets A and B answer the same inputs instead. It tells how far their "
+    "outputs\n"
+    "are apart, and, of two ONNX files, which layer differs first: its own inputs do not. For "
+    "that,\n"
+    "copies run in which every inner tensor that both files name is an output, so that a runtime "
+    "may\n"
+    "fuse fewer layers than in the models as they are.\n"
+    "\n"
     "Layers belong together by name, by what they stand for, else by order and type. Layers that "
     "one\n"
     "runtime fused are a group.\n"
@@ -56,6 +65,8 @@ constexpr const char* kHelp =
     "  xsp diff before.xsp after.xsp\n"
     "  xsp diff --run before.onnx after.onnx --fail-on-regression 5    # for CI\n"
     "  xsp diff --run net.onnx net.onnx --option-b graph_optimization=basic -o both/\n"
+    "  xsp diff --run --outputs net.onnx net_fp16.onnx                 # which layer differs "
+    "first\n"
     "  xsp diff ort.xsp torch.xsp --table layers --all --batch 4\n"
     "  xsp diff a.xsp b.xsp --format json | jq .layers";
 
@@ -63,6 +74,7 @@ struct Options {
   std::vector<std::string> given = std::vector<std::string>(2);  // files, or models with --run
   bool is_run = false;
   PairOptions pairs;
+  DiffOutputsOptions outputs;
   std::string batch;
   std::string table;
   std::string time = "work";
@@ -266,6 +278,13 @@ Result<int> diff(const Options& options) {
   }
   compare::CompareOptions how;
   how.time = options.time == "host" ? compare::LayerTime::kHost : compare::LayerTime::kWork;
+  if (options.outputs.is_wanted) {
+    PairOptions pairs = options.pairs;
+    pairs.both.batch = options.batch;
+    XSP_TRY(const bool is_within,
+            diff_outputs(options.outputs, pairs, options.given, options.table, options.output));
+    return is_within ? 0 : kRegressed;
+  }
   if (options.is_run) return diff_run(options, how);
   if (!options.batch.empty()) {
     XSP_TRY(const std::vector<int> batches, experiment::parse_batches(options.batch));
@@ -293,8 +312,12 @@ void add_diff(CLI::App& app, int& exit_status) {
   verb->add_option("--batch", options->batch,
                    "Only this batch size; with --run, the batch sizes that are measured: 1,2,4")
       ->type_name("N");
-  verb->add_option("--table", options->table, "One table alone: model, layers, kernels, facts")
-      ->check(CLI::IsMember(compare::comparison_tables()))
+  std::vector<std::string> tables = compare::comparison_tables();
+  tables.emplace_back("outputs");
+  verb->add_option(
+          "--table", options->table,
+          "One table alone: model, layers, kernels, facts; with --outputs: outputs, layers")
+      ->check(CLI::IsMember(tables))
       ->type_name("NAME");
   verb->add_option("--time", options->time,
                    "Of layers: work (of their kernels, where there are any) or host")
@@ -305,6 +328,7 @@ void add_diff(CLI::App& app, int& exit_status) {
                    "Exit with 3 if B's latency is certainly longer, and by more than this")
       ->type_name("PCT");
   add_pair_options(*verb, *run, options->pairs);
+  add_diff_outputs_options(*verb, *run, options->outputs);
   add_output_options(*verb, options->output);
   verb->footer(kHelp);
   verb->callback([options, &exit_status] {

@@ -58,6 +58,7 @@ RequestOptions options_of_side(const PairOptions& options, size_t side, const st
   RequestOptions request = options.both;
   request.model = model;
   if (!options.frameworks[side].empty()) request.framework = options.frameworks[side];
+  if (!options.devices[side].empty()) request.device = options.devices[side];
   const std::vector<std::string>& own = options.framework_options[side];
   request.framework_options.insert(request.framework_options.end(), own.begin(), own.end());
   request.levels = "model";
@@ -137,6 +138,8 @@ void add_pair_options(CLI::App& verb, CLI::Option& run, PairOptions& options) {
   add_list("--option-b", options.framework_options[1], "The same, of B alone");
   add(verb.add_option("--device", both.device,
                       "cpu, cuda, cuda:N or opencl; else as xsp profile chooses it"));
+  add(verb.add_option("--device-a", options.devices[0], "The device of A alone"));
+  add(verb.add_option("--device-b", options.devices[1], "The device of B alone"));
   add(verb.add_option(
           "--input", both.inputs,
           "An input's shape, name=1x3x224x224[:dtype], its file, name=@file.npy, or the "

@@ -32,6 +32,7 @@ struct PairOptions {
   }
   RequestOptions both;  // its model and output are not used
   std::array<std::string, 2> frameworks;
+  std::array<std::string, 2> devices;                         // empty: that of `both`
   std::array<std::vector<std::string>, 2> framework_options;  // in addition to those of `both`
   int pairs = experiment::kPairs;
   std::string folder;  // folder for the two files; empty: they are not kept

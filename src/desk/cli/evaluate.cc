@@ -42,6 +42,10 @@ Result<scenario::Scenario> scenario_of(const Options& options) {
     XSP_TRY(scenario.max_wait_ns, scenario::parse_duration("--max-wait", options.max_wait));
   }
   if (scenario.name == "multi" && scenario.clients == 1) scenario.clients = 8;
+  // A generation's clients are answered together.
+  if (scenario.name == "generation") {
+    scenario.max_batch = std::max(scenario.max_batch, scenario.clients);
+  }
   if (options.accuracy) return scenario;
   XSP_CHECK_OK(scenario::check(scenario));
   return scenario;
@@ -100,12 +104,38 @@ std::string advice_of(const scenario::Outcome& outcome) {
   return advice.at(largest);
 }
 
+// Returns what a generation's tokens show; empty: there are none.
+std::string tokens_of(const scenario::Outcome& outcome) {
+  if (find(outcome, "tokens_per_s") == nullptr) return "";
+  std::string text;
+  for (const auto& [metric, title] : std::vector<std::pair<std::string, std::string>>{
+           {"first_token", "time to the first token"}, {"between_tokens", "time between tokens"}}) {
+    for (const char* name : {"p50", "p90", "p99"}) {
+      const auto* row = find(outcome, metric + "." + name);
+      if (row != nullptr) text += title + " " + name + ": " + interval_text(*row, true) + "\n";
+    }
+  }
+  text += "tokens: " + number_text(*find(outcome, "tokens_per_s")->value) + "/s; prefill " +
+          number_text(*find(outcome, "prefill.tokens_per_s")->value) + "/s";
+  if (const auto* decode = find(outcome, "decode.tokens_per_s")) {
+    text += ", decode " + number_text(*decode->value) + "/s";
+  }
+  char cache[100];
+  std::snprintf(cache, sizeof cache, "\ncache: %.3g MB of a request at its end, at most %.3g MB\n",
+                *find(outcome, "cache.mean")->value / 1e6,
+                *find(outcome, "cache.max")->value / 1e6);
+  return text + cache;
+}
+
 // Returns the answer: the rate, the latency and where it went, the batches, the verdict.
 std::string answer_of(const scenario::Outcome& outcome) {
   std::string text;
   if (const auto* row = find(outcome, "max_rate")) {
-    text += "highest rate: " + interval_text(*row, false) + " requests/s\n";
+    text += "highest rate: ";
+    text += row->value ? interval_text(*row, false) + " requests/s" : "not known";
+    text += row->low ? "\n" : " (" + row->note + ")\n";
   }
+  if (find(outcome, "rate") == nullptr) return text;
   text += "rate: " + interval_text(*find(outcome, "rate"), false) + " requests/s, " +
           interval_text(*find(outcome, "answered"), false) + " answered, " +
           interval_text(*find(outcome, "abandoned"), false) + " abandoned\n";
@@ -126,6 +156,8 @@ std::string answer_of(const scenario::Outcome& outcome) {
   }
   text += "batches: " + sizes + "\n";
   if (!outcome.verdict.empty()) text += outcome.verdict + "\n";
+  text += tokens_of(outcome);
+  if (!outcome.loadgen.empty()) text += outcome.loadgen + "\n";
   if (!outcome.is_met) text += advice_of(outcome) + "\n";
   return text;
 }
@@ -196,6 +228,10 @@ Status evaluate(const Options& options, int& exit_status) {
   if (!outcome.ok()) return outcome.error();
   XSP_CHECK_OK(show(options, *outcome, scored));
   if (outcome->experiment.misplaced) return *outcome->experiment.misplaced;
+  if (outcome->experiment.interrupted) {
+    return Error{Code::kInterrupted,
+                 "interrupted: what was measured is in " + outcome->experiment.file.string()};
+  }
   if (!options.quiet) {
     const std::string file = outcome->experiment.file.string();
     std::fprintf(stderr, "wrote %s\nnext: xsp analyze slow_requests %s\n", file.c_str(),
@@ -209,6 +245,11 @@ void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
   scenario::Scenario& scenario = options->scenario;
   verb->add_option("--scenario", scenario.name,
                    "How requests come: " + joined(scenario::scenario_names()));
+  verb->add_option("--generator", scenario.generator,
+                   "What makes the requests: xsp, or MLPerf LoadGen, whose logs are kept beside "
+                   "the output and whose verdict is told")
+      ->check(CLI::IsMember({"xsp", scenario::kLoadgen}))
+      ->capture_default_str();
   verb->add_option("--rate", scenario.rate, "server: requests per second, on average")
       ->check(CLI::PositiveNumber);
   verb->add_option("--clients", scenario.clients,
@@ -216,6 +257,15 @@ void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->check(CLI::Range(1, 100'000));
   verb->add_option("--arrivals", scenario.arrivals,
                    "replay: file with the time of each arrival in seconds, one in a line")
+      ->check(CLI::ExistingFile);
+  verb->add_option("--prompt-tokens", scenario.prompt_tokens,
+                   "generation: tokens of a prompt: a number, or a range, such as 64..256")
+      ->capture_default_str();
+  verb->add_option("--output-tokens", scenario.output_tokens,
+                   "generation: tokens of an answer, likewise")
+      ->capture_default_str();
+  verb->add_option("--lengths", scenario.lengths,
+                   "generation: file with the tokens of a prompt and of its answer in each line")
       ->check(CLI::ExistingFile);
   verb->add_option("--bound", options->bound,
                    "What the latency must keep, such as p99=10ms; else exit status 3");

@@ -47,6 +47,9 @@ void answer_each(const Items& items, scenario::Scenario* scenario) {
   scenario->requests = static_cast<int64_t>(items.items.size());
   scenario->time_s = 0;
   scenario->explains = false;
+  if (scenario->generator != scenario::kLoadgen) return;
+  scenario->name = "offline";
+  scenario->is_accuracy = true;
 }
 
 Result<scenario::Outcome> run_with_items(const Items& items, scenario::Scenario scenario,

@@ -59,7 +59,7 @@ store::Table table_of(const Items& items, const std::vector<process::OutputAnswe
                    {"label", "VARCHAR"},
                    {"score", "DOUBLE"}};
   for (const process::OutputAnswer& answer : answers) {
-    const std::string& file = items.items[static_cast<size_t>(answer.request)].file;
+    const std::string& file = items.items[static_cast<size_t>(answer.item)].file;
     const std::string& output = items.outputs[static_cast<size_t>(answer.output)];
     int64_t rank = 0;
     for (const pipelines::Ranked& ranked : answer.ranking) {

@@ -218,6 +218,32 @@ Result<Loaded> Worker::load(const std::filesystem::path& settings, double expect
   return fail(not_understood("loaded ..."));
 }
 
+Result<std::vector<std::filesystem::path>> Worker::ask_files(const std::string& command,
+                                                             const std::string& wanted,
+                                                             const std::filesystem::path& folder) {
+  XSP_TRY(const Fields fields, ask(command, wanted, limits_.answer_s));
+  std::vector<std::filesystem::path> files;
+  for (size_t i = 2; i < fields.size(); ++i) files.push_back(folder / fields[i]);
+  return files;
+}
+
+Result<std::vector<std::filesystem::path>> Worker::make_inputs(
+    uint64_t seed, const std::filesystem::path& folder) {
+  return ask_files(process::join_fields({"make", std::to_string(seed), folder}), "made", folder);
+}
+
+Status Worker::take_inputs(const std::vector<std::filesystem::path>& files) {
+  Fields fields = {"take"};
+  fields.insert(fields.end(), files.begin(), files.end());
+  XSP_CHECK_OK(ask(process::join_fields(fields), "taken", limits_.answer_s));
+  return Ok{};
+}
+
+Result<std::vector<std::filesystem::path>> Worker::save_results(
+    const std::filesystem::path& folder) {
+  return ask_files(process::join_fields({"save", folder}), "saved", folder);
+}
+
 void Worker::place(unsigned first_processor) {
   // A failure is reported by the run that follows.
   [[maybe_unused]] const auto placed =

@@ -105,6 +105,13 @@ class Worker : public Subject {
   // takes `expected_s` at most, unless it tells of progress; 0: it is not known.
   Result<Loaded> load(const std::filesystem::path& settings, double expected_s,
                       const OnLoad& on_load);
+  // Makes inputs up by this seed, and saves them as .npy files. Returns the files in the model's
+  // order.
+  Result<std::vector<std::filesystem::path>> make_inputs(uint64_t seed,
+                                                         const std::filesystem::path& folder);
+  Status take_inputs(const std::vector<std::filesystem::path>& files);
+  // Saves the last results likewise.
+  Result<std::vector<std::filesystem::path>> save_results(const std::filesystem::path& folder);
   void place(unsigned first_processor) override;
   // Gives up after a tenth of a second, and notes it once.
   void settle() override;
@@ -119,6 +126,9 @@ class Worker : public Subject {
   Result<Block> run_block(const char* command, int iterations, double expected_s);
   Worker(WorkerLimits limits, const std::atomic<int>& stop) : limits_(limits), stop_(stop) {}
   Result<std::vector<std::string>> answer(const std::string& wanted, double limit_s);
+  Result<std::vector<std::filesystem::path>> ask_files(const std::string& command,
+                                                       const std::string& wanted,
+                                                       const std::filesystem::path& folder);
   Result<std::vector<std::string>> ask(const std::string& command, const std::string& wanted,
                                        double limit_s);
   Error fail(Error error);

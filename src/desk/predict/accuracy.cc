@@ -28,7 +28,7 @@ std::vector<metrics::Pair> pairs_of(const std::vector<Item>& items,
   size_t next = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     std::vector<process::OutputAnswer> of_item;
-    for (; next < answers.size() && answers[next].request == static_cast<int64_t>(i); ++next) {
+    for (; next < answers.size() && answers[next].item == static_cast<int64_t>(i); ++next) {
       of_item.push_back(answers[next]);
     }
     pairs[i].predicted = answer_of(of_item, labels);

@@ -23,7 +23,7 @@ struct Scored {
   bool is_met = true;                       // false: an expectation is missed
 };
 
-// Measures the metrics. `answers` are ordered by request, and a request has the item of its number.
+// Measures the metrics. `answers` are ordered by item.
 Scored score(const manifest::Manifest& manifest, const std::vector<metrics::Metric>& metrics,
              const std::vector<Item>& items, const std::vector<process::OutputAnswer>& answers,
              const Labels& labels);

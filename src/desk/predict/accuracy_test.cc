@@ -8,9 +8,9 @@ namespace {
 const std::vector<Item> kItems = {{"a", "cat", ""}, {"b", "dog", ""}, {"c", "cat", ""}};
 const Labels kLabels = {{"cat", "dog"}};
 
-process::OutputAnswer ranking(int64_t request, std::vector<pipelines::Ranked> classes) {
+process::OutputAnswer ranking(int64_t item, std::vector<pipelines::Ranked> classes) {
   process::OutputAnswer answer;
-  answer.request = request;
+  answer.item = item;
   answer.kind = pipelines::Kind::kRanking;
   answer.ranking = std::move(classes);
   return answer;

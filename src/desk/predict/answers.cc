@@ -17,7 +17,7 @@ Result<std::vector<OutputAnswer>> read_answers(const std::string& path) {
   }
   if (!file.eof()) return failed(path + ": cannot be read to its end");
   std::sort(answers.begin(), answers.end(), [](const OutputAnswer& a, const OutputAnswer& b) {
-    return std::tie(a.request, a.output) < std::tie(b.request, b.output);
+    return std::tie(a.item, a.output) < std::tie(b.item, b.output);
   });
   return answers;
 }

@@ -14,7 +14,7 @@ namespace xsp::predict {
 // The labels of each output, in order; none: the output has no labels, and its classes are numbers.
 using Labels = std::vector<std::vector<std::string>>;
 
-// Reads the worker's file of answers, ordered by request, then by output.
+// Reads the worker's file of answers, ordered by item, then by output.
 Result<std::vector<process::OutputAnswer>> read_answers(const std::string& path);
 
 // Returns the label of a class, or its number.

@@ -81,6 +81,33 @@ TEST(MaxRate, FindsTheBorderToOnePercentAndSaysWhenThereIsNone) {
   EXPECT_FALSE(find_max_rate(1000, 1, at(0)).ok());
 }
 
+TEST(MaxRate, AnInterruptedSearchKeepsWhatItFound) {
+  int loads = 0;
+  const auto until = [&loads](int last) {
+    loads = 0;
+    return [&loads, last](double rate, uint64_t) -> Result<Probe> {
+      if (++loads > last) return Error{Code::kInterrupted, "interrupted"};
+      return Probe{rate, rate <= 700, rate};
+    };
+  };
+  const auto early = find_max_rate(1000, 1, until(3));
+  ASSERT_TRUE(early.ok());
+  ASSERT_TRUE(early->interrupted.has_value());
+  EXPECT_EQ(early->probes.size(), 3u);
+  EXPECT_EQ(early->searches, 0);
+  EXPECT_EQ(early->rate, 500);  // half of the capacity keeps the bound, and is tried first
+  EXPECT_FALSE(early->interval.has_value());
+  const auto late = find_max_rate(1000, 1, until(30));
+  ASSERT_TRUE(late.ok() && late->interrupted.has_value());
+  EXPECT_GT(late->searches, 1);
+  EXPECT_LT(late->searches, 6);
+  EXPECT_NEAR(late->rate, 700, 7);
+  const auto nothing = find_max_rate(1000, 1, until(0));
+  ASSERT_TRUE(nothing.ok());
+  EXPECT_EQ(nothing->rate, 0);
+  EXPECT_TRUE(nothing->probes.empty());
+}
+
 TEST(Options, BoundsAndDurationsAreReadOrRefused) {
   const auto bound = parse_bound("p99.9=10ms");
   ASSERT_TRUE(bound.ok());

@@ -1,5 +1,6 @@
 #include "desk/scenario/max_rate.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace xsp::scenario {
@@ -59,17 +60,33 @@ class Search {
 
 Result<MaxRate> find_max_rate(double capacity, uint64_t seed, const ProbeRate& probe) {
   Search search(capacity, probe);
-  XSP_TRY(const double first, search.border(capacity / 2, capacity * kAround, seed));
-  std::vector<double> borders;
-  double sum = 0;
-  for (int i = 1; i <= kRepetitions; ++i) {
-    XSP_TRY(const double border,
-            search.border(first / kAround, first * kAround, seed + static_cast<uint64_t>(i)));
-    borders.push_back(border);
-    sum += border;
-  }
   MaxRate result;
-  result.rate = sum / kRepetitions;
+  std::vector<double> borders;
+  double first = 0;
+  for (int i = 0; i <= kRepetitions && !result.interrupted; ++i) {
+    const auto border =
+        i == 0 ? search.border(capacity / 2, capacity * kAround, seed)
+               : search.border(first / kAround, first * kAround, seed + static_cast<uint64_t>(i));
+    if (!border.ok()) {
+      if (border.error().code != Code::kInterrupted) return border.error();
+      result.interrupted = border.error();
+      break;
+    }
+    ++result.searches;
+    if (i == 0) first = *border;
+    if (i > 0) borders.push_back(*border);
+  }
+  result.probes = search.take_probes();
+  if (result.interrupted && borders.empty()) {
+    result.rate = first;
+    for (const Probe& one : result.probes) {
+      if (first == 0 && one.is_within) result.rate = std::max(result.rate, one.rate);
+    }
+    return result;
+  }
+  const auto count = static_cast<double>(borders.size());
+  for (const double border : borders) result.rate += border / count;
+  if (result.interrupted) return result;
   double squares = 0;
   for (const double border : borders) squares += (border - result.rate) * (border - result.rate);
   // Each border is known to 1 % only.
@@ -77,7 +94,6 @@ Result<MaxRate> find_max_rate(double capacity, uint64_t seed, const ProbeRate& p
                           std::sqrt(squares / (kRepetitions * (kRepetitions - 1))) +
                       result.rate * (kWidth - 1);
   result.interval = {result.rate - half, result.rate + half};
-  result.probes = search.take_probes();
   return result;
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "desk/scenario/scenario.h"
 #include "shared/base/words.h"
@@ -39,7 +41,49 @@ Result<Bound> parse_bound(std::string_view text) {
 }
 
 std::vector<std::string> scenario_names() {
-  return {"single", "multi", "server", "offline", "closed", "replay", "max-rate"};
+  return {"single", "multi", "server", "offline", "closed", "replay", "max-rate", "generation"};
+}
+
+namespace {
+
+// LoadGen accepts settings that never end, or that end before the requests have come.
+Status check_loadgen(const Scenario& scenario) {
+  const std::vector<std::string> known = {"single", "multi", "server", "offline"};
+  if (std::find(known.begin(), known.end(), scenario.name) == known.end()) {
+    return usage("--generator loadgen: it has no scenario '" + scenario.name + "': choose one of " +
+                 joined(known) + ", or leave --generator out");
+  }
+  if (scenario.name == "multi" && scenario.requests % scenario.clients != 0) {
+    return usage("--requests " + std::to_string(scenario.requests) +
+                 ": LoadGen's queries all have " + std::to_string(scenario.clients) +
+                 " requests: give a multiple of --clients");
+  }
+  if (scenario.name != "server") return Ok{};
+  if (!scenario.bound) {
+    return usage("--bound: missing: LoadGen's server has one, such as --bound p99=10ms");
+  }
+  const double seconds = static_cast<double>(scenario.requests) / scenario.rate;
+  if (scenario.time_s > 0 && seconds > scenario.time_s) {
+    return usage("--max-time: the requests come in about " +
+                 std::to_string(std::llround(std::ceil(seconds))) +
+                 " s, and LoadGen's server cannot end before: allow more, or give fewer " +
+                 "--requests");
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<std::vector<TokenCounts>> token_counts_of(const Scenario& scenario) {
+  if (scenario.lengths.empty()) {
+    return draw_token_counts(scenario.prompt_tokens, scenario.output_tokens, scenario.requests,
+                             scenario.seed);
+  }
+  std::ifstream file(scenario.lengths, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file.is_open()) return usage(scenario.lengths + ": cannot be read: check its name");
+  return parse_token_counts(text.str(), scenario.lengths);
 }
 
 Status check(const Scenario& scenario) {
@@ -54,9 +98,11 @@ Status check(const Scenario& scenario) {
   if (name == "replay" && scenario.arrivals.empty()) {
     return usage("--arrivals: missing: a replay needs the file of the arrival times");
   }
+  if (name == "generation") XSP_CHECK_OK(token_counts_of(scenario));
   if (name == "max-rate" && !scenario.bound) {
     return usage("--bound: missing: max-rate needs what it must keep, such as --bound p99=10ms");
   }
+  if (scenario.generator == kLoadgen) XSP_CHECK_OK(check_loadgen(scenario));
   if (scenario.max_wait_ns > 0 && scenario.max_batch == 1) {
     return usage("--max-wait: nothing to wait for: give the largest batch with --max-batch");
   }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "desk/machine/machine.h"
+#include "desk/scenario/loadgen_log.h"
 #include "desk/scenario/max_rate.h"
 #include "desk/scenario/session.h"
 #include "desk/store/database.h"
@@ -119,6 +120,19 @@ std::string bound_text(const Bound& bound, double latency_ns) {
          " is allowed";
 }
 
+// Says how far an interrupted search has come.
+std::string incomplete_text(const MaxRate& found) {
+  std::string text = "incomplete: interrupted after " + std::to_string(found.probes.size()) +
+                     " loads and " + std::to_string(found.searches) + " of 6 searches";
+  if (found.searches > 0) return text;
+  double missed = 0;
+  for (const Probe& probe : found.probes) {
+    if (!probe.is_within && (missed == 0 || probe.rate < missed)) missed = probe.rate;
+  }
+  text += found.rate > 0 ? "; this rate keeps the bound" : "; no rate has kept the bound";
+  return missed > 0 ? text + ", and " + rate_text(missed) + " misses it" : text;
+}
+
 class Evaluation {
  public:
   Evaluation(const Scenario& scenario, const experiment::Request& request,
@@ -130,19 +144,33 @@ class Evaluation {
     XSP_TRY(scratch_, ScratchFolder::create());
     request_.facts["started_at"] = experiment::utc_now();
     if (scenario_.name == "max-rate") XSP_CHECK_OK(search());
-    XSP_TRY(const Load load, measure(kModel, 1, true));
-    for (ResultRow& row : rows_of(load)) outcome_.results.push_back(std::move(row));
-    judge(load);
-    if (look_) {
-      XSP_TRY(const std::vector<ResultRow> rows, look_(load));
-      outcome_.results.insert(outcome_.results.end(), rows.begin(), rows.end());
-    }
-    if (scenario_.explains) explain();
+    if (!outcome_.experiment.interrupted) XSP_CHECK_OK(measure_figures());
     XSP_CHECK_OK(write(std::move(database)));
     return std::move(outcome_);
   }
 
  private:
+  // Measures what is quoted. What a search has found stays if the user interrupts here.
+  Status measure_figures() {
+    const auto measured = measure(kModel, 1, true);
+    if (!measured.ok() && measured.error().code == Code::kInterrupted && has_searched()) {
+      outcome_.experiment.interrupted = true;
+      return Ok{};
+    }
+    XSP_TRY(const Load load, measured);
+    for (ResultRow& row : rows_of(load)) outcome_.results.push_back(std::move(row));
+    add_tokens(load);
+    judge(load);
+    if (!load.loadgen.empty()) XSP_CHECK_OK(ask_loadgen(load));
+    if (look_) {
+      XSP_TRY(const std::vector<ResultRow> rows, look_(load));
+      outcome_.results.insert(outcome_.results.end(), rows.begin(), rows.end());
+    }
+    if (scenario_.explains) explain();
+    return Ok{};
+  }
+  bool has_searched() const { return !outcome_.results.empty(); }
+
   void explain() {
     // Without the layers the answer stands all the same.
     const Result<Load> deeper = measure(kModelAndLayer, 2, false);
@@ -186,6 +214,8 @@ class Evaluation {
     const auto try_rate = [&](double rate, uint64_t seed) -> Result<Probe> {
       probe.rate = rate;
       probe.seed = seed;
+      // A short load ends within the grace that an interrupt leaves.
+      if (stop_.load() > 0) return Error{Code::kInterrupted, "interrupted"};
       XSP_TRY(const Load load, session->load(probe, false));
       const double latency_ns = latency_of(load, *scenario_.bound);
       const bool is_kept = is_within(load, *scenario_.bound);
@@ -194,10 +224,14 @@ class Evaluation {
       return Probe{rate, is_kept, latency_ns};
     };
     XSP_TRY(const MaxRate found, find_max_rate(capacity, scenario_.seed, try_rate));
-    XSP_CHECK_OK(session->finish());
+    outcome_.experiment.interrupted = found.interrupted.has_value();
+    if (found.interrupted && found.probes.empty()) return *found.interrupted;
+    if (!found.interrupted) XSP_CHECK_OK(session->finish());
     ResultRow row = row_of("max_rate", {found.rate, found.interval}, "per_s");
     row.run_id.reset();
     row.note = "mean of five searches, each to 1 %";
+    if (found.interrupted) row.note = incomplete_text(found);
+    if (found.rate == 0) row.value.reset();
     outcome_.results.push_back(row);
     for (const Probe& one : found.probes) {
       ResultRow point{"latency_at_rate", one.latency_ns, {}, {}, "ns", {}, ""};
@@ -222,6 +256,34 @@ class Evaluation {
     }
   }
 
+  void add_tokens(const Load& load) {
+    if (load.generated.empty()) return;
+    std::map<int64_t, int64_t> arrivals;
+    for (const Answer& answer : load.answers) arrivals[answer.id] = answer.arrival_ns;
+    std::vector<int64_t> arrivals_ns;
+    for (const auto& [id, ns] : arrivals) arrivals_ns.push_back(ns);
+    for (ResultRow& row : rows_of_tokens(load.generated, arrivals_ns, load.seconds)) {
+      outcome_.results.push_back(std::move(row));
+    }
+  }
+
+  // Adds what LoadGen says. Its multiple streams have the latencies of whole queries.
+  Status ask_loadgen(const Load& load) {
+    logs_ = load.loadgen;
+    XSP_TRY(const LoadgenSummary summary, read_loadgen_summary(load.loadgen));
+    outcome_.loadgen = verdict_of(summary);
+    for (const auto& [name, ns] : summary.latencies) {
+      outcome_.results.push_back(row_of("loadgen.latency." + name, {ns, {}}, "ns"));
+    }
+    return Ok{};
+  }
+
+  void keep_logs() {
+    const auto kept = keep_loadgen_logs(logs_, outcome_.experiment.file);
+    if (!kept.ok()) return listener_.warn(kept.error().text);
+    listener_.note("LoadGen's logs are in " + kept->string());
+  }
+
   Status write(store::Database database) {
     if (scenario_.keeps_file) listener_.step("writing " + request_.output.string());
     request_.facts["ended_at"] = experiment::utc_now();
@@ -233,6 +295,8 @@ class Evaluation {
       record.facts["note." + std::to_string(++number)] = note;
     }
     record.facts["scenario"] = scenario_.name;
+    record.facts["scenario.generator"] = scenario_.generator;
+    if (!outcome_.loadgen.empty()) record.facts["scenario.loadgen"] = outcome_.loadgen;
     record.facts["scenario.requests"] = std::to_string(scenario_.requests);
     record.facts["scenario.max_batch"] = std::to_string(scenario_.max_batch);
     record.facts["scenario.max_wait_ns"] = std::to_string(scenario_.max_wait_ns);
@@ -242,7 +306,9 @@ class Evaluation {
     }
     if (!outcome_.verdict.empty()) record.facts["scenario.verdict"] = outcome_.verdict;
     record.results = outcome_.results;
-    return experiment::write_outcome(record, std::move(database), &outcome_.experiment);
+    XSP_CHECK_OK(experiment::write_outcome(record, std::move(database), &outcome_.experiment));
+    if (!logs_.empty() && scenario_.keeps_file) keep_logs();
+    return Ok{};
   }
 
   Scenario scenario_;
@@ -252,6 +318,7 @@ class Evaluation {
   const Look& look_;
   const machine::Machine machine_;
   std::unique_ptr<ScratchFolder> scratch_;
+  std::filesystem::path logs_;  // LoadGen's, of the load that gives the figures
   Outcome outcome_;
 };
 

@@ -17,6 +17,7 @@
 
 #include "desk/experiment/experiment.h"
 #include "desk/experiment/record.h"
+#include "desk/scenario/generation.h"
 #include "desk/scenario/latencies.h"
 #include "shared/base/result.h"
 
@@ -33,7 +34,9 @@ Result<Bound> parse_bound(std::string_view text);
 Result<int64_t> parse_duration(std::string_view what, std::string_view text);
 
 struct Scenario {
-  std::string name;  // single, multi, server, offline, closed, replay, max-rate
+  std::string name;               // one of scenario_names()
+  std::string generator = "xsp";  // of the requests: xsp, or MLPerf LoadGen: loadgen
+  bool is_accuracy = false;       // loadgen: each item once, and its answer in a log
   double rate = 0;
   int64_t clients = 1;
   int64_t requests = 1000;
@@ -42,6 +45,8 @@ struct Scenario {
   uint64_t seed = 1;
   double time_s = 60;    // of one load; 0: no limit
   std::string arrivals;  // file of a replay
+  // Of a generation: tokens, "128" or "64..256", or a file of recorded lengths instead.
+  std::string prompt_tokens = "128", output_tokens = "32", lengths;
   std::optional<Bound> bound;
   // Files that the requests bring, one after the other, for a worker with a pipeline. Empty: the
   // inputs are made up.
@@ -49,8 +54,11 @@ struct Scenario {
   bool keeps_file = true;  // false: nobody sees the .xsp file
   bool explains = true;    // a second run records the layers as well
 };
+inline constexpr const char* kLoadgen = "loadgen";
 // Returns the names of the scenarios.
 std::vector<std::string> scenario_names();
+// Returns the lengths of a generation's requests.
+Result<std::vector<TokenCounts>> token_counts_of(const Scenario& scenario);
 // Fails if the settings do not suit the scenario.
 Status check(const Scenario& scenario);
 
@@ -61,6 +69,8 @@ struct Load {
   double seconds = 0;
   std::vector<Answer> answers;
   std::string outputs;  // the file of the answers to the items (process/worker/pipeline_file.h)
+  std::string loadgen;  // the folder of LoadGen's logs
+  std::vector<Generated> generated;  // of a generation
 };
 // Looks at a load whose files are still there, and returns further rows of `result`.
 using Look = std::function<Result<std::vector<experiment::ResultRow>>(const Load&)>;
@@ -71,7 +81,8 @@ struct Outcome {
   experiment::Outcome experiment;
   std::vector<experiment::ResultRow> results;
   std::string verdict;
-  bool is_met = true;  // false: the bound is missed
+  std::string loadgen;  // LoadGen's verdict
+  bool is_met = true;   // false: the bound is missed
 };
 
 // Carries out the scenario with the model of the request, whose plan is not used. `look` sees the

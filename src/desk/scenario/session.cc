@@ -18,8 +18,29 @@ std::string number_text(double number) {
   return text;
 }
 
-// Returns the settings of the worker's generator.
-std::vector<std::pair<std::string, std::string>> generator_of(const Scenario& scenario) {
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+// Returns the settings of LoadGen.
+Settings loadgen_of(const Scenario& scenario, const fs::path& logs) {
+  Settings settings = {{"generator", kLoadgen},
+                       {"loadgen.scenario", scenario.name},
+                       {"loadgen.logs", logs},
+                       {"loadgen.accuracy", scenario.is_accuracy ? "1" : "0"}};
+  if (!scenario.items.empty()) {
+    settings.emplace_back("loadgen.samples", std::to_string(scenario.items.size()));
+  }
+  if (scenario.name == "multi") settings.emplace_back("group", std::to_string(scenario.clients));
+  if (scenario.name == "server") {
+    settings.insert(settings.end(),
+                    {{"rate", number_text(scenario.rate)},
+                     {"loadgen.latency_ns", std::to_string(std::llround(scenario.bound->ns))},
+                     {"loadgen.latency_share", number_text(scenario.bound->share)}});
+  }
+  return settings;
+}
+
+// Returns the settings of the worker's own generator.
+Settings generator_of(const Scenario& scenario) {
   if (scenario.name == "server" || scenario.name == "max-rate") {
     return {{"generator", "server"}, {"rate", number_text(scenario.rate)}};
   }
@@ -27,7 +48,7 @@ std::vector<std::pair<std::string, std::string>> generator_of(const Scenario& sc
   if (scenario.name == "replay") {
     return {{"generator", "replay"}, {"arrivals", scenario.arrivals}};
   }
-  if (scenario.name == "closed") {
+  if (scenario.name == "closed" || scenario.name == "generation") {
     return {{"generator", "closed"}, {"clients", std::to_string(scenario.clients)}};
   }
   if (scenario.name == "multi") {
@@ -60,7 +81,14 @@ Result<std::unique_ptr<Session>> Session::open(const experiment::Request& reques
 
 Status Session::write_settings(const Scenario& scenario, bool records_requests,
                                const fs::path& path, const fs::path& answers) const {
-  std::vector<std::pair<std::string, std::string>> settings = generator_of(scenario);
+  Settings settings;
+  if (scenario.generator == kLoadgen) {
+    std::error_code error;
+    fs::create_directory(logs_path(), error);
+    settings = loadgen_of(scenario, logs_path());
+  } else {
+    settings = generator_of(scenario);
+  }
   if (!scenario.items.empty()) {
     const std::string items = path.string() + ".items";
     std::ofstream list(items);
@@ -68,6 +96,15 @@ Status Session::write_settings(const Scenario& scenario, bool records_requests,
     list.close();
     if (!list) return failed(items + ": cannot be written: make room for it");
     settings.insert(settings.end(), {{"items", items}, {"outputs", outputs_path()}});
+  }
+  if (scenario.name == "generation") {
+    const std::string lengths = path.string() + ".lengths";
+    std::ofstream list(lengths);
+    XSP_TRY(const std::vector<TokenCounts> counts, token_counts_of(scenario));
+    for (const TokenCounts& one : counts) list << one.prompt << '\t' << one.output << '\n';
+    list.close();
+    if (!list) return failed(lengths + ": cannot be written: make room for it");
+    settings.insert(settings.end(), {{"lengths", lengths}, {"tokens", tokens_path()}});
   }
   settings.insert(settings.end(), {{"requests", std::to_string(scenario.requests)},
                                    {"time_ns", std::to_string(std::llround(scenario.time_s * 1e9))},
@@ -108,6 +145,13 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
     return failed("no request was answered within the time: allow more with --max-time");
   }
   if (!scenario.items.empty()) load.outputs = outputs_path();
+  if (scenario.generator == kLoadgen) load.loadgen = logs_path();
+  if (scenario.name == "generation") {
+    XSP_TRY(load.generated, read_tokens(tokens_path()));
+    if (load.generated.size() != load.answers.size()) {
+      return failed("worker: its file of tokens is incomplete: make room for it");
+    }
+  }
   max_batch_ = scenario.max_batch;
   run_.series.warmup_iterations = loaded.first_iteration;
   run_.series.latencies_ns.assign(static_cast<size_t>(loaded.batches), 0);

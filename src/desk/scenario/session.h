@@ -38,6 +38,8 @@ class Session {
                         const std::filesystem::path& answers) const;
 
   std::filesystem::path outputs_path() const { return folder_ / (name_ + ".outputs"); }
+  std::filesystem::path tokens_path() const { return folder_ / (name_ + ".tokens"); }
+  std::filesystem::path logs_path() const { return folder_ / (name_ + ".loadgen"); }
 
   std::filesystem::path folder_;
   std::string name_;

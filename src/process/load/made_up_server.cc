@@ -25,7 +25,7 @@ Status warm_sizes(OpenModel& model, Server& server, size_t max_batch) {
   constexpr int kRuns = 3;
   for (size_t size = max_batch; size > 0; --size) {
     std::vector<LoadRequest> batch(size);
-    for (size_t i = 0; i < size; ++i) batch[i].id = i;
+    for (size_t i = 0; i < size; ++i) batch[i].id = batch[i].item = i;
     XSP_CHECK_OK(server.prepare(batch));
     for (int i = 0; i < kRuns; ++i) XSP_CHECK_OK(model.run(size, -1));
   }

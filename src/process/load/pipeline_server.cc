@@ -117,7 +117,7 @@ Result<std::unique_ptr<PipelineServer>> PipelineServer::make(OpenModel& model,
 }
 
 const std::string& PipelineServer::item_of(const LoadRequest& request) const {
-  return items_[request.id % items_.size()];
+  return items_[request.item % items_.size()];
 }
 
 Result<Value> PipelineServer::read(const std::string& path, std::vector<StepTime>* steps) const {
@@ -195,6 +195,7 @@ Status PipelineServer::run(std::span<const LoadRequest> batch) {
 
 Status PipelineServer::finish(std::span<const LoadRequest> batch) {
   XSP_TRY(const std::vector<Tensor> results, model_.results());
+  answers_.assign(batch.size(), "");
   for (size_t k = 0; k < pipelines_.outputs.size(); ++k) {
     const ModelPipelines::Side& side = pipelines_.outputs[k];
     if (side.tensor >= results.size()) return failed("the model gave too few outputs");
@@ -202,8 +203,10 @@ Status PipelineServer::finish(std::span<const LoadRequest> batch) {
       auto part = part_of_batch(results[side.tensor], side.batch_axis, batch.size(), i);
       if (!part.ok()) return usage(side.pipeline.place() + ": " + part.error().text);
       XSP_TRY(const Value answer, run_steps(side, std::move(*part), item_of(batch[i]), &steps_[i]));
-      file_ << answer_line(static_cast<int64_t>(batch[i].id), static_cast<int64_t>(k), answer)
-            << '\n';
+      const auto item = static_cast<int64_t>(batch[i].item % items_.size());
+      const std::string line = answer_line(item, static_cast<int64_t>(k), answer) + '\n';
+      file_ << line;
+      answers_[i] += line;
     }
   }
   return Ok{};

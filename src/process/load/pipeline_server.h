@@ -37,7 +37,7 @@ Result<ModelPipelines> read_pipelines(const std::string& file,
 
 class PipelineServer : public Server {
  public:
-  // `items` has the path of an item in each line; a request gets the item of its number, and the
+  // `items` has the path of an item in each line; a request gets the item that it names, and the
   // first one follows the last. `outputs` gets a line for each answer (pipeline_file.h).
   static Result<std::unique_ptr<PipelineServer>> make(OpenModel& model,
                                                       const ModelPipelines& pipelines,
@@ -48,6 +48,7 @@ class PipelineServer : public Server {
   bool has_output() const override { return true; }
   Status finish(std::span<const LoadRequest> batch) override;
   std::span<const std::vector<StepTime>> steps() const override { return steps_; }
+  std::span<const std::string> answers() const override { return answers_; }
   // Writes what is not in the file yet. Fails if it could not be written.
   Status close();
 
@@ -69,6 +70,7 @@ class PipelineServer : public Server {
   std::ofstream file_;
   uint32_t read_site_ = 0, set_site_ = 0;
   std::vector<std::vector<StepTime>> steps_;
+  std::vector<std::string> answers_;
 };
 
 // Joins the values of a batch's requests into one tensor, whose dimension at `axis` is the batch;

@@ -83,7 +83,8 @@ TEST_F(PipelineServerTest, ABatchIsMadeOfItsItemsAndItsAnswersAreTakenApart) {
   Doubling model;
   auto server = PipelineServer::make(model, *made, items, outputs);
   ASSERT_TRUE(server.ok()) << server.error().text;
-  const std::vector<LoadRequest> batch = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};  // the items begin anew
+  // The items begin anew.
+  const std::vector<LoadRequest> batch = {{0, 0, 0, 0}, {1, 0, 0, 1}, {2, 0, 0, 2}};
   ASSERT_TRUE((*server)->prepare(batch).ok());
   ASSERT_EQ(model.given_.size(), 1u);
   EXPECT_EQ(model.given_[0].dimensions, (std::vector<int64_t>{3, 2}));
@@ -96,7 +97,7 @@ TEST_F(PipelineServerTest, ABatchIsMadeOfItsItemsAndItsAnswersAreTakenApart) {
   EXPECT_EQ(model.runs_, 1);
   EXPECT_EQ(read(outputs),
             "answer\t0\t0\tranking\t1\t4\t0\t2\nanswer\t1\t0\tranking\t0\t18\t1\t10\n"
-            "answer\t2\t0\tranking\t1\t4\t0\t2\n");
+            "answer\t0\t0\tranking\t1\t4\t0\t2\n");
 }
 
 TEST_F(PipelineServerTest, AnErrorNamesTheItem) {
@@ -175,7 +176,7 @@ TEST(PipelineFile, AnswersComeBackAsTheyWere) {
   ranking.ranking = {{3, 0.1}, {1, -2}};
   const auto ranked = parse_answer(answer_line(7, 1, ranking));
   ASSERT_TRUE(ranked.ok()) << ranked.error().text;
-  EXPECT_EQ(ranked->request, 7);
+  EXPECT_EQ(ranked->item, 7);
   EXPECT_EQ(ranked->output, 1);
   ASSERT_EQ(ranked->ranking.size(), 2u);
   EXPECT_EQ(ranked->ranking[0].index, 3);

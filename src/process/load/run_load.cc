@@ -5,6 +5,7 @@
 #include <optional>
 #include <sstream>
 
+#include "process/load/loadgen.h"
 #include "process/load/request_spans.h"
 #include "process/load/sources.h"
 
@@ -41,7 +42,10 @@ Result<LoadReport> run_load(const LoadSettings& settings, Server& server, const 
   std::optional<RequestSpans> spans;
   if (settings.records_requests) spans.emplace();
   const int64_t start_ns = clock.now_ns();
-  const std::unique_ptr<Source> source = make_source(settings, start_ns);
+  std::unique_ptr<LoadgenSource> loadgen;
+  if (settings.generator == Generator::kLoadgen) loadgen = LoadgenSource::start(settings, server);
+  const std::unique_ptr<Source> own = loadgen ? nullptr : make_source(settings, start_ns);
+  Source& source = loadgen ? static_cast<Source&>(*loadgen) : *own;
   int64_t told_ns = start_ns;
   const OnBatch on_batch = [&](std::span<const Answer> batch, const LoadReport& so_far) {
     if (spans) spans->emit(batch, server.steps());
@@ -51,7 +55,10 @@ Result<LoadReport> run_load(const LoadSettings& settings, Server& server, const 
     send({"progress", std::to_string(so_far.answers.size()), std::to_string(done_ns - start_ns),
           std::to_string(done_ns - batch.front().arrival_ns)});
   };
-  XSP_TRY(LoadReport report, serve(settings, start_ns, *source, server, clock, on_batch));
+  XSP_TRY(LoadReport report, serve(settings, start_ns, source, server, clock, on_batch));
+  if (loadgen) {
+    XSP_TRY(report.abandoned, loadgen->end());
+  }
   XSP_CHECK_OK(write_answers(report, settings.answers));
   return report;
 }

@@ -27,6 +27,7 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "process/load/settings.h"
@@ -40,6 +41,7 @@ struct LoadRequest {
   uint64_t id = 0;  // from 0, in the order of arrival
   int64_t arrival_ns = 0;
   uint64_t handle = 0;  // the source's own
+  uint64_t item = 0;    // what it brings, if there are items: the number of one, or beyond them all
 };
 
 // An answered request. Times are those of the clock.
@@ -105,6 +107,8 @@ class Server {
   virtual Status finish(std::span<const LoadRequest>) { return Ok{}; }
   // Returns the steps of each request of the last batch; none if there is no pipeline.
   virtual std::span<const std::vector<StepTime>> steps() const { return {}; }
+  // Returns the answer to each request of the last batch as text; none if it makes no answers.
+  virtual std::span<const std::string> answers() const { return {}; }
 };
 
 struct LoadReport {

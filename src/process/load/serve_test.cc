@@ -215,7 +215,17 @@ TEST(Settings, AreReadOrRefusedWithTheirLine) {
            {"answers\tf\n", "requests: missing"},
            {"answers\tf\nrequests\t3\nitems\ti\n", "items: they need outputs"},
            {"answers\tf\nrequests\t3\ngenerator\tserver\n", "rate: missing"},
-           {"answers\tf\nrequests\t3\nmax_batch\t0\n", "line 3: max_batch '0'"}}) {
+           {"answers\tf\nrequests\t3\nmax_batch\t0\n", "line 3: max_batch '0'"},
+           {"generator\tloadgen\nanswers\tf\nrequests\t3\n", "loadgen.logs: missing"},
+           {"loadgen.latency_share\t1\n", "line 1: loadgen.latency_share '1'"},
+           {"generator\tloadgen\nanswers\tf\nrequests\t3\nloadgen.logs\tl\n"
+            "loadgen.scenario\tserver\nrate\t5\n",
+            "loadgen.latency_ns: missing"},
+           {"generator\tloadgen\nanswers\tf\nrequests\t3\nloadgen.logs\tl\ngroup\t2\n",
+            "requests: not a multiple"},
+           {"generator\tloadgen\nanswers\tf\nrequests\t3\nloadgen.logs\tl\n"
+            "loadgen.accuracy\t1\n",
+            "requests: the accuracy mode"}}) {
     const auto bad = parse_load_settings(text);
     ASSERT_FALSE(bad.ok()) << text;
     EXPECT_EQ(bad.error().text.find(why), 0u) << bad.error().text;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 constexpr double kSecondsMax = 1e8;
+constexpr std::string_view kLoadgenPrefix = "loadgen.";
 
 template <typename Number>
 bool parse(std::string_view text, Number* number) {
@@ -44,7 +45,8 @@ bool set_generator(const std::string& value, LoadSettings* settings) {
   const std::map<std::string, Generator> generators = {{"closed", Generator::kClosed},
                                                        {"server", Generator::kServer},
                                                        {"offline", Generator::kOffline},
-                                                       {"replay", Generator::kReplay}};
+                                                       {"replay", Generator::kReplay},
+                                                       {"loadgen", Generator::kLoadgen}};
   const auto found = generators.find(value);
   if (found == generators.end()) return false;
   settings->generator = found->second;
@@ -53,9 +55,40 @@ bool set_generator(const std::string& value, LoadSettings* settings) {
 
 bool in(uint64_t value, uint64_t least, uint64_t most) { return value >= least && value <= most; }
 
+bool set_scenario(const std::string& value, LoadgenSettings* settings) {
+  const std::map<std::string, LoadgenScenario> scenarios = {{"single", LoadgenScenario::kSingle},
+                                                            {"multi", LoadgenScenario::kMulti},
+                                                            {"server", LoadgenScenario::kServer},
+                                                            {"offline", LoadgenScenario::kOffline}};
+  const auto found = scenarios.find(value);
+  if (found == scenarios.end()) return false;
+  settings->scenario = found->second;
+  return true;
+}
+
+// Returns false if the value is invalid or the key is unknown. `key` is the part behind "loadgen.".
+bool set_loadgen(const std::string& key, const std::string& value, LoadgenSettings* s) {
+  if (key == "scenario") return set_scenario(value, s);
+  if (key == "samples") return parse(value, &s->samples) && in(s->samples, 1, kRequestsMax);
+  if (key == "latency_ns") return parse(value, &s->latency_ns) && s->latency_ns > 0;
+  if (key == "latency_share") {
+    return parse(value, &s->latency_share) && s->latency_share > 0 && s->latency_share < 1;
+  }
+  if (key == "accuracy") {
+    s->is_accuracy = value == "1";
+    return value == "0" || value == "1";
+  }
+  if (key != "logs") return false;
+  s->logs = value;
+  return !value.empty();
+}
+
 // Returns false if the value is invalid or the key is unknown.
 bool set_value(const std::string& key, const std::string& value, LoadSettings* s) {
   if (key == "generator") return set_generator(value, s);
+  if (key.rfind(kLoadgenPrefix, 0) == 0) {
+    return set_loadgen(key.substr(kLoadgenPrefix.size()), value, &s->loadgen);
+  }
   if (key == "clients") return parse(value, &s->clients) && in(s->clients, 1, kRequestsMax);
   if (key == "group") return parse(value, &s->group) && in(s->group, 1, kBatchMax);
   if (key == "rate") return parse(value, &s->rate) && s->rate > 0 && s->rate <= kNsPerSecond;
@@ -71,10 +104,31 @@ bool set_value(const std::string& key, const std::string& value, LoadSettings* s
   std::string* const file = key == "answers"   ? &s->answers
                             : key == "items"   ? &s->items
                             : key == "outputs" ? &s->outputs
+                            : key == "lengths" ? &s->lengths
+                            : key == "tokens"  ? &s->tokens
                                                : nullptr;
   if (file == nullptr) return false;
   *file = value;
   return !value.empty();
+}
+
+// LoadGen itself accepts such settings, and never ends, or runs another test than was asked for.
+Status check_loadgen(const LoadSettings& settings) {
+  const LoadgenSettings& loadgen = settings.loadgen;
+  if (loadgen.logs.empty()) return usage("loadgen.logs: missing: name the folder of its logs");
+  if (loadgen.scenario == LoadgenScenario::kServer) {
+    if (settings.rate == 0) return usage("rate: missing: a server needs the requests per second");
+    if (loadgen.latency_ns == 0) {
+      return usage("loadgen.latency_ns: missing: a server's latency has a bound");
+    }
+  }
+  if (settings.requests % settings.group != 0) {
+    return usage("requests: not a multiple of the group");
+  }
+  if (loadgen.is_accuracy && settings.requests != loadgen.samples) {
+    return usage("requests: the accuracy mode answers each sample once");
+  }
+  return Ok{};
 }
 
 Status check(const LoadSettings& settings) {
@@ -83,6 +137,10 @@ Status check(const LoadSettings& settings) {
   if (settings.items.empty() != settings.outputs.empty()) {
     return usage("items: they need outputs, and outputs need items: name both files");
   }
+  if (settings.lengths.empty() != settings.tokens.empty()) {
+    return usage("lengths: they need tokens, and tokens need lengths: name both files");
+  }
+  if (settings.generator == Generator::kLoadgen) return check_loadgen(settings);
   if (settings.generator == Generator::kServer && settings.rate == 0) {
     return usage("rate: missing: a server needs the requests per second");
   }

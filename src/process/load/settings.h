@@ -15,12 +15,25 @@ namespace xsp::process {
 inline constexpr uint64_t kRequestsMax = 10'000'000;  // limit of one load
 inline constexpr uint64_t kBatchMax = 65536;
 
-enum class Generator { kClosed, kServer, kOffline, kReplay };
+enum class Generator { kClosed, kServer, kOffline, kReplay, kLoadgen };
+enum class LoadgenScenario { kSingle, kMulti, kServer, kOffline };
+
+// What only LoadGen reads (kLoadgen); it reads `requests`, `group`, `rate`, `time_ns` and `seed`,
+// too.
+struct LoadgenSettings {
+  LoadgenScenario scenario = LoadgenScenario::kSingle;
+  bool is_accuracy = false;     // each sample once, and its answer in the log
+  uint64_t samples = 1;         // the items that there are
+  int64_t latency_ns = 0;       // kServer: what this share of the latencies must keep
+  double latency_share = 0.99;  // in (0, 1)
+  std::string logs;             // folder
+};
 
 struct LoadSettings {
   Generator generator = Generator::kClosed;
   uint64_t clients = 1;           // kClosed: clients that each wait for their answer
   uint64_t group = 1;             // kClosed: requests that a client sends at once
+  LoadgenSettings loadgen;        // kLoadgen
   double rate = 0;                // kServer: requests per second, on average
   std::vector<int64_t> arrivals;  // kReplay: nanoseconds from the begin, in order
   uint64_t requests = 0;          // the load ends after so many
@@ -32,6 +45,8 @@ struct LoadSettings {
   std::string answers;            // file that gets a line for each answered request
   std::string items;              // file with the path of an item in each line; empty: none
   std::string outputs;            // file that gets the answers to the items
+  std::string lengths;            // file of the lengths of prompts and answers; empty: none
+  std::string tokens;             // file that gets the times of the tokens
 };
 
 // Parses the text of a settings file. An error names the line.

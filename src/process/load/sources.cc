@@ -7,7 +7,7 @@ namespace xsp::process {
 
 void Scheduled::take(int64_t now_ns, std::deque<LoadRequest>* queue) {
   for (; next_ < arrivals_.size() && start_ns_ + arrivals_[next_] <= now_ns; ++next_) {
-    queue->push_back({next_, start_ns_ + arrivals_[next_], 0});
+    queue->push_back({next_, start_ns_ + arrivals_[next_], 0, next_});
   }
 }
 
@@ -22,7 +22,8 @@ Closed::Closed(const LoadSettings& settings, int64_t start_ns)
 
 void Closed::send(uint64_t client, int64_t arrival_ns) {
   for (uint64_t i = 0; i < group_ && sent_ < requests_; ++i) {
-    pending_.push_back({sent_++, arrival_ns, client});
+    pending_.push_back({sent_, arrival_ns, client, sent_});
+    ++sent_;
     ++unanswered_[client];
   }
 }
@@ -67,6 +68,7 @@ std::unique_ptr<Source> make_source(const LoadSettings& settings, int64_t start_
       return std::make_unique<Scheduled>(std::move(arrivals), start_ns);
     }
     case Generator::kClosed:
+    case Generator::kLoadgen:  // see run_load()
       break;
   }
   return std::make_unique<Closed>(settings, start_ns);

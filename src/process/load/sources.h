@@ -54,7 +54,7 @@ class Closed : public Source {
 // The same seed gives the same arrivals on every machine.
 std::vector<int64_t> poisson_arrivals(double rate, uint64_t count, uint64_t seed);
 
-// Makes the source that the settings ask for, except for MLPerf LoadGen.
+// Makes the source that the settings ask for, except for LoadGen's (loadgen.h).
 std::unique_ptr<Source> make_source(const LoadSettings& settings, int64_t start_ns);
 
 }  // namespace xsp::process

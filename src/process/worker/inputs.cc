@@ -410,6 +410,16 @@ std::vector<Tensor> tensors_of(const xsp_tensor* tensors, size_t count) {
   return result;
 }
 
+std::vector<xsp_tensor> views_of(const std::vector<Tensor>& tensors) {
+  std::vector<xsp_tensor> views;
+  for (const Tensor& tensor : tensors) {
+    views.push_back({sizeof(xsp_tensor), tensor.name.c_str(), tensor.dtype,
+                     static_cast<uint32_t>(tensor.dimensions.size()), tensor.dimensions.data(),
+                     tensor.data.data(), tensor.data.size()});
+  }
+  return views;
+}
+
 std::string signature_text(const std::vector<TensorSpec>& specs) {
   constexpr size_t kShown = 6;
   std::string text;

@@ -63,6 +63,8 @@ Result<Inputs> make_inputs(const std::vector<TensorSpec>& specs,
 // Return an adapter's tensors.
 std::vector<TensorSpec> specs_of(const xsp_tensor_info* infos, size_t count);
 std::vector<Tensor> tensors_of(const xsp_tensor* tensors, size_t count);
+// Returns what an adapter reads; the tensors must outlive it.
+std::vector<xsp_tensor> views_of(const std::vector<Tensor>& tensors);
 
 // Returns a text such as "x float32[batch,3,224,224], ids int64[1,?]".
 std::string signature_text(const std::vector<TensorSpec>& specs);

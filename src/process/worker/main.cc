@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -20,17 +19,18 @@
 #include <string>
 #include <vector>
 
+#include "process/load/generation_server.h"
 #include "process/load/made_up_server.h"
 #include "process/load/pipeline_server.h"
 #include "process/load/request_spans.h"
 #include "process/load/run_load.h"
 #include "process/worker/collectors.h"
 #include "process/worker/inputs.h"
-#include "process/worker/npy.h"
 #include "process/worker/options.h"
 #include "process/worker/placement.h"
 #include "process/worker/protocol.h"
 #include "process/worker/replies.h"
+#include "process/worker/tensor_files.h"
 #include "shared/base/guard.h"
 #include "xsp/plugin.hpp"
 
@@ -202,12 +202,7 @@ class Worker : public OpenModel {
   }
 
   bool set_tensors(const std::vector<Tensor>& made) {
-    std::vector<xsp_tensor> tensors;
-    for (const Tensor& tensor : made) {
-      tensors.push_back({sizeof(xsp_tensor), tensor.name.c_str(), tensor.dtype,
-                         static_cast<uint32_t>(tensor.dimensions.size()), tensor.dimensions.data(),
-                         tensor.data.data(), tensor.data.size()});
-    }
+    const std::vector<xsp_tensor> tensors = views_of(made);
     return call([&] { return adapter_->set_inputs(model_, tensors.data(), tensors.size()); });
   }
 
@@ -249,6 +244,8 @@ class Worker : public OpenModel {
     if (command[0] == "run" && command.size() == 2) return run(command[1], false);
     if (command[0] == "warm" && command.size() == 2) return run(command[1], true);
     if (command[0] == "save" && command.size() == 2) return save(command[1]);
+    if (command[0] == "make" && command.size() == 3) return make(command[1], command[2]);
+    if (command[0] == "take") return take({command.begin() + 1, command.end()});
     if (command[0] == "load" && command.size() == 2) return load_requests(command[1]);
     if (command[0] == "flush") {
       if (!call([&] { return adapter_->flush(model_); })) return false;
@@ -315,6 +312,15 @@ class Worker : public OpenModel {
 
   Result<LoadReport> serve_load(const LoadSettings& settings, int64_t* first) {
     const auto send = [this](const auto& fields) { replies_.send(fields); };
+    if (!settings.lengths.empty()) {
+      XSP_TRY(const auto server, GenerationServer::make(*this, input_specs_, output_specs_,
+                                                        settings.lengths, settings.tokens));
+      XSP_CHECK_OK(warm_sizes(*this, *server, settings.max_batch));
+      *first = iteration_;
+      XSP_TRY(LoadReport report, run_load(settings, *server, send));
+      XSP_CHECK_OK(server->close());
+      return report;
+    }
     if (settings.items.empty()) {
       MadeUpServer server(*this, input_specs_, output_specs_, options_);
       XSP_CHECK_OK(warm_sizes(*this, server, settings.max_batch));
@@ -341,7 +347,7 @@ class Worker : public OpenModel {
     replies_.send({"loaded", std::to_string(report->answers.size()),
                    std::to_string(report->abandoned), std::to_string(report->start_ns),
                    std::to_string(report->end_ns), std::to_string(first),
-                   std::to_string(report->batches)});
+                   std::to_string(iteration_ - first)});
     return true;
   }
 
@@ -378,26 +384,39 @@ class Worker : public OpenModel {
     return XSP_OK;
   }
 
-  // Writes results as FOLDER/NAME.npy. NAME contains only characters that suit a file name.
+  bool reply_files(const char* what, const std::string& folder, const xsp_tensor* tensors,
+                   size_t count) {
+    const auto files = write_tensors(folder, tensors, count);
+    if (!files.ok()) return wrong(XSP_FAILED, files.error().text);
+    std::vector<std::string> reply = {what, std::to_string(count)};
+    reply.insert(reply.end(), files->begin(), files->end());
+    replies_.send(reply);
+    return true;
+  }
+
   bool save(const std::string& folder) {
     const xsp_tensor* tensors = nullptr;
     size_t count = 0;
-    if (!call([&] { return adapter_->results(model_, &tensors, &count); })) return false;
-    std::vector<std::string> reply = {"saved", std::to_string(count)};
-    for (size_t i = 0; i < count; ++i) {
-      const xsp_tensor* tensor = xsp_tensor_at(tensors, i);
-      std::string file = std::to_string(i) + "_";
-      for (const char* c = tensor->name; *c != '\0'; ++c) {
-        const bool is_plain =
-            std::isalnum(static_cast<unsigned char>(*c)) != 0 || *c == '-' || *c == '.';
-        file += is_plain ? *c : '_';
-      }
-      file = file.substr(0, 100) + ".npy";
-      const Status written = write_npy(std::filesystem::path(folder) / file, *tensor);
-      if (!written.ok()) return wrong(XSP_FAILED, written.error().text);
-      reply.push_back(file);
-    }
-    replies_.send(reply);
+    return call([&] { return adapter_->results(model_, &tensors, &count); }) &&
+           reply_files("saved", folder, tensors, count);
+  }
+
+  bool make(const std::string& seed, const std::string& folder) {
+    const auto number = number_of(seed);
+    if (!number) return wrong(XSP_FAILED, "worker: make '" + seed + "': not a seed");
+    options_.seed = *number;
+    const Result<Inputs> made = make_inputs(input_specs_, output_specs_, options_);
+    if (!made.ok()) return wrong(made.error());
+    const std::vector<xsp_tensor> tensors = views_of(made->tensors);
+    return set_tensors(made->tensors) &&
+           reply_files("made", folder, tensors.data(), tensors.size());
+  }
+
+  bool take(const std::vector<std::string>& files) {
+    const auto tensors = read_tensors(files, input_specs_);
+    if (!tensors.ok()) return wrong(tensors.error());
+    if (!set_tensors(*tensors)) return false;
+    replies_.send({"taken"});
     return true;
   }
 

@@ -115,8 +115,8 @@ Result<pipelines::Description> parse_description(std::string_view text) {
   return description;
 }
 
-std::string answer_line(int64_t request, int64_t output, const pipelines::Value& value) {
-  Fields fields = {"answer", std::to_string(request), std::to_string(output)};
+std::string answer_line(int64_t item, int64_t output, const pipelines::Value& value) {
+  Fields fields = {"answer", std::to_string(item), std::to_string(output)};
   if (value.type.kind == Kind::kRanking) {
     fields.emplace_back("ranking");
     for (const pipelines::Ranked& ranked : value.ranking) {
@@ -140,7 +140,7 @@ Result<OutputAnswer> parse_answer(std::string_view line) {
                   "' is not understood: rebuild xsp and xsp-worker together");
   };
   OutputAnswer answer;
-  if (fields.size() < 4 || fields[0] != "answer" || !parse(fields[1], &answer.request) ||
+  if (fields.size() < 4 || fields[0] != "answer" || !parse(fields[1], &answer.item) ||
       !parse(fields[2], &answer.output)) {
     return wrong();
   }

@@ -5,7 +5,7 @@
 //   input|output  place, name, from, position of the batch dimension; -1: it has none
 //   step          place, name, then each parameter and its value; of the last input or output
 //
-//   answer        number of the request, number of the output, then `ranking`, and for each class
+//   answer        number of the item, number of the output, then `ranking`, and for each class
 //                 its number and score; or `text` and the text; or `tensor`, its type, its
 //                 dimensions (comma separated), and its values (separated by spaces)
 #ifndef XSP_PROCESS_WORKER_PIPELINE_FILE_H_
@@ -24,9 +24,9 @@ namespace xsp::process {
 std::string description_text(const pipelines::Description& description);
 Result<pipelines::Description> parse_description(std::string_view text);
 
-// Holds the answer that the steps of one output made for one request.
+// Holds the answer that the steps of one output made for one item.
 struct OutputAnswer {
-  int64_t request = 0;
+  int64_t item = 0;
   int64_t output = 0;
   pipelines::Kind kind = pipelines::Kind::kTensor;
   std::vector<pipelines::Ranked> ranking;
@@ -37,7 +37,7 @@ struct OutputAnswer {
 };
 
 // Returns the line of an answer, without its end.
-std::string answer_line(int64_t request, int64_t output, const pipelines::Value& value);
+std::string answer_line(int64_t item, int64_t output, const pipelines::Value& value);
 Result<OutputAnswer> parse_answer(std::string_view line);
 
 }  // namespace xsp::process

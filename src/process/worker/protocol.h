@@ -36,7 +36,11 @@
 //   run N         ran <first iteration> <duration ns>*N          each at the level model
 //   save FOLDER   saved <count> <file name>*count                the last results, in the model's
 //                                         order, as .npy files
-//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <batches>
+//   make SEED FOLDER  made <count> <file name>*count             the inputs are made up by this
+//                                         seed, and are saved as .npy files
+//   take FILE*    taken                   the inputs are those of these .npy files, in the model's
+//                                         order
+//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <runs>
 //                                         after any number of lines: progress <answered> <ns since
 //                                         the start> <latency of the last batch's first request>
 //   flush         flushed                 every layer span so far is in the trace; no run follows
@@ -74,7 +78,7 @@
 //   generator    closed: `clients` send `group` requests each, and the next ones when these are
 //                answered; server: a Poisson process of `rate` requests per second; offline: all
 //                requests at once; replay: the times, in seconds, in the lines of the file
-//                `arrivals`
+//                `arrivals`; loadgen: MLPerf LoadGen decides
 //   requests     the load ends after so many
 //   time_ns      no request arrives later, and those that wait then are abandoned; 0: no limit
 //   max_batch    the largest batch; max_wait_ns: the longest time that a request waits for others
@@ -86,7 +90,12 @@
 //   items        a file with the path of an item in each line, for a worker with --pipeline: the
 //                requests have these items, one after the other, and begin anew after the last
 //   outputs      the file that gets the answers to the items (pipeline_file.h)
+//   lengths      a file with the tokens of a prompt and of its answer in each line, for a language
+//                model (generation_server.h); tokens: the file that gets when each token was there
 //   spans        0: the requests have no spans
+//   loadgen.     of LoadGen. scenario: single, multi, server or offline; logs: the folder of its
+//                logs; samples: the number of items; accuracy: 1: each item once, with its answer
+//                in a log; latency_ns, latency_share: what this share of a server's latencies keeps
 //
 // Each request is a span at the level application; process/load/request_spans.h says which parts
 // it has, and how its model's span is found. Before the load every batch size is run three times.

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
-#include "xsp/plugin.h"
+#include "xsp/plugin.hpp"
 
 namespace xsp::process {
 namespace {
@@ -177,6 +178,40 @@ uint16_t nearest_half(double magnitude) {
   return static_cast<uint16_t>(significand + (static_cast<uint32_t>(exponent + 14) << 10));
 }
 
+uint16_t half_of(double number) {
+  constexpr double kTooLarge = 65520;
+  constexpr uint16_t kInfinity = 0x7c00, kNan = 0x7e00, kSign = 0x8000;
+  const double magnitude = std::fabs(number);
+  const uint16_t bits = std::isnan(number)      ? kNan
+                        : magnitude < kTooLarge ? nearest_half(magnitude)
+                                                : kInfinity;
+  return bits | (std::signbit(number) ? kSign : uint16_t{0});
+}
+
+uint16_t nearest_bfloat16(double number) {
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(number));
+  if (std::isnan(number)) return 0x7fc0;
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+template <typename Element>
+void put(double number, std::byte* at) {
+  Element element{};
+  if constexpr (std::is_integral_v<Element>) {
+    using Limits = std::numeric_limits<Element>;
+    if (number >= static_cast<double>(Limits::max())) {
+      element = Limits::max();
+    } else if (number > static_cast<double>(Limits::min())) {
+      element = static_cast<Element>(number);
+    } else if (!std::isnan(number)) {
+      element = Limits::min();
+    }
+  } else {
+    element = static_cast<Element>(number);
+  }
+  std::memcpy(at, &element, sizeof element);
+}
+
 std::string fill_real(const std::string& text, uint32_t dtype, std::vector<std::byte>* data) {
   double number = 0;
   if (!parse(text, &number) || !std::isfinite(number)) return "not a number";
@@ -184,27 +219,51 @@ std::string fill_real(const std::string& text, uint32_t dtype, std::vector<std::
                       : dtype == XSP_FLOAT64 ? std::numeric_limits<double>::max()
                                              : 3.38e38;
   if (std::fabs(number) > most) return "more than its type can hold";
-  const auto single = static_cast<float>(number);
-  const auto bits = std::bit_cast<uint32_t>(single);
-  switch (dtype) {
-    case XSP_FLOAT64:
-      fill<double>(data, [&](size_t) { return number; });
-      break;
-    case XSP_FLOAT32:
-      fill<float>(data, [&](size_t) { return single; });
-      break;
-    case XSP_BFLOAT16:
-      fill<uint16_t>(data, [&](size_t) { return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16; });
-      break;
-    default:
-      fill<uint16_t>(data, [&](size_t) {
-        return nearest_half(std::fabs(number)) | (std::signbit(number) ? 0x8000 : 0);
-      });
+  for (size_t at = 0; at < data->size(); at += dtype_bytes(dtype)) {
+    put_number(number, dtype, data->data() + at);
   }
   return {};
 }
 
 }  // namespace
+
+void put_number(double number, uint32_t dtype, std::byte* at) {
+  switch (dtype) {
+    case XSP_FLOAT32:
+      return put<float>(number, at);
+    case XSP_FLOAT64:
+      return put<double>(number, at);
+    case XSP_FLOAT16: {
+      const uint16_t bits = half_of(number);
+      std::memcpy(at, &bits, sizeof bits);
+      return;
+    }
+    case XSP_BFLOAT16: {
+      const uint16_t bits = nearest_bfloat16(number);
+      std::memcpy(at, &bits, sizeof bits);
+      return;
+    }
+    case XSP_INT8:
+      return put<int8_t>(number, at);
+    case XSP_UINT8:
+    case XSP_BOOL:
+      return put<uint8_t>(number, at);
+    case XSP_INT16:
+      return put<int16_t>(number, at);
+    case XSP_UINT16:
+      return put<uint16_t>(number, at);
+    case XSP_INT32:
+      return put<int32_t>(number, at);
+    case XSP_UINT32:
+      return put<uint32_t>(number, at);
+    case XSP_INT64:
+      return put<int64_t>(number, at);
+    case XSP_UINT64:
+      return put<uint64_t>(number, at);
+    default:
+      return;
+  }
+}
 
 bool is_lone_integer(uint32_t dtype, const std::vector<int64_t>& dimensions) {
   const bool is_alone = dimensions.empty() || (dimensions.size() == 1 && dimensions[0] == 1);

@@ -12,6 +12,7 @@ const GROUPS: [need: string, title: string][] = [
   ['training', 'The program'],
   ['samples', 'The program'],
   ['requests', 'The program'],
+  ['tokens', 'The program'],
   ['energy', 'Energy and clocks'],
   ['layer_energy', 'Energy and clocks'],
   ['clocks', 'Energy and clocks'],

@@ -1,0 +1,104 @@
+#include "desk/divergence/pair.h"
+
+#include <algorithm>
+
+#include "pipelines/shared/value.h"
+#include "process/worker/npy.h"
+#include "xsp/plugin.hpp"
+
+namespace xsp::divergence {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<const char*, 2> kSides = {"a", "b"};
+
+// Returns the error with the side's letter in front.
+Error of_side(size_t side, const Error& error) {
+  return {error.code, (side == 0 ? "A: " : "B: ") + error.text};
+}
+
+std::vector<double> numbers_of(process::NpyArray array) {
+  const pipelines::Value value{
+      pipelines::tensor_type(array.dtype, array.dimensions), std::move(array.data), {}};
+  const auto count = static_cast<size_t>(pipelines::element_count(array.dimensions));
+  std::vector<double> numbers(count);
+  for (size_t i = 0; i < count; ++i) numbers[i] = pipelines::number_at(value, i);
+  return numbers;
+}
+
+Status add_difference(const fs::path& file_a, const fs::path& file_b, Compared* tensor) {
+  XSP_TRY(process::NpyArray a, process::read_npy(file_a));
+  XSP_TRY(process::NpyArray b, process::read_npy(file_b));
+  tensor->dtype = dtype_name(a.dtype);
+  tensor->dtype_b = dtype_name(b.dtype);
+  if (a.dimensions != b.dimensions) {
+    tensor->not_compared = "its shape is " + pipelines::dimensions_text(a.dimensions) +
+                           " in A and " + pipelines::dimensions_text(b.dimensions) + " in B";
+    return Ok{};
+  }
+  const int64_t last = a.dimensions.empty() ? 1 : a.dimensions.back();
+  tensor->difference.add(numbers_of(std::move(a)), numbers_of(std::move(b)), last);
+  return Ok{};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Pair>> Pair::open(const Settings& settings,
+                                         const std::array<std::string, 2>& models,
+                                         const fs::path& folder, const std::atomic<int>& stop) {
+  std::unique_ptr<Pair> pair(new Pair(folder));
+  for (size_t side = 0; side < 2; ++side) {
+    const experiment::Request& request = settings.sides[side];
+    experiment::WorkerOptions options = request.worker;
+    options.model = models[side];
+    options.trace = folder / (std::string(kSides[side]) + ".xtrace");
+    options.scratch = folder / kSides[side];
+    std::error_code error;
+    fs::create_directories(options.scratch / "saved", error);
+    auto worker = experiment::Worker::start(options, request.worker_limits, stop);
+    if (!worker.ok()) return of_side(side, worker.error());
+    pair->workers_[side] = std::move(*worker);
+  }
+  return pair;
+}
+
+std::vector<std::string> Pair::outputs(size_t side) const {
+  std::vector<std::string> names;
+  for (const auto& output : workers_[side]->ready().outputs) names.push_back(output.name);
+  return names;
+}
+
+Status Pair::compare(uint64_t seed, std::vector<Compared>* tensors) {
+  XSP_TRY(const std::vector<fs::path> inputs, workers_[0]->make_inputs(seed, folder_));
+  std::array<std::vector<fs::path>, 2> results;
+  for (size_t side = 0; side < 2; ++side) {
+    experiment::Worker& worker = *workers_[side];
+    const Status taken = side == 0 ? Ok{} : worker.take_inputs(inputs);
+    if (!taken.ok()) return of_side(side, taken.error());
+    const auto block = worker.run(1, 0);
+    if (!block.ok()) return of_side(side, block.error());
+    XSP_TRY(results[side], worker.save_results(folder_ / kSides[side] / "saved"));
+    if (results[side].size() != outputs(side).size()) {
+      return of_side(side, failed("it gave " + std::to_string(results[side].size()) + " of its " +
+                                  std::to_string(outputs(side).size()) + " outputs"));
+    }
+  }
+  const auto file_of = [&](size_t side, const std::string& name) {
+    const std::vector<std::string> names = outputs(side);
+    return results[side][static_cast<size_t>(std::find(names.begin(), names.end(), name) -
+                                             names.begin())];
+  };
+  for (Compared& tensor : *tensors) {
+    if (!tensor.not_compared.empty()) continue;
+    XSP_CHECK_OK(add_difference(file_of(0, tensor.tensor), file_of(1, tensor.tensor_b), &tensor));
+  }
+  return Ok{};
+}
+
+Status Pair::finish() {
+  for (const auto& worker : workers_) XSP_CHECK_OK(worker->finish());
+  return Ok{};
+}
+
+}  // namespace xsp::divergence

@@ -1,0 +1,116 @@
+// Tests xsp diff --run --outputs: two models whose difference is known, in ONNX Runtime.
+#include "formats/onnx/builder.h"
+#include "formats/onnx/writer.h"
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+constexpr int64_t kFloat16 = 10;
+constexpr int64_t kFeatures = 64;
+
+class DiffOutputsTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+    if (run({"doctor"}).out.find("onnxruntime.so") == std::string::npos) {
+      GTEST_SKIP() << "ONNX Runtime is not installed";
+    }
+  }
+
+  // Writes y = h3(relu(h2(relu(h1(x))))). `changed` is the weight whose first number is another;
+  // -1: none. With `is_half`, the products are of 16-bit floats.
+  void write_model(const std::string& name, int changed, bool is_half) const {
+    formats::Builder b("net");
+    formats::Value x =
+        b.input("x", formats::kFloat32, {formats::symbolic("batch"), formats::fixed(kFeatures)});
+    x.channels = kFeatures;
+    const auto cast = [&](const std::string& node, const formats::Value& value, int64_t type) {
+      return is_half
+                 ? b.node(node, "Cast", {value}, {formats::attribute("to", type)}, value.channels)
+                 : value;
+    };
+    for (const char* layer : {"h1", "h2", "h3"}) {
+      const std::string at = layer;
+      const formats::Value weight =
+          b.weight(at + "/weight", {kFeatures, kFeatures}, formats::with_variance(2. / kFeatures));
+      x = b.node(at + "/MatMul", "MatMul",
+                 {cast(at + "/cast_x", x, kFloat16), cast(at + "/cast_w", weight, kFloat16)}, {},
+                 kFeatures);
+      x = cast(at + "/cast_y", x, formats::kFloat32);
+      if (at != "h3") x = b.relu(at + "/relu", x);
+    }
+    b.output(x, "y", formats::kFloat32, {formats::symbolic("batch"), formats::fixed(kFeatures)});
+    const auto weights = [&](size_t index, uint64_t offset, std::span<uint8_t> out) {
+      const formats::Graph& graph = b.graph();
+      auto* numbers = reinterpret_cast<float*>(out.data());
+      formats::fill_weights(b.distributions()[index],
+                            formats::tensor_seed(1, graph.initializers[index].name),
+                            offset / sizeof(float), out.size() / sizeof(float), numbers);
+      if (static_cast<int>(index) == changed && offset == 0) numbers[0] += 1;
+    };
+    ASSERT_TRUE(formats::write_graph(b.graph(), weights, folder / name, {}).ok());
+  }
+
+  nlohmann::json compare(const std::vector<std::string>& more, int status = 0) const {
+    std::vector<std::string> arguments = {"diff", "--run", "--outputs", "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.status, status) << finished.err;
+    return nlohmann::json::parse(finished.out, nullptr, false);
+  }
+};
+
+TEST_F(DiffOutputsTest, AModelDoesNotDifferFromItself) {
+  write_model("a.onnx", -1, false);
+  const auto told = compare({"a.onnx", "a.onnx", "--tolerance", "0", "--batch", "3"});
+  ASSERT_EQ(told["outputs"].size(), 1u) << told;
+  EXPECT_EQ(told["outputs"][0]["elements"], 4 * 3 * kFeatures);
+  EXPECT_EQ(told["outputs"][0]["max_absolute"], 0);
+  EXPECT_EQ(told["outputs"][0]["equal_best_pct"], 100);
+  EXPECT_EQ(told["layers"].size(), 5u);
+  EXPECT_TRUE(told["first_layer"].is_null());
+}
+
+TEST_F(DiffOutputsTest, TheLayerWhoseWeightDiffersIsTheFirst) {
+  write_model("a.onnx", -1, false);
+  write_model("b.onnx", 1, false);
+  const auto told = compare({"a.onnx", "b.onnx", "--tolerance", "0.001"}, 3);
+  EXPECT_EQ(told["first_layer"], "h2/MatMul") << told;
+  for (const auto& layer : told["layers"]) {
+    const bool is_before = layer["layer"].get<std::string>().rfind("h1", 0) == 0;
+    EXPECT_EQ(layer["rms_relative"].get<double>() == 0, is_before) << layer;
+  }
+  EXPECT_GT(told["outputs"][0]["rms_relative"], 0.001);
+  EXPECT_LT(told["outputs"][0]["cosine"], 1);
+}
+
+// A number rounded to 16 bits is off by at most 2^-11 of itself: 2^-11 / sqrt(3) or less in the
+// root of the mean square, about 2.8e-4.
+TEST_F(DiffOutputsTest, HalfPrecisionDiffersByItsRounding) {
+  write_model("a.onnx", -1, false);
+  write_model("b.onnx", -1, true);
+  const auto told = compare({"a.onnx", "b.onnx", "--tolerance", "0.01"});
+  EXPECT_TRUE(told["first_layer"].is_null()) << told;
+  const double rms = told["outputs"][0]["rms_relative"];
+  EXPECT_GT(rms, 1e-4);
+  EXPECT_LT(rms, 2e-3);
+  EXPECT_EQ(told["layers"][0]["type_b"], "float16") << told;
+  const auto fine = compare({"a.onnx", "b.onnx", "--tolerance", "0.0001"}, 3);
+  EXPECT_EQ(fine["first_layer"], "h1/MatMul") << fine;
+}
+
+TEST_F(DiffOutputsTest, AnotherFrameworkIsComparedByItsOutputs) {
+  write_model("a.onnx", -1, false);
+  const auto told =
+      compare({"a.onnx", "fake:layers=1", "--framework-b", "fake", "--input", "x=1x8"}, 2);
+  EXPECT_TRUE(told.is_discarded());
+  const auto same =
+      compare({"fake:layers=2,us=5", "fake:layers=2,us=9", "--framework", "fake", "--sets", "2"});
+  EXPECT_EQ(same["outputs"][0]["max_absolute"], 0) << same;
+  EXPECT_NE(same["text"].get<std::string>().find("both models must be ONNX files"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace xsp::integration

@@ -1,0 +1,112 @@
+// Tests xsp evaluate --scenario generation with a small model that keeps a cache, in ONNX Runtime.
+#include "formats/onnx/builder.h"
+#include "formats/onnx/writer.h"
+#include "tests/integration/run_xsp.h"
+
+namespace xsp::integration {
+namespace {
+
+constexpr int64_t kSize = 4;
+
+class GenerationTest : public XspTest {
+ protected:
+  void SetUp() override {
+    XspTest::SetUp();
+    if (run({"doctor"}).out.find("onnxruntime.so") == std::string::npos) {
+      GTEST_SKIP() << "ONNX Runtime is not installed";
+    }
+    write_model();
+  }
+
+  // Writes a model whose logits follow from the last token alone, and whose cache grows by the
+  // embedding of each token, once as a key and once as a value.
+  void write_model() const {
+    formats::Builder b("net");
+    const formats::Value ids = b.input("input_ids", formats::kInt64,
+                                       {formats::symbolic("batch"), formats::symbolic("sequence")});
+    const std::vector<formats::Dimension> past = {formats::symbolic("batch"), formats::fixed(1),
+                                                  formats::symbolic("past_sequence"),
+                                                  formats::fixed(kSize)};
+    const formats::Value table = b.weight("table", {100, kSize}, formats::with_variance(1));
+    formats::Value x = b.gather("embed", table, ids, 0);
+    x.channels = kSize;
+    const formats::Value heads = b.node("heads", "Unsqueeze", {x, b.constant("axis", {1})});
+    for (const std::string part : {"key", "value"}) {
+      const formats::Value before = b.input("past_key_values.0." + part, formats::kFloat32, past);
+      const formats::Value after = b.node("cat_" + part, "Concat", {before, heads},
+                                          {formats::attribute("axis", int64_t{2})});
+      b.output(after, "present.0." + part, formats::kFloat32,
+               {formats::symbolic("batch"), formats::fixed(1), formats::symbolic("all"),
+                formats::fixed(kSize)});
+    }
+    b.output(b.dense("head", x, 100), "logits", formats::kFloat32,
+             {formats::symbolic("batch"), formats::symbolic("sequence"), formats::fixed(100)});
+    const auto weights = [&](size_t index, uint64_t offset, std::span<uint8_t> out) {
+      formats::fill_weights(
+          b.distributions()[index], formats::tensor_seed(1, b.graph().initializers[index].name),
+          offset / sizeof(float), out.size() / sizeof(float), reinterpret_cast<float*>(out.data()));
+    };
+    ASSERT_TRUE(formats::write_graph(b.graph(), weights, folder / "net.onnx", {}).ok());
+  }
+
+  Finished generate(const std::string& model, const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments = {"evaluate", model, "--scenario", "generation",
+                                          "--device", "cpu", "-o",         "a.xsp"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+  double value(const std::string& metric) const {
+    return scalar("a.xsp", "SELECT value FROM result WHERE metric = '" + metric + "'")
+        .get<double>();
+  }
+};
+
+TEST_F(GenerationTest, EachTokenIsASpanOfItsRequest) {
+  write_file("lengths.tsv", "10 3\n20 5\n15 1\n10 4\n");
+  const Finished finished =
+      generate("net.onnx", {"--lengths", "lengths.tsv", "--clients", "2", "--requests", "4"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.out.find("time to the first token p50"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("batches: 2 of 2"), std::string::npos) << finished.out;
+  // A prompt is one run, and each batch runs until its longest answer is there: 5 and 4 runs.
+  EXPECT_EQ(scalar("a.xsp",
+                   "SELECT count(*) FROM span m JOIN span r ON r.run_id = m.run_id AND r.span_id = "
+                   "m.parent_id WHERE m.run_id = 1 AND m.level = 2 AND r.type = 'request'"),
+            9);
+  EXPECT_EQ(scalar("a.xsp",
+                   "SELECT string_agg(n, ' ' ORDER BY request) FROM (SELECT value::INT AS request, "
+                   "(SELECT count(*) FILTER (name = 'prefill') || '+' || count(*) FILTER (name = "
+                   "'decode') FROM span t WHERE t.run_id = 1 AND t.type = 'token' AND t.parent_id "
+                   "= r.span_id) AS n FROM span r JOIN attribute a USING (run_id, span_id) WHERE "
+                   "r.run_id = 1 AND r.type = 'request' AND a.key = 'request')"),
+            "1+2 1+4 1+0 1+3");
+  // The time to the first token is from the arrival to the end of the prefill.
+  EXPECT_NEAR(scalar("a.xsp",
+                     "SELECT avg(t.start_ns + t.duration_ns - r.start_ns) FROM span t JOIN span r "
+                     "ON r.run_id = t.run_id AND r.span_id = t.parent_id WHERE t.run_id = 1 AND "
+                     "t.name = 'prefill'")
+                  .get<double>(),
+              value("first_token.mean"), 1);
+  // A key and a value for each token but the last one, which no run has read; the first batch is
+  // padded to 20 tokens.
+  constexpr double kTokenBytes = 2 * kSize * sizeof(float);
+  EXPECT_EQ(value("cache.max"), (20 + 5 - 1) * kTokenBytes);
+  EXPECT_EQ(value("cache.mean"), ((20 + 2) + (20 + 4) + 15 + (15 + 3)) / 4. * kTokenBytes);
+}
+
+TEST_F(GenerationTest, ErrorsAreOneLineEach) {
+  write_file("bad.tsv", "10 3\n20\n");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"net.onnx", "--prompt-tokens", "0"}, "error: --prompt-tokens '0': not a number"},
+      {{"net.onnx", "--lengths", "bad.tsv"}, "error: bad.tsv:2: '20' is not two numbers"},
+      {{"fake:layers=1,us=5"}, "error: the model keeps no cache that generation knows"}};
+  for (const auto& [arguments, error] : cases) {
+    const Finished finished = generate(arguments[0], {arguments.begin() + 1, arguments.end()});
+    EXPECT_EQ(finished.status, 2) << error;
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_NE(finished.err.find(error), std::string::npos) << finished.err;
+  }
+}
+
+}  // namespace
+}  // namespace xsp::integration

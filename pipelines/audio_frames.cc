@@ -1,5 +1,5 @@
-// Audio as windows, for each of which the model runs once. Samples that are missing at the begin and
-// the end are zero.
+// Audio as windows, for each of which the model runs once. Samples that are missing at the begin
+// and the end are zero.
 #include <algorithm>
 
 #include "pipelines/shared/step.h"

@@ -1,7 +1,7 @@
 // Two classes by a threshold: class 1 if enough probabilities reach it, else class 0.
 //
-// The score of class 1 is the `least`-th largest probability, p; that of class 0 is 1 - p. The class
-// that is chosen comes first, also where its score is the lower one.
+// The score of class 1 is the `least`-th largest probability, p; that of class 0 is 1 - p. The
+// class that is chosen comes first, also where its score is the lower one.
 #include <algorithm>
 #include <functional>
 

@@ -23,7 +23,7 @@ enum class Kind {
   kImage,    // height, width, channels; the channels' order is `colours`
   kAudio,    // samples, channels: float32; full scale is 1; `rate` samples a second
   kTensor,   // numbers
-  kWindows,  // a tensor whose first dimension counts windows: the model runs once for each, in order
+  kWindows,  // a tensor whose first dimension counts windows; the model runs once for each
   kRanking,  // classes, the best first
 };
 
@@ -72,7 +72,7 @@ inline Type windows_type(uint32_t dtype, std::vector<int64_t> dimensions) {
 std::string type_text(const Type& type);
 // Returns "[1,?,3]".
 std::string dimensions_text(const std::vector<int64_t>& dimensions);
-// Returns the dimensions of one window; those of the value itself, if it does not consist of windows.
+// Returns the dimensions of one window; those of the value itself, if it has no windows.
 std::vector<int64_t> dimensions_of_window(const Type& type);
 // Returns the product of the dimensions, all of which are known; -1: a value cannot be so large.
 int64_t element_count(const std::vector<int64_t>& dimensions);

@@ -42,8 +42,9 @@ Result<ModelPipelines> read_pipelines(const std::string& file,
                                       const std::vector<TensorSpec>& inputs,
                                       const std::vector<TensorSpec>& outputs);
 
-// Makes inputs that are made up like those that the pipelines make: the dimensions that the model
-// leaves open are those of the steps' results, and what needs nothing of a request is what it will be.
+// Make inputs that are made up like those that the pipelines make: the dimensions that the model
+// leaves open are those of the steps' results, and an input that needs nothing of a request gets
+// what its steps give.
 void suit_specs(const ModelPipelines& pipelines, std::vector<TensorSpec>* specs);
 Status suit_tensors(const ModelPipelines& pipelines, std::vector<Tensor>* tensors);
 

@@ -5,7 +5,6 @@
 // Audio Data and WAVE Files"). Integers are divided by the largest magnitude of their type, as
 // libsndfile does.
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -61,7 +60,7 @@ float sample_at(std::string_view data, size_t at, const Format& format) {
     std::memcpy(&number, &raw, sizeof number);
     return static_cast<float>(number);
   }
-  const double half = std::ldexp(1.0, static_cast<int>(format.bits) - 1);
+  const auto half = static_cast<double>(uint64_t{1} << (format.bits - 1));
   const auto number = static_cast<double>(raw);
   if (format.bits == 8) return static_cast<float>((number - half) / half);
   return static_cast<float>((number < half ? number : number - 2 * half) / half);

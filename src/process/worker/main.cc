@@ -346,7 +346,7 @@ class Worker : public OpenModel {
     replies_.send({"loaded", std::to_string(report->answers.size()),
                    std::to_string(report->abandoned), std::to_string(report->start_ns),
                    std::to_string(report->end_ns), std::to_string(first),
-                   std::to_string(report->batches)});
+                   std::to_string(iteration_ - first)});
     return true;
   }
 

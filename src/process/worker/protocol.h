@@ -36,7 +36,7 @@
 //   run N         ran <first iteration> <duration ns>*N          each at the level model
 //   save FOLDER   saved <count> <file name>*count                the last results, in the model's
 //                                         order, as .npy files
-//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <batches>
+//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <model runs>
 //                                         after any number of lines: progress <answered> <ns since
 //                                         the start> <latency of the last batch's first request>
 //   flush         flushed                 every layer span so far is in the trace; no run follows

@@ -96,7 +96,7 @@ Result<Score> measure(std::span<const Pair> pairs, uint64_t seed) {
 }  // namespace
 
 std::vector<Metric> precision_recall_metrics() {
-  const std::vector<std::string> tasks = {"classification"};
+  const std::vector<std::string> tasks = {"classification", "voice activity detection"};
   const std::string macro_text = ", the mean over the classes.";
   const std::string micro_text = ", over the items of all classes.";
   const std::string precision_text = "The share of items named as a class that belong to it";

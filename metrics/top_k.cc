@@ -28,7 +28,7 @@ Result<Score> top5(std::span<const Pair> pairs, uint64_t) { return top_k(pairs, 
 }  // namespace
 
 std::vector<Metric> top_k_metrics() {
-  const std::vector<std::string> tasks = {"classification"};
+  const std::vector<std::string> tasks = {"classification", "voice activity detection"};
   return {{"top1", "top-1 accuracy", "The share of items whose best label is the right one.",
            kWilson, "", tasks, top1},
           {"top5", "top-5 accuracy",

@@ -75,6 +75,13 @@ bool Parameters::truth(const std::string& name, bool otherwise) {
   return *text == "true";
 }
 
+std::string Parameters::text(const std::string& name) {
+  const std::string* text = find(name, true);
+  if (text == nullptr) return "";
+  if (text->empty()) refuse(name, "empty: write a name");
+  return *text;
+}
+
 std::string Parameters::word(const std::string& name, const std::vector<std::string>& words,
                              std::optional<std::string> otherwise) {
   const std::string* text = find(name, !otherwise);

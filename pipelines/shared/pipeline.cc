@@ -76,8 +76,9 @@ Result<Type> type_of_request(const TensorDescription& input) {
 Status check_tensor(const Pipeline& pipeline, uint32_t dtype,
                     const std::vector<int64_t>& dimensions) {
   const Type& result = pipeline.result();
-  if (result.dtype == dtype && fits(result.dimensions, dimensions) &&
-      (result.kind == Kind::kTensor || result.kind == Kind::kImage)) {
+  if (result.dtype == dtype && fits(dimensions_of_window(result), dimensions) &&
+      (result.kind == Kind::kTensor || result.kind == Kind::kImage ||
+       result.kind == Kind::kWindows)) {
     return Ok{};
   }
   return usage(pipeline.place() + ": its steps give " + type_text(result) + ", the model wants " +

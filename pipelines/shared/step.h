@@ -33,6 +33,8 @@ class Parameters {
   double number(const std::string& name, std::optional<double> otherwise = {});
   std::vector<double> numbers(const std::string& name, std::vector<double> otherwise);
   bool truth(const std::string& name, bool otherwise);
+  // A text that is not empty; it is required.
+  std::string text(const std::string& name);
   // One of the words.
   std::string word(const std::string& name, const std::vector<std::string>& words,
                    std::optional<std::string> otherwise = {});

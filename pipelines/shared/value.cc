@@ -38,8 +38,12 @@ const char* kind_text(Kind kind) {
       return "text";
     case Kind::kImage:
       return "an image of ";
+    case Kind::kAudio:
+      return "audio of ";
     case Kind::kTensor:
       return "";
+    case Kind::kWindows:
+      return "windows of ";
     case Kind::kRanking:
       return "a ranking";
   }
@@ -59,10 +63,22 @@ std::string dimensions_text(const std::vector<int64_t>& dimensions) {
 
 std::string type_text(const Type& type) {
   std::string text = kind_text(type.kind);
-  if (type.kind != Kind::kImage && type.kind != Kind::kTensor) return text;
+  if (type.kind == Kind::kWindows) {
+    return text + dtype_name(type.dtype) + dimensions_text(dimensions_of_window(type));
+  }
+  if (type.kind != Kind::kImage && type.kind != Kind::kTensor && type.kind != Kind::kAudio) {
+    return text;
+  }
   text += dtype_name(type.dtype) + dimensions_text(type.dimensions);
+  if (type.rate > 0) text += ", " + std::to_string(type.rate) + " Hz";
   if (!type.colours.empty()) text += ", " + type.colours;
   return text;
+}
+
+std::vector<int64_t> dimensions_of_window(const Type& type) {
+  std::vector<int64_t> dimensions = type.dimensions;
+  if (type.kind == Kind::kWindows && !dimensions.empty()) dimensions.erase(dimensions.begin());
+  return dimensions;
 }
 
 int64_t element_count(const std::vector<int64_t>& dimensions) {

@@ -21,7 +21,9 @@ enum class Kind {
   kBytes,    // a file's content: uint8, one dimension
   kText,     // UTF-8
   kImage,    // height, width, channels; the channels' order is `colours`
+  kAudio,    // samples, channels: float32; full scale is 1; `rate` samples a second
   kTensor,   // numbers
+  kWindows,  // a tensor whose first dimension counts windows; the model runs once for each
   kRanking,  // classes, the best first
 };
 
@@ -31,6 +33,9 @@ struct Type {
   std::vector<int64_t> dimensions;  // kUnknown: any
   std::string layout;               // of an image, or a tensor made of one: "HWC", "CHW"
   std::string colours;              // "rgb", "bgr" or "grey"
+  int64_t rate = 0;                 // of audio, in Hz; kUnknown: any
+  // Of a state: the model's output that takes its place in the next window.
+  std::string state_of = {};
 };
 
 // A class of a ranking.
@@ -58,11 +63,17 @@ inline Type bytes_type() { return {Kind::kBytes, XSP_UINT8, {kUnknown}, "", ""};
 inline Type tensor_type(uint32_t dtype, std::vector<int64_t> dimensions) {
   return {Kind::kTensor, dtype, std::move(dimensions), "", ""};
 }
+inline Type windows_type(uint32_t dtype, std::vector<int64_t> dimensions) {
+  dimensions.insert(dimensions.begin(), kUnknown);
+  return {Kind::kWindows, dtype, std::move(dimensions), "", ""};
+}
 
 // Returns a text for messages, such as "int32[2048]" or "an image of uint8[?,?,3], rgb".
 std::string type_text(const Type& type);
 // Returns "[1,?,3]".
 std::string dimensions_text(const std::vector<int64_t>& dimensions);
+// Returns the dimensions of one window; those of the value itself, if it has no windows.
+std::vector<int64_t> dimensions_of_window(const Type& type);
 // Returns the product of the dimensions, all of which are known; -1: a value cannot be so large.
 int64_t element_count(const std::vector<int64_t>& dimensions);
 // Returns whether two lists of dimensions can be the same.

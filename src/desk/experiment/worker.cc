@@ -201,7 +201,7 @@ Result<Loaded> Worker::load(const std::filesystem::path& settings, double expect
   Loaded loaded;
   int64_t* const numbers[] = {&loaded.answered, &loaded.abandoned, &loaded.start_ns,
                               &loaded.end_ns};
-  int* const counts[] = {&loaded.first_iteration, &loaded.batches};
+  int* const counts[] = {&loaded.first_iteration, &loaded.model_runs};
   bool understood = fields.size() == 7;
   for (size_t i = 0; understood && i < 6; ++i) {
     const auto number = parse_number<int64_t>(fields[i + 1]);

@@ -85,7 +85,7 @@ struct Loaded {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int first_iteration = 0;
-  int batches = 0;
+  int model_runs = 0;  // one for each batch, or one for each window of a request
 };
 // Is called with the number of answered requests, the nanoseconds since the start, and the latency
 // of the last batch's first request.

@@ -51,7 +51,7 @@ std::vector<std::string> read_texts(const Node* node) {
   return texts;
 }
 
-// A step is `NAME`, or `NAME: {parameter: value}`.
+// A step is `NAME`, `NAME: {parameter: value}`, or `NAME: VALUE` for its parameter `value` alone.
 Step read_step(const Node& node) {
   Step step;
   step.line = node.line;
@@ -59,6 +59,7 @@ Step read_step(const Node& node) {
   if (!node.is_map() || node.keys.empty()) return step;
   step.name = node.keys[0].text;
   const Node& params = node.items[0];
+  if (params.is_scalar()) step.params["value"] = params.text;
   for (size_t i = 0; i < params.keys.size(); ++i) {
     const std::string& key = params.keys[i].text;
     const Node& value = params.items[i];

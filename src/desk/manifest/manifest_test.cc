@@ -33,6 +33,16 @@ attributes:
   references: [one, two]
 )";
 
+TEST(Manifest, AStepsOnlyParameterMayStandAlone) {
+  std::string text = kMagika;
+  text.replace(text.find("to_tensor"), 9, "threshold: 0.5");
+  const auto manifest = parse_manifest(text, "magika.yaml");
+  ASSERT_TRUE(manifest.ok()) << manifest.error().text;
+  const auto& step = manifest->inputs[0].pipeline.steps[1];
+  EXPECT_EQ(step.name, "threshold");
+  EXPECT_EQ(step.params.at("value"), "0.5");
+}
+
 TEST(Manifest, ReadsEveryField) {
   const auto manifest = parse_manifest(kMagika, "some/magika.yaml");
   ASSERT_TRUE(manifest.ok()) << manifest.error().text;

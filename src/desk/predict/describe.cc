@@ -62,6 +62,7 @@ bool is_told(const Manifest& manifest, const std::string& field, const Tensor& t
 
 Result<Described> describe(const Manifest& manifest) {
   Described described;
+  bool has_windows = false;
   for (size_t i = 0; i < manifest.inputs.size(); ++i) {
     const std::string field = "inputs[" + std::to_string(i) + "]";
     const Tensor& tensor = manifest.inputs[i];
@@ -71,6 +72,7 @@ Result<Described> describe(const Manifest& manifest) {
     if (is_told(manifest, field, tensor)) {
       XSP_CHECK_OK(check_tensor(pipeline, dtype_of(tensor.dtype), dimensions_of(tensor)));
     }
+    has_windows |= pipeline.result().kind == pipelines::Kind::kWindows;
     described.description.inputs.push_back(std::move(input));
   }
   for (size_t i = 0; i < manifest.outputs.size(); ++i) {
@@ -79,7 +81,8 @@ Result<Described> describe(const Manifest& manifest) {
     if (tensor.pipeline.steps.empty()) continue;
     auto output = description_of(manifest, field, tensor);
     if (is_told(manifest, field, tensor)) {
-      const auto given = pipelines::tensor_type(dtype_of(tensor.dtype), dimensions_of(tensor));
+      const auto type_of = has_windows ? pipelines::windows_type : pipelines::tensor_type;
+      const auto given = type_of(dtype_of(tensor.dtype), dimensions_of(tensor));
       XSP_CHECK_OK(pipelines::Pipeline::make(output, given));
     }
     described.description.outputs.push_back(std::move(output));

@@ -32,6 +32,18 @@ TEST(Describe, FindsTheBatchDimensionAndThePlaces) {
   EXPECT_EQ(untold->description.inputs[0].batch_axis, 0);
 }
 
+TEST(Describe, AnOutputConsistsOfWindowsIfAnInputDoes) {
+  const std::string input =
+      "dtype: float32, dimensions: [N, 8], steps: [decode_wav, resample: {rate: 8000}, "
+      "audio_frames: {size: 8}]";
+  const std::string output = "dtype: float32, dimensions: [N, 1], steps: ";
+  const auto result = described(input, output + "[threshold: 0.5]");
+  ASSERT_TRUE(result.ok()) << result.error().text;
+  EXPECT_EQ(described(input, output + "[top]").error().text,
+            "m.yaml:7: outputs[0].steps[0]: the model gives windows of float32[1], top wants a "
+            "tensor of scores");
+}
+
 TEST(Describe, RefusesStepsThatDoNotSuitTheManifest) {
   const auto wrong = described("dtype: int32, dimensions: [N, 9], steps: [byte_window: {begin: 8}]",
                                "steps: [top]");

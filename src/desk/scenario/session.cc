@@ -154,7 +154,7 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
   }
   max_batch_ = scenario.max_batch;
   run_.series.warmup_iterations = loaded.first_iteration;
-  run_.series.latencies_ns.assign(static_cast<size_t>(loaded.batches), 0);
+  run_.series.latencies_ns.assign(static_cast<size_t>(loaded.model_runs), 0);
   run_.series.stopped_by = loaded.abandoned > 0 ? "time" : "iterations";
   return load;
 }

@@ -48,6 +48,13 @@ Result<Value> join_batch(const std::vector<Value>& values, int axis) {
   return joined;
 }
 
+Value window_of(const Value& value, size_t window) {
+  Value part =
+      pipelines::zeros(pipelines::tensor_type(value.type.dtype, dimensions_of_window(value.type)));
+  std::memcpy(part.data.data(), value.data.data() + window * part.data.size(), part.data.size());
+  return part;
+}
+
 Result<Value> part_of_batch(const Tensor& tensor, int axis, size_t batch, size_t position) {
   pipelines::Type type = pipelines::tensor_type(tensor.dtype, tensor.dimensions);
   const auto at = static_cast<size_t>(axis);

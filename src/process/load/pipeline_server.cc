@@ -41,6 +41,10 @@ std::vector<int64_t> without_batch(std::vector<int64_t> dimensions, int axis) {
   return dimensions;
 }
 
+bool is_windowed(const ModelPipelines::Side& side) {
+  return side.pipeline.result().kind == pipelines::Kind::kWindows;
+}
+
 Result<size_t> position_of(const pipelines::TensorDescription& tensor,
                            const std::vector<TensorSpec>& specs) {
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -58,18 +62,42 @@ Result<ModelPipelines::Side> input_side(const pipelines::TensorDescription& inpu
   XSP_CHECK_OK(check_tensor(pipeline, specs[position].dtype,
                             without_batch(specs[position].dimensions, input.batch_axis)));
   std::vector<uint32_t> sites = sites_of(pipeline);
-  return ModelPipelines::Side{std::move(pipeline), input.batch_axis, position, std::move(sites)};
+  return ModelPipelines::Side{
+      std::move(pipeline), input.batch_axis, position, {}, std::move(sites)};
+}
+
+// Finds the output that is the state's next value, and checks that it can be that.
+Status connect_state(const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                     ModelPipelines::Side* side) {
+  const std::string& name = side->pipeline.result().state_of;
+  if (name.empty()) return Ok{};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].name != name) continue;
+    const TensorSpec& input = inputs[side->tensor];
+    if (outputs[i].dtype != input.dtype ||
+        !pipelines::fits(outputs[i].dimensions, input.dimensions)) {
+      return usage(side->pipeline.place() + ": the output '" + name +
+                   "' cannot be its next value: their types differ: " + signature_text(outputs));
+    }
+    side->state_of = i;
+    return Ok{};
+  }
+  return usage(side->pipeline.place() + ": the model has no output '" + name + "': it has " +
+               signature_text(outputs));
 }
 
 Result<ModelPipelines::Side> output_side(const pipelines::TensorDescription& output,
-                                         const std::vector<TensorSpec>& specs) {
+                                         const std::vector<TensorSpec>& specs, bool has_windows) {
   XSP_TRY(const size_t position, position_of(output, specs));
   const TensorSpec& spec = specs[position];
-  const pipelines::Type given =
-      pipelines::tensor_type(spec.dtype, without_batch(spec.dimensions, output.batch_axis));
+  std::vector<int64_t> dimensions = without_batch(spec.dimensions, output.batch_axis);
+  const pipelines::Type given = has_windows
+                                    ? pipelines::windows_type(spec.dtype, std::move(dimensions))
+                                    : pipelines::tensor_type(spec.dtype, std::move(dimensions));
   XSP_TRY(Pipeline pipeline, Pipeline::make(output, given));
   std::vector<uint32_t> sites = sites_of(pipeline);
-  return ModelPipelines::Side{std::move(pipeline), output.batch_axis, position, std::move(sites)};
+  return ModelPipelines::Side{
+      std::move(pipeline), output.batch_axis, position, {}, std::move(sites)};
 }
 
 }  // namespace
@@ -81,10 +109,13 @@ Result<ModelPipelines> read_pipelines(const std::string& file,
   XSP_TRY(const pipelines::Description description, parse_description(text));
   ModelPipelines result;
   for (const auto& input : description.inputs) {
-    XSP_TRY(result.inputs.emplace_back(), input_side(input, inputs));
+    XSP_TRY(ModelPipelines::Side side, input_side(input, inputs));
+    XSP_CHECK_OK(connect_state(inputs, outputs, &side));
+    result.has_windows |= is_windowed(side);
+    result.inputs.push_back(std::move(side));
   }
   for (const auto& output : description.outputs) {
-    XSP_TRY(result.outputs.emplace_back(), output_side(output, outputs));
+    XSP_TRY(result.outputs.emplace_back(), output_side(output, outputs, result.has_windows));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto is_it = [i](const ModelPipelines::Side& side) { return side.tensor == i; };
@@ -99,7 +130,8 @@ PipelineServer::PipelineServer(OpenModel& model, const ModelPipelines& pipelines
     : model_(model),
       pipelines_(pipelines),
       read_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "read", kStepType)),
-      set_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "set_inputs", kStepType)) {}
+      set_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "set_inputs", kStepType)),
+      window_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "window", kStepType)) {}
 
 Result<std::unique_ptr<PipelineServer>> PipelineServer::make(OpenModel& model,
                                                              const ModelPipelines& pipelines,
@@ -167,8 +199,23 @@ Result<std::vector<Value>> PipelineServer::inputs_of(const std::string& item,
   return inputs;
 }
 
+Result<Tensor> PipelineServer::tensor_of(const ModelPipelines::Side& side,
+                                         const std::vector<Value>& values) const {
+  auto joined = join_batch(values, side.batch_axis);
+  if (!joined.ok()) return usage(side.pipeline.place() + ": " + joined.error().text);
+  return Tensor{side.pipeline.name(), joined->type.dtype, std::move(joined->type.dimensions),
+                std::move(joined->data), ""};
+}
+
 Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
   steps_.assign(batch.size(), {});
+  if (pipelines_.has_windows) {
+    if (batch.size() > 1) {
+      return usage("a request has windows: answer requests one by one, without --max-batch");
+    }
+    XSP_TRY(std::vector<Value> inputs, inputs_of(item_of(batch[0]), &steps_[0]));
+    return prepare_windows(std::move(inputs));
+  }
   std::vector<std::vector<Value>> values(pipelines_.inputs.size());
   for (size_t i = 0; i < batch.size(); ++i) {
     XSP_TRY(std::vector<Value> inputs, inputs_of(item_of(batch[i]), &steps_[i]));
@@ -177,11 +224,7 @@ Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
   const int64_t start_ns = xsp_now_ns();
   std::vector<Tensor> tensors;
   for (size_t k = 0; k < values.size(); ++k) {
-    const ModelPipelines::Side& side = pipelines_.inputs[k];
-    auto joined = join_batch(values[k], side.batch_axis);
-    if (!joined.ok()) return usage(side.pipeline.place() + ": " + joined.error().text);
-    tensors.push_back({side.pipeline.name(), joined->type.dtype, std::move(joined->type.dimensions),
-                       std::move(joined->data), ""});
+    XSP_TRY(tensors.emplace_back(), tensor_of(pipelines_.inputs[k], values[k]));
   }
   XSP_CHECK_OK(model_.set(tensors));
   const int64_t end_ns = xsp_now_ns();
@@ -190,23 +233,37 @@ Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
 }
 
 Status PipelineServer::run(std::span<const LoadRequest> batch) {
-  return model_.run(batch.size(), static_cast<int64_t>(batch.front().id));
+  const auto request = static_cast<int64_t>(batch.front().id);
+  return pipelines_.has_windows ? run_windows(request) : model_.run(batch.size(), request);
+}
+
+Status PipelineServer::write_answer(size_t output, const LoadRequest& request, size_t place,
+                                    Value value) {
+  XSP_TRY(const Value answer, run_steps(pipelines_.outputs[output], std::move(value),
+                                        item_of(request), &steps_[place]));
+  const auto item = static_cast<int64_t>(request.item % items_.size());
+  const std::string line = answer_line(item, static_cast<int64_t>(output), answer) + '\n';
+  file_ << line;
+  answers_[place] += line;
+  return Ok{};
 }
 
 Status PipelineServer::finish(std::span<const LoadRequest> batch) {
-  XSP_TRY(const std::vector<Tensor> results, model_.results());
   answers_.assign(batch.size(), "");
+  if (pipelines_.has_windows) {
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      XSP_CHECK_OK(write_answer(k, batch[0], 0, std::move(outputs_[k])));
+    }
+    return Ok{};
+  }
+  XSP_TRY(const std::vector<Tensor> results, model_.results());
   for (size_t k = 0; k < pipelines_.outputs.size(); ++k) {
     const ModelPipelines::Side& side = pipelines_.outputs[k];
     if (side.tensor >= results.size()) return failed("the model gave too few outputs");
     for (size_t i = 0; i < batch.size(); ++i) {
       auto part = part_of_batch(results[side.tensor], side.batch_axis, batch.size(), i);
       if (!part.ok()) return usage(side.pipeline.place() + ": " + part.error().text);
-      XSP_TRY(const Value answer, run_steps(side, std::move(*part), item_of(batch[i]), &steps_[i]));
-      const auto item = static_cast<int64_t>(batch[i].item % items_.size());
-      const std::string line = answer_line(item, static_cast<int64_t>(k), answer) + '\n';
-      file_ << line;
-      answers_[i] += line;
+      XSP_CHECK_OK(write_answer(k, batch[i], i, std::move(*part)));
     }
   }
   return Ok{};

@@ -1,5 +1,9 @@
 // PipelineServer: answers requests with the items of a data set. The steps of a pipeline make the
 // model's inputs of an item, and an answer of the model's outputs.
+//
+// If an input's steps give windows, the model runs once for each window of a request, in order; the
+// answer is made of the outputs of all windows. A state then goes from one window to the next, and
+// such requests are answered one by one.
 #ifndef XSP_PROCESS_LOAD_PIPELINE_SERVER_H_
 #define XSP_PROCESS_LOAD_PIPELINE_SERVER_H_
 
@@ -7,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,17 +28,25 @@ namespace xsp::process {
 struct ModelPipelines {
   struct Side {
     pipelines::Pipeline pipeline;
-    int batch_axis = 0;  // -1: none
-    size_t tensor = 0;   // position among the model's inputs or outputs
+    int batch_axis = 0;              // -1: none
+    size_t tensor = 0;               // position among the model's inputs or outputs
+    std::optional<size_t> state_of;  // of an input: the output that takes its place in a window
     std::vector<uint32_t> step_sites;
   };
   std::vector<Side> inputs;   // in the model's order
   std::vector<Side> outputs;  // in the description's order
+  bool has_windows = false;
 };
 // Reads the description's file. Errors name the manifest, its line and the step.
 Result<ModelPipelines> read_pipelines(const std::string& file,
                                       const std::vector<TensorSpec>& inputs,
                                       const std::vector<TensorSpec>& outputs);
+
+// Make inputs that are made up like those that the pipelines make: the dimensions that the model
+// leaves open are those of the steps' results, and an input that needs nothing of a request gets
+// what its steps give.
+void suit_specs(const ModelPipelines& pipelines, std::vector<TensorSpec>* specs);
+Status suit_tensors(const ModelPipelines& pipelines, std::vector<Tensor>* tensors);
 
 class PipelineServer : public Server {
  public:
@@ -63,19 +76,36 @@ class PipelineServer : public Server {
   Result<std::vector<pipelines::Value>> inputs_of(const std::string& item,
                                                   std::vector<StepTime>* steps) const;
 
+  Result<Tensor> tensor_of(const ModelPipelines::Side& side,
+                           const std::vector<pipelines::Value>& values) const;
+  // The three parts of answering a request that has windows.
+  Status prepare_windows(std::vector<pipelines::Value> inputs);
+  // Sets the inputs of a window. `before` has the outputs of the window before it; none: it is the
+  // first one.
+  Status set_window(size_t window, std::vector<Tensor> before);
+  Status run_windows(int64_t request);
+  // `place` is that of the request in its batch.
+  Status write_answer(size_t output, const LoadRequest& request, size_t place,
+                      pipelines::Value value);
+
   OpenModel& model_;
   const ModelPipelines& pipelines_;
   std::vector<std::string> items_;
   std::string path_;
   std::ofstream file_;
-  uint32_t read_site_ = 0, set_site_ = 0;
+  uint32_t read_site_ = 0, set_site_ = 0, window_site_ = 0;
   std::vector<std::vector<StepTime>> steps_;
   std::vector<std::string> answers_;
+  std::vector<pipelines::Value> inputs_;   // of the request that has windows
+  std::vector<pipelines::Value> outputs_;  // of all its windows, as the description orders them
+  size_t windows_ = 0;
 };
 
 // Joins the values of a batch's requests into one tensor, whose dimension at `axis` is the batch;
 // -1: the value of the first request stands for all. Fails if their types differ.
 Result<pipelines::Value> join_batch(const std::vector<pipelines::Value>& values, int axis);
+// Returns one window of a value that consists of windows, as a tensor.
+pipelines::Value window_of(const pipelines::Value& value, size_t window);
 // Returns one request's part of an output.
 Result<pipelines::Value> part_of_batch(const Tensor& tensor, int axis, size_t batch,
                                        size_t position);

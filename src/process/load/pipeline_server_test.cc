@@ -127,6 +127,115 @@ TEST_F(PipelineServerTest, PipelinesThatDoNotSuitTheModelAreRefused) {
             "the manifest says nothing of the model's input 'x': describe it under 'inputs'");
 }
 
+// Its state counts the samples' sum of all windows so far, and is its answer, too.
+class Summing : public OpenModel {
+ public:
+  Status set(const std::vector<Tensor>& inputs) override {
+    given_ = inputs;
+    return Ok{};
+  }
+  Status run(size_t, int64_t request) override {
+    requests_.push_back(request);
+    return Ok{};
+  }
+  Result<std::vector<Tensor>> results() override {
+    Tensor sum = given_[1];
+    auto* total = reinterpret_cast<float*>(sum.data.data());
+    const auto* samples = reinterpret_cast<const float*>(given_[0].data.data());
+    for (size_t i = 0; i < given_[0].data.size() / sizeof *samples; ++i) *total += samples[i];
+    return std::vector<Tensor>{sum, sum};
+  }
+  std::vector<Tensor> given_;
+  std::vector<int64_t> requests_;
+};
+
+class WindowsTest : public PipelineServerTest {
+ protected:
+  void SetUp() override {
+    PipelineServerTest::SetUp();
+    inputs_ = {{"x", XSP_FLOAT32, {-1, 2}, {"N", ""}}, {"s", XSP_FLOAT32, {1, -1}, {"", "N"}}};
+    outputs_ = {{"y", XSP_FLOAT32, {1, -1}, {"", "N"}}, {"t", XSP_FLOAT32, {1, -1}, {"", "N"}}};
+    description_.inputs = {{"m.yaml:2: inputs[0]",
+                            "x",
+                            "audio",
+                            0,
+                            {{"m.yaml:3", "decode_wav", {}},
+                             {"m.yaml:4", "resample", {{"rate", "8000"}}},
+                             {"m.yaml:5", "audio_frames", {{"size", "2"}}}}},
+                           {"m.yaml:6: inputs[1]",
+                            "s",
+                            "tensor",
+                            1,
+                            {{"m.yaml:7", "state", {{"of", "t"}, {"dimensions", "1"}}}}}};
+    description_.outputs = {
+        {"m.yaml:8: outputs[0]", "y", "", 1, {{"m.yaml:9", "cast", {{"to", "float64"}}}}}};
+  }
+
+  pipelines::Description description_;
+};
+
+// A WAV file of 8 bits at 8 kHz, whose samples are 0.5, 0.5, 0.25, 0, 0.25.
+std::string five_samples() {
+  const char bytes[] =
+      "RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0"
+      "data\x05\0\0\0\xc0\xc0\xa0\x80\xa0";
+  return {bytes, sizeof bytes - 1};
+}
+
+TEST_F(WindowsTest, RunTheModelInOrderAndPassItsStateOn) {
+  const auto made = pipelines(description_);
+  ASSERT_TRUE(made.ok()) << made.error().text;
+  const std::string outputs = scratch_->path() / "outputs";
+  Summing model;
+  const std::string items = write("items", write("a", five_samples()) + "\n");
+  auto server = PipelineServer::make(model, *made, items, outputs);
+  ASSERT_TRUE(server.ok()) << server.error().text;
+  for (uint64_t id = 4; id < 6; ++id) {  // the second request's state begins anew
+    const std::vector<LoadRequest> batch = {{id, 0, 0}};
+    ASSERT_TRUE((*server)->prepare(batch).ok());
+    ASSERT_TRUE((*server)->run(batch).ok());
+    ASSERT_TRUE((*server)->finish(batch).ok());
+  }
+  // read, 3 steps, state, set_inputs; 3 windows; cast
+  EXPECT_EQ((*server)->steps()[0].size(), 10u);
+  ASSERT_TRUE((*server)->close().ok());
+  EXPECT_EQ(model.requests_, (std::vector<int64_t>{4, 4, 4, 5, 5, 5}));
+  EXPECT_EQ(read(outputs),
+            "answer\t4\t0\ttensor\tfloat64\t3,1\t1 1.25 1.5\n"
+            "answer\t5\t0\ttensor\tfloat64\t3,1\t1 1.25 1.5\n");
+  const std::vector<LoadRequest> two = {{0, 0, 0}, {1, 0, 0}};
+  EXPECT_EQ((*server)->prepare(two).error().text,
+            "a request has windows: answer requests one by one, without --max-batch");
+}
+
+TEST_F(WindowsTest, AStateThatTheModelCannotGiveIsRefused) {
+  auto wrong = description_;
+  wrong.inputs[1].steps[0].params["of"] = "z";
+  EXPECT_EQ(pipelines(wrong).error().text.find("m.yaml:6: inputs[1]: the model has no output 'z'"),
+            0u)
+      << pipelines(wrong).error().text;
+  outputs_[1].dimensions = {2, -1};
+  EXPECT_EQ(pipelines(description_)
+                .error()
+                .text.find("m.yaml:6: inputs[1]: the output 't' cannot be its next value"),
+            0u)
+      << pipelines(description_).error().text;
+}
+
+TEST_F(WindowsTest, InputsThatAreMadeUpSuitTheSteps) {
+  inputs_[0].dimensions = {-1, -1};
+  const auto made = pipelines(description_);
+  ASSERT_TRUE(made.ok()) << made.error().text;
+  suit_specs(*made, &inputs_);
+  EXPECT_EQ(inputs_[0].dimensions, (std::vector<int64_t>{-1, 2}));
+  std::vector<Tensor> tensors = {
+      {"x", XSP_FLOAT32, {1, 2}, std::vector<std::byte>(8, std::byte{1}), ""},
+      {"s", XSP_FLOAT32, {1, 1}, std::vector<std::byte>(4, std::byte{1}), ""}};
+  ASSERT_TRUE(suit_tensors(*made, &tensors).ok());
+  EXPECT_EQ(tensors[0].data, std::vector<std::byte>(8, std::byte{1}));
+  EXPECT_EQ(tensors[1].data, std::vector<std::byte>(4, std::byte{0}));
+}
+
 Value value_of(std::vector<int64_t> dimensions, const std::vector<int32_t>& numbers) {
   Value value = pipelines::zeros(pipelines::tensor_type(XSP_INT32, std::move(dimensions)));
   std::memcpy(value.data.data(), numbers.data(), value.data.size());

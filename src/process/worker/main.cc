@@ -213,12 +213,17 @@ class Worker : public OpenModel {
     input_specs_ = specs_of(infos, count);
     if (!call([&] { return adapter_->outputs(model_, &infos, &count); })) return false;
     output_specs_ = specs_of(infos, count);
-    const Result<Inputs> made = make_inputs(input_specs_, output_specs_, options_);
-    if (!made.ok()) return wrong(made.error());
     if (!options_.pipeline.empty()) {
       Result<ModelPipelines> read = read_pipelines(options_.pipeline, input_specs_, output_specs_);
       if (!read.ok()) return wrong(read.error());
       pipelines_ = std::move(*read);
+      suit_specs(*pipelines_, &input_specs_);
+    }
+    Result<Inputs> made = make_inputs(input_specs_, output_specs_, options_);
+    if (!made.ok()) return wrong(made.error());
+    if (pipelines_) {
+      const Status suited = suit_tensors(*pipelines_, &made->tensors);
+      if (!suited.ok()) return wrong(suited.error());
     }
     for (const Tensor& tensor : made->tensors) {
       describe("input", tensor.name, tensor.dtype, tensor.dimensions, &tensor.values);

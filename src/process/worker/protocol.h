@@ -40,7 +40,7 @@
 //                                         seed, and are saved as .npy files
 //   take FILE*    taken                   the inputs are those of these .npy files, in the model's
 //                                         order
-//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <runs>
+//   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <model runs>
 //                                         after any number of lines: progress <answered> <ns since
 //                                         the start> <latency of the last batch's first request>
 //   flush         flushed                 every layer span so far is in the trace; no run follows

@@ -187,11 +187,12 @@ TEST_F(WindowsTest, RunTheModelInOrderAndPassItsStateOn) {
   ASSERT_TRUE(made.ok()) << made.error().text;
   const std::string outputs = scratch_->path() / "outputs";
   Summing model;
-  const std::string items = write("items", write("a", five_samples()) + "\n");
+  const std::string items =
+      write("items", write("a", five_samples()) + "\n" + write("b", five_samples()) + "\n");
   auto server = PipelineServer::make(model, *made, items, outputs);
   ASSERT_TRUE(server.ok()) << server.error().text;
   for (uint64_t id = 4; id < 6; ++id) {  // the second request's state begins anew
-    const std::vector<LoadRequest> batch = {{id, 0, 0}};
+    const std::vector<LoadRequest> batch = {{id, 0, 0, id % 2}};
     ASSERT_TRUE((*server)->prepare(batch).ok());
     ASSERT_TRUE((*server)->run(batch).ok());
     ASSERT_TRUE((*server)->finish(batch).ok());
@@ -201,8 +202,8 @@ TEST_F(WindowsTest, RunTheModelInOrderAndPassItsStateOn) {
   ASSERT_TRUE((*server)->close().ok());
   EXPECT_EQ(model.requests_, (std::vector<int64_t>{4, 4, 4, 5, 5, 5}));
   EXPECT_EQ(read(outputs),
-            "answer\t4\t0\ttensor\tfloat64\t3,1\t1 1.25 1.5\n"
-            "answer\t5\t0\ttensor\tfloat64\t3,1\t1 1.25 1.5\n");
+            "answer\t0\t0\ttensor\tfloat64\t3,1\t1 1.25 1.5\n"
+            "answer\t1\t0\ttensor\tfloat64\t3,1\t1 1.25 1.5\n");
   const std::vector<LoadRequest> two = {{0, 0, 0}, {1, 0, 0}};
   EXPECT_EQ((*server)->prepare(two).error().text,
             "a request has windows: answer requests one by one, without --max-batch");

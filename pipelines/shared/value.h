@@ -34,7 +34,7 @@ struct Type {
   std::string layout;               // of an image, or a tensor made of one: "HWC", "CHW"
   std::string colours;              // "rgb", "bgr" or "grey"
   int64_t rate = 0;                 // of audio, in Hz; kUnknown: any
-  // Of a state: the model's output that takes its place in the next window.
+  // A state has the name of the model's output that takes its place in the next window.
   std::string state_of = {};
 };
 

@@ -36,7 +36,7 @@ Figure figure_of(const std::vector<store::Value>& row) {
   return one;
 }
 
-// What the file of a model holds differs between frameworks, and says nothing about its work.
+// The contents of a model's file differ between frameworks, and say nothing about its work.
 bool is_of_file(const std::string& key) {
   return key == "model_bytes" || key == "scenario.verdict";
 }
@@ -167,7 +167,7 @@ std::vector<std::string> unasked_differences(const Known& a, const Known& b, Ove
 }
 
 std::vector<Pair> pairs_over(const std::vector<Known>& all, Over over) {
-  // What must be equal before a pair is worth a word.
+  // Evaluations of different groups are not even refused: nobody would compare them.
   using Group = std::tuple<std::string, std::string, int64_t>;
   std::map<Group, std::map<std::string, std::vector<const Known*>>> groups;
   for (const Known& one : all) {

@@ -46,7 +46,7 @@ struct Known {
 // first.
 Result<std::vector<Known>> load(Catalogue& catalogue);
 
-// What a comparison is over: what may differ.
+// A comparison lets only this differ between the two evaluations of a pair.
 enum class Over { kFramework, kSystem, kModel };
 Result<Over> over_of(const std::string& name);  // "framework", "system", "model"
 

@@ -18,7 +18,7 @@ const std::vector<std::vector<const char*>>& steps() {
       "CREATE TABLE system(fingerprint TEXT PRIMARY KEY, name TEXT NOT NULL, facts TEXT NOT NULL)",
       "CREATE TABLE dataset(id TEXT PRIMARY KEY, name TEXT NOT NULL, version TEXT, split TEXT, "
       "sha256 TEXT)",
-      // What somebody asked for. Files do not say it, so a rebuilt catalogue lacks it.
+      // These tables hold requests. Files do not tell them, so a rebuilt catalogue lacks them.
       "CREATE TABLE sweep(id TEXT PRIMARY KEY, spec TEXT NOT NULL, state TEXT NOT NULL, "
       "created_at TEXT NOT NULL)",
       "CREATE TABLE task(id TEXT PRIMARY KEY, sweep TEXT REFERENCES sweep(id), spec TEXT NOT NULL, "

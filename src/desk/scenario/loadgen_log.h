@@ -12,11 +12,11 @@
 
 namespace xsp::scenario {
 
-// What mlperf_log_summary.txt says. In LoadGen's accuracy mode it says nothing.
+// LoadgenSummary holds mlperf_log_summary.txt, which is empty in LoadGen's accuracy mode.
 struct LoadgenSummary {
   bool has_result = false;
   bool is_valid = false;
-  // What is not satisfied, such as "early stopping", and what LoadGen recommends.
+  // LoadGen names what is not satisfied, such as "early stopping", and recommends a remedy.
   std::vector<std::string> unsatisfied, recommendations;
   // In nanoseconds, by name: min, mean, max, p50, ..., p99.90. Those of several streams are of the
   // queries.

@@ -45,7 +45,7 @@ struct Scenario {
   uint64_t seed = 1;
   double time_s = 60;    // of one load; 0: no limit
   std::string arrivals;  // file of a replay
-  // Of a generation: tokens, "128" or "64..256", or a file of recorded lengths instead.
+  // A generation has numbers of tokens, "128" or "64..256", or a file of recorded lengths.
   std::string prompt_tokens = "128", output_tokens = "32", lengths;
   std::optional<Bound> bound;
   // Files that the requests bring, one after the other, for a worker with a pipeline. Empty: the

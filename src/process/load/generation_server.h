@@ -68,7 +68,7 @@ class GenerationServer : public Server {
   std::string path_;
   std::ofstream file_;
   uint32_t prefill_site_ = 0, decode_site_ = 0;
-  // Of the batch: its inputs, the tokens in the cache, and the prompts.
+  // These belong to the batch: its inputs, the tokens in the cache, and the prompts.
   std::vector<Tensor> tensors_;
   size_t past_ = 0, prompt_ = 0, output_ = 0;
   std::vector<std::vector<StepTime>> steps_;

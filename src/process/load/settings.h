@@ -18,8 +18,7 @@ inline constexpr uint64_t kBatchMax = 65536;
 enum class Generator { kClosed, kServer, kOffline, kReplay, kLoadgen };
 enum class LoadgenScenario { kSingle, kMulti, kServer, kOffline };
 
-// What only LoadGen reads (kLoadgen); it reads `requests`, `group`, `rate`, `time_ns` and `seed`,
-// too.
+// Only LoadGen reads these (kLoadgen), besides `requests`, `group`, `rate`, `time_ns` and `seed`.
 struct LoadgenSettings {
   LoadgenScenario scenario = LoadgenScenario::kSingle;
   bool is_accuracy = false;     // each sample once, and its answer in the log

@@ -157,11 +157,12 @@ Status Catalogue::add_one(const std::string& name, const FileFigures& file) {
     XSP_CHECK_OK(run(
         *engine_,
         "INSERT INTO evaluation(id, model, framework, system, dataset, scenario, device, "
-        "batch, started_at, facts, file, sha256) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        "batch, started_at, facts, file, sha256, task) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         {id, joined(file.model, file.model_version), joined(file.framework, file.framework_version),
          fingerprint_of(file.system), text_or_null(file.dataset), file.scenario, file.device,
-         one.batch, text_or_null(file.started_at), json_of(file.facts), name, file.sha256}));
+         one.batch, text_or_null(file.started_at), json_of(file.facts), name, file.sha256,
+         text_or_null(file.task)}));
     XSP_CHECK_OK(add_figures(*engine_, id, one.figures));
   }
   return is_changed ? drop_unused(*engine_) : Status(Ok{});

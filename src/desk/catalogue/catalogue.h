@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,23 @@ struct Added {
 // Is told after each file.
 using Progress = std::function<void(size_t done, size_t all)>;
 
+struct Sweep {
+  std::string id;
+  std::string spec;   // its file
+  std::string state;  // "done", or "open"
+  std::string created_at;
+};
+
+struct Task {
+  std::string name;  // unique in its sweep
+  std::string spec;
+  std::string state;
+  int attempt = 0;  // how many there were
+  std::string subject;
+  double seconds = 0;  // 0: it is not done
+  std::string host;    // the machine that did it
+};
+
 class Catalogue {
  public:
   // Opens it for writing. Makes the file and the tables if they do not exist.
@@ -47,6 +65,11 @@ class Catalogue {
   // Forgets all files, and adds those below `folder`, in one transaction: others see the old
   // catalogue until it is complete. Tasks, sweeps and agents stay.
   Result<Added> rebuild(const std::filesystem::path& folder, const Progress& progress = {});
+  // Notes a sweep and its tasks, or replaces what was noted of it, in one transaction.
+  Status note_sweep(const Sweep& sweep, const std::vector<Task>& tasks);
+  // Returns how long tasks of these subjects took, as the median over all that are noted. A subject
+  // of which none is noted is missing.
+  Result<std::map<std::string, double>> seconds_of(const std::vector<std::string>& subjects);
   // Runs one statement, which cannot write.
   Result<store::Table> query(std::string_view sql, const Cells& parameters = {});
   // Returns the path of a file in the catalogue, as it can be opened.

@@ -322,6 +322,8 @@ void read_facts(compare::Facts facts, FileFigures* file) {
   file->scenario = take(&facts, "scenario", is_watched ? "run" : "profile");
   file->started_at = take(&facts, "started_at");
   file->dataset = take(&facts, "dataset.name");
+  const std::string sweep = take(&facts, "tag.sweep"), task = take(&facts, "tag.task");
+  if (!sweep.empty() && !task.empty()) file->task = sweep + "/" + task;
   for (auto& [key, value] : facts) {
     const std::string_view subject = compare::subject_of_fact(key);
     if (is_of_system(key)) {

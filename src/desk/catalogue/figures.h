@@ -46,6 +46,7 @@ struct FileFigures {
   std::string scenario;  // as in `xsp evaluate`; "profile" or "run" for the other verbs
   std::string started_at;
   std::string dataset;                        // empty: none
+  std::string task;                           // "SWEEP/TASK"; empty: not of a sweep
   std::map<std::string, std::string> system;  // facts of the machine, without its state
   std::map<std::string, std::string> facts;   // framework's options, inputs, load
   std::vector<Evaluation> evaluations;

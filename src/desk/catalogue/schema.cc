@@ -10,8 +10,10 @@ namespace {
 // Each entry leads from the version that is its index to the next. Entries are only added. The SQL
 // is common to SQLite and PostgreSQL. The keys of what files say are texts that the contents
 // decide, so that two writers, and a rebuilt catalogue, have the same keys.
-const std::vector<std::vector<const char*>>& steps() {
-  static const std::vector<std::vector<const char*>> all = {{
+using Step = std::vector<const char*>;
+
+const std::vector<Step>& steps() {
+  static const Step first = {
       "CREATE TABLE model(id TEXT PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
       "CREATE TABLE framework(id TEXT PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
       // A machine in one state of hardware and software. `facts` is a JSON object.
@@ -44,7 +46,16 @@ const std::vector<std::vector<const char*>>& steps() {
       "high DOUBLE PRECISION, unit TEXT NOT NULL, levels TEXT, doubt TEXT, note TEXT, "
       "PRIMARY KEY(evaluation, metric))",
       "CREATE INDEX result_metric ON result(metric, evaluation)",
-  }};
+  };
+  // `subject` is equal for equal tasks of all sweeps; `seconds` is how long a task took that is
+  // done. Both together tell how long a new sweep will take.
+  static const Step tasks_are_timed = {
+      "ALTER TABLE task ADD COLUMN subject TEXT",
+      "ALTER TABLE task ADD COLUMN seconds DOUBLE PRECISION",
+      "ALTER TABLE task ADD COLUMN host TEXT",
+      "CREATE INDEX task_subject ON task(subject)",
+  };
+  static const std::vector<Step> all = {first, tasks_are_timed};
   return all;
 }
 

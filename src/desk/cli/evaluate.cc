@@ -329,6 +329,7 @@ void add_evaluate(CLI::App& app, int& exit_status) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
+  add_tags(verb, *options);
   verb->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_output_options(*verb, options->format, false);
   verb->footer(

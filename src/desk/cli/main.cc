@@ -100,6 +100,8 @@ int main(int argc, char** argv) {
   add_run(app, exit_status);
   add_serve(app, exit_status);
   add_site(app, exit_status);
+  add_sweep(app, exit_status);
+  add_task(app, exit_status);
   if (argc < 2) {
     const Status written = write_stdout(kTeaching);
     return written.ok() ? 0 : report(written.error());

@@ -258,6 +258,7 @@ void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
                  "Take a kernel's counters from an equal one that was counted before");
   verb->add_flag("--cuda-graph", options->cuda_graph,
                  "Capture the model as a CUDA graph and replay it: --option cuda_graph=1");
+  add_tags(verb, *options);
   verb->add_option("--price", options->price,
                    "What an hour of the GPU costs: kept in the file for the analyses of cost")
       ->check(CLI::PositiveNumber);

@@ -1,5 +1,6 @@
 #include "desk/cli/request.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
@@ -29,6 +30,18 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_framework_options
     options.emplace_back(text.substr(0, equal), text.substr(equal + 1));
   }
   return options;
+}
+
+// Adds a fact "tag.KEY" for each tag.
+Status note_tags(const std::vector<std::string>& tags, std::map<std::string, std::string>* facts) {
+  for (const std::string& tag : tags) {
+    const size_t equal = tag.find('=');
+    if (equal == std::string::npos || equal == 0) {
+      return usage("--tag '" + tag + "': not KEY=VALUE: give one, e.g. branch=main");
+    }
+    (*facts)["tag." + tag.substr(0, equal)] = tag.substr(equal + 1);
+  }
+  return Ok{};
 }
 
 Result<experiment::Wanted> parse_wanted(const RequestOptions& options) {
@@ -115,7 +128,15 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   }
   request.facts["xsp_version"] = XSP_VERSION;
   if (options.price > 0) request.facts["gpu.price_per_hour"] = number_text(options.price);
+  XSP_CHECK_OK(note_tags(options.tags, &request.facts));
   return request;
+}
+
+void add_tags(CLI::App* verb, RequestOptions& options) {
+  verb->add_option("--tag", options.tags,
+                   "KEY=VALUE, kept in the file as the fact tag.KEY; may be repeated")
+      ->expected(1)
+      ->take_all();
 }
 
 std::string command_line() {

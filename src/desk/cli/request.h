@@ -13,6 +13,10 @@
 #include "desk/experiment/frameworks.h"
 #include "shared/base/result.h"
 
+namespace CLI {
+class App;
+}
+
 namespace xsp::cli {
 
 // The options of xsp profile, under the same names.
@@ -38,12 +42,16 @@ struct RequestOptions {
   bool reuse = false;
   double price = 0;  // for an hour of the GPU, in any currency; 0: not given
   bool no_peaks = false;
+  std::vector<std::string> tags;  // KEY=VALUE
 };
 
 // Finds the model, the framework and the device, and plans the runs.
 Result<experiment::Request> make_request(const RequestOptions& options,
                                          const experiment::Installation& installation,
                                          const std::atomic<int>& stop);
+
+// Adds the option --tag to a verb. `options` must outlive it.
+void add_tags(CLI::App* verb, RequestOptions& options);
 
 // Returns the command that the user gave, for the record.
 std::string command_line();

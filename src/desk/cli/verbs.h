@@ -28,6 +28,8 @@ void add_report(CLI::App& app, int& exit_status);
 void add_run(CLI::App& app, int& exit_status);
 void add_serve(CLI::App& app, int& exit_status);
 void add_site(CLI::App& app, int& exit_status);
+void add_sweep(CLI::App& app, int& exit_status);
+void add_task(CLI::App& app, int& exit_status);
 
 // Prints "error: ..." on standard error as one line. Returns the exit status for the error.
 int report(const Error& error);

@@ -53,7 +53,8 @@ size_t subject_of(std::string_view key) {
 bool is_always_another(const std::string& key) {
   static const std::set<std::string> keys = {"command", "started_at", "ended_at", "model_path",
                                              "gpu.0.uuid"};
-  return keys.count(key) != 0 || key.rfind("warning.", 0) == 0 || key.rfind("note.", 0) == 0;
+  return keys.count(key) != 0 || key.rfind("warning.", 0) == 0 || key.rfind("note.", 0) == 0 ||
+         key.rfind("tag.", 0) == 0;
 }
 
 Result<Facts> facts_of(Database& database) {

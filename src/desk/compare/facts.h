@@ -19,7 +19,8 @@ Result<Facts> facts_of(store::Database& database);
 // Returns the subject of a fact: model, framework, device, machine, state, warnings or record.
 std::string_view subject_of_fact(std::string_view key);
 
-// Returns whether a fact always differs and means nothing: names of files, and moments.
+// Returns whether a fact may differ and means nothing for the figures: names of files, moments, and
+// the user's tags.
 bool is_always_another(const std::string& key);
 
 }  // namespace xsp::compare

@@ -1,0 +1,1 @@
+xsp_collect(executors Executor executors executors/shared/executor.h)

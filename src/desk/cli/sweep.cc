@@ -1,0 +1,203 @@
+// xsp sweep: measures many models, by many frameworks, on many machines.
+#include "desk/sweep/sweep.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "desk/cli/sweep_report.h"
+#include "desk/cli/terminal.h"
+#include "desk/cli/verbs.h"
+#include "desk/experiment/interrupt.h"
+#include "desk/manifest/yaml.h"
+#include "shared/base/words.h"
+
+namespace xsp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using sweep::Folder;
+using sweep::Plan;
+using sweep::View;
+
+struct Options {
+  std::string file;
+  std::string folder;
+  std::string executor = "local";
+  std::string place;  // of the catalogue
+  bool is_dry = false;
+  bool has_no_site = false;
+  bool is_quiet = false;
+};
+
+std::string place_of(const Options& options, const Folder& folder) {
+  return options.place.empty() ? (folder.path() / catalogue::kFileName).string() : options.place;
+}
+
+// Lets the executor run the plan, and reports the end.
+Status work(const Options& options, const Folder& folder, const Plan& plan) {
+  XSP_TRY(const auto lock, folder.lock());
+  XSP_TRY(const executors::Executor executor, executors::find_executor(plan.executor));
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const experiment::Interrupts interrupts;
+  View view;
+  {
+    XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
+    SweepProgress progress(plan, options.is_quiet);
+    XSP_TRY(view, sweep::run_sweep(folder, plan, *session, interrupts.count(),
+                                   [&](const View& now) { progress.show(now); }));
+  }
+  XSP_CHECK_OK(note_sweep(place_of(options, folder), plan, view, options.is_quiet, folder));
+  XSP_CHECK_OK(print_results(place_of(options, folder), folder, plan, view));
+  if (!options.has_no_site && view.count(sweep::State::kDone) > 0) {
+    XSP_CHECK_OK(write_sweep_site(place_of(options, folder), folder, options.is_quiet));
+  }
+  if (interrupts.count() > 0 && !view.is_over()) {
+    return Error{Code::kInterrupted, "interrupted: the results so far are in " +
+                                         folder.path().string() + ": go on with xsp sweep resume " +
+                                         folder.path().string()};
+  }
+  const size_t open = view.tasks.size() - view.count(sweep::State::kDone);
+  if (open == 0) return Ok{};
+  return failed(std::to_string(open) + " of " + std::to_string(view.tasks.size()) +
+                " tasks have no result: the reasons are above; xsp sweep resume " +
+                folder.path().string() + " tries them again");
+}
+
+Status begin(const Options& options) {
+  if (options.file.empty()) return usage("SWEEP.yaml: missing: name the file of a sweep");
+  sweep::Asked asked;
+  asked.file = options.file;
+  XSP_TRY(asked.text, manifest::read_small_file(options.file));
+  XSP_TRY(const executors::Executor executor, executors::find_executor(options.executor));
+  XSP_TRY(const Plan plan, sweep::expand(asked, executor));
+  const Folder folder(options.folder.empty() ? fs::path(plan.name) : fs::path(options.folder));
+  if (options.is_dry) return print_plan(plan, options.place);
+  XSP_CHECK_OK(folder.create(plan));
+  if (!options.is_quiet) {
+    std::fprintf(stderr, "%zu tasks, %zu left out; the results go to %s\n", plan.tasks.size(),
+                 plan.left_out.size(), folder.path().c_str());
+  }
+  return work(options, folder, plan);
+}
+
+Status resume(const Options& options) {
+  const Folder folder{fs::path(options.folder)};
+  XSP_TRY(const Plan plan, folder.plan());
+  return work(options, folder, plan);
+}
+
+Status status(const Options& options) {
+  const Folder folder{fs::path(options.folder)};
+  XSP_TRY(const Plan plan, folder.plan());
+  const bool is_live = terminal_of(1).is_terminal;
+  const experiment::Interrupts interrupts;
+  size_t lines = 0;
+  for (;;) {
+    const View view = sweep::view_of(folder, plan);
+    const std::string text = status_text(plan, view, terminal_of(1));
+    const std::string up = lines > 0 ? "\033[" + std::to_string(lines) + "A\033[J" : "";
+    XSP_CHECK_OK(write_stdout(up + text));
+    if (!is_live || view.is_over() || interrupts.count() > 0) return Ok{};
+    lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+    ::sleep(1);
+  }
+}
+
+Status cancel(const Options& options) {
+  const Folder folder{fs::path(options.folder)};
+  XSP_TRY(const Plan plan, folder.plan());
+  XSP_TRY(const executors::Executor executor, executors::find_executor(plan.executor));
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
+  return session->cancel();
+}
+
+std::string executors_text() {
+  std::string text = "Executors:\n";
+  for (const executors::Executor& one : executors::all_executors()) {
+    text += "  " + one.name + std::string(12 - std::min<size_t>(11, one.name.size()), ' ') +
+            one.title + "\n";
+    for (const executors::Setting& setting : one.settings) {
+      text += "    " + setting.name + ": " + setting.title + "\n";
+    }
+  }
+  return text;
+}
+
+void run_with(CLI::App* verb, const std::shared_ptr<Options>& options, int& exit_status,
+              Status (*what)(const Options&)) {
+  verb->callback([options, &exit_status, what] {
+    const Status done = what(*options);
+    exit_status = done.ok() ? 0 : report(done.error());
+  });
+}
+
+void add_common(CLI::App* verb, const std::shared_ptr<Options>& options) {
+  verb->add_option("--db", options->place,
+                   "The catalogue that gets the results: a file, or postgresql://USER@HOST/NAME; "
+                   "else catalogue.sqlite in the folder")
+      ->type_name("PLACE");
+  verb->add_flag("--no-site", options->has_no_site, "Write no pages at the end");
+  verb->add_flag("--quiet", options->is_quiet, "No progress, no notes");
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("sweep", "Measure many models, by many frameworks, on many machines");
+  verb->add_option("SWEEP.yaml", options->file, "What is to be measured")->type_name("");
+  verb->add_option("--executor", options->executor, "What runs the tasks; see below")
+      ->type_name("NAME")
+      ->capture_default_str();
+  verb->add_option("-o,--output", options->folder,
+                   "The folder of the results; else the sweep's name")
+      ->type_name("DIR");
+  verb->add_flag("--dry-run", options->is_dry,
+                 "Show the tasks, and the time that they will take by the catalogue (--db)");
+  add_common(verb, options);
+  verb->require_subcommand(0, 1);
+  struct Part {
+    const char* name;
+    const char* title;
+    Status (*what)(const Options&);
+  };
+  for (const Part& part : {Part{"status", "Show what is done, runs, waits or failed", status},
+                           Part{"resume", "Go on, and try again what has no result", resume},
+                           Part{"cancel", "End what the engine still has", cancel}}) {
+    CLI::App* sub = verb->add_subcommand(part.name, part.title);
+    sub->add_option("DIR", options->folder, "The sweep's folder")->required()->type_name("");
+    if (part.what == resume) add_common(sub, options);
+    run_with(sub, options, exit_status, part.what);
+  }
+  verb->footer(
+      "SWEEP.yaml has lists: models, and as wanted frameworks, devices, batches and scenarios. "
+      "Each\n"
+      "combination is a task, and each task is one evaluation in DIR/results. A task whose "
+      "process\n"
+      "or machine dies is tried again; whatever is killed, resume goes on. At the end, the "
+      "results\n"
+      "are in the catalogue and in DIR/site/index.html. Exit status: 0 all tasks have a result, 1\n"
+      "some have none, 2 usage, 4 the engine is not here.\n"
+      "\n" +
+      executors_text() +
+      "\n"
+      "Examples:\n"
+      "  xsp sweep zoo.yaml --dry-run\n"
+      "  xsp sweep zoo.yaml --executor slurm -o /shared/zoo\n"
+      "  xsp sweep status /shared/zoo\n"
+      "  xsp sweep resume /shared/zoo");
+  verb->callback([verb, options, &exit_status] {
+    if (!verb->get_subcommands().empty()) return;
+    const Status done = begin(*options);
+    exit_status = done.ok() ? 0 : report(done.error());
+  });
+}
+
+}  // namespace xsp::cli

@@ -1,0 +1,228 @@
+#include "desk/sweep/sweep.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace xsp::sweep {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{500};
+// A file that a node wrote may be seen here later than the end of its job.
+constexpr double kFilesPatience_s = 5;
+// With a budget, no more units are given to the engine than it is likely to begin soon.
+constexpr size_t kHeldWithBudget = 8;
+
+double used_by(const std::vector<Attempt>& attempts) {
+  double seconds = 0;
+  for (const Attempt& one : attempts) seconds += one.seconds;
+  return seconds;
+}
+
+class Loop {
+ public:
+  Loop(const Folder& folder, const Plan& plan, executors::Session& session)
+      : folder_(folder), plan_(plan), session_(session), tasks_(plan.tasks.size()) {
+    view_ = view_of(folder, plan);
+    for (size_t i = 0; i < plan.tasks.size(); ++i) {
+      Known& known = tasks_[i];
+      const std::vector<Attempt> attempts = folder.attempts(plan.tasks[i]);
+      known.seen = attempts.empty() ? 0 : attempts.back().number;
+      TaskView& task = view_.tasks[i];
+      if (task.state != State::kDone) task.state = State::kPending;
+    }
+  }
+
+  Result<View> run(const std::atomic<int>& stop, const std::function<void(const View&)>& told) {
+    for (auto patience = std::chrono::milliseconds(0); stop == 0; patience = kPatience) {
+      XSP_TRY(const auto held, session_.poll(patience));
+      for (size_t i = 0; i < tasks_.size(); ++i) {
+        const auto found = held.find(i);
+        look(i, found == held.end() ? nullptr : &found->second);
+      }
+      XSP_CHECK_OK(submit(held.size()));
+      told(view_);
+      if (view_.is_over()) break;
+    }
+    return view_;
+  }
+
+ private:
+  struct Known {
+    int seen = 0;        // attempts that are judged
+    int tries = 0;       // that count against the retries
+    std::string reason;  // of the last one
+    double gone_at = 0;  // since when the engine lacks it; 0: it has it, or never had
+    bool is_asked = false;
+  };
+
+  void look(size_t index, const executors::Held* held) {
+    TaskView& task = view_.tasks[index];
+    Known& known = tasks_[index];
+    if (task.state == State::kDone || task.state == State::kFailed || task.state == State::kLeft) {
+      return;
+    }
+    if (held != nullptr) {
+      known.is_asked = true;
+      known.gone_at = 0;
+      if (task.state != State::kRunning && held->is_running) task.started_at = now_s();
+      task.state = held->is_running ? State::kRunning : State::kWaiting;
+      task.where = held->where;
+      task.why = held->why;
+      return;
+    }
+    if (known.is_asked) return judge(index);
+  }
+
+  // Judges a task that the engine had and has no more.
+  void judge(size_t index) {
+    TaskView& task = view_.tasks[index];
+    Known& known = tasks_[index];
+    const Task& planned = plan_.tasks[index];
+    std::vector<Attempt> attempts = folder_.attempts(planned);
+    if (folder_.is_done(planned)) return settle_done(index, attempts);
+    const bool has_new = !attempts.empty() && attempts.back().number > known.seen;
+    if (!has_new || attempts.back().end == End::kNone) {
+      if (known.gone_at == 0) known.gone_at = now_s();
+      if (now_s() - known.gone_at < kFilesPatience_s) return;
+      if (has_new) {
+        Attempt& last = attempts.back();
+        last.end = End::kLost;
+        last.reason = "its machine or its process was lost";
+        (void)folder_.note(planned, last);
+      }
+    }
+    view_.used_s += has_new ? attempts.back().seconds : 0;
+    const End end = has_new ? attempts.back().end : End::kLost;
+    task.why = has_new ? attempts.back().reason
+                       : "the engine ended it before it began: see " +
+                             (folder_.path() / "engine").string();
+    if (has_new) known.seen = attempts.back().number;
+    task.attempts = static_cast<int>(attempts.size());
+    known.is_asked = false;
+    known.gone_at = 0;
+    // A measurement that fails twice in the same way fails a third time.
+    const bool is_same = end == End::kFailed && known.tries > 0 && task.why == known.reason;
+    const bool is_final = end == End::kRefused || end == End::kTimeout || is_same;
+    known.reason = task.why;
+    if (end != End::kInterrupted) ++known.tries;
+    task.state = is_final || known.tries > plan_.retries ? State::kFailed : State::kPending;
+  }
+
+  void settle_done(size_t index, const std::vector<Attempt>& attempts) {
+    TaskView& task = view_.tasks[index];
+    task.state = State::kDone;
+    task.why.clear();
+    task.attempts = static_cast<int>(attempts.size());
+    for (const Attempt& one : attempts) {
+      if (one.number > tasks_[index].seen) view_.used_s += one.seconds;
+      if (one.end != End::kDone) continue;
+      task.seconds = one.seconds;
+      task.where = one.host;
+    }
+  }
+
+  // Returns why no more tasks may begin; empty: they may.
+  std::string budget_used() const {
+    if (plan_.budget_s && view_.used_s >= *plan_.budget_s) return "the budget of time is used";
+    if (plan_.budget_cost && view_.used_s / 3600 * plan_.price >= *plan_.budget_cost) {
+      return "the budget of money is used";
+    }
+    return {};
+  }
+
+  Status submit(size_t held) {
+    const std::string used = budget_used();
+    const bool has_budget = plan_.budget_s || plan_.budget_cost;
+    std::vector<size_t> indexes;
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      TaskView& task = view_.tasks[i];
+      if (task.state != State::kPending || tasks_[i].is_asked) continue;
+      if (!used.empty()) {
+        task.state = State::kLeft;
+        task.why = used;
+      } else if (!has_budget || held + indexes.size() < kHeldWithBudget) {
+        indexes.push_back(i);
+      }
+    }
+    if (indexes.empty()) return Ok{};
+    XSP_CHECK_OK(session_.submit(indexes));
+    for (const size_t i : indexes) {
+      tasks_[i].is_asked = true;
+      view_.tasks[i].state = State::kWaiting;
+    }
+    return Ok{};
+  }
+
+  const Folder& folder_;
+  const Plan& plan_;
+  executors::Session& session_;
+  std::vector<Known> tasks_;
+  View view_;
+};
+
+}  // namespace
+
+const char* text_of(State state) {
+  static constexpr std::array<const char*, 6> kTexts = {"pending", "waiting", "running",
+                                                        "done",    "failed",  "left"};
+  return kTexts[static_cast<size_t>(state)];
+}
+
+size_t View::count(State state) const {
+  return static_cast<size_t>(std::count_if(
+      tasks.begin(), tasks.end(), [state](const TaskView& one) { return one.state == state; }));
+}
+
+bool View::is_over() const {
+  return count(State::kPending) + count(State::kWaiting) + count(State::kRunning) == 0;
+}
+
+View view_of(const Folder& folder, const Plan& plan) {
+  View view;
+  for (const Task& planned : plan.tasks) {
+    TaskView task;
+    const std::vector<Attempt> attempts = folder.attempts(planned);
+    view.used_s += used_by(attempts);
+    task.attempts = static_cast<int>(attempts.size());
+    if (!attempts.empty()) {
+      const Attempt& last = attempts.back();
+      task.where = last.host;
+      task.why = last.reason;
+      task.started_at = last.started_at;
+      task.state = last.end == End::kNone          ? State::kRunning
+                   : last.end == End::kInterrupted ? State::kPending
+                                                   : State::kFailed;
+    }
+    if (folder.is_done(planned)) {
+      task.state = State::kDone;
+      task.why.clear();
+      for (const Attempt& one : attempts) {
+        if (one.end != End::kDone) continue;
+        task.seconds = one.seconds;
+        task.where = one.host;
+      }
+    }
+    view.tasks.push_back(std::move(task));
+  }
+  return view;
+}
+
+Result<View> run_sweep(const Folder& folder, const Plan& plan, executors::Session& session,
+                       const std::atomic<int>& stop, const std::function<void(const View&)>& told) {
+  return Loop(folder, plan, session).run(stop, told);
+}
+
+executors::Job job_of(const Folder& folder, const Plan& plan,
+                      const std::filesystem::path& program) {
+  executors::Job job;
+  job.id = plan.id;
+  job.plan = std::filesystem::absolute(folder.plan_file());
+  job.program = program;
+  job.settings = plan.settings;
+  job.limit_s = plan.timeout_s;
+  for (const Task& task : plan.tasks) job.units.push_back({task.name, task.device, task.system});
+  return job;
+}
+
+}  // namespace xsp::sweep

@@ -20,7 +20,7 @@ build_packages="g++ make cmake ninja-build ccache python3 python3-pip npm ca-cer
   libblas-dev libdnnl-dev opencl-headers libjpeg62-turbo-dev libpng-dev"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core
   g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest libopencv-dnn-dev pocl-opencl-icd
-  libsqlite3-0 libpq5 postgresql-15"
+  libsqlite3-0 libpq5 postgresql-15 slurm-wlm munge openssh-server"
 
 die() { echo "error: $1" >&2; exit 1; }
 

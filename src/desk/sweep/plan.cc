@@ -261,7 +261,8 @@ std::vector<std::string> Task::words() const {
   if (!framework.empty()) all.insert(all.end(), {"--framework", framework});
   if (!device.empty()) all.insert(all.end(), {"--device", device});
   for (const auto& [name_of_option, value] : options) {
-    all.insert(all.end(), {"--" + name_of_option, value});
+    all.push_back("--" + name_of_option);
+    if (value != "true") all.push_back(value);  // a flag has no value
   }
   return all;
 }

@@ -1,0 +1,253 @@
+#include "tests/integration/engines.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "tests/places.h"
+
+namespace xsp::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void write_file(const fs::path& path, const std::string& text, fs::perms perms = fs::perms(0644)) {
+  std::ofstream(path) << text;
+  fs::permissions(path, perms);
+}
+
+bool shell(const std::string& command) { return std::system(command.c_str()) == 0; }
+
+bool wait_until(const std::function<bool()>& is_true) {
+  for (int i = 0; i < 200; ++i) {
+    if (is_true()) return true;
+    std::this_thread::sleep_for(100ms);
+  }
+  return false;
+}
+
+int free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+std::vector<int> all_pids() {
+  std::vector<int> pids;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const int pid = std::atoi(entry.path().filename().c_str());
+    if (pid > 0) pids.push_back(pid);
+  }
+  return pids;
+}
+
+// Returns the processes whose command line, or environment, has this text.
+std::vector<int> pids_with(const std::string& file, const std::string& text) {
+  std::vector<int> pids;
+  for (const int pid : all_pids()) {
+    if (pid == getpid()) continue;
+    if (read_file("/proc/" + std::to_string(pid) + "/" + file).find(text) != std::string::npos) {
+      pids.push_back(pid);
+    }
+  }
+  return pids;
+}
+
+int parent_of(int pid) {
+  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  const size_t end = stat.rfind(')');
+  return end == std::string::npos ? 0 : std::atoi(stat.c_str() + end + 4);
+}
+
+void kill_with_descendants(int pid) {
+  std::set<int> victims = {pid};
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (const int one : all_pids()) {
+      if (victims.count(parent_of(one)) != 0) has_grown |= victims.insert(one).second;
+    }
+  }
+  for (const int one : victims) kill(one, SIGKILL);
+}
+
+class Local : public EngineUnderTest {
+ public:
+  bool start(const fs::path& folder) override {
+    folder_ = folder;
+    return true;
+  }
+  std::string executor() const override { return "local"; }
+  void kill_machine_of(int pid) override { kill_with_descendants(pid); }
+  size_t left() const override {
+    return pids_with("cmdline", (folder_ / "out" / "plan.json").string()).size();
+  }
+
+ protected:
+  fs::path folder_;
+};
+
+class Ssh : public Local {
+ public:
+  ~Ssh() override {
+    const int pid = std::atoi(read_file(folder_ / "sshd.pid").c_str());
+    if (pid <= 0) return;
+    kill(pid, SIGTERM);
+    wait_until([&] { return !fs::exists(folder_ / "sshd.pid"); });  // it removes the file
+  }
+  std::string why_not() const override {
+    return fs::exists("/usr/sbin/sshd") ? "" : "sshd is not installed: openssh-server has it";
+  }
+  bool start(const fs::path& folder) override {
+    folder_ = folder;
+    const std::string at = folder.string();
+    std::error_code ignored;
+    if (geteuid() == 0) fs::create_directories("/run/sshd", ignored);  // sshd demands it
+    for (const char* key : {"host_key", "user_key"}) {
+      if (!shell("ssh-keygen -q -t ed25519 -N '' -f " + at + "/" + key)) return false;
+    }
+    write_file(folder / "authorized_keys", read_file(folder / "user_key.pub"), fs::perms(0600));
+    const std::string port = std::to_string(free_port());
+    write_file(folder / "sshd_config",
+               "Port " + port + "\nListenAddress 127.0.0.1\nHostKey " + at + "/host_key\nPidFile " +
+                   at + "/sshd.pid\nAuthorizedKeysFile " + at +
+                   "/authorized_keys\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
+                   "PermitRootLogin yes\n");
+    write_file(folder / "ssh_config", "Host a b\n  HostName 127.0.0.1\n  Port " + port +
+                                          "\n  IdentityFile " + at +
+                                          "/user_key\n  IdentitiesOnly yes\n  UserKnownHostsFile " +
+                                          at + "/known\n  StrictHostKeyChecking accept-new\n");
+    return shell("/usr/sbin/sshd -f " + at + "/sshd_config") &&
+           wait_until([&] { return fs::exists(folder / "sshd.pid"); });
+  }
+  std::string executor() const override { return "ssh"; }
+  std::string settings() const override {
+    return "hosts: [a, b], xsp: " + places::bin("xsp") + ", options: [-F, " +
+           (folder_ / "ssh_config").string() + "]";
+  }
+  // The machine is on the other side of the connection.
+  void kill_machine_of(int pid) override {
+    const std::vector<int> remote = pids_with("cmdline", std::string("task\0-\0", 7));
+    for (const int one : remote) kill_with_descendants(one);
+    if (remote.empty()) kill_with_descendants(pid);
+  }
+};
+
+class SlurmCluster : public EngineUnderTest {
+ public:
+  ~SlurmCluster() override {
+    for (const char* name :
+         {"slurmctld.pid", "slurmd-n1.pid", "slurmd-n2.pid", "slurmd-n3.pid", "munge.pid"}) {
+      const int pid = std::atoi(read_file(folder_ / name).c_str());
+      if (pid > 0) kill(pid, SIGKILL);
+    }
+    for (const int pid : pids_with("environ", "SLURM_CONF=" + conf())) kill(pid, SIGKILL);
+  }
+  std::string why_not() const override {
+    return fs::exists("/usr/sbin/slurmctld") && fs::exists("/usr/sbin/munged")
+               ? ""
+               : "Slurm is not installed: slurm-wlm and munge have it";
+  }
+  bool start(const fs::path& folder) override {
+    folder_ = folder;
+    // Munge and Slurm use sockets and files that other users may see.
+    fs::permissions(folder, fs::perms(0755));
+    std::string key(1024, '\0');
+    std::ifstream("/dev/urandom", std::ios::binary).read(key.data(), 1024);
+    write_file(folder / "munge.key", key, fs::perms(0600));
+    write_config();
+    const std::string at = folder.string() + "/munge.";
+    if (!shell("/usr/sbin/munged --force --key-file=" + at + "key --socket=" + at +
+               "socket --pid-file=" + at + "pid --log-file=" + at + "log --seed-file=" + at +
+               "seed 2>>" + at + "log")) {
+      return false;
+    }
+    setenv("SLURM_CONF", conf().c_str(), 1);
+    if (!shell("/usr/sbin/slurmctld -c")) return false;
+    for (const char* node : {"n1", "n2", "n3"}) {
+      if (!shell(std::string("/usr/sbin/slurmd -c -N ") + node)) return false;
+    }
+    return wait_until([] { return shell("test $(sinfo -h -N -t idle | wc -l) = 3"); });
+  }
+  std::string executor() const override { return "slurm"; }
+  // Slurm itself runs the job of a lost node again, but only after two minutes.
+  std::string settings() const override { return "options: [--no-requeue]"; }
+  std::map<std::string, std::string> environment() const override {
+    return {{"SLURM_CONF", conf()}};
+  }
+  std::string impossible() const override { return "executors: {slurm: {constraint: nosuch}}"; }
+  void kill_machine_of(int pid) override {
+    const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+    const std::string key = "SLURMD_NODENAME=";
+    const size_t begin = environment.find(key);
+    if (begin == std::string::npos) return;
+    const std::string node = environment.substr(begin + key.size(), 2);
+    kill(std::atoi(read_file(folder_ / ("slurmd-" + node + ".pid")).c_str()), SIGKILL);
+    kill_with_descendants(parent_of(pid));  // the step's daemon
+    kill_with_descendants(pid);
+  }
+  size_t left() const override { return shell("test -z \"$(squeue -h)\"") ? 0 : 1; }
+
+ private:
+  std::string conf() const { return (folder_ / "slurm.conf").string(); }
+  void write_config() const {
+    const std::string at = folder_.string();
+    const char* user = geteuid() == 0 ? "root" : std::getenv("USER");
+    std::string text =
+        "ClusterName=xsp\nSlurmctldHost=localhost\nSlurmctldPort=" + std::to_string(free_port()) +
+        "\nAuthType=auth/munge\nAuthInfo=socket=" + at +
+        "/munge.socket\nSlurmUser=" + std::string(user != nullptr ? user : "root") +
+        "\nSlurmdUser=" + std::string(user != nullptr ? user : "root") +
+        "\nStateSaveLocation=" + at + "/state\nSlurmdSpoolDir=" + at +
+        "/spool-%n\nSlurmctldPidFile=" + at + "/slurmctld.pid\nSlurmdPidFile=" + at +
+        "/slurmd-%n.pid\nSlurmctldLogFile=" + at + "/slurmctld.log\nSlurmdLogFile=" + at +
+        "/slurmd-%n.log\nSlurmdTimeout=4\nKillWait=3\nReturnToService=2\n"
+        "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n"
+        "SchedulerParameters=batch_sched_delay=0,sched_interval=2\nMpiDefault=none\n"
+        "GresTypes=gpu\n";
+    for (const char* node : {"n1", "n2", "n3"}) {
+      text += std::string("NodeName=") + node +
+              " NodeHostname=localhost Port=" + std::to_string(free_port()) +
+              " CPUs=2 RealMemory=1000" + (std::string(node) == "n1" ? " Gres=gpu:1" : "") + "\n";
+    }
+    write_file(folder_ / "slurm.conf", text + "PartitionName=all Nodes=ALL Default=YES State=UP\n");
+    write_file(folder_ / "gres.conf", "NodeName=n1 Name=gpu File=/dev/null\n");
+  }
+
+  fs::path folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineUnderTest> make_engine(const std::string& name) {
+  if (name == "ssh") return std::make_unique<Ssh>();
+  if (name == "slurm") return std::make_unique<SlurmCluster>();
+  return std::make_unique<Local>();
+}
+
+}  // namespace xsp::integration

@@ -21,7 +21,7 @@ namespace xsp::integration {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -40,7 +40,7 @@ bool shell(const std::string& command) { return std::system(command.c_str()) == 
 bool wait_until(const std::function<bool()>& is_true) {
   for (int i = 0; i < 200; ++i) {
     if (is_true()) return true;
-    std::this_thread::sleep_for(100ms);
+    std::this_thread::sleep_for(milliseconds(100));
   }
   return false;
 }

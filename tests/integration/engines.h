@@ -1,4 +1,4 @@
-// The engines that run sweeps in tests, each for real: processes, an ssh server, a cluster of Slurm.
+// The engines that run sweeps in tests, each for real: processes, an ssh server, a Slurm cluster.
 #ifndef XSP_TESTS_INTEGRATION_ENGINES_H_
 #define XSP_TESTS_INTEGRATION_ENGINES_H_
 

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 class SweepTest : public XspTest, public testing::WithParamInterface<const char*> {
  protected:
@@ -135,7 +135,7 @@ TEST_P(SweepTest, ALostMachineCostsAnAttempt) {
   options.watch = [&](const std::string&, int) {
     const int pid = is_killed ? 0 : running_pid();
     if (pid == 0) return is_killed;
-    std::this_thread::sleep_for(300ms);
+    std::this_thread::sleep_for(milliseconds(300));
     engine_->kill_machine_of(pid);
     return is_killed = true;
   };
@@ -193,7 +193,8 @@ TEST_P(SweepTest, ACancelledSweepLeavesNothing) {
   EXPECT_EQ(finished.status, 1) << finished.out;
   EXPECT_NE(finished.err.find("xsp sweep resume"), std::string::npos) << finished.err;
   EXPECT_EQ(sweep({"cancel", "out"}).status, 0);
-  for (int i = 0; i < 100 && engine_->left() > 0; ++i) std::this_thread::sleep_for(100ms);
+  for (int i = 0; i < 100 && engine_->left() > 0; ++i)
+    std::this_thread::sleep_for(milliseconds(100));
   EXPECT_EQ(engine_->left(), 0u);
   EXPECT_LT(results(), 6u);
 }

@@ -1,6 +1,7 @@
 #include "zoo/shared/zoo.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "formats/stablehlo/writer.h"
 #include "formats/tensorflow/writer.h"
 #include "shared/base/nearest.h"
+#include "shared/base/words.h"
 #include "zoo/shared/recipe.h"
 
 namespace xsp::zoo {
@@ -137,6 +139,45 @@ Result<std::string> cached_model(const std::string& name,
   options.replace = true;
   options.progress = progress;
   XSP_CHECK_OK(build_model(name, path, kDefaultSeed, options));
+  return path;
+}
+
+Result<std::string> cached_model_as(const std::string& name,
+                                    const std::vector<std::string>& endings) {
+  namespace fs = std::filesystem;
+  const auto opens = [&endings](const ModelFormat& format) {
+    return std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) {
+      return std::string_view(format.ending).ends_with(ending);
+    });
+  };
+  const std::vector<ModelFormat>& formats = model_formats();
+  const auto format = std::find_if(formats.begin(), formats.end(), opens);
+  if (format == formats.end()) {
+    std::vector<std::string> written;
+    for (const ModelFormat& one : formats) written.push_back(one.ending);
+    return not_available(name + ": the framework opens " + joined(endings) +
+                         ", and the zoo writes " + joined(written) +
+                         ": name another framework, or a file of the model");
+  }
+  if (format == formats.begin()) return cached_model(name);
+  XSP_TRY(const std::string cache, cache_folder());
+  const fs::path folder = cache + "/" + name + "-" + std::to_string(kDefaultSeed) + "-" +
+                          std::to_string(kBuilderVersion) + "-" + format->name;
+  const std::string path = (folder / (name + format->ending)).string();
+  std::error_code error;
+  if (fs::exists(folder, error)) return path;
+  // All files of the model appear at once.
+  const fs::path part = folder.string() + "." + std::to_string(::getpid()) + ".part";
+  fs::create_directories(part, error);
+  formats::WriteOptions options;
+  options.replace = true;
+  Status built =
+      build_model(name, (part / (name + format->ending)).string(), kDefaultSeed, options, *format);
+  if (built.ok()) fs::rename(part, folder, error);
+  const bool is_there = fs::exists(folder, error);  // perhaps another process was first
+  fs::remove_all(part, error);
+  if (!built.ok()) return built.error();
+  if (!is_there) return failed(folder.string() + ": cannot be made: see whether the disk is full");
   return path;
 }
 

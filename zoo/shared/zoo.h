@@ -68,6 +68,13 @@ Status build_model(const std::string& name, const std::string& path, uint64_t se
 Result<std::string> cached_model(const std::string& name,
                                  const std::function<bool(uint64_t, uint64_t)>& progress = nullptr);
 
+// Returns the path of the model in the user's cache, in the first format whose ending is one of
+// these, and writes it there if it is absent:
+// ${XDG_CACHE_HOME:-~/.cache}/xsp/models/NAME-SEED-VERSION-FORMAT/NAME.ENDING. Returns
+// kNotAvailable if no format has one of the endings.
+Result<std::string> cached_model_as(const std::string& name,
+                                    const std::vector<std::string>& endings);
+
 }  // namespace xsp::zoo
 
 #endif  // XSP_ZOO_SHARED_ZOO_H_

@@ -222,5 +222,16 @@ TEST_F(Zoo, TheCacheStandsConcurrentBuilders) {
   EXPECT_EQ(cached_model("mobilenet_v9").error().code, Code::kUsage);
 }
 
+TEST_F(Zoo, TheCacheHasAFormatThatAFrameworkOpens) {
+  const Result<std::string> path = cached_model_as("mobilenet_v2", {".pb"});
+  ASSERT_TRUE(path.ok()) << path.error().text;
+  EXPECT_EQ(fs::path(*path).filename(), "mobilenet_v2.pb");
+  const auto written = fs::last_write_time(*path);
+  EXPECT_EQ(*cached_model_as("mobilenet_v2", {".pb"}), *path);
+  EXPECT_EQ(fs::last_write_time(*path), written);
+  EXPECT_TRUE(cached_model_as("mobilenet_v2", {".x", ".onnx"})->ends_with(".onnx"));
+  EXPECT_EQ(cached_model_as("mobilenet_v2", {".pt"}).error().code, Code::kNotAvailable);
+}
+
 }  // namespace
 }  // namespace xsp::zoo

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -103,6 +104,26 @@ Result<Model> model_at(const std::string& word, const std::string& path, bool is
 }
 
 }  // namespace
+
+Status fit_zoo_model(const experiment::Probe& framework, Model* model) {
+  std::string name;
+  if (model->manifest) {
+    if (model->manifest->model.kind == manifest::Source::Kind::kZoo) {
+      name = model->manifest->model.place;
+    }
+  } else if (model->is_named && zoo::find_model(model->name) != nullptr) {
+    name = model->name;
+  }
+  const std::string ending = fs::path(model->path).extension().string();
+  const auto& formats = framework.formats;
+  if (name.empty() || std::find(formats.begin(), formats.end(), ending) != formats.end()) {
+    return Ok{};
+  }
+  XSP_TRY(model->path, zoo::cached_model_as(name, formats));
+  std::error_code error;
+  model->bytes = fs::file_size(model->path, error);
+  return Ok{};
+}
 
 void add_second_file(const experiment::Probe& framework, Model* model) {
   std::error_code error;

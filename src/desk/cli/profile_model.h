@@ -29,6 +29,9 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word);
 // Resolves the word to a model's file, or to a description from which an adapter builds the model.
 // A manifest, by its file or by its name, stands for the file that it names, which may be fetched.
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation);
+// Writes a model of the zoo in a format that the framework opens, if it does not open the file that
+// resolve_model found.
+Status fit_zoo_model(const experiment::Probe& framework, Model* model);
 // Completes a model that is stored in two files, as the framework does that: its size is that of
 // both, and its name is what both names begin with.
 void add_second_file(const experiment::Probe& framework, Model* model);

@@ -99,6 +99,7 @@ Result<experiment::Request> make_request(const RequestOptions& options,
               installation, names_framework ? model.manifest->framework->name : options.framework,
               model.path, stop));
   XSP_CHECK_OK(check_framework(model, *framework.probe));
+  XSP_CHECK_OK(fit_zoo_model(*framework.probe, &model));
   add_second_file(*framework.probe, &model);
   XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
   request.worker.program = installation.worker;

@@ -31,8 +31,9 @@ Result<std::unique_ptr<Session>> open(const Job& job) {
                                "-oServerAliveCountMax=3"}) {
       words.insert(words.end(), {"--through", option});
     }
-    words.insert(words.end(), {"--through", host, "--through",
-                               quoted(text_of(job.settings, "xsp", "xsp")), "--on", host});
+    words.insert(words.end(),
+                 {"--through", host, "--through", quoted(text_of(job.settings, "xsp", "xsp")),
+                  "--through", "task", "--through", "-", "--through", "0", "--on", host});
     return words;
   };
   return std::unique_ptr<Session>(new Lanes(job, hosts, command));

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/integration/postgres_server.h"
 #include "tests/places.h"
 
 namespace xsp::integration {
@@ -242,10 +243,56 @@ class SlurmCluster : public EngineUnderTest {
   fs::path folder_;
 };
 
+// Two agents and a PostgreSQL server. Each agent is in a network namespace of its own, in which
+// nothing can connect to it; it reaches the server by a socket of the file system.
+class Agents : public Local {
+ public:
+  ~Agents() override {
+    for (const int pid : pids_with("cmdline", std::string("agent\0--db\0", 11))) {
+      kill_with_descendants(pid);
+    }
+  }
+  std::string why_not() const override {
+    if (!shell("unshare --net true 2>/dev/null")) return "network namespaces cannot be made here";
+    return PostgresServer::why_not();
+  }
+  bool start(const fs::path& folder) override {
+    folder_ = folder;
+    if (!server_.create()) return false;
+    for (const char* name : {"one", "two"}) start_agent(name);
+    return wait_until([&] {
+      return read_file(folder / "one.log").find("agent one:") != std::string::npos &&
+             read_file(folder / "two.log").find("agent two:") != std::string::npos;
+    });
+  }
+  std::string executor() const override { return "agents"; }
+  std::string settings() const override { return "db: \"" + server_.address() + "\""; }
+  // The agent dies with the task that it does, and comes back.
+  void kill_machine_of(int) override {
+    for (const int task : pids_with("cmdline", std::string("task\0-\0", 7))) {
+      const int agent = parent_of(task);
+      const std::string words = read_file("/proc/" + std::to_string(agent) + "/cmdline");
+      kill_with_descendants(agent);
+      start_agent(words.find("one") != std::string::npos ? "one" : "two");
+      return;
+    }
+  }
+
+ private:
+  void start_agent(const std::string& name) const {
+    shell("TMPDIR=" + folder_.string() + " setsid unshare --net " + places::bin("xsp") +
+          " agent --db '" + server_.address() + "' --name " + name + " </dev/null >>" +
+          (folder_ / (name + ".log")).string() + " 2>&1 &");
+  }
+
+  PostgresServer server_;
+};
+
 }  // namespace
 
 std::unique_ptr<EngineUnderTest> make_engine(const std::string& name) {
   if (name == "ssh") return std::make_unique<Ssh>();
+  if (name == "agents") return std::make_unique<Agents>();
   if (name == "slurm") return std::make_unique<SlurmCluster>();
   return std::make_unique<Local>();
 }

@@ -199,7 +199,7 @@ TEST_P(SweepTest, ACancelledSweepLeavesNothing) {
   EXPECT_LT(results(), 6u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Executors, SweepTest, testing::Values("local", "ssh", "slurm"),
+INSTANTIATE_TEST_SUITE_P(Executors, SweepTest, testing::Values("local", "ssh", "slurm", "agents"),
                          [](const auto& one) { return std::string(one.param); });
 
 class SweepFileTest : public XspTest {};

@@ -34,6 +34,8 @@ class Engine {
   virtual Status begin_write() = 0;
   // Begins a transaction that cannot write.
   virtual Status begin_read() = 0;
+  // Returns the SQL of the engine's own time, in seconds since 1970. Machines' clocks differ.
+  virtual const char* now() const = 0;
   // Returns false if the connection to the server is lost.
   virtual bool is_connected() const = 0;
   // Opens a lost connection again.

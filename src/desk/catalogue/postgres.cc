@@ -102,6 +102,9 @@ class Postgres : public Engine {
       : pq_(functions), connection_(functions.connect(address.c_str())) {}
   ~Postgres() override { pq_.finish(connection_); }
 
+  const char* now() const override {
+    return "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)";
+  }
   bool is_connected() const override {
     return !is_lost_ && pq_.status(connection_) == kConnectionOk;
   }

@@ -55,7 +55,17 @@ const std::vector<Step>& steps() {
       "ALTER TABLE task ADD COLUMN host TEXT",
       "CREATE INDEX task_subject ON task(subject)",
   };
-  static const std::vector<Step> all = {first, tasks_are_timed};
+  // Tasks for agents, and the bytes of their answers, in hexadecimal digits, which both engines keep
+  // as they are. The asker removes both.
+  static const Step agents_have_a_queue = {
+      "CREATE TABLE queue(sweep TEXT NOT NULL, unit TEXT NOT NULL, spec TEXT NOT NULL, "
+      "framework TEXT NOT NULL, device TEXT NOT NULL, wanted TEXT NOT NULL, state TEXT NOT NULL, "
+      "agent TEXT, asked_at DOUBLE PRECISION NOT NULL, lease_until DOUBLE PRECISION, "
+      "PRIMARY KEY(sweep, unit))",
+      "CREATE TABLE upload(sweep TEXT NOT NULL, unit TEXT NOT NULL, part INTEGER NOT NULL, "
+      "bytes TEXT NOT NULL, PRIMARY KEY(sweep, unit, part))",
+  };
+  static const std::vector<Step> all = {first, tasks_are_timed, agents_have_a_queue};
   return all;
 }
 

@@ -123,6 +123,7 @@ class Sqlite : public Engine {
     const auto begun = query("BEGIN", {});
     return begun.ok() ? Status(Ok{}) : Status(begun.error());
   }
+  const char* now() const override { return "((julianday('now') - 2440587.5) * 86400.0)"; }
   bool is_connected() const override { return true; }
   Status reconnect() override { return Ok{}; }
 

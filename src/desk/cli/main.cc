@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", XSP_VERSION);
   int exit_status = 0;
+  add_agent(app, exit_status);
   add_analyze(app, exit_status);
   add_catalogue(app, exit_status);
   add_ctl(app, exit_status);

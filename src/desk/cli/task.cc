@@ -61,8 +61,9 @@ void add_task(CLI::App& app, int& exit_status) {
   verb->add_option("INDEX", options->index, "The task's position in the plan, from 0")
       ->required()
       ->type_name("");
-  verb->add_option("--through", options->through.words,
-                   "A word of the command that runs xsp on another machine; once for each word")
+  verb->add_option(
+          "--through", options->through.words,
+          "A word of the command that runs xsp task - 0 on another machine; once for each word")
       ->expected(1)
       ->take_all();
   verb->add_option("--on", options->through.host, "That machine");

@@ -11,6 +11,7 @@ namespace xsp::cli {
 // A verb adds its subcommand with options, help, examples, and a callback. The callback does the
 // work and sets `exit_status`: 0 ok, 1 failed, 2 usage, 3 regression gate tripped, 4 capability not
 // available.
+void add_agent(CLI::App& app, int& exit_status);
 void add_analyze(CLI::App& app, int& exit_status);
 void add_catalogue(CLI::App& app, int& exit_status);
 void add_ctl(CLI::App& app, int& exit_status);

@@ -137,7 +137,7 @@ ChildEnd Running::wait() {
     feed();
     read_output();
     if (reap(&end)) break;
-    const bool is_gone = fds[2].revents != 0;
+    const bool is_gone = fds[2].revents != 0 || (options_.tick && !options_.tick());
     const bool is_stopped = is_gone || (options_.stop != nullptr && *options_.stop > 0);
     const bool is_late = options_.limit_s > 0 && Clock::now() >= limit;
     end.is_stopped |= is_stopped;

@@ -27,7 +27,8 @@ struct ChildOptions {
   std::string input;  // is given to it; its standard input stays open until it must end
   double limit_s = 0;
   const std::atomic<int>* stop = nullptr;
-  int lifeline = -1;  // a descriptor; its end means that whoever asked is gone; -1: none
+  std::function<bool()> tick;  // is called several times a second; returns false to end the child
+  int lifeline = -1;           // a descriptor; its end means that whoever asked is gone; -1: none
 };
 
 struct ChildEnd {

@@ -10,6 +10,7 @@
 
 #include "desk/sweep/child.h"
 #include "desk/sweep/device_lock.h"
+#include "desk/sweep/stream.h"
 #include "shared/base/scratch.h"
 #include "shared/base/text.h"
 #include "shared/base/words.h"
@@ -20,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr size_t kPlanBytesMax = 1 << 20;  // of a plan with one task
 constexpr size_t kHeaderBytesMax = 64 << 10;
 constexpr size_t kReasonBytesMax = 2000;
 
@@ -156,7 +156,6 @@ Status ask(const Plan& plan, const Task& task, const Through& through, const fs:
   Answer answer(output);
   ChildOptions options;
   options.words = through.words;
-  options.words.insert(options.words.end(), {"task", "-", "0"});
   options.log = log;
   options.input = to_json(one) + "\n";
   options.out = [&answer](std::string_view bytes) { return answer.take(bytes); };
@@ -171,41 +170,6 @@ Status ask(const Plan& plan, const Task& task, const Through& through, const fs:
     attempt->end = End::kLost;
     attempt->reason =
         "no whole answer came from " + through.host + (said.empty() ? std::string() : ": " + said);
-  }
-  return Ok{};
-}
-
-// Reads a line from a descriptor, and nothing after it.
-Result<std::string> read_line(int fd) {
-  std::string line;
-  char c = 0;
-  ssize_t count = 0;
-  while ((count = ::read(fd, &c, 1)) != 0 && c != '\n') {
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return failed(std::string("the plan cannot be read: ") + std::strerror(errno));
-    line += c;
-    if (line.size() > kPlanBytesMax) return corrupt("the plan is too long: send one task");
-  }
-  return line;
-}
-
-Status send(int out, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(out, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0)
-      return failed(std::string("the answer cannot be sent: ") + std::strerror(errno));
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  return Ok{};
-}
-
-Status send_file(int out, const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> buffer(1 << 20);
-  while (file) {
-    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    XSP_CHECK_OK(send(out, {buffer.data(), static_cast<size_t>(file.gcount())}));
   }
   return Ok{};
 }

@@ -19,7 +19,7 @@
 namespace xsp::sweep {
 
 struct Through {
-  std::vector<std::string> words;  // that run xsp on another machine; empty: here
+  std::vector<std::string> words;  // that run `xsp task - 0` on another machine; empty: here
   std::string host;                // that machine
 };
 

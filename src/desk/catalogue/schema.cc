@@ -55,7 +55,7 @@ const std::vector<Step>& steps() {
       "ALTER TABLE task ADD COLUMN host TEXT",
       "CREATE INDEX task_subject ON task(subject)",
   };
-  // Tasks for agents, and the bytes of their answers, in hexadecimal digits, which both engines keep
+  // Tasks for agents, and the bytes of their answers in hexadecimal digits, which both engines keep
   // as they are. The asker removes both.
   static const Step agents_have_a_queue = {
       "CREATE TABLE queue(sweep TEXT NOT NULL, unit TEXT NOT NULL, spec TEXT NOT NULL, "

@@ -32,6 +32,7 @@ constexpr const char* kTeaching =
     "  xsp analyze --list                            what else can be asked\n"
     "  xsp query resnet50.xsp \"FROM run\"             any SQL: the file is a DuckDB database\n"
     "  xsp diff a.xsp b.xsp                          is one faster, and where?\n"
+    "  xsp sweep zoo.yaml --executor slurm           many models, frameworks and machines\n"
     "  xsp doctor                                    what can be measured on this machine\n"
     "\n"
     "xsp VERB --help says more.\n";

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "executors/shared/executor.h"
+#include "executors/shared/kubernetes_job.h"
 #include "executors/shared/lanes.h"
 #include "executors/shared/program.h"
 
@@ -40,6 +41,37 @@ TEST(Devices, DisturbEachOtherUnlessBothAreGpus) {
   EXPECT_TRUE(disturb("cuda:0", "cuda:0"));
   EXPECT_FALSE(disturb("cuda:0", "cuda:1"));
   EXPECT_TRUE(disturb("", "cuda:1"));
+}
+
+TEST(Kubernetes, NumbersAreReadAsTheyAreWritten) {
+  EXPECT_EQ(indexes_of("0-2,5", 100), (std::vector<size_t>{0, 1, 2, 5}));
+  EXPECT_TRUE(indexes_of("", 100).empty());
+  EXPECT_EQ(indexes_of("0-4000000000", 3).size(), 3u);
+  EXPECT_TRUE(indexes_of("x,-,5-1", 100).empty());
+}
+
+TEST(Kubernetes, HasWhatIsNeitherCompleteNorFailed) {
+  const std::string jobs = R"({"items": [
+    {"metadata": {"name": "a", "annotations": {"xsp.units": "7,8,9,3"}},
+     "status": {"completedIndexes": "0", "failedIndexes": "2"}},
+    {"metadata": {"name": "b", "annotations": {"xsp.units": "1"}},
+     "status": {"conditions": [{"type": "Failed", "status": "True"}]}}]})";
+  const std::string pods = R"({"items": [
+    {"metadata": {"labels": {"batch.kubernetes.io/job-name": "a"},
+                  "annotations": {"batch.kubernetes.io/job-completion-index": "1"}},
+     "spec": {"nodeName": "n1"}, "status": {"phase": "Running"}},
+    {"metadata": {"labels": {"batch.kubernetes.io/job-name": "a"},
+                  "annotations": {"batch.kubernetes.io/job-completion-index": "3"}},
+     "status": {"phase": "Pending", "conditions": [
+       {"type": "PodScheduled", "status": "False", "message": "no node has a GPU"}]}}]})";
+  const std::map<size_t, Held> held = held_of(jobs, pods, 10);
+  ASSERT_EQ(held.size(), 2u);
+  EXPECT_TRUE(held.at(8).is_running);
+  EXPECT_EQ(held.at(8).where, "n1");
+  EXPECT_FALSE(held.at(3).is_running);
+  EXPECT_EQ(held.at(3).why, "no node has a GPU");
+  EXPECT_TRUE(held_of("{", "[1]", 10).empty());
+  EXPECT_EQ(held_of(jobs, "{\"items\": [3]}", 9).size(), 2u);
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+target_link_libraries(bench_tasks PRIVATE xsp_catalogue xsp_sweep)

@@ -1,0 +1,172 @@
+#include "executors/shared/kubernetes_job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "shared/base/words.h"
+
+namespace xsp::executors {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
+constexpr const char* kUnitsAnnotation = "xsp.units";
+
+// Returns the member of a path of keys; null if it is missing.
+const json& at(const json& object, const std::vector<std::string>& path) {
+  static const json kNone;
+  const json* here = &object;
+  for (const std::string& key : path) {
+    if (!here->is_object()) return kNone;
+    const auto found = here->find(key);
+    if (found == here->end()) return kNone;
+    here = &*found;
+  }
+  return *here;
+}
+
+std::string text_at(const json& object, const std::vector<std::string>& path) {
+  const json& found = at(object, path);
+  return found.is_string() ? found.get<std::string>() : std::string();
+}
+
+size_t number_of(const std::string& text) {
+  size_t number = SIZE_MAX;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Returns the units of a job, in the order of its indexes.
+std::vector<size_t> units_of(const json& job) {
+  std::vector<size_t> units;
+  for (const std::string& one :
+       split(text_at(job, {"metadata", "annotations", kUnitsAnnotation}), ',')) {
+    units.push_back(number_of(one));
+  }
+  return units;
+}
+
+// Returns whether the job is over, and its remaining indexes will not run.
+bool is_over(const json& job) {
+  const json& conditions = at(job, {"status", "conditions"});
+  if (!conditions.is_array()) return false;
+  return std::any_of(conditions.begin(), conditions.end(), [](const json& one) {
+    const std::string type = text_at(one, {"type"});
+    return (type == "Complete" || type == "Failed") && text_at(one, {"status"}) == "True";
+  });
+}
+
+// Returns why a pod waits, by the scheduler's words.
+std::string why_waiting(const json& pod) {
+  const json& conditions = at(pod, {"status", "conditions"});
+  if (!conditions.is_array()) return {};
+  for (const json& one : conditions) {
+    if (text_at(one, {"type"}) == "PodScheduled" && text_at(one, {"status"}) == "False") {
+      return text_at(one, {"message"});
+    }
+  }
+  return {};
+}
+
+json container_of(const Job& job, const std::vector<size_t>& units, bool has_gpu) {
+  const std::string script =
+      "set -- " + joined(units, " ") +
+      "; shift \"$JOB_COMPLETION_INDEX\"; exec \"$XSP\" task \"$PLAN\" \"$1\"";
+  json resources = json::object();
+  for (const char* kind : {"cpu", "memory"}) {
+    const std::string amount = text_of(job.settings, kind);
+    if (amount.empty()) continue;
+    resources["requests"][kind] = amount;
+    resources["limits"][kind] = amount;
+  }
+  if (has_gpu) resources["limits"][text_of(job.settings, "gpu", "nvidia.com/gpu")] = 1;
+  return {{"name", "xsp"},
+          {"image", text_of(job.settings, "image")},
+          {"command", {"/bin/sh", "-c", script}},
+          {"env",
+           {{{"name", "XSP"}, {"value", text_of(job.settings, "xsp", "xsp")}},
+            {{"name", "PLAN"}, {"value", job.plan.string()}}}},
+          {"resources", resources},
+          {"volumeMounts", {{{"name", "sweep"}, {"mountPath", text_of(job.settings, "mount")}}}}};
+}
+
+}  // namespace
+
+std::vector<size_t> indexes_of(std::string_view text, size_t most) {
+  std::vector<size_t> all;
+  for (const std::string& part : split(text, ',')) {
+    const size_t dash = part.find('-');
+    const size_t first = number_of(part.substr(0, dash));
+    const size_t last = dash == std::string::npos ? first : number_of(part.substr(dash + 1));
+    for (size_t i = first; i <= last && i < SIZE_MAX && all.size() < most; ++i) all.push_back(i);
+  }
+  return all;
+}
+
+std::string job_manifest(const Job& job, const std::vector<size_t>& units, bool has_gpu,
+                         const std::string& system) {
+  json selector = json::object();
+  for (const std::string& pair : texts_of(job.settings, "nodes")) {
+    const size_t equal = pair.find('=');
+    if (equal != std::string::npos) selector[pair.substr(0, equal)] = pair.substr(equal + 1);
+  }
+  if (!system.empty()) selector["kubernetes.io/hostname"] = system;
+  const json labels = {{"xsp-sweep", job.id}};
+  const json volume = {{"name", "sweep"},
+                       {"persistentVolumeClaim", {{"claimName", text_of(job.settings, "claim")}}}};
+  json pod = {{"restartPolicy", "Never"},
+              {"containers", {container_of(job, units, has_gpu)}},
+              {"volumes", {volume}}};
+  if (!selector.empty()) pod["nodeSelector"] = selector;
+  const json manifest = {{"apiVersion", "batch/v1"},
+                         {"kind", "Job"},
+                         {"metadata",
+                          {{"generateName", "xsp-" + job.id + "-"},
+                           {"labels", labels},
+                           {"annotations", {{kUnitsAnnotation, joined(units, ",")}}}}},
+                         {"spec",
+                          {{"completions", units.size()},
+                           {"parallelism", units.size()},
+                           {"completionMode", "Indexed"},
+                           {"backoffLimitPerIndex", 0},
+                           {"template", {{"metadata", {{"labels", labels}}}, {"spec", pod}}}}}};
+  return manifest.dump();
+}
+
+std::map<size_t, Held> held_of(std::string_view jobs, std::string_view pods, size_t units) {
+  std::map<size_t, Held> held;
+  std::map<std::string, std::vector<size_t>> units_by_job;
+  const json all_jobs = json::parse(jobs, nullptr, false);
+  const json& job_list = at(all_jobs, {"items"});
+  for (const json& job : job_list.is_array() ? job_list : json::array()) {
+    if (is_over(job)) continue;
+    const std::vector<size_t> own = units_of(job);
+    std::set<size_t> ended;
+    for (const char* key : {"completedIndexes", "failedIndexes"}) {
+      for (const size_t i : indexes_of(text_at(job, {"status", key}), own.size())) ended.insert(i);
+    }
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (own[i] < units && ended.count(i) == 0) held[own[i]] = {};
+    }
+    units_by_job[text_at(job, {"metadata", "name"})] = own;
+  }
+  const json all_pods = json::parse(pods, nullptr, false);
+  const json& pod_list = at(all_pods, {"items"});
+  for (const json& pod : pod_list.is_array() ? pod_list : json::array()) {
+    const auto own =
+        units_by_job.find(text_at(pod, {"metadata", "labels", "batch.kubernetes.io/job-name"}));
+    const size_t index = number_of(text_at(pod, {"metadata", "annotations", kIndexAnnotation}));
+    if (own == units_by_job.end() || index >= own->second.size()) continue;
+    const auto found = held.find(own->second[index]);
+    if (found == held.end()) continue;
+    found->second.is_running = text_at(pod, {"status", "phase"}) == "Running";
+    found->second.where = text_at(pod, {"spec", "nodeName"});
+    found->second.why = why_waiting(pod);
+  }
+  return held;
+}
+
+}  // namespace xsp::executors

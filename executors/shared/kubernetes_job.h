@@ -1,0 +1,27 @@
+// Says in Kubernetes' words that some units are to be run, and reads what became of them.
+#ifndef XSP_EXECUTORS_SHARED_KUBERNETES_JOB_H_
+#define XSP_EXECUTORS_SHARED_KUBERNETES_JOB_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "executors/shared/executor.h"
+
+namespace xsp::executors {
+
+// Returns an Indexed Job (batch/v1) for the units, as JSON. All of them need the same kind of
+// machine: `has_gpu`, and `system`, the name of a node; empty: any. Kubernetes tries no unit again.
+std::string job_manifest(const Job& job, const std::vector<size_t>& units, bool has_gpu,
+                         const std::string& system);
+
+// Returns the units that the cluster still has, from `kubectl get jobs` and `kubectl get pods` of
+// one sweep, as JSON. What cannot be read is left out.
+std::map<size_t, Held> held_of(std::string_view jobs, std::string_view pods, size_t units);
+
+// Returns the numbers of a text such as "0-2,5", which Kubernetes writes. At most `most` numbers.
+std::vector<size_t> indexes_of(std::string_view text, size_t most);
+
+}  // namespace xsp::executors
+
+#endif  // XSP_EXECUTORS_SHARED_KUBERNETES_JOB_H_

@@ -3,9 +3,9 @@
 
   bench/sweep.py [--tasks 40] [--rows 100000]
 
-Runs a sweep of short tasks of the framework `fake` on this machine. The cost of a task is the time from the end of
-one measurement to the begin of the next, less the waiting for the device: claim, lock, processes, result, next
-task. Then it expands a plan of as many tasks as --rows says, and notes them in a catalogue (SQLite).
+Runs a sweep of short tasks of the framework `fake` on this machine. The cost of a task is the time from the
+end of one measurement to the begin of the next, less the waiting for the device: claim, lock, processes,
+result, next task. Then it expands a plan of as many tasks as --rows says, and prints them.
 Prints the median and the longest.
 """
 import argparse
@@ -29,8 +29,9 @@ def gaps(folder):
 
 
 def run_tasks(work, count):
-    text = ("name: bench\nmodels: ['fake:layers=1,us=100']\nframeworks: [fake]\noptions: {max-time: 0.05, no-peaks: true, "
-            f"levels: model}}\nbatches: {list(range(1, count + 1))}\n")
+    text = ("name: bench\nmodels: ['fake:layers=1,us=100']\nframeworks: [fake]\n"
+            "options: {max-time: 0.05, no-peaks: true, levels: model}\n"
+            f"batches: {list(range(1, count + 1))}\n")
     (work / "bench.yaml").write_text(text)
     subprocess.run([XSP, "sweep", "bench.yaml", "--no-site", "--quiet"], cwd=work, check=True,
                    stdout=subprocess.DEVNULL)
@@ -42,9 +43,11 @@ def run_tasks(work, count):
 def expand(work, rows):
     batches = list(range(1, 101))
     models = [f"'fake:layers={i + 1},us=1'" for i in range(rows // len(batches))]
-    (work / "large.yaml").write_text(f"name: large\nmodels: [{', '.join(models)}]\nframeworks: [fake]\nbatches: {batches}\n")
+    (work / "large.yaml").write_text(
+        f"name: large\nmodels: [{', '.join(models)}]\nframeworks: [fake]\nbatches: {batches}\n")
     begin = time.monotonic()
-    subprocess.run([XSP, "sweep", "large.yaml", "--dry-run"], cwd=work, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([XSP, "sweep", "large.yaml", "--dry-run"], cwd=work, check=True,
+                   stdout=subprocess.DEVNULL)
     print(f"{rows} tasks expanded and printed: {time.monotonic() - begin:.2f} s")
 
 

@@ -9,6 +9,7 @@
 #include "desk/cli/output.h"
 #include "desk/experiment/record.h"
 #include "desk/site/site.h"
+#include "shared/base/words.h"
 
 namespace xsp::cli {
 namespace {
@@ -212,11 +213,16 @@ Status print_results(const std::string& place, const sweep::Folder& folder, cons
   if (!table.rows.empty()) {
     XSP_CHECK_OK(write_stdout(render(sheet_of(std::move(table)), all, terminal_of(1))));
   }
+  // Tasks without a result for the same reason are told together.
+  std::map<std::string, std::vector<std::string>> names_by_reason;
   for (size_t i = 0; i < view.tasks.size(); ++i) {
     const TaskView& task = view.tasks[i];
     if (task.state == State::kDone || task.why.empty()) continue;
-    XSP_CHECK_OK(write_stdout(
-        wrapped("no result: " + plan.tasks[i].name + ": " + task.why, terminal_of(1).width, 2)));
+    names_by_reason[task.why].push_back(plan.tasks[i].name);
+  }
+  for (const auto& [why, names] : names_by_reason) {
+    XSP_CHECK_OK(
+        write_stdout(wrapped("no result: " + joined(names) + ": " + why, terminal_of(1).width, 2)));
   }
   for (const sweep::LeftOut& one : plan.left_out) {
     XSP_CHECK_OK(write_stdout("left out: " + one.what + ": " + one.why + "\n"));

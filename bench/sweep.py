@@ -3,8 +3,8 @@
 
   bench/sweep.py [--tasks 40] [--rows 100000]
 
-Runs a sweep of short tasks of the framework `fake` on this machine. The cost of a task is the time from the
-end of one measurement to the begin of the next, less the waiting for the device: claim, lock, processes,
+Runs a sweep of short tasks of the framework `fake` on this machine. The cost of a task is the time from
+the end of one measurement to the begin of the next, less the waiting for the device: claim, lock, processes,
 result, next task. Then it expands a plan of as many tasks as --rows says, and prints them.
 Prints the median and the longest.
 """
@@ -52,7 +52,8 @@ def expand(work, rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=40)
     parser.add_argument("--rows", type=int, default=99900)
     options = parser.parse_args()

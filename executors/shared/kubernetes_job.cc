@@ -14,6 +14,7 @@ using nlohmann::json;
 
 constexpr const char* kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 constexpr const char* kUnitsAnnotation = "xsp.units";
+constexpr int kKept_s = 24 * 3600;  // a job that is over
 
 // Returns the member of a path of keys; null if it is missing.
 const json& at(const json& object, const std::vector<std::string>& path) {
@@ -128,7 +129,8 @@ std::string job_manifest(const Job& job, const std::vector<size_t>& units, bool 
                            {"labels", labels},
                            {"annotations", {{kUnitsAnnotation, joined(units, ",")}}}}},
                          {"spec",
-                          {{"completions", units.size()},
+                          {{"ttlSecondsAfterFinished", kKept_s},
+                           {"completions", units.size()},
                            {"parallelism", units.size()},
                            {"completionMode", "Indexed"},
                            {"backoffLimitPerIndex", 0},

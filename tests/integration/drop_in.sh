@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests that the build finds a new analysis, finding, adapter, collector, watched framework, model, metric, step of a
-# pipeline, exporter, importer and page with no other file edited. It builds a scratch copy of the tree, and asks the
+# pipeline, exporter, importer, executor and page with no other file edited. It builds a scratch copy of the tree, and asks the
 # resulting binary.
 #
 #   tests/integration/drop_in.sh SOURCE-DIR
@@ -36,6 +36,7 @@ sed -e 's/"cpu"/"dropped_in"/' collectors/cpu.cc >collectors/dropped_in.cc
 sed -e 's/vgg16/dropped_in/; s/vgg_recipes/dropped_recipes/' zoo/vgg.cc >zoo/dropped.cc
 sed -e 's/"softmax"/"dropped"/; s/softmax_step/dropped_step/' pipelines/softmax.cc >pipelines/dropped.cc
 sed -e 's/psnr/dropped_in/g' metrics/psnr.cc >metrics/dropped_in.cc
+sed -e 's/"local"/"dropped_in"/; s/local_executors/dropped_in_executors/' executors/local.cc >executors/dropped_in.cc
 cat >exporters/dropped_in.cc <<'CC'
 #include "exporters/shared/exporter.h"
 #include "exporters/shared/output.h"
@@ -161,6 +162,10 @@ echo 'import dropped_library; raise SystemExit(dropped_library.work() - 3)' >pro
 grep -q 'dropped_in_metrics()' build/release/generated/all_metrics.cc &&
   nm -C build/release/libxsp_metrics.a | grep ' T xsp::metrics::dropped_in_metrics' >/dev/null ||
   fail "the metric is not in the list"
+printf '%s\n' 'name: swept' 'models: ["fake:layers=1"]' 'options: {max-time: 0.2, no-peaks: true}' >swept.yaml
+"$xsp" sweep swept.yaml --executor dropped_in --quiet >swept.txt || fail "the executor runs no sweep"
+grep -q '1 of 1 done' swept.txt || fail "the executor's sweep is not done"
+"$xsp" sweep --help | grep -w dropped_in >/dev/null || fail "the executor is not in the help"
 "$xsp" export dropped.xsp --to dropped_in -o dropped.names || fail "there is no such exporter"
 grep -qx 'layer.*' dropped.names || fail "the exporter writes no names"
 "$xsp" export --help | grep -w dropped_in >/dev/null || fail "the exporter is not in the help"
@@ -172,4 +177,4 @@ printf 'dropped in\nconv\nrelu\n' >layers.txt
 [ "$before" = "$(sha256sum --quiet -c <<<"$before" >/dev/null && echo "$before")" ] ||
   fail "a file that was there before has changed"
 echo "an analysis, a finding, an adapter, a collector, a watched framework, a model, a metric, a step, an exporter," \
-  "an importer and a page were found, with no file edited"
+  "an importer, an executor and a page were found, with no file edited"

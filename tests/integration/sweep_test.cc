@@ -238,6 +238,23 @@ TEST_F(SweepFileTest, ABudgetThatIsUsedLeavesTheRest) {
   EXPECT_NE(finished.out.find("the budget of time is used"), std::string::npos) << finished.out;
 }
 
+TEST_F(SweepFileTest, AReferenceTellsTheDriftAndEntersNoComparison) {
+  write_file("sweep.yaml",
+             "name: a\nmodels: [\"fake:layers=1,us=100\"]\nbatches: [1, 2]\n"
+             "reference: {model: \"fake:layers=2,us=100\", every: 1}\n"
+             "options: {max-time: 0.2, no-peaks: true}\n");
+  const Finished finished = run({"sweep", "sweep.yaml"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.out.find("5 of 5 done"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("3 of them differ by at most"), std::string::npos) << finished.out;
+  for (const auto& entry : fs::directory_iterator(folder / "a" / "site" / "systems")) {
+    std::ifstream page(entry.path());
+    const std::string text((std::istreambuf_iterator<char>(page)), {});
+    EXPECT_NE(text.find("<h2>Drift</h2>"), std::string::npos);
+    EXPECT_EQ(text.find("reference-"), std::string::npos);
+  }
+}
+
 TEST_F(SweepFileTest, TheFolderOfAnotherSweepIsLeftAlone) {
   write_file("sweep.yaml", "name: a\nmodels: [\"fake:layers=1,us=100\"]\n");
   fs::create_directory(folder / "a");

@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "desk/catalogue/drift.h"
 #include "desk/compare/facts.h"
 #include "desk/store/values.h"
 
@@ -83,8 +84,10 @@ Result<std::vector<Known>> load(Catalogue& catalogue) {
           catalogue.query("SELECT e.id, e.model, e.framework, e.system, s.name, e.scenario, "
                           "e.device, e.batch, e.started_at, e.file, e.facts, s.facts "
                           "FROM evaluation e JOIN system s ON e.system = s.fingerprint "
-                          "ORDER BY e.model, e.framework, e.system, e.scenario, e.device, e.batch, "
-                          "e.started_at DESC, e.id"));
+                          "WHERE e.task IS NULL OR e.task NOT LIKE $1 ORDER BY e.model, "
+                          "e.framework, e.system, e.scenario, e.device, e.batch, "
+                          "e.started_at DESC, e.id",
+                          {std::string("%/") + kReferencePrefix + "%"}));
   std::vector<Known> all;
   std::map<std::string, size_t> places;
   for (const auto& row : evaluations.rows) {

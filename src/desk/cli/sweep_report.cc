@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <map>
 
+#include "desk/catalogue/drift.h"
 #include "desk/cli/output.h"
+#include "desk/cli/progress.h"
 #include "desk/experiment/record.h"
 #include "desk/site/site.h"
 #include "shared/base/words.h"
@@ -45,6 +47,21 @@ std::string counts_text(const View& view) {
   return text;
 }
 
+// Says how steady a machine was.
+std::string drift_text(const catalogue::Drift& drift) {
+  char percent[32];
+  std::snprintf(percent, sizeof percent, "%.1f %%", 100 * drift.spread());
+  std::string text = "drift of " + drift.system + ", " + drift.device + ": the reference (" +
+                     drift.what + ") took " + duration_text(drift.references.front().latency_ns) +
+                     " at first and " + duration_text(drift.references.back().latency_ns) +
+                     " at last; " + std::to_string(drift.references.size()) +
+                     " of them differ by at most " + percent;
+  if (drift.spread() > catalogue::kDriftMax) {
+    text += ": differences of that size between models may be the machine's";
+  }
+  return text;
+}
+
 // Returns what is left, by the mean of what is done; negative: nothing is done yet.
 double left_s(const View& view, double elapsed_s, size_t done_before) {
   const size_t done = view.count(State::kDone) - done_before;
@@ -72,14 +89,14 @@ Status print_plan(const sweep::Plan& plan, const std::string& place) {
   store::Table table;
   table.columns = {{"task", "VARCHAR"},     {"framework", "VARCHAR"}, {"device", "VARCHAR"},
                    {"batch", "BIGINT"},     {"scenario", "VARCHAR"},  {"system", "VARCHAR"},
-                   {"expected_s", "DOUBLE"}};
+                   {"expected_ns", "DOUBLE"}};
   double sum = 0;
   size_t unknown = 0;
   for (const sweep::Task& task : plan.tasks) {
     std::vector<Value> row = cells_of(task);
     row.push_back(task.system.empty() ? Value("any") : Value(task.system));
     const auto found = known.find(task.subject());
-    row.push_back(found == known.end() ? Value() : Value(found->second));
+    row.push_back(found == known.end() ? Value() : Value(found->second * 1e9));
     if (found == known.end()) {
       ++unknown;
     } else {
@@ -206,8 +223,9 @@ Status print_results(const std::string& place, const sweep::Folder& folder, cons
               "JOIN model m ON m.id = e.model JOIN framework f ON f.id = e.framework "
               "LEFT JOIN result l ON l.evaluation = e.id AND l.metric = 'inference.latency' "
               "LEFT JOIN result t ON t.evaluation = e.id AND t.metric = 'throughput' "
-              "WHERE e.task LIKE $1 ORDER BY model, framework, device, batch, scenario",
-              {plan.id + "/%"}));
+              "WHERE e.task LIKE $1 AND e.task NOT LIKE $2 "
+              "ORDER BY model, framework, device, batch, scenario",
+              {plan.id + "/%", plan.id + "/" + catalogue::kReferencePrefix + "%"}));
   OutputOptions all;
   all.all = true;
   if (!table.rows.empty()) {
@@ -226,6 +244,10 @@ Status print_results(const std::string& place, const sweep::Folder& folder, cons
   }
   for (const sweep::LeftOut& one : plan.left_out) {
     XSP_CHECK_OK(write_stdout("left out: " + one.what + ": " + one.why + "\n"));
+  }
+  XSP_TRY(const std::vector<catalogue::Drift> drifts, catalogue::drifts(catalogue, plan.id));
+  for (const catalogue::Drift& one : drifts) {
+    XSP_CHECK_OK(write_stdout(wrapped(drift_text(one), terminal_of(1).width, 2)));
   }
   return write_stdout(counts_text(view) + "; the tasks took " + clock_text(view.used_s) +
                       " in all; results in " + folder.results().string() + "\n");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "desk/catalogue/drift.h"
 #include "desk/site/entries.h"
 
 namespace xsp::site {
@@ -12,9 +13,11 @@ namespace xsp::site {
 std::string index_page(const std::vector<Known>& all, const std::vector<Entry>& entries);
 // `of` has the entries of the model, of which there is at least one.
 std::string model_page_text(const std::vector<Known>& all, const std::vector<const Entry*>& of);
-// `of` has the entries of the system, and `others` one entry of each other system.
+// `of` has the entries of the system, `others` one entry of each other system, and `drifts` the
+// references of this one.
 std::string system_page_text(const std::vector<const Entry*>& of,
-                             const std::vector<const Entry*>& others);
+                             const std::vector<const Entry*>& others,
+                             const std::vector<catalogue::Drift>& drifts);
 
 }  // namespace xsp::site
 

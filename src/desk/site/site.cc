@@ -1,6 +1,8 @@
 #include "desk/site/site.h"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -58,12 +60,16 @@ Result<Written> write_site(catalogue::Catalogue& catalogue, const fs::path& fold
     XSP_CHECK_OK(write_file(folder / model_page(model), model_page_text(all, of)));
     ++written.pages;
   }
+  XSP_TRY(const std::vector<catalogue::Drift> drifts, catalogue::drifts(catalogue));
   for (const auto& [fingerprint, of] : systems) {
+    std::vector<catalogue::Drift> own;
+    std::copy_if(drifts.begin(), drifts.end(), std::back_inserter(own),
+                 [&](const catalogue::Drift& one) { return one.fingerprint == fingerprint; });
     std::vector<const Entry*> others;
     for (const auto& [other, its] : systems) {
       if (other != fingerprint) others.push_back(its.front());
     }
-    XSP_CHECK_OK(write_file(folder / system_page(fingerprint), system_page_text(of, others)));
+    XSP_CHECK_OK(write_file(folder / system_page(fingerprint), system_page_text(of, others, own)));
     ++written.pages;
   }
   return written;

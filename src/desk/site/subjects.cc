@@ -106,6 +106,27 @@ std::string evaluations_table(const std::vector<const Entry*>& of, bool is_of_mo
   return table_html("evaluations-table", "The newest evaluation of each batch size", heads, rows);
 }
 
+// Shows how steady the machine was during each sweep, by the reference that was repeated.
+std::string drift_html(const std::vector<catalogue::Drift>& drifts) {
+  if (drifts.empty()) return {};
+  Rows rows;
+  for (const catalogue::Drift& one : drifts) {
+    rows.push_back({text_cell(one.references.front().started_at), text_cell(one.what),
+                    text_cell(one.device),
+                    number_cell(static_cast<double>(one.references.size()), "count"),
+                    number_cell(one.references.front().latency_ns, "ns"),
+                    number_cell(one.references.back().latency_ns, "ns"),
+                    number_cell(100 * one.spread(), "%")});
+  }
+  return "<h2>Drift</h2>\n" +
+         table_html("drift",
+                    "A reference task that is repeated during a sweep tells how much the machine "
+                    "changed. Differences below the largest one may be the machine's.",
+                    {"sweep of", "reference", "device", "repetitions", "first", "last",
+                     "largest difference"},
+                    rows);
+}
+
 }  // namespace
 
 std::string model_page_text(const std::vector<Known>& all, const std::vector<const Entry*>& of) {
@@ -133,12 +154,13 @@ std::string model_page_text(const std::vector<Known>& all, const std::vector<con
 }
 
 std::string system_page_text(const std::vector<const Entry*>& of,
-                             const std::vector<const Entry*>& others) {
+                             const std::vector<const Entry*>& others,
+                             const std::vector<catalogue::Drift>& drifts) {
   const Known& one = of.front()->any();
   std::string body = "<p class=\"lead\">Fingerprint <code>" + escaped(one.fingerprint) +
                      "</code>, which follows from these facts.</p>\n" +
                      facts_list(one.system_facts) + "<h2>Evaluations</h2>\n" +
-                     evaluations_table(of, false) + "<h2>Other systems</h2>\n";
+                     evaluations_table(of, false) + drift_html(drifts) + "<h2>Other systems</h2>\n";
   if (others.empty()) body += "<p class=\"note\">No other system is known.</p>\n";
   for (const Entry* other : others) {
     body += "<h3><a href=\"" + escaped(kRoot + system_page(other->any().fingerprint)) + "\">" +

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "desk/catalogue/drift.h"
 #include "desk/manifest/manifest.h"
 #include "desk/manifest/schema.h"
 #include "desk/manifest/shipped.h"
@@ -21,6 +22,7 @@ using manifest::Node;
 
 constexpr size_t kTasksMax = 100000;
 constexpr size_t kNameBytesMax = 100;
+constexpr size_t kReferenceEvery = 10;  // tasks
 
 const Node& schema() {
   static const Node tree = [] {
@@ -164,6 +166,41 @@ class Expansion {
         options_.emplace_back(options->keys[i].text, options->items[i].text);
       }
     }
+  }
+
+  // Puts the reference task, whose options are those of the others, between them: first, after
+  // every so many tasks, and last.
+  void add_references(const Node& reference, const Model& model, Plan* plan) {
+    Task task;
+    task.model = model.word;
+    task.framework = reference.text_of("framework");
+    task.device = reference.text_of("device");
+    if (task.device.empty()) task.device = texts_or_one(tree_.find("devices")).front();
+    task.batch = std::atoll(reference.text_of("batch").c_str());
+    task.scenario = "profile";
+    task.options = options_;
+    task.options.insert(task.options.end(), profiled_.begin(), profiled_.end());
+    const std::string given = reference.text_of("every");
+    const auto every =
+        given.empty() ? kReferenceEvery : static_cast<size_t>(std::atoll(given.c_str()));
+    std::vector<Task> all;
+    int number = 0;
+    const auto add_reference = [&] {
+      ++number;
+      for (const std::string& system : systems_) {
+        task.system = system;
+        task.name = file_name(catalogue::kReferencePrefix + std::to_string(number) +
+                              (system.empty() ? "" : "-" + system));
+        all.push_back(task);
+      }
+    };
+    const size_t stride = every * systems_.size();
+    for (size_t i = 0; i < plan->tasks.size(); ++i) {
+      if (i % stride == 0) add_reference();
+      all.push_back(std::move(plan->tasks[i]));
+    }
+    add_reference();
+    plan->tasks = std::move(all);
   }
 
   void fill(Plan* plan) {
@@ -318,7 +355,16 @@ Result<Plan> expand(const Asked& asked, const executors::Executor& executor) {
     models.push_back(std::move(*model));
   }
   XSP_TRY(const std::vector<std::string> systems, systems_of(tree, executor, plan.settings));
-  Expansion(tree, std::move(models), systems).fill(&plan);
+  Expansion expansion(tree, std::move(models), systems);
+  expansion.fill(&plan);
+  if (const Node* reference = tree.find("reference"); reference != nullptr) {
+    auto model = model_of(reference->text_of("model"), fs::path(asked.file).parent_path());
+    if (!model.ok()) {
+      return usage(asked.file + ":" + std::to_string(reference->line) +
+                   ": reference.model: " + model.error().text);
+    }
+    expansion.add_references(*reference, *model, &plan);
+  }
   if (plan.tasks.size() >= kTasksMax) {
     return usage(asked.file + ": it has " + std::to_string(kTasksMax) +
                  " tasks or more: divide it into several sweeps");

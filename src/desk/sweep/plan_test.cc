@@ -71,6 +71,19 @@ TEST(Expand, ADeviceThatTheManifestExcludesIsLeftOut) {
   for (const Task& task : plan->tasks) EXPECT_NE(task.device, "opencl");
 }
 
+TEST(Expand, TheReferenceIsFirstAndLastAndBetween) {
+  const auto plan = expanded(
+      "models: [a, b]\nbatches: [1, 2, 4]\nreference: {model: r, framework: f, every: 4}\n"
+      "options: {threads: 2}\n");
+  ASSERT_TRUE(plan.ok()) << plan.error().text;
+  std::string order;
+  for (const Task& task : plan->tasks) order += task.model;
+  EXPECT_EQ(order, "rababrabr");
+  EXPECT_EQ(plan->tasks.back().name, "reference-3");
+  EXPECT_EQ(plan->tasks.back().words(),
+            (std::vector<std::string>{"profile", "r", "--framework", "f", "--threads", "2"}));
+}
+
 TEST(Expand, EqualNamesAreNumbered) {
   const auto plan = expanded("models: ['fake:a=1', 'fake:a-1', 'fake:a_1', 'fake:a*1']\n");
   ASSERT_TRUE(plan.ok()) << plan.error().text;

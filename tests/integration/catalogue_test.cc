@@ -209,6 +209,17 @@ TEST_P(CatalogueTest, AComparisonHasARatioOnlyIfNothingElseDiffers) {
   EXPECT_EQ(catalogue({"compare", "inference.latency", "--over", "colour"}).status, 2);
 }
 
+TEST_P(CatalogueTest, EqualGpusOfAMachineAreOneSystem) {
+  make("results/a.xsp", "one", "gpu.0.name", "G");
+  make("results/b.xsp", "two", "gpu.1.name", "G");
+  make("results/c.xsp", "three", "gpu.1.name", "H");
+  ASSERT_EQ(catalogue({"add", "results"}).status, 0);
+  const auto systems = ask("SELECT name, count(*) AS n FROM system GROUP BY name ORDER BY name");
+  ASSERT_EQ(systems.size(), 2u) << systems;
+  EXPECT_EQ(systems[0]["n"], 1);
+  EXPECT_EQ(systems[1]["n"], 1);
+}
+
 TEST_P(CatalogueTest, TwoWritersLoseNothing) {
   make_some(6);
   Finished first, second;

@@ -2,6 +2,7 @@
 #include "formats/onnx/builder.h"
 #include "formats/onnx/writer.h"
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -110,6 +111,19 @@ TEST_F(DiffOutputsTest, AnotherFrameworkIsComparedByItsOutputs) {
   EXPECT_EQ(same["outputs"][0]["max_absolute"], 0) << same;
   EXPECT_NE(same["text"].get<std::string>().find("both models must be ONNX files"),
             std::string::npos);
+}
+
+TEST_F(DiffOutputsTest, OutputsThatAModelDoesNotDescribeAreCounted) {
+  if (run({"doctor"}).out.find("libtorch_cpu.so") == std::string::npos) {
+    GTEST_SKIP() << "PyTorch is not installed";
+  }
+  const std::string model = places::source("tests/data/torch/tiny.pt");
+  const Finished finished = run({"diff", "--run", "--outputs", model, model, "--format", "json"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  const auto rows = nlohmann::json::parse(finished.out, nullptr, false);
+  ASSERT_EQ(rows.size(), 1u) << finished.out;
+  EXPECT_EQ(rows[0]["tensor"], "output 0");
+  EXPECT_EQ(rows[0]["max_absolute"], 0);
 }
 
 }  // namespace

@@ -311,8 +311,30 @@ void name_facts(compare::Facts* facts) {
   }
 }
 
+// Names the facts of the GPU that was used as those of GPU 0: which of a machine's equal GPUs it
+// was means nothing. An evaluation on several GPUs keeps their numbers.
+void number_gpu(compare::Facts* facts) {
+  std::set<std::string> numbers;
+  for (const auto& [key, value] : *facts) {
+    const size_t end = key.find('.', 4);
+    const bool is_numbered =
+        key.starts_with("gpu.") && key.size() > 4 && end != std::string::npos &&
+        std::all_of(key.begin() + 4, key.begin() + static_cast<std::ptrdiff_t>(end),
+                    [](char c) { return c >= '0' && c <= '9'; });
+    if (is_numbered) numbers.insert(key.substr(0, end + 1));
+  }
+  if (numbers.size() != 1 || *numbers.begin() == "gpu.0.") return;
+  compare::Facts renamed;
+  for (auto& [key, value] : *facts) {
+    const bool is_own = key.starts_with(*numbers.begin());
+    renamed[is_own ? "gpu.0." + key.substr(numbers.begin()->size()) : key] = std::move(value);
+  }
+  *facts = std::move(renamed);
+}
+
 void read_facts(compare::Facts facts, FileFigures* file) {
   name_facts(&facts);
+  number_gpu(&facts);
   file->model = take(&facts, "model", "not known");
   file->model_version = take(&facts, "manifest.version");
   file->framework = take(&facts, "framework");

@@ -59,14 +59,24 @@ Result<std::unique_ptr<Pair>> Pair::open(const Settings& settings,
     auto worker = experiment::Worker::start(options, request.worker_limits, stop);
     if (!worker.ok()) return of_side(side, worker.error());
     pair->workers_[side] = std::move(*worker);
+    XSP_CHECK_OK(pair->name_outputs(side));
   }
   return pair;
 }
 
-std::vector<std::string> Pair::outputs(size_t side) const {
-  std::vector<std::string> names;
-  for (const auto& output : workers_[side]->ready().outputs) names.push_back(output.name);
-  return names;
+Status Pair::name_outputs(size_t side) {
+  experiment::Worker& worker = *workers_[side];
+  for (const auto& output : worker.ready().outputs) names_[side].push_back(output.name);
+  if (!names_[side].empty()) return Ok{};
+  const auto block = worker.run(1, 0);
+  if (!block.ok()) return of_side(side, block.error());
+  XSP_TRY(const std::vector<fs::path> files, worker.save_results(folder_ / kSides[side] / "saved"));
+  for (size_t i = 0; i < files.size(); ++i) {
+    names_[side].push_back("output " + std::to_string(i));
+    std::error_code ignored;
+    fs::remove(files[i], ignored);
+  }
+  return Ok{};
 }
 
 Status Pair::compare(uint64_t seed, std::vector<Compared>* tensors) {

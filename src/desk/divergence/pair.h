@@ -22,8 +22,9 @@ class Pair {
                                             const std::array<std::string, 2>& models,
                                             const std::filesystem::path& folder,
                                             const std::atomic<int>& stop);
-  // Returns the names of a side's outputs.
-  std::vector<std::string> outputs(size_t side) const;
+  // Returns the names of a side's outputs. Those of a model that does not describe them are
+  // "output 0", "output 1", ...
+  const std::vector<std::string>& outputs(size_t side) const { return names_[side]; }
   // Lets both answer the inputs of a seed, and adds the differences of the tensors that are to be
   // compared, each of which is an output of both.
   Status compare(uint64_t seed, std::vector<Compared>* tensors);
@@ -32,7 +33,11 @@ class Pair {
  private:
   explicit Pair(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
+  // Names the outputs. A model that does not describe them is run once, to count them.
+  Status name_outputs(size_t side);
+
   std::filesystem::path folder_;
+  std::array<std::vector<std::string>, 2> names_;
   std::array<std::unique_ptr<experiment::Worker>, 2> workers_;
 };
 

@@ -121,9 +121,9 @@ TEST_F(DiffOutputsTest, OutputsThatAModelDoesNotDescribeAreCounted) {
   const Finished finished = run({"diff", "--run", "--outputs", model, model, "--format", "json"});
   EXPECT_EQ(finished.status, 0) << finished.err;
   const auto rows = nlohmann::json::parse(finished.out, nullptr, false);
-  ASSERT_EQ(rows.size(), 1u) << finished.out;
-  EXPECT_EQ(rows[0]["tensor"], "output 0");
-  EXPECT_EQ(rows[0]["max_absolute"], 0);
+  ASSERT_EQ(rows["outputs"].size(), 1u) << finished.out;
+  EXPECT_EQ(rows["outputs"][0]["tensor"], "output 0");
+  EXPECT_EQ(rows["outputs"][0]["max_absolute"], 0);
 }
 
 }  // namespace

@@ -326,8 +326,8 @@ Result<uint64_t> read(const std::filesystem::path& file, SpanSink& sink) {
 }  // namespace
 
 std::vector<Importer> chrome_importers() {
-  return {
-      {"chrome", "trace events in JSON (.json): as chrome://tracing opens them", recognises, read}};
+  return {{"chrome", "trace events in JSON (.json, .json.gz): as chrome://tracing opens them",
+           recognises, read}};
 }
 
 }  // namespace xsp::importers

@@ -1,19 +1,15 @@
 #include "importers/shared/importer.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
+#include "importers/shared/packed_file.h"
 #include "importers/shared/trace_files.h"
 
 namespace xsp::importers {
 
 Result<Importer> importer_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return failed(file.string() + ": cannot be read: " + std::strerror(errno));
+  XSP_TRY(PackedFile packed, PackedFile::open(file));
   std::string head(kHeadBytes, '\0');
-  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<size_t>(stream.gcount()));
+  XSP_TRY(const size_t size, packed.read(head.data(), head.size()));
+  head.resize(size);
   std::string known = ".xtrace";
   for (const Importer& importer : all_importers()) {
     if (importer.recognises(head)) return importer;

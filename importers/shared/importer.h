@@ -38,7 +38,7 @@ class SpanSink {
   virtual Status add(const ForeignSpan& span) = 0;
 };
 
-inline constexpr size_t kHeadBytes = 4096;  // bytes of a file by which its format is recognised
+inline constexpr size_t kHeadBytes = 4096;  // bytes, unpacked, by which a format is recognised
 
 struct Importer {
   std::string name;

@@ -1,8 +1,5 @@
 #include "importers/shared/json_events.h"
 
-#include <cerrno>
-#include <cstring>
-
 namespace xsp::importers {
 namespace {
 
@@ -16,17 +13,19 @@ bool is_space(int c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 }  // namespace
 
 Result<JsonEvents> JsonEvents::open(const std::filesystem::path& path, std::string key) {
-  JsonEvents events(path, std::move(key));
-  if (!events.stream_) return failed(path.string() + ": cannot be read: " + std::strerror(errno));
+  XSP_TRY(PackedFile file, PackedFile::open(path));
+  JsonEvents events(path, std::move(key), std::move(file));
   events.buffer_.resize(kBufferBytes);
   return events;
 }
 
 int JsonEvents::get() {
   if (at_ == size_) {
-    stream_.read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-    size_ = static_cast<size_t>(stream_.gcount());
-    at_ = 0;
+    at_ = size_ = 0;
+    if (!failure_.ok()) return kEndOfFile;
+    const Result<size_t> read = file_.read(buffer_.data(), buffer_.size());
+    if (!read.ok()) failure_ = read.error();
+    size_ = read.ok() ? *read : 0;
     if (size_ == 0) return kEndOfFile;
   }
   return static_cast<unsigned char>(buffer_[at_++]);
@@ -100,10 +99,17 @@ Result<bool> JsonEvents::find_list() {
 
 Result<bool> JsonEvents::next(std::string* event) {
   event->clear();
+  Result<bool> has_one = next_in_list(event);
+  // The bytes before an error of the file may look like a list that ends.
+  if (!failure_.ok()) return failure_.error();
+  return has_one;
+}
+
+Result<bool> JsonEvents::next_in_list(std::string* event) {
   if (where_ == Where::kStart) {
     int c = get();
     skip_space(&c);
-    if (c != '[' && c != '{') return corrupt(path_.string() + ": not JSON: is it compressed?");
+    if (c != '[' && c != '{') return corrupt(path_.string() + ": not JSON");
     is_in_object_ = c == '{';
     where_ = is_in_object_ ? Where::kMembers : Where::kList;
   }

@@ -87,8 +87,8 @@ Status print_plan(const sweep::Plan& plan, const std::string& place) {
     XSP_TRY(known, catalogue.seconds_of(subjects));
   }
   store::Table table;
-  table.columns = {{"task", "VARCHAR"},     {"framework", "VARCHAR"}, {"device", "VARCHAR"},
-                   {"batch", "BIGINT"},     {"scenario", "VARCHAR"},  {"system", "VARCHAR"},
+  table.columns = {{"task", "VARCHAR"},      {"framework", "VARCHAR"}, {"device", "VARCHAR"},
+                   {"batch", "BIGINT"},      {"scenario", "VARCHAR"},  {"system", "VARCHAR"},
                    {"expected_ns", "DOUBLE"}};
   double sum = 0;
   size_t unknown = 0;

@@ -87,12 +87,14 @@ TEST_F(RunJaxTest, InstructionsOfXlaAreLayersOfTheFunctionThatTheyWereMadeOf) {
                    "SELECT count(*) FROM span l JOIN span w ON w.run_id = l.run_id AND w.span_id = "
                    "l.parent_id WHERE l.level = 3 AND w.type = 'while'"),
             6);
-  EXPECT_EQ(scalar("t.xsp",
-                   "SELECT count(*) FROM (SELECT m.duration_ns AS whole, sum(l.self_ns) AS parts "
-                   "FROM span m JOIN span l ON l.run_id = m.run_id AND l.model_id = m.span_id "
-                   "WHERE m.level = 2 AND l.level = 3 AND l.thread = m.thread GROUP BY ALL) "
-                   "WHERE parts > whole"),
-            0);
+  EXPECT_EQ(
+      scalar("t.xsp",
+             "SELECT count(*) FROM (SELECT m.span_id, m.duration_ns AS whole, sum(l.self_ns) AS "
+             "parts "
+             "FROM span m JOIN span l ON l.run_id = m.run_id AND l.model_id = m.span_id "
+             "WHERE m.level = 2 AND l.level = 3 AND l.thread = m.thread GROUP BY ALL) "
+             "WHERE parts > whole"),
+      0);
 }
 
 TEST_F(RunJaxTest, ThreadsHaveTheirOwnAndNothingIsLostWhereAProgramLeavesAtOnce) {

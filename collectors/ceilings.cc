@@ -158,4 +158,5 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .measure = xsp::ceilings::measure,
     .state = nullptr,
     .set_levels = nullptr,
+    .is_preloaded = 0,
 };

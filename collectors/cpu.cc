@@ -212,4 +212,5 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .measure = nullptr,
     .state = nullptr,
     .set_levels = nullptr,
+    .is_preloaded = 0,
 };

@@ -167,4 +167,5 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .measure = nullptr,
     .state = nullptr,
     .set_levels = c::set_levels,
+    .is_preloaded = 0,
 };

@@ -49,13 +49,19 @@ xsp_status check(const xsp_host* host) {
   return XSP_NOT_AVAILABLE;
 }
 
+constexpr xsp_collector kEntry = [] {
+  xsp_collector entry = xsp::collector_in_place<check>(
+      "library_calls", "wraps the functions of libraries that the program loads itself",
+      XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY));
+  entry.is_preloaded = 1;
+  return entry;
+}();
+
 }  // namespace
 
 extern "C" {
 XSP_API extern const char xsp_library_calls;
 const char xsp_library_calls = 1;
 XSP_API extern const xsp_collector xsp_collector_entry;
-const xsp_collector xsp_collector_entry = xsp::collector_in_place<check>(
-    "library_calls", "wraps the functions of libraries that the program loads itself",
-    XSP_LEVEL_BIT(XSP_LEVEL_LIBRARY));
+const xsp_collector xsp_collector_entry = kEntry;
 }

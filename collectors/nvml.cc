@@ -214,4 +214,5 @@ extern "C" XSP_API const xsp_collector xsp_collector_entry = {
     .measure = nullptr,
     .state = xsp::nvml::state,
     .set_levels = nullptr,
+    .is_preloaded = 0,
 };

@@ -358,6 +358,9 @@ typedef struct xsp_collector {
    * as possible. It is called between start and stop, by any thread, one at a time. Earlier events
    * may still be emitted later. NULL: the levels do not change. */
   void (*set_levels)(uint32_t levels);
+  /* 1: the library defines functions of other libraries, so it must be loaded before them: the
+   * processes that it watches start with it in LD_PRELOAD. */
+  uint32_t is_preloaded;
 } xsp_collector;
 
 #define XSP_COLLECTOR_SYMBOL "xsp_collector_entry"

@@ -134,6 +134,7 @@ xsp=build/release/bin/xsp
 "$xsp" analyze --list --format json | grep '"dropped_in"' >/dev/null || fail "the analysis is not in the list"
 doctor=$("$xsp" doctor --format json)
 [ "$(grep -c '"dropped_in"' <<<"$doctor")" -ge 2 ] || fail "doctor lacks the adapter or the collector"
+grep -q 'calls of .*dropped_library' <<<"$doctor" || fail "doctor lacks the watched framework"
 "$xsp" profile fake:layers=2 --framework dropped_in --max-time 5 -o dropped.xsp >/dev/null ||
   fail "the adapter cannot be profiled with"
 "$xsp" analyze dropped_in dropped.xsp --format csv | grep -x '[1-9][0-9]*' >/dev/null || fail "the analysis gives no count"

@@ -1,10 +1,13 @@
 // xsp doctor: checks whether `xsp run` can watch programs here.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "desk/cli/doctor.h"
 #include "desk/watch/watch.h"
+#include "shared/base/words.h"
 
 namespace xsp::cli {
 namespace {
@@ -29,6 +32,20 @@ Finding program_finding(const experiment::Installation& installation) {
           "by LD_PRELOAD; not those that are linked statically, or set-user-id", ""};
 }
 
+// Returns the Python modules whose calls are recorded: the top of python/xsp/watch.
+std::string watched_modules(const experiment::Installation& installation) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const std::filesystem::path folder = installation.python / "xsp" / "watch";
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().stem();
+    if (name.rfind("__", 0) != 0) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return joined(names, ", ");
+}
+
 Finding python_finding(const experiment::Installation& installation) {
   const char* const kName = "Python";
   const auto python = watch::find_program("python3");
@@ -45,7 +62,7 @@ Finding python_finding(const experiment::Installation& installation) {
             "run: xsp run -- python3 -c 'import xsp'"};
   }
   return {kKind, kName, kAvailable,
-          "modules, operators and phases of PyTorch, in " + python->string(), ""};
+          "calls of " + watched_modules(installation) + ", in " + python->string(), ""};
 }
 
 // Reports whether a level's collector can be loaded into processes by `variable`, or another tool

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "desk/experiment/collector_entry.h"
 #include "process/worker/protocol.h"
 #include "shared/base/words.h"
 #include "xsp/plugin.h"
@@ -76,12 +77,14 @@ Fields command_line(const WorkerOptions& options) {
   return argv;
 }
 
-// Returns the collector that must be preloaded, if the run needs it.
+// Returns the collectors that must be preloaded, as LD_PRELOAD lists them.
 std::string preload_of(const WorkerOptions& options) {
+  std::string list;
   for (const std::filesystem::path& collector : options.collectors) {
-    if (collector.filename() == kPreloadedCollector) return collector;
+    if (!is_preloaded(collector_entry(collector))) continue;
+    list += (list.empty() ? "" : ":") + collector.string();
   }
-  return {};
+  return list;
 }
 
 }  // namespace
@@ -289,8 +292,9 @@ namespace {
 Result<Fields> ask_plugin(const Fields& argv, const char* wanted, size_t field_count,
                           const WorkerLimits& limits, const std::atomic<int>& stop) {
   const std::filesystem::path plugin = argv[2];
-  const bool is_preloaded = plugin.filename() == kPreloadedCollector;
-  XSP_TRY(const auto process, Process::start(argv, is_preloaded ? plugin.string() : ""));
+  // An adapter's library loads its framework, so only a collector's is opened here.
+  const bool is_first = argv[1] == "--collector" && is_preloaded(collector_entry(plugin));
+  XSP_TRY(const auto process, Process::start(argv, is_first ? plugin.string() : ""));
   const TimePoint limit = after(steady_clock::now(), limits.answer_s);
   const auto until = [&] { return stop.load() > 0 ? steady_clock::now() : limit; };
   for (std::string line;;) {

@@ -24,10 +24,6 @@
 
 namespace xsp::experiment {
 
-// This collector defines functions of the libraries that a program uses, so it must be loaded
-// before them.
-inline constexpr const char* kPreloadedCollector = "library_calls.so";
-
 struct WorkerLimits {
   double answer_s = 300;  // for one answer; a block of known length may take ten times that length
                           // instead

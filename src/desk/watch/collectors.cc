@@ -1,12 +1,12 @@
 #include "desk/watch/collectors.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <atomic>
 #include <set>
 
+#include "desk/experiment/collector_entry.h"
 #include "desk/experiment/monitor.h"
 #include "desk/experiment/plan.h"
 #include "process/watch/run_folder.h"
@@ -24,17 +24,6 @@ constexpr const char* kLayersVariable = "OPENCL_LAYERS";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
 // The maximum number of devices of one process.
 constexpr int kDevicesMax = 64;
-
-// Returns the collector's own description, or null if the library is not a collector of this
-// version. Calls none of its functions.
-const xsp_collector* entry_of(const fs::path& path) {
-  void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return nullptr;
-  const auto* entry = static_cast<const xsp_collector*>(::dlsym(library, XSP_COLLECTOR_SYMBOL));
-  const bool is_fine =
-      entry != nullptr && entry->abi == XSP_PLUGIN_ABI && XSP_HAS(xsp_collector, entry, stop);
-  return is_fine ? entry : nullptr;
-}
 
 std::vector<fs::path> libraries_in(const fs::path& folder) {
   std::vector<fs::path> paths;
@@ -79,11 +68,11 @@ AttachedCollectors::AttachedCollectors(const experiment::Installation& installat
                                        uint32_t levels)
     : installation_(installation), wanted_(levels) {
   for (const fs::path& path : libraries_in(installation.collectors)) {
-    const xsp_collector* entry = entry_of(path);
+    const xsp_collector* entry = experiment::collector_entry(path);
     if (entry == nullptr || (entry->levels & levels) == 0) continue;
     const bool is_host = !XSP_HAS(xsp_collector, entry, device) || entry->device == nullptr;
-    all_.push_back(
-        {path.stem(), path, is_host ? process::kHostKind : entry->device, entry->levels & levels});
+    all_.push_back({path.stem(), path, is_host ? process::kHostKind : entry->device,
+                    entry->levels & levels, experiment::is_preloaded(entry)});
   }
 }
 
@@ -113,7 +102,7 @@ void AttachedCollectors::set_environment(const fs::path& scratch) const {
       fs::create_symlink(one.path, path, error);
     }
     list += (list.empty() ? "" : ":") + one.kind + "=" + path.string();
-    if (path.filename() == experiment::kPreloadedCollector) prepend(kPreloadVariable, path);
+    if (one.is_preloaded) prepend(kPreloadVariable, path);
     // The OpenCL loader loads the library when a process first uses OpenCL.
     if (one.kind == process::kOpenclKind) prepend(kLayersVariable, path);
     has_cuda = has_cuda || one.kind == process::kCudaKind;
@@ -205,7 +194,7 @@ Status AttachedCollectors::write_devices(store::Database& database,
 std::vector<fs::path> AttachedCollectors::libraries_that_watch(const std::string& kind) const {
   std::vector<fs::path> paths;
   for (const fs::path& path : libraries_in(installation_.collectors)) {
-    const xsp_collector* entry = entry_of(path);
+    const xsp_collector* entry = experiment::collector_entry(path);
     if (entry == nullptr || !XSP_HAS(xsp_collector, entry, describe)) continue;
     if (entry->describe != nullptr && entry->device != nullptr && entry->device == kind) {
       paths.push_back(path);

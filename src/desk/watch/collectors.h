@@ -40,6 +40,7 @@ class AttachedCollectors {
     std::filesystem::path path;
     std::string kind;  // kind of device that it watches: "cuda", "host"
     uint32_t levels = 0;
+    bool is_preloaded = false;
   };
   // Returns why a level was not recorded. Returns an empty string if at least one process recorded
   // it.

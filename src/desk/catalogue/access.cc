@@ -148,11 +148,11 @@ Result<std::optional<Token>> Access::find(std::string_view secret) {
   return std::optional<Token>(std::move(one));
 }
 
-Status Access::audit(Audited entry) {
+Result<std::string> Access::audit(Audited entry) {
   XSP_TRY(const std::string id, random_hex(16));
   entry.at = now_text();
   const bool is_shortened = written_++ % kShortenEvery == 0;
-  return write_whole(*engine_, [&]() -> Status {
+  const Status done = write_whole(*engine_, [&]() -> Status {
     XSP_CHECK_OK(
         run(*engine_,
             "INSERT INTO audit(id, at, token, name, address, method, path, status) "
@@ -164,6 +164,14 @@ Status Access::audit(Audited entry) {
                "DELETE FROM audit WHERE at < (SELECT at FROM audit ORDER BY at DESC LIMIT 1 "
                "OFFSET $1)",
                {int64_t{kAuditRows}});
+  });
+  if (!done.ok()) return done.error();
+  return id;
+}
+
+Status Access::audit_end(const std::string& key, int status) {
+  return write_whole(*engine_, [&] {
+    return run(*engine_, "UPDATE audit SET status = $1 WHERE id = $2", {int64_t{status}, key});
   });
 }
 

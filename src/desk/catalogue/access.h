@@ -43,7 +43,7 @@ struct Audited {
   std::string address;  // of the client
   std::string method;
   std::string path;
-  int status = 0;
+  int status = 0;  // of the answer; 0: none is known, because the server was killed meanwhile
 };
 
 class Access {
@@ -63,8 +63,10 @@ class Access {
   // Returns the valid token with this secret, or nothing.
   Result<std::optional<Token>> find(std::string_view secret);
 
-  // Appends to the log. `entry.at` is set here.
-  Status audit(Audited entry);
+  // Appends to the log, and returns the entry's key. `entry.at` is set here.
+  Result<std::string> audit(Audited entry);
+  // Sets the status of an entry.
+  Status audit_end(const std::string& key, int status);
   // Returns the newest entries of the log, the newest first.
   Result<std::vector<Audited>> audited(size_t limit);
 

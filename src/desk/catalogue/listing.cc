@@ -17,7 +17,8 @@ const ListingFilter kModel = {"model", "the model's id or name", "(m.id = ? OR m
 const ListingFilter kFramework = {"framework", "the framework's id or name",
                                   "(f.id = ? OR f.name = ?)"};
 
-std::vector<Listing> make_listings() {
+// The things that were measured, and where.
+std::vector<Listing> subjects() {
   return {
       {"models",
        "The models that were measured.",
@@ -57,6 +58,12 @@ std::vector<Listing> make_listings() {
        "system s",
        {{"system", "the system's fingerprint or name", "(s.fingerprint = ? OR s.name = ?)"}},
        "s.name, s.fingerprint"},
+  };
+}
+
+// Sweeps with their tasks, and the agents that take tasks.
+std::vector<Listing> requests() {
+  return {
       {"agents",
        "The machines that run xsp agent, with what they have.",
        {{"id", "text", "a.id"},
@@ -91,42 +98,45 @@ std::vector<Listing> make_listings() {
        "task t",
        {{"sweep", "the sweep's id", "t.sweep = ?"}, {"state", "the task's state", "t.state = ?"}},
        "t.id"},
-      {"results",
-       "The figures of evaluations, each with its 95 % interval.",
-       {{"evaluation", "text", "r.evaluation"},
-        {"model", "text", "e.model"},
-        {"framework", "text", "e.framework"},
-        {"system", "text", "s.name"},
-        {"device", "text", "e.device"},
-        {"scenario", "text", "e.scenario"},
-        {"batch", "count", "e.batch"},
-        {"metric", "text", "r.metric"},
-        {"value", "number", "r.value"},
-        {"low", "number", "r.low"},
-        {"high", "number", "r.high"},
-        {"unit", "text", "r.unit"},
-        {"word", "text", "r.word"},
-        {"doubt", "text", "r.doubt"},
-        {"note", "text", "r.note"},
-        {"dataset", "text", "e.dataset"},
-        {"fingerprint", "text", "e.system"},
-        {"started_at", "text", "e.started_at"},
-        {"task", "text", "e.task"},
-        {"file", "text", "e.file"}},
-       "result r JOIN evaluation e ON r.evaluation = e.id JOIN model m ON e.model = m.id "
-       "JOIN framework f ON e.framework = f.id JOIN system s ON e.system = s.fingerprint",
-       {{"metric", "the figure's name, such as inference.latency", "r.metric = ?"},
-        kModel,
-        kFramework,
-        {"system", "the system's fingerprint or name", "(s.fingerprint = ? OR s.name = ?)"},
-        {"dataset", "the data set's id", "e.dataset = ?"},
-        {"scenario", "the scenario", "e.scenario = ?"},
-        {"device", "the device, such as cuda:0", "e.device = ?"},
-        {"batch", "the batch size", "e.batch = ?", true},
-        {"sweep", "the sweep's id", "e.task IN (SELECT t.id FROM task t WHERE t.sweep = ?)"},
-        {"evaluation", "the evaluation's id", "r.evaluation = ?"}},
-       "r.metric, r.evaluation"},
   };
+}
+
+Listing results() {
+  return {"results",
+          "The figures of evaluations, each with its 95 % interval.",
+          {{"evaluation", "text", "r.evaluation"},
+           {"model", "text", "e.model"},
+           {"framework", "text", "e.framework"},
+           {"system", "text", "s.name"},
+           {"device", "text", "e.device"},
+           {"scenario", "text", "e.scenario"},
+           {"batch", "count", "e.batch"},
+           {"metric", "text", "r.metric"},
+           {"value", "number", "r.value"},
+           {"low", "number", "r.low"},
+           {"high", "number", "r.high"},
+           {"unit", "text", "r.unit"},
+           {"word", "text", "r.word"},
+           {"doubt", "text", "r.doubt"},
+           {"note", "text", "r.note"},
+           {"dataset", "text", "e.dataset"},
+           {"fingerprint", "text", "e.system"},
+           {"started_at", "text", "e.started_at"},
+           {"task", "text", "e.task"},
+           {"file", "text", "e.file"}},
+          "result r JOIN evaluation e ON r.evaluation = e.id JOIN model m ON e.model = m.id "
+          "JOIN framework f ON e.framework = f.id JOIN system s ON e.system = s.fingerprint",
+          {{"metric", "the figure's name, such as inference.latency", "r.metric = ?"},
+           kModel,
+           kFramework,
+           {"system", "the system's fingerprint or name", "(s.fingerprint = ? OR s.name = ?)"},
+           {"dataset", "the data set's id", "e.dataset = ?"},
+           {"scenario", "the scenario", "e.scenario = ?"},
+           {"device", "the device, such as cuda:0", "e.device = ?"},
+           {"batch", "the batch size", "e.batch = ?", true},
+           {"sweep", "the sweep's id", "e.task IN (SELECT t.id FROM task t WHERE t.sweep = ?)"},
+           {"evaluation", "the evaluation's id", "r.evaluation = ?"}},
+          "r.metric, r.evaluation"};
 }
 
 #undef XSP_EVALUATIONS_OF
@@ -157,7 +167,13 @@ void append_condition(const ListingFilter& filter, size_t number, std::string* w
 }  // namespace
 
 const std::vector<Listing>& listings() {
-  static const std::vector<Listing> all = make_listings();
+  static const std::vector<Listing> all = [] {
+    std::vector<Listing> some = subjects();
+    std::vector<Listing> asked = requests();
+    for (Listing& one : asked) some.push_back(std::move(one));
+    some.push_back(results());
+    return some;
+  }();
   return all;
 }
 

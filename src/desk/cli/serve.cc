@@ -43,7 +43,10 @@ Result<std::string> find_token(const Options& options, const std::string& host) 
   }
   // An empty XSP_TOKEN would let everyone in, so it counts as not set.
   if (const char* given = std::getenv("XSP_TOKEN")) token = given;
-  if (token.empty() && (!serve::is_loopback(host) || options.upload)) return serve::make_token();
+  const bool has_others = !options.catalogue.empty();  // the tokens of the catalogue
+  if (token.empty() && (!serve::is_loopback(host) || (options.upload && !has_others))) {
+    return serve::make_token();
+  }
   return token;
 }
 

@@ -223,9 +223,14 @@ bool Server::State::is_refused(const httplib::Request& request, httplib::Respons
   }
   const Asked asked = Api::understand(request.method, request.target);
   if (asked.route == nullptr) {
-    const std::string allowed = asked.allowed.empty() ? "GET, HEAD" : asked.allowed;
-    response.set_header("Allow", allowed);
-    refuse(response, 405, "request: its method is not one of " + allowed);
+    const bool is_api = request.path.starts_with("/api/");
+    const std::string allowed = is_api ? asked.allowed : "GET, HEAD";
+    if (!allowed.empty()) response.set_header("Allow", allowed);
+    if (is_api) {
+      send(request, response, asked.refusal);
+    } else {
+      refuse(response, 405, "request: its method is not one of " + allowed);
+    }
     return true;
   }
   if (request.is_multipart_form_data() || (asked.route->body.empty() && has_body(request))) {

@@ -57,7 +57,7 @@ class Suite:
         if fault:
             self.faults.append(fault)
         if status != wanted:
-            self.faults.append(f"{method} {route} with {scope or token}: {status}, not {wanted}: {text[:200]}")
+            self.faults.append(f"{method} {route} as {scope or token}: {status}, not {wanted}: {text[:200]}")
         if status < 300:
             self.succeeded.add(self.document.find(method, target)[0])
         return json.loads(text) if text else None

@@ -18,7 +18,7 @@ namespace xsp::catalogue {
 
 struct ListingColumn {
   std::string_view name;
-  std::string_view unit;  // of analyze::units()
+  std::string_view unit;  // of analyze::units(); "by:COLUMN": that column says it
   std::string_view sql;
 };
 

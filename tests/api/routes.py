@@ -22,7 +22,8 @@ READS = [  # that succeed
     "/evaluations/a.xsp/timeline/search?run=1&text=model", "/compare/model?e=a.xsp&e=b.xsp",
     "/compare/layers?e=a.xsp&e=b.xsp&batch=1", "/compare/kernels?e=a.xsp&e=b.xsp",
     "/models", "/models?model=fake", "/datasets", "/frameworks?limit=1", "/systems", "/agents", "/sweeps",
-    "/sweeps?state=done", "/tasks", "/results", "/results?metric=inference.latency&batch=1&limit=3",
+    "/sweeps?state=done", "/tasks",
+    "/metrics", "/predictions", "/results", "/results?metric=inference.latency&batch=1&limit=3",
     "/results?limit=0", "/results?limit=5&offset=5"]
 WRONG = [  # (target, status)
     ("/nothing", 404), ("/evaluations/none.xsp", 404), ("/evaluations/..%2Fa.xsp", 404),
@@ -123,6 +124,9 @@ def predicts(suite):
     with open(suite.served.folder + "/text", "wb") as file:
         file.write(text)
     same = json.loads(suite.served.run("predict", "bytes", "text", "--format", "json"))
+    models = {one["name"]: one for one in suite.ask("GET", "/predictions", 200)["models"]}
+    suite.expect(models.get("bytes", {}).get("from") == "bytes", f"models: {models}")
+    suite.expect("snake" not in models, f"a model with a step in Python is offered: {models}")
     answers = suite.ask("POST", "/predictions?model=bytes&model=snake", 200, "run", text)["predictions"]
     answer, snake = answers
     suite.expect(answer["status"] == "ok", f"bytes: {answer['reason']}")

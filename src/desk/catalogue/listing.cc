@@ -101,6 +101,19 @@ std::vector<Listing> requests() {
   };
 }
 
+// The names of figures.
+Listing metrics() {
+  return {
+      "metrics",
+      "The metrics of which there are figures.",
+      {{"metric", "text", "k.metric"},
+       {"unit", "text", "k.unit"},
+       {"evaluations", "count", "k.evaluations"}},
+      "(SELECT metric, min(unit) AS unit, count(*) AS evaluations FROM result GROUP BY metric) k",
+      {},
+      "k.metric"};
+}
+
 Listing results() {
   return {"results",
           "The figures of evaluations, each with its 95 % interval.",
@@ -171,6 +184,7 @@ const std::vector<Listing>& listings() {
     std::vector<Listing> some = subjects();
     std::vector<Listing> asked = requests();
     for (Listing& one : asked) some.push_back(std::move(one));
+    some.push_back(metrics());
     some.push_back(results());
     return some;
   }();

@@ -91,6 +91,7 @@ Status serve_folder(const Options& options) {
     XSP_TRY(const auto known, catalogue::Catalogue::open_for_reading(options.catalogue));
     chosen.catalogue = options.catalogue;
     chosen.predict = make_predict(stop);
+    chosen.models = prediction_models();
   }
   XSP_TRY(auto library, serve::Library::of_folder(options.folder));
   // A separate thread waits for the signals, because a handler may do very little.

@@ -1,5 +1,6 @@
 #include "desk/cli/serve_predict.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include "desk/manifest/shipped.h"
@@ -66,6 +67,24 @@ Result<std::string> predict(const serve::PredictionJob& job, const std::atomic<i
 }
 
 }  // namespace
+
+std::vector<serve::PredictionModel> prediction_models() {
+  std::vector<serve::PredictionModel> models;
+  for (const manifest::Found& found : manifest::all_manifests()) {
+    if (!found.manifest.ok()) continue;
+    const manifest::Manifest& one = *found.manifest;
+    const auto has_steps = [](const manifest::Tensor& tensor) {
+      return !tensor.pipeline.steps.empty();
+    };
+    const bool answers = !one.inputs.empty() &&
+                         std::any_of(one.inputs.begin(), one.inputs.end(), has_steps) &&
+                         std::any_of(one.outputs.begin(), one.outputs.end(), has_steps);
+    const bool is_listed = !models.empty() && models.back().name == one.name;
+    if (!answers || is_listed || !check_steps(one).ok()) continue;
+    models.push_back({one.name, one.version, one.task, one.inputs[0].pipeline.from});
+  }
+  return models;
+}
 
 serve::Predict make_predict(const std::atomic<int>& stop) {
   return [&stop](const serve::PredictionJob& job) { return predict(job, stop); };

@@ -13,6 +13,9 @@ namespace xsp::cli {
 // runs; it must outlive the function.
 serve::Predict make_predict(const std::atomic<int>& stop);
 
+// Returns the models that may answer, ordered by name.
+std::vector<serve::PredictionModel> prediction_models();
+
 }  // namespace xsp::cli
 
 #endif  // XSP_DESK_CLI_SERVE_PREDICT_H_

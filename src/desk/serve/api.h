@@ -80,7 +80,7 @@ class Api {
   // `row_limit` is the largest number of rows of one answer. Without further services, there are
   // evaluations only.
   explicit Api(Library& library, size_t row_limit = kRows)
-      : Api(Services{.library = library, .predict = {}}, row_limit) {}
+      : Api(Services{.library = library, .predict = {}, .models = {}}, row_limit) {}
   explicit Api(Services services, size_t row_limit = kRows);
   ~Api();
 

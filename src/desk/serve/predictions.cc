@@ -166,6 +166,15 @@ Result<json> post_prediction(const Context& context) {
   return json{{"predictions", std::move(predictions)}};
 }
 
+Result<json> get_models(const Context& context) {
+  json models = json::array();
+  for (const PredictionModel& one : context.services.models) {
+    models.push_back(
+        {{"name", one.name}, {"version", one.version}, {"task", one.task}, {"from", one.from}});
+  }
+  return json{{"models", std::move(models)}};
+}
+
 // One model's answer: outputs as of xsp predict, its trace's evaluation, and the steps' spans.
 constexpr std::string_view kSchema = R"({
   "type": "object", "required": ["predictions"], "additionalProperties": false,
@@ -188,6 +197,17 @@ constexpr std::string_view kSchema = R"({
 
 const std::vector<Route>& prediction_routes() {
   static const std::vector<Route> routes = {
+      {.method = "GET",
+       .pattern = "/predictions",
+       .scope = catalogue::Scope::kRead,
+       .handler = get_models,
+       .summary = "The models that may answer an upload.",
+       .parameters = {},
+       .answer = R"({
+         "type": "object", "required": ["models"], "additionalProperties": false,
+         "properties": {"models": {"type": "array", "items": {
+           "type": "object", "required": ["name", "version", "task", "from"],
+           "additionalProperties": {"type": "string"}}}}})"},
       {.method = "POST",
        .pattern = "/predictions",
        .scope = catalogue::Scope::kRun,

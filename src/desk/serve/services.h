@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "desk/catalogue/access.h"
 #include "desk/catalogue/catalogue.h"
@@ -27,11 +28,20 @@ struct PredictionJob {
 // {file, output, rank, label, score}. Several threads call it.
 using Predict = std::function<Result<std::string>(const PredictionJob&)>;
 
+// A model that may answer an upload.
+struct PredictionModel {
+  std::string name;
+  std::string version;
+  std::string task;
+  std::string from;  // what its first input is made of: bytes, image, text, ...
+};
+
 struct Services {
   Library& library;
   Pool<catalogue::Catalogue>* catalogue = nullptr;
   Pool<catalogue::Access>* access = nullptr;
-  Predict predict;                // empty: no model answers
+  Predict predict;  // empty: no model answers
+  std::vector<PredictionModel> models;
   bool has_tokens = false;        // there may be a token with which a request writes
   uint64_t max_upload_bytes = 0;  // 0: uploads are refused
 };

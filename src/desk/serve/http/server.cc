@@ -179,7 +179,8 @@ struct Server::State {
         connections(options.limits, [this](Exchange& exchange) { return http.answer(exchange); }) {}
 
   Services services() {
-    Services all{.library = library, .predict = options.predict};
+    Services all{.library = library, .predict = options.predict, .models = {}};
+    all.models = options.models;
     all.max_upload_bytes = options.max_upload_bytes;
     all.has_tokens = !options.token.empty() || !options.catalogue.empty();
     if (!options.catalogue.empty()) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "desk/serve/http/connections.h"
 #include "desk/serve/library.h"
@@ -30,6 +31,7 @@ struct ServerOptions {
   double rate = 200;      // requests per second of one address and of one token; 0: any
   std::string catalogue;  // its place; empty: none is served
   Predict predict;        // empty: no model answers
+  std::vector<PredictionModel> models;  // that may answer
   Limits limits;
 };
 

@@ -76,7 +76,7 @@ class Maker:
         return bytes(self.rng.randrange(256) for _ in range(min(size, 100))) * (size // 100 or 1)
 
     def request(self):
-        """Returns the bytes of one request, which may be invalid, and its method and address if it is whole."""
+        """Returns the bytes of a request, which may be invalid, and its method and address if it is whole."""
         rng = self.rng
         kind = rng.random()
         method, target = self.target()

@@ -40,6 +40,12 @@ NAMES = ["run", "text", "level", "batch", "zoom", "tile", "span", "lane", "from"
          "rule", "limit", "offset", "metric", "model", "name", "%FF"]
 PARTS = ["a.xsp", "hotspots", "model_summary", "findings", "layers", "model", "kernels", "facts", "bytes",
          "snake", "inference.latency", "fake", "victim", "new.xsp", "own.yaml", "1", "2"]
+# Requests that succeed with the right token, and lead to the code behind the checks.
+RIGHT = [("POST", "/predictions?model=bytes"), ("POST", "/evaluations?name=new.xsp"), ("GET", "/audit"),
+         ("DELETE", "/tokens/victim"), ("GET", "/results?metric=inference.latency&limit=10"),
+         ("GET", "/metrics"), ("GET", "/evaluations/a.xsp/analyses/model_summary"),
+         ("GET", "/evaluations/a.xsp/timeline?run=1"),
+         ("GET", "/compare/model?e=a.xsp&e=b.xsp"), ("GET", "/tasks?state=done"), ("GET", "/tokens")]
 UNKNOWN = ["/{}", "/evaluations/{}/{}/{}", "/tokens", "/openapi.json/{}"]
 
 
@@ -53,6 +59,9 @@ class Maker:
     def target(self):
         """Returns a method and an address: an operation's, with parts and parameters that may not fit it."""
         rng = self.rng
+        if rng.random() < 0.2:
+            method, path = rng.choice(RIGHT)
+            return method, "/api/v1" + path
         method, _, name, operation = rng.choice(self.operations)
         path = name.split(" ", 1)[1] if rng.random() < 0.9 else rng.choice(UNKNOWN)
         path = re.sub(r"\{[^}]*\}", lambda _: rng.choice(PARTS if rng.random() < 0.7 else TEXTS), path)
@@ -176,7 +185,7 @@ def files_below(folder):
 class Campaign:
     def __init__(self, options, served):
         self.options, self.served, self.problems = options, served, []
-        self.counts = collections.Counter()
+        self.counts, self.slowest = collections.Counter(), (0, b"")
         self.document = Document(self.plain("/api/v1/openapi.json")[1])
         self.maker = Maker(random.Random(options.seed), self.document, list(served.tokens.values()))
 
@@ -204,12 +213,14 @@ class Campaign:
         middle = None
         for number in rounds:
             sent, asked = self.maker.request()
+            begin = time.monotonic()
             try:
                 status, body = ask(self.served.port, sent)
             except OSError as error:
                 status, body = "refused", b""
                 self.problems.append(f"request {number}: {error}: {sent[:300]!r}")
             self.counts[status] += 1
+            self.slowest = max(self.slowest, (time.monotonic() - begin, sent[:150]))
             self.look(number, sent, asked, status, body)
             if not self.lives():
                 self.problems.append(f"the server ended at request {number}: {sent!r}")
@@ -278,6 +289,7 @@ def main():
             if not own.fullmatch(name):
                 work.problems.append(f"a new file: {name}")
     print(f"{rounds.done} requests in {rounds.seconds:.0f} s: {told(work.counts)}")
+    print(f"the slowest took {work.slowest[0]:.2f} s: {work.slowest[1]!r}")
     if ended != 0:
         work.problems.append(f"the server ended with {ended}")
     for problem in work.problems[:50]:

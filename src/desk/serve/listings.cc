@@ -14,14 +14,19 @@ constexpr int64_t kRowsMax = 10'000;  // of one answer
 constexpr int64_t kOffsetMax = 1'000'000'000;
 
 // Returns the id that the file has in the served folder, or null: no answer tells paths elsewhere.
-json id_of(const std::filesystem::path& folder, const std::filesystem::path& file) {
-  if (folder.empty()) return nullptr;
-  std::error_code error;
-  const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(file), error);
-  const auto root = std::filesystem::weakly_canonical(std::filesystem::absolute(folder), error);
-  const auto below = whole.lexically_relative(root);
-  if (error || below.empty() || *below.begin() == "..") return nullptr;
+// Both paths are absolute and have no links.
+json id_of(const std::filesystem::path& root, const std::filesystem::path& file) {
+  if (root.empty()) return nullptr;
+  const auto below = file.lexically_relative(root);
+  if (below.empty() || *below.begin() == "..") return nullptr;
   return below.generic_string();
+}
+
+std::filesystem::path root_of(const Library& library) {
+  if (library.folder().empty()) return {};
+  std::error_code error;
+  const auto root = std::filesystem::canonical(library.folder(), error);
+  return error ? std::filesystem::path() : root;
 }
 
 const catalogue::Listing& listing_of(const Request& request) {
@@ -55,11 +60,12 @@ Result<json> get_listing(const Context& context) {
         json answer = rows_json(page.table, columns, static_cast<size_t>(kRowsMax));
         answer["total_rows"] = page.total;
         answer["offset"] = offset;
+        const std::filesystem::path root = root_of(context.library);
         for (size_t i = 0; i < columns.size(); ++i) {
           if (columns[i].name != "file") continue;
           for (json& row : answer["rows"]) {
             const auto path = catalogue.path_of(row[i].get<std::string>());
-            row[i] = id_of(context.library.folder(), path);
+            row[i] = id_of(root, path);
           }
         }
         return answer;

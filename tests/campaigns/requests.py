@@ -200,6 +200,9 @@ class Campaign:
         where = f"request {number} (seed {self.options.seed}): {sent[:300]!r}"
         if status in ("no answer", "no HTTP"):
             self.problems.append(f"{status}: {where}")
+        # A body that is refused may end the connection before the client has read why.
+        if asked and status == "closed" and b"Content-Length" not in sent and b"Transfer-" not in sent:
+            self.problems.append(f"a whole request got no answer: {where}")
         if any(text in body for text in FOREIGN):
             self.problems.append(f"a foreign file is in the answer: {where}")
         # A server may answer before it has read the head: these answers have no address to check by.
@@ -289,6 +292,8 @@ def main():
             if not own.fullmatch(name):
                 work.problems.append(f"a new file: {name}")
     print(f"{rounds.done} requests in {rounds.seconds:.0f} s: {told(work.counts)}")
+    answered = sum(name.startswith("served/predictions/") for name in new)
+    print(f"{answered} predictions left their traces (at most 200 are kept)")
     print(f"the slowest took {work.slowest[0]:.2f} s: {work.slowest[1]!r}")
     if ended != 0:
         work.problems.append(f"the server ended with {ended}")

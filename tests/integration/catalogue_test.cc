@@ -199,6 +199,35 @@ TEST_P(CatalogueTest, IsServedAndRefusalsAreLogged) {
   EXPECT_EQ(log[0]["status"], 401);
 }
 
+TEST_P(CatalogueTest, IsServedAgainAfterItsServerWasStopped) {
+  if (!server_) GTEST_SKIP() << "SQLite has no server";
+  make_some(1);
+  ASSERT_EQ(catalogue({"add", "results"}).status, 0);
+  std::vector<std::string> answers;
+  RunOptions options;
+  options.watch = [&](const std::string& err, int pid) {
+    const uint16_t port = port_of(err);
+    if (port == 0) return false;
+    for (const char* target : {"/api/v1/models", "/api/v1/audit"}) {
+      answers.push_back(get(port, target));
+      EXPECT_TRUE(server_->stop());
+      answers.push_back(get(port, target));
+      EXPECT_TRUE(server_->start());
+      answers.push_back(get(port, target));
+    }
+    ::kill(pid, SIGTERM);
+    return true;
+  };
+  const Finished served = run({"serve", "--listen", "127.0.0.1:0", "--catalogue", place_}, options);
+  EXPECT_EQ(served.status, 0) << served.err;
+  ASSERT_EQ(answers.size(), 6u);
+  const std::vector<std::string> wanted = {"200", "503", "200", "401", "503", "401"};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(answers[i].substr(9, 3), wanted[i]) << answers[i];
+    EXPECT_EQ(answers[i].find(server_->folder().string()), std::string::npos) << answers[i];
+  }
+}
+
 TEST_P(CatalogueTest, AQueryCannotWrite) {
   make_some(1);
   ASSERT_EQ(catalogue({"add", "results"}).status, 0);

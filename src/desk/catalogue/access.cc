@@ -89,10 +89,14 @@ Result<Scope> scope_of(std::string_view name) {
   return usage("scope '" + std::string(name) + "': unknown: give read, run or admin");
 }
 
-Result<Access> Access::open(const std::string& place) {
+Result<Access> Access::open(const std::string& place, int patience_s) {
   XSP_TRY(std::unique_ptr<Engine> engine, open_engine(place, false));
   XSP_CHECK_OK(migrate(*engine));
-  return Access(std::move(engine));
+  return Access(std::move(engine), patience_s);
+}
+
+Status Access::write(const std::function<Status()>& work) {
+  return write_whole(*engine_, work, patience_s_);
 }
 
 Result<std::string> Access::make_token(const std::string& name, Scope scope) {
@@ -100,7 +104,7 @@ Result<std::string> Access::make_token(const std::string& name, Scope scope) {
   XSP_TRY(const std::string id, random_hex(6));
   XSP_TRY(const std::string digits, random_hex(32));
   const std::string secret = std::string(kPrefix) + digits;
-  const Status done = write_whole(*engine_, [&]() -> Status {
+  const Status done = write([&]() -> Status {
     XSP_TRY(const store::Table same,
             engine_->query("SELECT id FROM token WHERE name = $1 AND revoked_at IS NULL", {name}));
     if (!same.rows.empty() && store::text_of(same.rows[0][0]) != id) {
@@ -128,7 +132,7 @@ Result<std::vector<Token>> Access::tokens() {
 
 Status Access::revoke(const std::string& name) {
   const std::string now = now_text();
-  return write_whole(*engine_, [&]() -> Status {
+  return write([&]() -> Status {
     const std::string is_it = " WHERE (name = $1 OR id = $1) AND revoked_at IS NULL";
     XSP_TRY(const store::Table found, engine_->query("SELECT id FROM token" + is_it, {name}));
     if (found.rows.empty()) {
@@ -152,7 +156,7 @@ Result<std::string> Access::audit(Audited entry) {
   XSP_TRY(const std::string id, random_hex(16));
   entry.at = now_text();
   const bool is_shortened = written_++ % kShortenEvery == 0;
-  const Status done = write_whole(*engine_, [&]() -> Status {
+  const Status done = write([&]() -> Status {
     XSP_CHECK_OK(
         run(*engine_,
             "INSERT INTO audit(id, at, token, name, address, method, path, status) "
@@ -170,7 +174,7 @@ Result<std::string> Access::audit(Audited entry) {
 }
 
 Status Access::audit_end(const std::string& key, int status) {
-  return write_whole(*engine_, [&] {
+  return write([&] {
     return run(*engine_, "UPDATE audit SET status = $1 WHERE id = $2", {int64_t{status}, key});
   });
 }

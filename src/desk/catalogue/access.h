@@ -9,6 +9,7 @@
 #define XSP_DESK_CATALOGUE_ACCESS_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,8 +51,9 @@ class Access {
  public:
   static constexpr size_t kAuditRows = 100'000;  // the log keeps the newest
 
-  // Opens the catalogue for writing, and makes what it lacks.
-  static Result<Access> open(const std::string& place);
+  // Opens the catalogue for writing, and makes what it lacks. A call whose connection is lost tries
+  // for at most `patience_s` to open it again.
+  static Result<Access> open(const std::string& place, int patience_s = kPatienceSeconds);
 
   // Makes a token, and returns its secret, which is nowhere kept. Fails if a valid token has the
   // name, or if the name is not one of letters, digits, '.', '_' and '-'.
@@ -71,9 +73,12 @@ class Access {
   Result<std::vector<Audited>> audited(size_t limit);
 
  private:
-  explicit Access(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  Access(std::unique_ptr<Engine> engine, int patience_s)
+      : engine_(std::move(engine)), patience_s_(patience_s) {}
+  Status write(const std::function<Status()>& work);
 
   std::unique_ptr<Engine> engine_;
+  int patience_s_;
   size_t written_ = 0;  // entries of the log, since it was last shortened
 };
 

@@ -1,12 +1,15 @@
 // Pool: connections to a catalogue, which several threads share. Each has one thread at a time.
 //
 // Connections are opened when they are needed. One whose use fails is closed, and the use is tried
-// once more with a new one: a server that was restarted costs no answer.
+// once more with a new one: a server that was restarted costs no answer. The reason of a failure
+// may tell of this machine's paths and hosts, so it goes to the standard error, and not to the
+// client.
 #ifndef XSP_DESK_SERVE_POOL_H_
 #define XSP_DESK_SERVE_POOL_H_
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -42,13 +45,19 @@ class Pool {
       }
     }
     auto opened = open_();
-    if (!opened.ok()) return std::move(opened).error();
+    if (!opened.ok()) return silent(opened.error());
     Result<T> result = work(*opened);
-    if (result.ok() || result.error().code != Code::kFailed) give(std::move(*opened));
+    if (!result.ok() && result.error().code == Code::kFailed) return silent(result.error());
+    give(std::move(*opened));
     return result;
   }
 
  private:
+  static Error silent(const Error& why) {
+    std::fprintf(stderr, "catalogue: %s\n", why.text.c_str());
+    return {Code::kInterrupted, "catalogue: it does not answer: ask again later"};
+  }
+
   // The permission to have a connection.
   struct Turn {
     explicit Turn(Pool& given) : pool(given) {

@@ -173,7 +173,8 @@ struct Server::State {
         catalogue(
             [place = options.catalogue] { return catalogue::Catalogue::open_for_reading(place); },
             kCatalogues),
-        access([place = options.catalogue] { return catalogue::Access::open(place); }, kAccesses),
+        access([place = options.catalogue] { return catalogue::Access::open(place, 0); },
+               kAccesses),
         gate(options.token, options.catalogue.empty() ? nullptr : &access, options.rate),
         api(services()),
         connections(options.limits, [this](Exchange& exchange) { return http.answer(exchange); }) {}
@@ -257,7 +258,7 @@ bool Server::State::is_admitted(const httplib::Request& request, httplib::Respon
     auto key = gate.note_begin(decision.caller, request.method, request.path);
     if (!key.ok()) {
       response.set_header("Retry-After", "1");
-      refuse(response, 503, "audit log: it cannot be written: " + key.error().text);
+      refuse(response, 503, key.error().text);
       return false;
     }
     *audited = std::move(*key);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "desk/store/database.h"
+#include "tests/integration/http.h"
 #include "tests/integration/postgres_server.h"
 #include "tests/integration/run_xsp.h"
 #include "tests/places.h"
@@ -143,6 +144,88 @@ TEST_P(CatalogueTest, ABadFileCostsOnlyItself) {
   EXPECT_NE(added.err.find("2 added, 0 unchanged, 1 left out"), std::string::npos) << added.err;
   EXPECT_EQ(error_lines(added), 1) << added.err;
   EXPECT_EQ(count("evaluation"), 4);
+}
+
+TEST_P(CatalogueTest, TokensAreMadeListedAndRevoked) {
+  const Finished made = catalogue({"token", "new", "--name", "ci", "--scope", "run"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_TRUE(made.out.starts_with("xsp_")) << made.out;
+  EXPECT_EQ(made.out.size(), 69u) << made.out;
+  const Finished again = catalogue({"token", "new", "--name", "ci"});
+  EXPECT_EQ(again.status, 2);
+  EXPECT_EQ(error_lines(again), 1) << again.err;
+  EXPECT_EQ(catalogue({"token", "new", "--name", "x", "--scope", "root"}).status, 2);
+  EXPECT_EQ(catalogue({"token", "revoke", "ci"}).status, 0);
+  EXPECT_EQ(catalogue({"token", "revoke", "ci"}).status, 2);
+  const auto listed =
+      nlohmann::json::parse(catalogue({"token", "list", "--format", "json"}).out, nullptr, false);
+  ASSERT_EQ(listed.size(), 1u) << listed;
+  EXPECT_EQ(listed[0]["scope"], "run");
+  EXPECT_FALSE(listed[0]["revoked_at"].is_null());
+}
+
+TEST_P(CatalogueTest, IsServedAndRefusalsAreLogged) {
+  make_some(3);
+  ASSERT_EQ(catalogue({"add", "results"}).status, 0);
+  const nlohmann::json shown =
+      ask("SELECT value FROM result JOIN evaluation ON evaluation = id WHERE metric = 'throughput' "
+          "AND batch = 2 AND model = 'model1'");
+  std::string figures, listed, refused;
+  RunOptions options;
+  options.watch = [&](const std::string& err, int pid) {
+    const uint16_t port = port_of(err);
+    if (port == 0) return false;
+    figures = get(port, "/api/v1/results?metric=throughput&model=model1&batch=2");
+    listed = get(port, "/api/v1/models");
+    refused = get(port, "/api/v1/audit");
+    ::kill(pid, SIGTERM);
+    return true;
+  };
+  const Finished served = run({"serve", "--listen", "127.0.0.1:0", "--catalogue", place_}, options);
+  EXPECT_EQ(served.status, 0) << served.err;
+  const auto body = [](const std::string& answer) {
+    return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4), nullptr, false);
+  };
+  const nlohmann::json rows = body(figures);
+  ASSERT_EQ(rows["total_rows"], 1) << figures;
+  EXPECT_EQ(rows["columns"][8]["name"], "value");
+  EXPECT_EQ(rows["rows"][0][8], shown[0]["value"]);
+  EXPECT_EQ(rows["rows"][0].back(), "results/101.xsp");
+  EXPECT_EQ(body(listed)["total_rows"], 3) << listed;
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 401")) << refused;
+  const auto log = nlohmann::json::parse(catalogue({"audit", "--format", "json"}).out);
+  ASSERT_EQ(log.size(), 1u) << log;
+  EXPECT_EQ(log[0]["path"], "/api/v1/audit");
+  EXPECT_EQ(log[0]["status"], 401);
+}
+
+TEST_P(CatalogueTest, IsServedAgainAfterItsServerWasStopped) {
+  if (!server_) GTEST_SKIP() << "SQLite has no server";
+  make_some(1);
+  ASSERT_EQ(catalogue({"add", "results"}).status, 0);
+  std::vector<std::string> answers;
+  RunOptions options;
+  options.watch = [&](const std::string& err, int pid) {
+    const uint16_t port = port_of(err);
+    if (port == 0) return false;
+    for (const char* target : {"/api/v1/models", "/api/v1/audit"}) {
+      answers.push_back(get(port, target));
+      EXPECT_TRUE(server_->stop());
+      answers.push_back(get(port, target));
+      EXPECT_TRUE(server_->start());
+      answers.push_back(get(port, target));
+    }
+    ::kill(pid, SIGTERM);
+    return true;
+  };
+  const Finished served = run({"serve", "--listen", "127.0.0.1:0", "--catalogue", place_}, options);
+  EXPECT_EQ(served.status, 0) << served.err;
+  ASSERT_EQ(answers.size(), 6u);
+  const std::vector<std::string> wanted = {"200", "503", "200", "401", "503", "401"};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(answers[i].substr(9, 3), wanted[i]) << answers[i];
+    EXPECT_EQ(answers[i].find(server_->folder().string()), std::string::npos) << answers[i];
+  }
 }
 
 TEST_P(CatalogueTest, AQueryCannotWrite) {

@@ -6,6 +6,7 @@ export interface Page {
   title: string; // in the navigation; empty: not there (a page about one layer, for example)
   order: number; // position, from left to right
   component: Component;
+  needs?: string; // what the server must offer for the page to be in the navigation
 }
 
 const found = import.meta.glob<{ default: Page }>('./pages/*/page.ts', { eager: true });

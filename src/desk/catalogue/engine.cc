@@ -26,8 +26,8 @@ Result<std::unique_ptr<Engine>> open_engine(const std::string& place, bool is_fo
   return is_server(place) ? open_postgres(place) : open_sqlite(place, is_for_reading);
 }
 
-Status write_whole(Engine& engine, const std::function<Status()>& work) {
-  const Clock::time_point end = Clock::now() + std::chrono::seconds(kPatienceSeconds);
+Status write_whole(Engine& engine, const std::function<Status()>& work, int patience_s) {
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(patience_s);
   for (;;) {
     Status done = write_once(engine, work);
     if (done.ok() || engine.is_connected()) return done;

@@ -55,10 +55,11 @@ Result<std::unique_ptr<Engine>> open_sqlite(const std::string& path, bool is_for
 Result<std::unique_ptr<Engine>> open_postgres(const std::string& address);
 
 // Runs `work` as one transaction that writes. If the connection is lost, tries for at most
-// kPatienceSeconds to open it again, and runs `work` once more. So `work` must give the same result
+// `patience_s` to open it again, and runs `work` once more. So `work` must give the same result
 // if it runs twice.
 inline constexpr int kPatienceSeconds = 60;
-Status write_whole(Engine& engine, const std::function<Status()>& work);
+Status write_whole(Engine& engine, const std::function<Status()>& work,
+                   int patience_s = kPatienceSeconds);
 
 }  // namespace xsp::catalogue
 

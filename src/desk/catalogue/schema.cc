@@ -65,7 +65,17 @@ const std::vector<Step>& steps() {
       "CREATE TABLE upload(sweep TEXT NOT NULL, unit TEXT NOT NULL, part INTEGER NOT NULL, "
       "bytes TEXT NOT NULL, PRIMARY KEY(sweep, unit, part))",
   };
-  static const std::vector<Step> all = {first, tasks_are_timed, agents_have_a_queue};
+  // Tokens of the API, as the SHA-256 of their secrets, and the log of what was done with them. The
+  // times are texts of ISO 8601 in UTC, whose order is that of time.
+  static const Step the_api_has_tokens = {
+      "CREATE TABLE token(id TEXT PRIMARY KEY, name TEXT NOT NULL, scope TEXT NOT NULL, "
+      "hash TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL, revoked_at TEXT)",
+      "CREATE TABLE audit(id TEXT PRIMARY KEY, at TEXT NOT NULL, token TEXT, name TEXT, "
+      "address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INTEGER NOT NULL)",
+      "CREATE INDEX audit_at ON audit(at)",
+  };
+  static const std::vector<Step> all = {first, tasks_are_timed, agents_have_a_queue,
+                                        the_api_has_tokens};
   return all;
 }
 

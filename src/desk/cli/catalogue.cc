@@ -9,6 +9,7 @@
 
 #include "desk/catalogue/fair.h"
 #include "desk/catalogue/summary.h"
+#include "desk/cli/catalogue_access.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 
@@ -182,6 +183,7 @@ void add_catalogue(CLI::App& app, int& exit_status) {
   asking->add_option("SQL", options->sql, "One statement")->required()->type_name("");
   add_output_options(*asking, options->output);
   run_with(asking, options, exit_status, query);
+  add_access_verbs(*verb, exit_status);
   CLI::App* comparing = verb->add_subcommand("compare", "Compare a figure, pair by pair");
   comparing->add_option("METRIC", options->metric, "The figure, such as inference.latency")
       ->required()

@@ -1,4 +1,5 @@
 // xsp serve: serves the live page over every .xsp file of a folder.
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -10,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "desk/catalogue/catalogue.h"
+#include "desk/cli/serve_predict.h"
 #include "desk/cli/verbs.h"
 #include "desk/machine/machine.h"
 #include "desk/serve/http/server.h"
@@ -22,6 +25,8 @@ struct Options {
   std::string listen = "127.0.0.1:7777";
   std::string page;
   std::string token_file;
+  std::string catalogue;
+  double rate = 200;
   bool upload = false;
   uint64_t max_upload = uint64_t{1} << 30;
   uint64_t memory = 0;  // 0: a quarter of what is available
@@ -38,7 +43,10 @@ Result<std::string> find_token(const Options& options, const std::string& host) 
   }
   // An empty XSP_TOKEN would let everyone in, so it counts as not set.
   if (const char* given = std::getenv("XSP_TOKEN")) token = given;
-  if (token.empty() && (!serve::is_loopback(host) || options.upload)) return serve::make_token();
+  const bool has_others = !options.catalogue.empty();  // the tokens of the catalogue
+  if (token.empty() && (!serve::is_loopback(host) || (options.upload && !has_others))) {
+    return serve::make_token();
+  }
   return token;
 }
 
@@ -76,6 +84,15 @@ Status serve_folder(const Options& options) {
   } else if (available) {
     chosen.memory_bytes = *available / 4;
   }
+  chosen.rate = options.rate;
+  std::atomic<int> stop{0};
+  if (!options.catalogue.empty()) {
+    // A catalogue that cannot be read is told before anything listens.
+    XSP_TRY(const auto known, catalogue::Catalogue::open_for_reading(options.catalogue));
+    chosen.catalogue = options.catalogue;
+    chosen.predict = make_predict(stop);
+    chosen.models = prediction_models();
+  }
   XSP_TRY(auto library, serve::Library::of_folder(options.folder));
   // A separate thread waits for the signals, because a handler may do very little.
   sigset_t signals;
@@ -90,6 +107,7 @@ Status serve_folder(const Options& options) {
   std::thread waiting([&] {
     int signal = 0;
     sigwait(&signals, &signal);
+    stop = 1;
     server.stop();
   });
   const Status served = server.run();
@@ -111,6 +129,15 @@ void add_serve(CLI::App& app, int& exit_status) {
   verb->add_option("--token-file", options->token_file,
                    "The token that requests must have, in a file; or set XSP_TOKEN")
       ->type_name("FILE");
+  verb->add_option(
+          "--catalogue", options->catalogue,
+          "A catalogue of many evaluations to show: a file, or postgresql://USER@HOST/NAME")
+      ->type_name("PLACE");
+  verb->add_option("--rate", options->rate,
+                   "Requests per second that one address or token may send; 0: any number")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb->add_option("--memory", options->memory,
                    "What queries may take, such as 4GB; by default a quarter of what is free")
       ->type_name("SIZE")
@@ -129,6 +156,9 @@ void add_serve(CLI::App& app, int& exit_status) {
       "address that it prints has it. Nothing is encrypted: beyond a network that you trust, go\n"
       "through ssh. From your own machine to one where it runs:\n"
       "  ssh -L 7777:127.0.0.1:7777 MACHINE xsp serve results\n"
+      "\n"
+      "With --catalogue it also shows the catalogue's results and sweeps, and lets models answer\n"
+      "uploaded files. Whoever writes needs a token: see xsp catalogue token --help.\n"
       "\n"
       "The page's data are for your programs, too: docs/http_api.md.\n"
       "  curl -s http://127.0.0.1:7777/api/v1/evaluations\n"

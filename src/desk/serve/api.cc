@@ -16,13 +16,16 @@ Answer refuse(int status, const std::string& text) {
   return {status, body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), {}};
 }
 
-int status_of(Code code) {
+int status_of(Code code, bool has_body) {
   switch (code) {
+    case Code::kCorrupt:
+      return has_body ? 400 : 500;
     case Code::kUsage:
       return 400;
     case Code::kNotAvailable:
       return 404;
     case Code::kOutOfMemory:
+      return has_body ? 413 : 503;
     case Code::kInterrupted:
       return 503;
     default:
@@ -35,9 +38,10 @@ Answer run(const Route& route, const Context& context) {
   const auto thrown = guard([&] {
     const Result<nlohmann::json> result = route.handler(context);
     if (!result.ok()) {
-      answer = refuse(status_of(result.error().code), result.error().text);
+      answer = refuse(status_of(result.error().code, !route.body.empty()), result.error().text);
       return;
     }
+    answer.status = route.success;
     answer.body = result->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   });
   if (!thrown) return answer;
@@ -47,14 +51,17 @@ Answer run(const Route& route, const Context& context) {
 
 // Returns a key that identifies the answer as long as its evaluations stay unchanged, or an empty
 // one if the answer must not be kept.
-std::string key_of(std::string_view target, const Context& context) {
-  // The catalogue is compiled in and does not depend on the query.
-  if (context.request.path == std::string(kApiPrefix) + "/catalogue") return "catalogue";
+std::string key_of(const Route& route, std::string_view target, const Context& context) {
+  if (route.method != "GET") return {};
+  // Compiled in, and independent of the query.
+  if (route.pattern == "/catalogue" || route.pattern == "/openapi.json") {
+    return std::string(route.pattern);
+  }
   std::vector<std::string> ids = context.request.all("e");
   // The query names the evaluations of a comparison; its path has only the table's name.
-  const bool is_comparison =
-      context.request.path.starts_with(std::string(kApiPrefix) + "/compare/");
-  if (!is_comparison && !context.parts.empty()) ids.push_back(context.parts[0]);
+  if (!route.pattern.starts_with("/compare/") && !context.parts.empty()) {
+    ids.push_back(context.parts[0]);
+  }
   if (ids.empty()) return {};
   std::string key(target);
   for (const std::string& id : ids) {
@@ -112,7 +119,7 @@ Answer Api::find_or_run(const Route& route, const Context& context, const std::s
     if (auto known = cache_.find(key)) return std::move(*known);
     if (cache_.claim(key)) break;
     // Concurrent requests for the same answer compute it once.
-    const Library::Wait wait(library_);
+    const Library::Wait wait(services_.library);
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0 || !wait.ok()) {
@@ -125,28 +132,72 @@ Answer Api::find_or_run(const Route& route, const Context& context, const std::s
   return answer;
 }
 
-Answer Api::answer(std::string_view target) {
-  const Result<Request> request = parse_request(target);
-  if (!request.ok()) return refuse(400, request.error().text);
-  std::string_view path = request->path;
-  if (!path.starts_with(kApiPrefix)) return refuse(404, "path: unknown: see docs/http_api.md");
-  path.remove_prefix(kApiPrefix.size());
-  for (const auto* routes : {&evaluation_routes(), &compare_routes(), &timeline_routes()}) {
-    for (const Route& route : *routes) {
-      const auto parts = match(route.pattern, path);
-      if (!parts) continue;
-      Context context{library_, *request, {}, row_limit_};
-      for (const std::string_view part : *parts) {
-        auto decoded = decode(part);
-        if (!decoded.ok()) return refuse(400, decoded.error().text);
-        const Status text = require_text("address", *decoded);
-        if (!text.ok()) return refuse(400, text.error().text);
-        context.parts.push_back(std::move(decoded).value());
-      }
-      return find_or_run(route, context, key_of(target, context));
-    }
+Api::Api(Services services, size_t row_limit)
+    : services_(std::move(services)), row_limit_(row_limit) {
+  for (const Route* route : all_routes()) {
+    if (route->at_once > 0) under_way_[route] = 0;
   }
-  return refuse(404, "path: unknown: see docs/http_api.md");
+}
+
+Api::~Api() = default;
+
+Asked Api::understand(std::string_view method, std::string_view target) {
+  Asked asked;
+  Result<Request> request = parse_request(target);
+  if (!request.ok()) {
+    asked.refusal = refuse(400, request.error().text);
+    return asked;
+  }
+  asked.request = std::move(*request);
+  std::string_view path = asked.request.path;
+  asked.refusal = refuse(404, "path: unknown: see docs/http_api.md");
+  if (!path.starts_with(kApiPrefix)) return asked;
+  path.remove_prefix(kApiPrefix.size());
+  for (const Route* route : all_routes()) {
+    const auto parts = match(route->pattern, path);
+    if (!parts) continue;
+    if (route->method != method) {
+      asked.allowed += (asked.allowed.empty() ? "" : ", ") + std::string(route->method);
+      if (route->method == "GET") asked.allowed += ", HEAD";
+      continue;
+    }
+    for (const std::string_view part : *parts) {
+      auto decoded = decode(part);
+      Status text = decoded.ok() ? require_text("address", *decoded) : Status(decoded.error());
+      if (!text.ok()) {
+        asked.refusal = refuse(400, text.error().text);
+        return asked;
+      }
+      asked.parts.push_back(std::move(decoded).value());
+    }
+    asked.route = route;
+    return asked;
+  }
+  if (!asked.allowed.empty()) {
+    asked.refusal = refuse(405, "request: its method is not one of " + asked.allowed);
+  }
+  return asked;
+}
+
+Answer Api::run_bounded(const Route& route, const Context& context) {
+  struct Turn {
+    std::atomic<int>& count;
+    const int number = ++count;
+    ~Turn() { --count; }
+  } turn{under_way_.at(&route)};
+  if (turn.number > route.at_once) return refuse(429, "request: others are under way: ask later");
+  return run(route, context);
+}
+
+Answer Api::answer(const Asked& asked, std::string_view target, const Body* body) {
+  if (asked.route == nullptr) return asked.refusal;
+  const Route& route = *asked.route;
+  const std::string_view why_off =
+      route.why_off == nullptr ? std::string_view() : route.why_off(services_);
+  if (!why_off.empty()) return refuse(403, std::string(why_off));
+  const Context context{services_, services_.library, asked.request, asked.parts, row_limit_, body};
+  if (route.at_once > 0) return run_bounded(route, context);
+  return find_or_run(route, context, key_of(route, target, context));
 }
 
 }  // namespace xsp::serve

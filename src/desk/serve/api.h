@@ -1,15 +1,17 @@
 // Api: computes the answers to requests. It knows no HTTP: the server sends the answers, and a
 // report records them.
 //
-// A request is a path below /api/v1 and a query. Routes are tables of patterns with handlers, one
-// table for each area (routes.h). A new area is a new file with its own table.
+// A request is a method, a path below /api/v1 and a query. Routes are tables of patterns with
+// handlers, one table for each area (routes.h). A new area is a new file with its own table.
 //
 // Thread rule: any number of threads.
 #ifndef XSP_DESK_SERVE_API_H_
 #define XSP_DESK_SERVE_API_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <list>
 #include <map>
 #include <mutex>
@@ -17,9 +19,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "desk/serve/http/request.h"
 #include "desk/serve/library.h"
+#include "desk/serve/services.h"
 
 namespace xsp::serve {
 
@@ -57,23 +61,45 @@ class AnswerCache {
 
 struct Context;
 struct Route;
+using Take = std::function<Status(std::string_view bytes)>;
+using Body = std::function<Status(const Take& take)>;
+
+// A request that was understood. Without a route it is refused.
+struct Asked {
+  const Route* route = nullptr;
+  Request request;
+  std::vector<std::string> parts;  // of the path, for the pattern's {}, decoded
+  Answer refusal;
+  std::string allowed;  // the methods of this path, if there are others
+};
 
 class Api {
  public:
   static constexpr size_t kRows = 100'000;
 
-  // `row_limit` is the largest number of rows of one answer.
+  // `row_limit` is the largest number of rows of one answer. Without further services, there are
+  // evaluations only.
   explicit Api(Library& library, size_t row_limit = kRows)
-      : library_(library), row_limit_(row_limit) {}
+      : Api(Services{.library = library, .predict = {}, .models = {}}, row_limit) {}
+  explicit Api(Services services, size_t row_limit = kRows);
+  ~Api();
+
   // `target` is a request as it appears in an address: "/api/v1/evaluations/a%2Fb.xsp?run=3".
-  Answer answer(std::string_view target);
+  static Asked understand(std::string_view method, std::string_view target);
+  // `body` is that of a route that takes one.
+  Answer answer(const Asked& asked, std::string_view target, const Body* body = nullptr);
+  // Answers a GET.
+  Answer answer(std::string_view target) { return answer(understand("GET", target), target); }
+  const Services& services() const { return services_; }
 
  private:
   Answer find_or_run(const Route& route, const Context& context, const std::string& key);
+  Answer run_bounded(const Route& route, const Context& context);
 
-  Library& library_;
+  Services services_;
   size_t row_limit_;
   AnswerCache cache_;
+  std::map<const Route*, std::atomic<int>> under_way_;  // of routes whose number at once is bounded
 };
 
 }  // namespace xsp::serve

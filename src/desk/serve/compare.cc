@@ -114,7 +114,18 @@ void add_requests(const std::vector<const Entry*>& entries, std::vector<std::str
 }  // namespace
 
 const std::vector<Route>& compare_routes() {
-  static const std::vector<Route> routes = {{"/compare/{}", get_comparison}};
+  static const std::vector<Route> routes = {
+      {.method = "GET",
+       .pattern = "/compare/{}",
+       .scope = catalogue::Scope::kRead,
+       .handler = get_comparison,
+       .summary = "Two to six evaluations side by side; the first is the reference.",
+       .parameters = {{"table", "model, layers, kernels or facts"},
+                      {"e", "an evaluation's id; given two to six times", "string", true},
+                      {"batch", "the batch size", "integer"},
+                      {"time", "host: the time of the layers' host code; else work"}},
+       .answer = kRowsSchema},
+  };
   return routes;
 }
 

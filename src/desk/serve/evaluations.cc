@@ -72,7 +72,11 @@ Result<json> get_evaluations(const Context& context) {
   json list = json::array();
   const Listing listing = context.library.list();
   for (const Entry& entry : listing.entries) list.push_back(entry_json(entry));
+  json offers = json::array();
+  if (context.services.catalogue != nullptr) offers.push_back("catalogue");
+  if (context.services.predict) offers.push_back("predictions");
   return json{{"evaluations", list},
+              {"offers", std::move(offers)},
               {"left_out", listing.left_out ? json(*listing.left_out) : json()}};
 }
 
@@ -166,12 +170,86 @@ json rows_json(const store::Table& table, const std::vector<analyze::Column>& co
   return {{"columns", heads}, {"rows", rows}, {"total_rows", table.rows.size()}};
 }
 
+const std::string_view kRowsSchema = R"({
+  "type": "object",
+  "required": ["columns", "rows", "total_rows"],
+  "properties": {
+    "columns": {"type": "array", "items": {
+      "type": "object", "required": ["name", "unit"], "additionalProperties": false,
+      "properties": {"name": {"type": "string"}, "unit": {"type": "string"}}}},
+    "rows": {"type": "array", "items": {
+      "type": "array", "items": {"type": ["null", "boolean", "number", "string"]}}},
+    "total_rows": {"type": "integer", "minimum": 0},
+    "offset": {"type": "integer", "minimum": 0},
+    "not_measured": {"type": "string"},
+    "doubts": {"type": "array", "items": {"type": "string"}},
+    "analysis": {"type": "string"},
+    "parameters": {"type": "object", "additionalProperties": {"type": ["null", "string"]}},
+    "comparison": {"type": "string"},
+    "evaluations": {"type": "array", "items": {"type": "string"}},
+    "batch": {"type": ["null", "integer"]},
+    "warnings": {"type": "array", "items": {"type": "string"}}
+  },
+  "additionalProperties": false
+})";
+
 const std::vector<Route>& evaluation_routes() {
   static const std::vector<Route> routes = {
-      {"/catalogue", get_catalogue},
-      {"/evaluations", get_evaluations},
-      {"/evaluations/{}", get_evaluation},
-      {"/evaluations/{}/analyses/{}", get_analysis},
+      {.method = "GET",
+       .pattern = "/catalogue",
+       .scope = catalogue::Scope::kRead,
+       .handler = get_catalogue,
+       .summary = "The analyses, and the names of the levels.",
+       .parameters = {},
+       .answer = R"({
+         "type": "object", "required": ["analyses", "levels"], "additionalProperties": false,
+         "properties": {
+           "levels": {"type": "array", "items": {"type": "string"}},
+           "analyses": {"type": "array", "items": {
+             "type": "object",
+             "required": ["id", "name", "title", "question", "description", "needs", "params",
+                          "columns", "views"]}}}})"},
+      {.method = "GET",
+       .pattern = "/evaluations",
+       .scope = catalogue::Scope::kRead,
+       .handler = get_evaluations,
+       .summary = "The evaluations of the folder, the newest first.",
+       .parameters = {},
+       .answer = R"({
+         "type": "object", "required": ["evaluations", "offers", "left_out"],
+         "additionalProperties": false,
+         "properties": {
+           "left_out": {"type": ["null", "integer"]},
+           "offers": {"type": "array", "items": {"enum": ["catalogue", "predictions"]}},
+           "evaluations": {"type": "array", "items": {
+             "type": "object",
+             "required": ["id", "size_bytes", "modified", "status", "reason", "facts", "batches"],
+             "properties": {
+               "status": {"enum": ["ok", "unreadable"]},
+               "facts": {"type": ["object", "null"], "additionalProperties": {"type": "string"}},
+               "batches": {"type": "array", "items": {"type": "integer"}}}}}}})"},
+      {.method = "GET",
+       .pattern = "/evaluations/{}",
+       .scope = catalogue::Scope::kRead,
+       .handler = get_evaluation,
+       .summary = "One evaluation, with its runs and its machine's peaks.",
+       .parameters = {{"evaluation", "the evaluation's id"}},
+       .answer = R"({
+         "type": "object",
+         "required": ["id", "size_bytes", "modified", "status", "facts", "batches", "runs",
+                      "peaks"],
+         "properties": {
+           "runs": {"type": "array", "items": {"type": "object", "required": ["run_id"]}},
+           "peaks": {"type": "array", "items": {"type": "object"}}}})"},
+      {.method = "GET",
+       .pattern = "/evaluations/{}/analyses/{}",
+       .scope = catalogue::Scope::kRead,
+       .handler = get_analysis,
+       .summary = "The rows of an analysis of one evaluation.",
+       .parameters = {{"evaluation", "the evaluation's id"},
+                      {"analysis", "the analysis's name or id"}},
+       .answer = kRowsSchema,
+       .is_open_ended = true},
   };
   return routes;
 }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "desk/serve/http/routes.h"
+
 namespace xsp::serve {
 namespace {
 
@@ -28,7 +30,41 @@ Status check_name(const std::string& name) {
       "give another");
 }
 
+uint64_t max_bytes(const Services& services) { return services.max_upload_bytes; }
+
+std::string_view why_off(const Services& services) {
+  if (services.max_upload_bytes != 0 && services.has_tokens) return {};
+  return "upload: off: start xsp serve with --upload and a token";
+}
+
+Result<nlohmann::json> post_evaluation(const Context& context) {
+  const std::string* name = context.request.find("name");
+  XSP_TRY(Upload upload, Upload::begin(context.library.folder(), name == nullptr ? "" : *name,
+                                       context.services.max_upload_bytes));
+  XSP_CHECK_OK((*context.body)([&](std::string_view bytes) { return upload.write(bytes); }));
+  XSP_CHECK_OK(upload.finish(context.library.limits()));
+  return nlohmann::json::object();
+}
+
 }  // namespace
+
+const std::vector<Route>& upload_routes() {
+  static const std::vector<Route> routes = {
+      {.method = "POST",
+       .pattern = "/evaluations",
+       .scope = catalogue::Scope::kRun,
+       .handler = post_evaluation,
+       .summary = "Adds an evaluation to the folder, where the server was started with --upload.",
+       .parameters = {{"name", "the file's name, which ends in .xsp", "string", true}},
+       .answer = kObjectSchema,
+       .success = 201,
+       .body = "application/octet-stream",
+       .body_max = max_bytes,
+       .why_off = why_off,
+       .at_once = 4},
+  };
+  return routes;
+}
 
 Result<Upload> Upload::begin(const std::filesystem::path& folder, const std::string& name,
                              uint64_t max_bytes) {

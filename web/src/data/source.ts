@@ -1,5 +1,5 @@
 // The source of answers: the server that sent this page or, in a report, the answers recorded in it.
-import type { Catalogue, Evaluation, EvaluationList, Rows } from './types';
+import type { Catalogue, Evaluation, EvaluationList, Listing, Rows } from './types';
 
 export const API = '/api/v1';
 
@@ -58,7 +58,10 @@ function token(): string | null {
   return sessionStorage.getItem(TOKEN);
 }
 
-async function ask(request: string, signal?: AbortSignal): Promise<unknown> {
+export const hasToken = () => token() !== null;
+export const rememberToken = (secret: string) => sessionStorage.setItem(TOKEN, secret);
+
+async function ask(request: string, init: RequestInit = {}): Promise<unknown> {
   const answers = await recordedAnswers();
   if (answers) {
     if (request in answers) return answers[request];
@@ -67,7 +70,7 @@ async function ask(request: string, signal?: AbortSignal): Promise<unknown> {
   const headers: Record<string, string> = {};
   const secret = token();
   if (secret) headers['Authorization'] = `Bearer ${secret}`;
-  const response = await fetch(request, { headers, ...(signal ? { signal } : {}) });
+  const response = await fetch(request, { ...init, headers });
   const body = (await response.json().catch(() => null)) as { error?: string } | null;
   if (!response.ok) throw new ApiError(body?.error ?? response.statusText, response.status);
   return body;
@@ -91,7 +94,11 @@ export function get<T>(route: string, query: Query = {}): Promise<T> {
 
 // Works like get(), for answers that the caller keeps, and may cancel before they arrive.
 export const getOnce = <T>(route: string, query: Query, signal: AbortSignal): Promise<T> =>
-  ask(requestOf(route, query), signal) as Promise<T>;
+  ask(requestOf(route, query), { signal }) as Promise<T>;
+
+// Sends a file. The answer is not kept.
+export const post = <T>(route: string, query: Query, body: Blob): Promise<T> =>
+  ask(requestOf(route, query), { method: 'POST', body }) as Promise<T>;
 
 const of = (evaluation: string) => `/evaluations/${encodeURIComponent(evaluation)}`;
 
@@ -100,4 +107,6 @@ export const evaluations = () => get<EvaluationList>('/evaluations');
 export const evaluation = (id: string) => get<Evaluation>(of(id));
 export const analysis = (id: string, name: string, parameters: Query = {}) =>
   get<Rows>(`${of(id)}/analyses/${name}`, parameters);
+export const listing = (name: string, query: Query = {}, signal?: AbortSignal) =>
+  ask(requestOf(`/${name}`, query), signal ? { signal } : {}) as Promise<Listing>;
 export const routeOf = of;

@@ -48,6 +48,7 @@ export interface EvaluationEntry {
 
 export interface EvaluationList {
   evaluations: EvaluationEntry[];
+  offers: string[]; // 'catalogue', 'predictions'
   left_out: number | null; // files that are not listed; null: the folder is too large to count them
 }
 
@@ -91,4 +92,28 @@ export interface Rows {
   total_rows: number; // larger than rows.length if rows were left out
   not_measured?: string;
   doubts?: string[]; // why the numbers are less certain than intended
+}
+
+// A page of the catalogue's rows.
+export interface Listing {
+  columns: { name: string; unit: string }[];
+  rows: Cell[][];
+  total_rows: number;
+}
+
+// A model that may answer an upload.
+export interface PredictionModel {
+  name: string;
+  version: string;
+  task: string;
+  from: string; // what its first input is made of: bytes, image, text, ...
+}
+
+export interface Prediction {
+  model: string;
+  status: 'ok' | 'failed';
+  reason: string; // empty if ok
+  evaluation?: string; // its trace's id
+  outputs?: { output: string; rank: number | null; label: string; score: number | null }[];
+  trace?: Listing;
 }

@@ -1,5 +1,7 @@
 #include "desk/serve/http/connections.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -20,7 +22,7 @@ struct Connection {
   enum class State { kReading, kWorking, kWriting, kLeaving, kClosed };
   using Clock = std::chrono::steady_clock;
 
-  explicit Connection(int given) : socket(given) {}
+  Connection(int given, std::string from) : socket(given), address(std::move(from)) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection() { ::close(socket); }
@@ -33,6 +35,7 @@ struct Connection {
   size_t untaken() const { return output.size() - sent; }
 
   int socket;
+  std::string address;  // the client's
   State state = State::kReading;
   Clock::time_point since;     // when it entered this state
   Clock::time_point deadline;  // when it is closed, unless it advances
@@ -79,12 +82,28 @@ ssize_t receive_now(int socket, char* to, size_t size) {
   return got;
 }
 
+// Returns the address as text. IPv4 addresses on a socket of IPv6 are written as IPv4.
+std::string address_of(const sockaddr_storage& from) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (from.ss_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(from).sin_addr, text, sizeof text);
+  } else if (from.ss_family == AF_INET6) {
+    const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
+    const bool is_v4 = IN6_IS_ADDR_V4MAPPED(&address);
+    inet_ntop(is_v4 ? AF_INET : AF_INET6,
+              is_v4 ? static_cast<const void*>(&address.s6_addr[12]) : &address, text, sizeof text);
+  }
+  return text;
+}
+
 bool is_nothing_yet() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 }  // namespace
 
 Exchange::Exchange(Connection& connection, const Limits& limits)
     : connection_(connection), limits_(limits), begin_(Connection::Clock::now()) {}
+
+const std::string& Exchange::address() const { return connection_.address; }
 
 void Exchange::expect_body() { expects_body_ = true; }
 
@@ -255,7 +274,10 @@ void Connections::accept_all(int listener) {
   for (int i = 0; i < 64; ++i) {
     pollfd pending{listener, POLLIN, 0};
     if (::poll(&pending, 1, 0) <= 0) return;
-    const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    sockaddr_storage from{};
+    socklen_t length = sizeof from;
+    const int socket =
+        ::accept4(listener, reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC);
     if (socket < 0) {
       // After an error of one client, others may still come. If file descriptors run out, one
       // client must be dropped.
@@ -263,7 +285,7 @@ void Connections::accept_all(int listener) {
       return;
     }
     if (all_.size() >= limits_.connections) make_room();
-    const auto thrown = guard([&] { all_.emplace_back(socket); });
+    const auto thrown = guard([&] { all_.emplace_back(socket, address_of(from)); });
     if (thrown) {
       ::close(socket);
       return;

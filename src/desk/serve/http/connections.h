@@ -54,6 +54,8 @@ class Exchange {
   ptrdiff_t read(char* to, size_t size);
   // Lets read() wait for the bytes behind the head.
   void expect_body();
+  // Returns the client's address, without its port.
+  const std::string& address() const;
   // Appends bytes of the answer.
   void write(std::string_view bytes);
 

@@ -10,23 +10,23 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "desk/serve/api.h"
+#include "desk/serve/http/gate.h"
+#include "desk/serve/http/routes.h"
 #include "desk/serve/page.h"
-#include "desk/serve/upload.h"
 #include "shared/base/guard.h"
 
 namespace xsp::serve {
 namespace {
 
-constexpr size_t kUploads = 4;  // at a time: each occupies a thread
-constexpr const char* kUploadPath = "/api/v1/evaluations";
+constexpr size_t kCatalogues = 4;  // connections to the catalogue for reading
+constexpr size_t kAccesses = 4;    // and for tokens and the audit log
 constexpr std::chrono::seconds kQuery{60};
 
 constexpr const char* kPolicy =
@@ -39,16 +39,6 @@ void refuse(httplib::Response& response, int status, const std::string& text) {
   response.set_content(nlohmann::json{{"error", text}}.dump(
                            -1, ' ', false, nlohmann::json::error_handler_t::replace),
                        "application/json");
-}
-
-// Compares in constant time, wherever the two texts differ.
-bool is_equal(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() != b.size();
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |=
-        static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(i < b.size() ? b[i] : 0);
-  }
-  return difference == 0;
 }
 
 // Returns "localhost" for "localhost:7777", and "::1" for "[::1]:7777".
@@ -160,8 +150,8 @@ class HttpServer final : public httplib::Server {
     RequestStream stream(exchange);
     bool is_last = false;
     bool is_whole = false;
-    const bool is_answered =
-        process_request(stream, "", 0, "", 0, false, is_last, [&](httplib::Request& request) {
+    const bool is_answered = process_request(
+        stream, exchange.address(), 0, "", 0, false, is_last, [&](httplib::Request& request) {
           request.ranges.clear();
           is_whole = request.method == "GET" && !has_body(request);
           if (is_whole) return;
@@ -179,21 +169,45 @@ class HttpServer final : public httplib::Server {
 struct Server::State {
   State(Library& given_library, ServerOptions given)
       : library(given_library),
-        api(given_library),
         options(std::move(given)),
+        catalogue(
+            [place = options.catalogue] { return catalogue::Catalogue::open_for_reading(place); },
+            kCatalogues),
+        access([place = options.catalogue] { return catalogue::Access::open(place, 0); },
+               kAccesses),
+        gate(options.token, options.catalogue.empty() ? nullptr : &access, options.rate),
+        api(services()),
         connections(options.limits, [this](Exchange& exchange) { return http.answer(exchange); }) {}
 
-  // Runs before any other check.
+  Services services() {
+    Services all{.library = library, .predict = options.predict, .models = {}};
+    all.models = options.models;
+    all.max_upload_bytes = options.max_upload_bytes;
+    all.has_tokens = !options.token.empty() || !options.catalogue.empty();
+    if (!options.catalogue.empty()) {
+      all.catalogue = &catalogue;
+      all.access = &access;
+    }
+    return all;
+  }
+
+  // Runs before any other check, and before the body is read: a body that no route takes would be
+  // read into memory.
   bool is_refused(const httplib::Request& request, httplib::Response& response) const;
-  void answer(const httplib::Request& request, httplib::Response& response);
-  void receive(const httplib::Request& request, httplib::Response& response,
-               const httplib::ContentReader& reader);
+  // Answers a request of the API. `reader` is null if it has no body.
+  void answer(const httplib::Request& request, httplib::Response& response,
+              const httplib::ContentReader* reader);
+  bool is_admitted(const httplib::Request& request, httplib::Response& response, const Asked& asked,
+                   std::string* audited);
+  void send(const httplib::Request& request, httplib::Response& response, Answer answer) const;
 
   Library& library;
-  Api api;
   ServerOptions options;
+  Pool<catalogue::Catalogue> catalogue;
+  Pool<catalogue::Access> access;
+  Gate gate;
+  Api api;
   HttpServer http;
-  std::atomic<size_t> uploads{0};
   Connections connections;
 };
 
@@ -204,31 +218,64 @@ bool Server::State::is_refused(const httplib::Request& request, httplib::Respons
     refuse(response, 421, "host: not this machine's own name: open http://127.0.0.1 instead");
     return true;
   }
-  if (!options.token.empty() && request.path.starts_with("/api/") &&
-      !is_equal(request.get_header_value("Authorization"), "Bearer " + options.token)) {
-    refuse(response, 401, "token: missing or wrong: open the address that xsp serve printed");
+  if (request.method == "GET" || request.method == "HEAD") {
+    if (!has_body(request)) return false;
+    refuse(response, 400, "request: it has a body, and takes none");
     return true;
   }
-  // This runs before the body is read: a body that is no upload would be read into memory.
-  const bool is_read = request.method == "GET" || request.method == "HEAD";
-  if (!is_read && (request.method != "POST" || request.path != kUploadPath)) {
-    response.set_header("Allow", "GET, HEAD");
-    refuse(response, 405, "request: its method is not one of GET and HEAD");
+  const Asked asked = Api::understand(request.method, request.target);
+  if (asked.route == nullptr) {
+    const bool is_api = request.path.starts_with("/api/");
+    const std::string allowed = is_api ? asked.allowed : "GET, HEAD";
+    if (!allowed.empty()) response.set_header("Allow", allowed);
+    if (is_api) {
+      send(request, response, asked.refusal);
+    } else {
+      refuse(response, 405, "request: its method is not one of " + allowed);
+    }
     return true;
   }
-  if ((is_read && has_body(request)) || request.is_multipart_form_data()) {
+  if (request.is_multipart_form_data() || (asked.route->body.empty() && has_body(request))) {
     refuse(response, 400,
-           is_read ? "request: it has a body, and takes none"
-                   : "upload: a form: send the file's bytes alone");
+           asked.route->body.empty() ? "request: it has a body, and takes none"
+                                     : "request: a form: send the file's bytes alone");
     return true;
   }
   return false;
 }
 
-void Server::State::answer(const httplib::Request& request, httplib::Response& response) {
-  Answer answer = api.answer(request.target);
+// Returns whether the request may be answered. If it is noted in the audit log, `audited` becomes
+// its entry's key.
+bool Server::State::is_admitted(const httplib::Request& request, httplib::Response& response,
+                                const Asked& asked, std::string* audited) {
+  const std::string header = request.get_header_value("Authorization");
+  const Gate::Decision decision = asked.route == nullptr
+                                      ? gate.admit_unknown(header, request.remote_addr)
+                                      : gate.admit(*asked.route, header, request.remote_addr);
+  const bool is_denied = decision.status == 401 || decision.status == 403;
+  const bool is_noted = asked.route != nullptr && is_audited(*asked.route);
+  if (is_denied || (decision.status == 0 && is_noted)) {
+    auto key = gate.note_begin(decision.caller, request.method, request.path);
+    if (!key.ok()) {
+      response.set_header("Retry-After", "1");
+      refuse(response, 503, key.error().text);
+      return false;
+    }
+    *audited = std::move(*key);
+  }
+  if (decision.status == 0) return true;
+  if (decision.status == 429 || decision.status == 503) response.set_header("Retry-After", "1");
+  if (decision.status == 401) response.set_header("WWW-Authenticate", "Bearer");
+  refuse(response, decision.status, decision.text);
+  gate.note_end(*audited, decision.status);
+  return false;
+}
+
+void Server::State::send(const httplib::Request& request, httplib::Response& response,
+                         Answer answer) const {
   response.status = answer.status;
   if (answer.status == 503) response.set_header("Retry-After", "1");
+  if (answer.status == 429) response.set_header("Retry-After", "10");
   if (!answer.tag.empty()) {
     // The tag is weak: it is the same with and without compression.
     const std::string tag = "W/\"" + answer.tag + "\"";
@@ -244,46 +291,29 @@ void Server::State::answer(const httplib::Request& request, httplib::Response& r
   response.set_content(std::move(answer.body), "application/json");
 }
 
-void Server::State::receive(const httplib::Request& request, httplib::Response& response,
-                            const httplib::ContentReader& reader) {
-  if (options.max_upload_bytes == 0 || options.token.empty()) {
-    return refuse(response, 403, "upload: off: start xsp serve with --upload and a token");
-  }
-  struct Turn {
-    std::atomic<size_t>& count;
-    const bool is_mine = ++count <= kUploads;
-    ~Turn() { --count; }
-  } turn{uploads};
-  if (!turn.is_mine) {
-    response.set_header("Retry-After", "10");
-    return refuse(response, 429, "upload: others are under way: ask again later");
-  }
-  auto upload =
-      Upload::begin(library.folder(), request.get_param_value("name"), options.max_upload_bytes);
-  Status status = upload.ok() ? Status(Ok{}) : Status(upload.error());
-  if (upload.ok()) {
-    const bool is_whole = reader([&](const char* bytes, size_t size) {
-      status = upload->write({bytes, size});
-      return status.ok();
-    });
-    if (!is_whole && status.ok()) {
-      status = response.status == 413
-                   ? Error{Code::kOutOfMemory, "upload: larger than --max-upload allows"}
-                   : corrupt("upload: cut short");
-    }
-    if (status.ok()) status = upload->finish(library.limits());
-  }
-  if (status.ok()) {
-    response.status = 201;
-    response.set_content("{}", "application/json");
-    return;
-  }
-  const Code code = status.error().code;
-  refuse(response,
-         code == Code::kOutOfMemory ? 413
-         : code == Code::kFailed    ? 500
-                                    : 400,
-         status.error().text);
+void Server::State::answer(const httplib::Request& request, httplib::Response& response,
+                           const httplib::ContentReader* reader) {
+  const Asked asked =
+      Api::understand(request.method == "HEAD" ? "GET" : request.method, request.target);
+  std::string audited;
+  if (!is_admitted(request, response, asked, &audited)) return;
+  uint64_t left = asked.route != nullptr && asked.route->body_max != nullptr
+                      ? asked.route->body_max(api.services())
+                      : 0;
+  const Body body = [&](const Take& take) -> Status {
+    const Error too_large{Code::kOutOfMemory, "request: its body is larger than is allowed"};
+    Status status = Ok{};
+    const bool is_whole = reader != nullptr && (*reader)([&](const char* bytes, size_t size) {
+                            status = size > left ? Status(too_large) : take({bytes, size});
+                            left -= std::min<uint64_t>(left, size);
+                            return status.ok();
+                          });
+    if (is_whole || !status.ok()) return status;
+    return response.status == 413 ? too_large : corrupt("request: its body is cut short");
+  };
+  Answer answer = api.answer(asked, request.target, &body);
+  gate.note_end(audited, answer.status);
+  send(request, response, std::move(answer));
 }
 
 Server::Server(Library& library, ServerOptions options)
@@ -291,7 +321,12 @@ Server::Server(Library& library, ServerOptions options)
   library.limit_queries(kQuery);
   library.limit_memory(state_->options.memory_bytes);
   httplib::Server& http = state_->http;
-  http.set_payload_max_length(state_->options.max_upload_bytes);
+  uint64_t longest = 0;
+  for (const Route* route : all_routes()) {
+    if (route->body_max == nullptr) continue;
+    longest = std::max(longest, route->body_max(state_->api.services()));
+  }
+  http.set_payload_max_length(longest);
   // SO_REUSEPORT, the library's choice, is not set: a second server would take half of the
   // requests.
   http.set_socket_options([](socket_t socket) {
@@ -323,12 +358,14 @@ Server::Server(Library& library, ServerOptions options)
     response.set_content(page.empty() ? std::string(embedded_page()) : page,
                          "text/html; charset=utf-8");
   });
-  http.Get("/api/.*", [this](const httplib::Request& request, httplib::Response& response) {
-    state_->answer(request, response);
-  });
-  http.Post(kUploadPath, [this](const httplib::Request& request, httplib::Response& response,
-                                const httplib::ContentReader& reader) {
-    state_->receive(request, response, reader);
+  const auto answer = [this](const httplib::Request& request, httplib::Response& response) {
+    state_->answer(request, response, nullptr);
+  };
+  http.Get("/api/.*", answer);
+  http.Delete("/api/.*", answer);
+  http.Post("/api/.*", [this](const httplib::Request& request, httplib::Response& response,
+                              const httplib::ContentReader& reader) {
+    state_->answer(request, response, &reader);
   });
 }
 

@@ -1,10 +1,10 @@
 // Server: the page and the API over HTTP.
 //
 // Its protection: it listens on the loopback by default, and elsewhere it answers requests of the
-// API only with the token. On the loopback it accepts only the loopback's own names, so that a page
-// of another site cannot query it through a browser. Sizes, times and the number of concurrent
-// requests are bounded. It reads only files that Library finds, and writes none except by an
-// upload.
+// API only with a token. On the loopback it accepts only the loopback's own names, so that a page
+// of another site cannot query it through a browser. Sizes, times, rates and the number of
+// concurrent requests are bounded. It reads only files that Library finds and the catalogue that it
+// was given. It writes by uploads and predictions alone, which always need a token (gate.h).
 #ifndef XSP_DESK_SERVE_HTTP_SERVER_H_
 #define XSP_DESK_SERVE_HTTP_SERVER_H_
 
@@ -12,9 +12,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "desk/serve/http/connections.h"
 #include "desk/serve/library.h"
+#include "desk/serve/services.h"
 #include "shared/base/result.h"
 
 namespace xsp::serve {
@@ -26,6 +28,10 @@ struct ServerOptions {
   std::string token;              // empty: no token is required
   uint64_t max_upload_bytes = 0;  // 0: uploads are refused; they need a token
   uint64_t memory_bytes = uint64_t{4} << 30;  // memory of all queries; see Library::limit_memory()
+  double rate = 200;      // requests per second of one address and of one token; 0: any
+  std::string catalogue;  // its place; empty: none is served
+  Predict predict;        // empty: no model answers
+  std::vector<PredictionModel> models;  // that may answer
   Limits limits;
 };
 

@@ -52,19 +52,19 @@ Runs& runs() {
   return one;
 }
 
-struct Asked {
+struct AskedRun {
   Held held;
   std::shared_ptr<const TimelineRun> run;
 };
 
-Result<Asked> ask(const Context& context) {
+Result<AskedRun> ask(const Context& context) {
   if (context.request.find("run") == nullptr) {
     return usage("run: missing: give one of the evaluation's runs by its number");
   }
   XSP_TRY(const int64_t run, context.request.integer("run", 0, 0, INT32_MAX));
   XSP_TRY(Held held, context.library.hold(context.parts[0]));
   XSP_TRY(auto loaded, timeline_of(held, run));
-  return Asked{std::move(held), std::move(loaded)};
+  return AskedRun{std::move(held), std::move(loaded)};
 }
 
 template <typename T>
@@ -87,7 +87,7 @@ json lane_json(const TimelineLane& lane, size_t number) {
 }
 
 Result<json> get_timeline(const Context& context) {
-  XSP_TRY(const Asked asked, ask(context));
+  XSP_TRY(const AskedRun asked, ask(context));
   const TimelineRun& run = *asked.run;
   json lanes = json::array();
   for (const TimelineLane& lane : run.lanes()) lanes.push_back(lane_json(lane, lanes.size()));
@@ -151,7 +151,7 @@ json series_json(const TimelineTile::Series& series) {
 }
 
 Result<json> get_tile(const Context& context) {
-  XSP_TRY(Asked asked, ask(context));
+  XSP_TRY(AskedRun asked, ask(context));
   const Request& request = context.request;
   const TimelineRun& run = *asked.run;
   XSP_TRY(const int64_t zoom, request.integer("zoom", 0, 0, run.max_zoom()));
@@ -166,7 +166,7 @@ Result<json> get_tile(const Context& context) {
 }
 
 Result<json> get_span(const Context& context) {
-  XSP_TRY(Asked asked, ask(context));
+  XSP_TRY(AskedRun asked, ask(context));
   XSP_TRY(const int64_t span, context.request.integer("span", 0, 0, INT64_MAX));
   return span_json(asked.held.database(), *asked.run, span);
 }
@@ -176,7 +176,7 @@ Result<json> get_matches(const Context& context) {
   const std::string* text = context.request.find("text");
   if (text == nullptr || text->empty()) return usage("text: missing: give a part of a name");
   if (text->size() > kLongestText) return usage("text: longer than 200 bytes: give less of it");
-  XSP_TRY(Asked asked, ask(context));
+  XSP_TRY(AskedRun asked, ask(context));
   XSP_TRY(const int64_t from, context.request.integer("from", 0, 0, asked.run->axis_ns()));
   std::optional<int64_t> before;
   if (context.request.find("before") != nullptr) {
@@ -214,11 +214,37 @@ json tile_json(const TimelineTile& tile, int64_t zoom, int64_t number,
 }
 
 const std::vector<Route>& timeline_routes() {
+  const Parameter evaluation = {"evaluation", "the evaluation's id"};
+  const Parameter run = {"run", "the run's number", "integer", true};
+  const auto route = [&](const char* pattern, Handler handler, const char* summary,
+                         std::vector<Parameter> more, std::string_view answer) {
+    more.insert(more.begin(), {evaluation, run});
+    return Route{.method = "GET",
+                 .pattern = pattern,
+                 .scope = catalogue::Scope::kRead,
+                 .handler = handler,
+                 .summary = summary,
+                 .parameters = std::move(more),
+                 .answer = answer};
+  };
   static const std::vector<Route> routes = {
-      {"/evaluations/{}/timeline", get_timeline},
-      {"/evaluations/{}/timeline/tile", get_tile},
-      {"/evaluations/{}/timeline/span", get_span},
-      {"/evaluations/{}/timeline/search", get_matches},
+      route("/evaluations/{}/timeline", get_timeline, "The lanes and iterations of a run.", {},
+            R"({"type": "object", "required": ["run", "base_ns", "lanes", "iterations"],
+                "properties": {"base_ns": {"type": "string"}, "lanes": {"type": "array"}}})"),
+      route("/evaluations/{}/timeline/tile", get_tile, "One of the 2^zoom parts of the time axis.",
+            {{"zoom", "how often the axis is halved", "integer"},
+             {"tile", "the part's number", "integer"},
+             {"lane", "one lane alone", "integer"}},
+            R"({"type": "object", "required": ["zoom", "tile", "complete", "texts", "lanes",
+                                              "series"],
+                "properties": {"complete": {"type": "boolean"}}})"),
+      route("/evaluations/{}/timeline/span", get_span, "Everything about one span.",
+            {{"span", "the span's number", "integer", true}}, kObjectSchema),
+      route("/evaluations/{}/timeline/search", get_matches, "The spans whose name holds a text.",
+            {{"text", "a part of the name", "string", true},
+             {"from", "ns after base_ns: the first of these", "integer"},
+             {"before", "ns after base_ns: the last before it", "integer"}},
+            kObjectSchema),
   };
   return routes;
 }

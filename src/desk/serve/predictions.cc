@@ -1,0 +1,226 @@
+// Models that answer a file which is uploaded. Each runs in a process of its own, as by xsp
+// predict, and leaves its trace in the served folder.
+//
+//   POST /predictions?model=NAME&model=NAME      the body is the file's bytes
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <set>
+
+#include "desk/serve/http/routes.h"
+#include "shared/base/scratch.h"
+
+namespace xsp::serve {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr size_t kModels = 4;                    // that answer one file
+constexpr uint64_t kBytes = uint64_t{16} << 20;  // of the file
+constexpr size_t kNameLength = 80;
+constexpr size_t kKept = 200;  // traces in the folder; the oldest are removed
+constexpr const char* kFolder = "predictions";
+constexpr int64_t kSpans = 200;  // of a trace, in an answer
+
+uint64_t max_bytes(const Services&) { return kBytes; }
+
+std::string_view why_off(const Services& services) {
+  if (!services.predict) return "predictions: off: start xsp serve with --catalogue and a token";
+  return services.library.folder().empty() ? "predictions: no folder is served" : "";
+}
+
+// A name that cannot be a path, nor an option.
+bool is_name(const std::string& name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return !name.empty() && name.size() <= kNameLength && is_letter(name[0]) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+Result<std::vector<std::string>> models_of(const Request& request) {
+  for (const auto& [name, value] : request.query) {
+    if (name != "model") {
+      return usage("parameter '" + name + "' of predictions: unknown: it takes model");
+    }
+    if (!is_name(value)) {
+      return usage("model '" + value + "': not a name: give one of xsp models --list");
+    }
+  }
+  std::vector<std::string> models = request.all("model");
+  if (models.empty() || models.size() > kModels) {
+    return usage("model: give one to four, each as model=NAME");
+  }
+  if (std::set<std::string>(models.begin(), models.end()).size() != models.size()) {
+    return usage("model: one is given twice: give each once");
+  }
+  return models;
+}
+
+Status receive(const Body& body, const fs::path& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return failed(std::string("predictions: ") + std::strerror(errno));
+  uint64_t size = 0;
+  Status status = body([&](std::string_view bytes) -> Status {
+    size += bytes.size();
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return failed(std::string("predictions: ") + std::strerror(errno));
+      bytes.remove_prefix(static_cast<size_t>(written));
+    }
+    return Ok{};
+  });
+  ::close(file);
+  if (status.ok() && size == 0) return usage("predictions: the body is empty: send a file");
+  return status;
+}
+
+// Returns "20261125T101500-1a2b", which begins the names of one request's traces; their order is
+// that of time.
+std::string stem() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%dT%H%M%S", &parts);
+  const auto ticks = std::chrono::steady_clock::now().time_since_epoch().count();
+  char whole[64];
+  std::snprintf(whole, sizeof whole, "%s-%06llx", text,
+                static_cast<unsigned long long>(ticks) & 0xffffff);
+  return whole;
+}
+
+// Removes the oldest traces. Their names have the time first.
+void shorten(const fs::path& folder) {
+  std::vector<fs::path> traces;
+  std::error_code error;
+  for (const auto& one : fs::directory_iterator(folder, error)) {
+    if (one.path().extension() == ".xsp") traces.push_back(one.path());
+  }
+  if (traces.size() <= kKept) return;
+  std::sort(traces.begin(), traces.end());
+  traces.resize(traces.size() - kKept);
+  for (const fs::path& one : traces) fs::remove(one, error);
+}
+
+// Returns the request's spans, down to the model and the steps around it, the first first. The
+// warm-up comes before it.
+Result<json> spans_of(Library& library, const std::string& id) {
+  XSP_TRY(Held held, library.hold(id));
+  XSP_TRY(
+      const store::Table table,
+      held.database().query(
+          "SELECT name, type, level, span_id, parent_id, "
+          "start_ns - min(start_ns) OVER () AS start_ns, duration_ns "
+          "FROM span WHERE level <= 2 AND start_ns >= coalesce((SELECT "
+          "min(start_ns) FROM span WHERE type = 'request'), 0) ORDER BY start_ns, span_id LIMIT " +
+          std::to_string(kSpans)));
+  static const std::vector<analyze::Column> columns = {
+      {"name", "text", ""},      {"type", "text", ""},        {"level", "number", ""},
+      {"span_id", "number", ""}, {"parent_id", "number", ""}, {"start_ns", "ns", ""},
+      {"duration_ns", "ns", ""}};
+  return rows_json(table, columns, kSpans);
+}
+
+Result<json> answer_of(const Context& context, const PredictionJob& job) {
+  XSP_TRY(const std::string text, context.services.predict(job));
+  json rows = json::parse(text, nullptr, false);
+  if (!rows.is_array()) return failed("its answer cannot be read");
+  for (json& row : rows) row.erase("file");  // a path on this machine
+  const std::string id = std::string(kFolder) + "/" + job.output.filename().string();
+  XSP_TRY(json spans, spans_of(context.library, id));
+  return json{{"outputs", std::move(rows)}, {"evaluation", id}, {"trace", std::move(spans)}};
+}
+
+Result<json> post_prediction(const Context& context) {
+  XSP_TRY(const std::vector<std::string> models, models_of(context.request));
+  XSP_TRY(const auto scratch, ScratchFolder::create());
+  const fs::path input = scratch->path() / "input";
+  XSP_CHECK_OK(receive(*context.body, input));
+  const fs::path folder = context.library.folder() / kFolder;
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (!fs::is_directory(fs::symlink_status(folder, error))) {
+    return failed("predictions: the folder cannot be written: give a folder of your own");
+  }
+  shorten(folder);
+  const std::string begin = stem();
+  json predictions = json::array();
+  for (const std::string& model : models) {
+    const PredictionJob job = {model, input, folder / (begin + "-" + model + ".xsp")};
+    Result<json> answer = answer_of(context, job);
+    json one = answer.ok() ? std::move(*answer) : json::object();
+    one["model"] = model;
+    one["status"] = answer.ok() ? "ok" : "failed";
+    one["reason"] = answer.ok() ? "" : answer.error().text;
+    predictions.push_back(std::move(one));
+  }
+  return json{{"predictions", std::move(predictions)}};
+}
+
+Result<json> get_models(const Context& context) {
+  json models = json::array();
+  for (const PredictionModel& one : context.services.models) {
+    models.push_back(
+        {{"name", one.name}, {"version", one.version}, {"task", one.task}, {"from", one.from}});
+  }
+  return json{{"models", std::move(models)}};
+}
+
+// One model's answer: outputs as of xsp predict, its trace's evaluation, and the steps' spans.
+constexpr std::string_view kSchema = R"({
+  "type": "object", "required": ["predictions"], "additionalProperties": false,
+  "properties": {"predictions": {"type": "array", "minItems": 1, "maxItems": 4, "items": {
+    "type": "object", "required": ["model", "status", "reason"], "additionalProperties": false,
+    "properties": {
+      "model": {"type": "string"},
+      "status": {"enum": ["ok", "failed"]},
+      "reason": {"type": "string"},
+      "evaluation": {"type": "string"},
+      "outputs": {"type": "array", "items": {
+        "type": "object", "required": ["output", "rank", "label", "score"],
+        "additionalProperties": false,
+        "properties": {"output": {"type": "string"}, "rank": {"type": ["null", "integer"]},
+                       "label": {"type": "string"}, "score": {"type": ["null", "number"]}}}},
+      "trace": {"type": "object", "required": ["columns", "rows", "total_rows"]}}}}}
+})";
+
+}  // namespace
+
+const std::vector<Route>& prediction_routes() {
+  static const std::vector<Route> routes = {
+      {.method = "GET",
+       .pattern = "/predictions",
+       .scope = catalogue::Scope::kRead,
+       .handler = get_models,
+       .summary = "The models that may answer an upload.",
+       .parameters = {},
+       .answer = R"({
+         "type": "object", "required": ["models"], "additionalProperties": false,
+         "properties": {"models": {"type": "array", "items": {
+           "type": "object", "required": ["name", "version", "task", "from"],
+           "additionalProperties": {"type": "string"}}}}})"},
+      {.method = "POST",
+       .pattern = "/predictions",
+       .scope = catalogue::Scope::kRun,
+       .handler = post_prediction,
+       .summary = "Lets one to four models answer a file, and returns their answers and traces.",
+       .parameters = {{"model", "a model's name; given up to four times", "string", true}},
+       .answer = kSchema,
+       .body = "application/octet-stream",
+       .body_max = max_bytes,
+       .why_off = why_off,
+       .at_once = 2},
+  };
+  return routes;
+}
+
+}  // namespace xsp::serve

@@ -1,0 +1,10 @@
+import type { Page } from '../../pages';
+import Predictions from './Predictions.svelte';
+
+export default {
+  name: 'predictions',
+  title: 'Predictions',
+  order: 62,
+  component: Predictions,
+  needs: 'predictions',
+} as Page;

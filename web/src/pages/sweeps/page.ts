@@ -1,0 +1,10 @@
+import type { Page } from '../../pages';
+import Sweeps from './Sweeps.svelte';
+
+export default {
+  name: 'sweeps',
+  title: 'Sweeps',
+  order: 61,
+  component: Sweeps,
+  needs: 'catalogue',
+} as Page;

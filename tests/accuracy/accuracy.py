@@ -52,8 +52,25 @@ def files_of(data):
     return [(str(folder / file), label) for file, label in (line.split("\t") for line in lines)]
 
 
+def edits(text, right):
+    """Returns the insertions, deletions and substitutions that turn a text into the right one."""
+    row = list(range(len(right) + 1))
+    for i, character in enumerate(text, 1):
+        before, row[0] = row[0], i
+        for j, wanted in enumerate(right, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (character != wanted))
+    return row[-1]
+
+
+def score_of(metric, answers, labels):
+    """Returns the original's score: the share of right answers, or the character error rate."""
+    if metric == "cer":
+        return sum(map(edits, answers, labels)) / sum(map(len, labels))
+    return sum(map(str.__eq__, answers, labels)) / len(labels)
+
+
 def compare(xsp, case, folder):
-    """Returns the rows of `result`, the share that the original has right, and how the two differ."""
+    """Returns the rows of `result`, the original's score, and how the two differ."""
     evaluation = str(folder / "accuracy.xsp")
     rows = json.loads(run(xsp, "evaluate", case.manifest, "--accuracy", "--data", case.data, "--quiet",
                           "-o", evaluation, "--format", "json"))
@@ -69,8 +86,9 @@ def compare(xsp, case, folder):
         print(f"  {file}: xsp {ours}, the original {theirs}", file=sys.stderr)
     spread = max((abs(ours[1] - theirs[1]) for ours, theirs in zip(best, case.original)
                   if ours[1] is not None and theirs[1] is not None), default=None)
-    right = sum(theirs[0] == label for (_, label), theirs in zip(files, case.original))
-    return scores, right / len(files), len(files) - len(differ), spread, len(files)
+    original = score_of(case.metrics[0], [theirs[0] for theirs in case.original],
+                        [label for _, label in files])
+    return scores, original, len(files) - len(differ), spread, len(files)
 
 
 def number(value):

@@ -83,7 +83,10 @@ Result<Described> describe(const Manifest& manifest) {
     if (is_told(manifest, field, tensor)) {
       const auto type_of = has_windows ? pipelines::windows_type : pipelines::tensor_type;
       const auto given = type_of(dtype_of(tensor.dtype), dimensions_of(tensor));
-      XSP_CHECK_OK(pipelines::Pipeline::make(output, given));
+      XSP_TRY(const auto pipeline, pipelines::Pipeline::make(output, given));
+      described.answers.push_back(pipeline.result());
+    } else {
+      described.answers.push_back({pipelines::Kind::kNothing, 0, {}, "", ""});
     }
     described.description.outputs.push_back(std::move(output));
     described.outputs.push_back(i);

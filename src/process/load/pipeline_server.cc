@@ -216,10 +216,14 @@ Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
     XSP_TRY(std::vector<Value> inputs, inputs_of(item_of(batch[0]), &steps_[0]));
     return prepare_windows(std::move(inputs));
   }
+  images_.assign(batch.size(), {});
   std::vector<std::vector<Value>> values(pipelines_.inputs.size());
   for (size_t i = 0; i < batch.size(); ++i) {
     XSP_TRY(std::vector<Value> inputs, inputs_of(item_of(batch[i]), &steps_[i]));
-    for (size_t k = 0; k < inputs.size(); ++k) values[k].push_back(std::move(inputs[k]));
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      if (images_[i][0] == 0) images_[i] = inputs[k].image;
+      values[k].push_back(std::move(inputs[k]));
+    }
   }
   const int64_t start_ns = xsp_now_ns();
   std::vector<Tensor> tensors;
@@ -263,6 +267,7 @@ Status PipelineServer::finish(std::span<const LoadRequest> batch) {
     for (size_t i = 0; i < batch.size(); ++i) {
       auto part = part_of_batch(results[side.tensor], side.batch_axis, batch.size(), i);
       if (!part.ok()) return usage(side.pipeline.place() + ": " + part.error().text);
+      part->image = images_[i];
       XSP_CHECK_OK(write_answer(k, batch[i], i, std::move(*part)));
     }
   }

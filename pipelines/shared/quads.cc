@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <utility>
 
 namespace xsp::pipelines {
 namespace {
@@ -117,19 +118,26 @@ std::vector<Point> grown(const Quad& quad, double ratio) {
   return result;
 }
 
-// The edges are those of J. E. Bresenham (IBM Systems Journal 4, 1965): the longer side is walked
-// in whole steps.
+// The edges are those of J. E. Bresenham (IBM Systems Journal 4, 1965), from left to right, as
+// OpenCV draws them: the longer side is walked in whole steps, and half a pixel of the other one is
+// none yet.
 std::vector<Run> rows_of(const Quad& quad, int64_t height, int64_t width) {
   std::map<int64_t, Run> rows;
   for (size_t i = 0; i < 4; ++i) {
-    const Point &from = quad[i], &to = quad[(i + 1) % 4];
-    const double steps = std::max(std::abs(to.x - from.x), std::abs(to.y - from.y));
-    for (double step = 0; step <= steps; ++step) {
-      const double part = steps > 0 ? step / steps : 0;
-      const auto x = static_cast<int64_t>(std::lround(from.x + (to.x - from.x) * part));
-      const auto y = static_cast<int64_t>(std::lround(from.y + (to.y - from.y) * part));
+    Point from = quad[i], to = quad[(i + 1) % 4];
+    if (from.x > to.x) std::swap(from, to);
+    const auto across = static_cast<int64_t>(to.x - from.x);
+    const auto down = static_cast<int64_t>(std::abs(to.y - from.y));
+    const int64_t sign = to.y < from.y ? -1 : 1;
+    const int64_t steps = std::max<int64_t>({across, down, 1});
+    const auto moved = [steps](int64_t step, int64_t side) {
+      return (2 * step * side + steps - 1) / (2 * steps);
+    };
+    for (int64_t step = 0; step <= steps; ++step) {
+      const int64_t x = static_cast<int64_t>(from.x) + moved(step, across);
+      const int64_t y = static_cast<int64_t>(from.y) + sign * moved(step, down);
       if (y < 0 || y >= height) continue;
-      const auto [row, is_new] = rows.try_emplace(y, Run{y, x, x});
+      const auto row = rows.try_emplace(y, Run{y, x, x}).first;
       row->second.first = std::min(row->second.first, x);
       row->second.last = std::max(row->second.last, x);
     }

@@ -15,6 +15,7 @@ import dataclasses
 import datetime
 import importlib
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -36,6 +37,17 @@ class Case:
     set: str  # what the data are
     means: str  # how the original answers
     metrics: tuple = ("top1", "top5", "f1_macro")
+
+
+@dataclasses.dataclass
+class Boxes:
+    """A case whose answers are quadrangles, of which no right ones are known: x and y of four corners."""
+    manifest: str
+    files: list
+    original: list  # for each file, the original's quadrangles
+    weights: str
+    set: str
+    means: str
 
 
 def run(xsp, *arguments):
@@ -91,6 +103,28 @@ def compare(xsp, case, folder):
     return scores, original, len(files) - len(differ), spread, len(files)
 
 
+def farthest(one, other):
+    return max(abs(a - b) for a, b in zip(one, other))
+
+
+def compare_boxes(xsp, case):
+    """Returns how many boxes are the original's, how many there are in all, and the largest difference of a
+    corner in pixels. A box without a counterpart within 10 pixels counts as missing."""
+    rows = json.loads(run(xsp, "predict", case.manifest, *map(str, case.files), "--quiet", "--format", "json"))
+    count, same, missing, spread = 0, 0, 0, 0
+    for file, theirs in zip(case.files, case.original):
+        ours = [[float(number) for number in row["label"].replace(",", "").split()]
+                for row in rows if row["file"] == str(file)]
+        count += max(len(ours), len(theirs))
+        missing += abs(len(ours) - len(theirs))
+        for box in theirs:
+            distance = min((farthest(box, other) for other in ours), default=math.inf)
+            same += distance == 0
+            missing += distance > 10 and len(ours) >= len(theirs)
+            spread = max(spread, distance if distance <= 10 else 0)
+    return same, missing, count, spread
+
+
 def number(value):
     return "" if value is None else f"{value:.4f}"
 
@@ -109,9 +143,12 @@ def cells(name, case, result):
                f"{spread:.1g}" if first and spread is not None else ""]
 
 
-def table(rows):
-    heading = ["model", "metric", "xsp", "95 % interval", "original", "same best answer",
-               "largest difference of its score"]
+SCORES = ["model", "metric", "xsp", "95 % interval", "original", "same best answer",
+          "largest difference of its score"]
+BOXES = ["model", "equal boxes", "boxes of one alone", "largest difference of another box's corner in pixels"]
+
+
+def table(heading, rows):
     lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
@@ -123,7 +160,7 @@ def machine():
     return "not known"
 
 
-def page(rows, cases):
+def page(tables, cases):
     notes = "".join(textwrap.fill(f"- `{name}`: weights from {case.weights}. Data: {case.set}. Original: "
                                   f"{case.means}.", 150, subsequent_indent="  ") + "\n"
                     for name, case in cases)
@@ -134,7 +171,7 @@ def page(rows, cases):
         "ONNX Runtime, and scores the answers (`xsp evaluate MANIFEST --accuracy --data LIST`). The "
         "original is the Python code that the weights' authors ship, or what its own training library "
         "computes, on the same files. The intervals are those of the metrics.", 150)
-    return (f"# Accuracy\n\n{intro}\n\n{table(rows)}\n{notes}\n"
+    return (f"# Accuracy\n\n{intro}\n\n{tables}\n{notes}\n"
             "No other model has a score on this page. `xsp models show NAME` says which of its steps xsp "
             "lacks.\n")
 
@@ -147,16 +184,22 @@ def main():
     options = parser.parse_args()
     names = options.names or sorted(path.stem.removeprefix("case_") for path in HERE.glob("case_*.py"))
     sys.path.insert(0, str(HERE))
-    rows, cases = [], []
+    sys.modules["accuracy"] = sys.modules[__name__]  # the cases import the same classes
+    rows, boxes, cases = [], [], []
     for name in names:
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
             case = importlib.import_module(f"case_{name}").make(folder)
-            rows.extend(cells(name, case, compare(options.xsp, case, folder)))
+            if isinstance(case, Boxes):
+                same, missing, count, spread = compare_boxes(options.xsp, case)
+                boxes.append([name, f"{same} of {count}", str(missing), f"{spread:g}"])
+            else:
+                rows.extend(cells(name, case, compare(options.xsp, case, folder)))
             cases.append((name, case))
-    print(table(rows), end="")
+    text = table(SCORES, rows) + ("\n" + table(BOXES, boxes) if boxes else "")
+    print(text, end="")
     if options.write:
-        PAGE.write_text(page(rows, cases), encoding="utf-8")
+        PAGE.write_text(page(text, cases), encoding="utf-8")
 
 
 if __name__ == "__main__":

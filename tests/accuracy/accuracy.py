@@ -108,9 +108,10 @@ def farthest(one, other):
 
 
 def compare_boxes(xsp, case):
-    """Returns how many boxes are the original's, how many there are in all, and the largest difference of a
-    corner in pixels. A box without a counterpart within 10 pixels counts as missing."""
-    rows = json.loads(run(xsp, "predict", case.manifest, *map(str, case.files), "--quiet", "--format", "json"))
+    """Returns how many boxes are equal, how many one has alone, how many there are, and the largest
+    difference of a corner in pixels. A box without a counterpart within 10 pixels is alone."""
+    rows = json.loads(run(xsp, "predict", case.manifest, *map(str, case.files), "--quiet",
+                          "--format", "json"))
     count, same, missing, spread = 0, 0, 0, 0
     for file, theirs in zip(case.files, case.original):
         ours = [[float(number) for number in row["label"].replace(",", "").split()]

@@ -1,13 +1,18 @@
 #include "desk/predict/describe.h"
 
 #include <charconv>
+#include <filesystem>
 #include <string>
 
 namespace xsp::predict {
 namespace {
 
+namespace fs = std::filesystem;
 using manifest::Manifest;
 using manifest::Tensor;
+
+// The step whose file is relative to the manifest's folder.
+constexpr const char* kPython = "python";
 
 bool is_batch(const std::string& dimension) { return dimension == "N" || dimension == "batch"; }
 
@@ -47,8 +52,13 @@ pipelines::TensorDescription description_of(const Manifest& manifest, const std:
   description.batch_axis = batch_axis_of(manifest, field, tensor);
   for (size_t i = 0; i < tensor.pipeline.steps.size(); ++i) {
     const manifest::Step& step = tensor.pipeline.steps[i];
-    description.steps.push_back(
-        {manifest.place_of(field + ".steps[" + std::to_string(i) + "]"), step.name, step.params});
+    auto params = step.params;
+    if (step.name == kPython) {
+      std::string& value = params["value"];
+      if (!value.empty()) value = fs::absolute(fs::path(manifest.file).parent_path() / value);
+    }
+    description.steps.push_back({manifest.place_of(field + ".steps[" + std::to_string(i) + "]"),
+                                 step.name, std::move(params)});
   }
   return description;
 }

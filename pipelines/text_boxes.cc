@@ -74,7 +74,7 @@ class TextBoxes : public Step {
       if (score < box_threshold_) continue;
       const Rectangle large = smallest_rectangle(grown(small.corners, unclip_));
       if (large.least_side < kSideLeast + 2) continue;
-      const Quad quad = in_image(large.corners, mask, value.image);
+      const Quad quad = in_image(large.corners, mask, value.source);
       if (side(quad[0], quad[1]) <= kImageSideLeast || side(quad[0], quad[3]) <= kImageSideLeast) {
         continue;
       }
@@ -90,9 +90,9 @@ class TextBoxes : public Step {
   }
 
   // Scales the corners to the image, and orders them: top left, then clockwise.
-  static Quad in_image(Quad quad, const Mask& map, const std::array<int64_t, 2>& image) {
-    const double height = static_cast<double>(image[0] > 0 ? image[0] : map.height);
-    const double width = static_cast<double>(image[0] > 0 ? image[1] : map.width);
+  static Quad in_image(Quad quad, const Mask& map, const Source& image) {
+    const double height = static_cast<double>(image.height > 0 ? image.height : map.height);
+    const double width = static_cast<double>(image.height > 0 ? image.width : map.width);
     for (Point& corner : quad) {
       corner.x = std::nearbyint(corner.x / static_cast<double>(map.width) * width);
       corner.y = std::nearbyint(corner.y / static_cast<double>(map.height) * height);

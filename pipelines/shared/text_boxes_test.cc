@@ -27,7 +27,7 @@ Value map_of_probabilities() {
   fill(45, 58, 5, 30, 0.9f);
   fill(49, 54, 9, 26, 0.1f);
   fill(2, 4, 90, 92, 0.9f);
-  map.image = {120, 200};
+  map.source = {120, 200, 0, 0};
   return map;
 }
 

@@ -2,7 +2,6 @@
 #ifndef XSP_PIPELINES_SHARED_VALUE_H_
 #define XSP_PIPELINES_SHARED_VALUE_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -48,12 +47,17 @@ struct Ranked {
   double score = 0;
 };
 
+// The image or the audio of which a value was made; zeros: there is none.
+struct Source {
+  int64_t height = 0, width = 0;  // of the image as it was decoded
+  int64_t samples = 0, rate = 0;  // of the audio as it was last resampled
+};
+
 struct Value {
   Type type;  // with every dimension
   std::vector<std::byte> data;
   std::vector<Ranked> ranking;  // of a ranking or a sequence
-  // Height and width of the image of which the value was made; zeros: there is none.
-  std::array<int64_t, 2> image = {};
+  Source source = {};
   // One for each quadrangle.
   std::vector<double> scores = {};
 

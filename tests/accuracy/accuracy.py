@@ -26,6 +26,8 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs/accuracy.md"
+# steps_matter.py writes the table between them.
+BEGIN, END = "<!-- steps_matter.py begins -->\n", "<!-- steps_matter.py ends -->\n"
 
 
 @dataclasses.dataclass
@@ -45,6 +47,20 @@ class Boxes:
     manifest: str
     files: list
     original: list  # for each file, the original's quadrangles
+    weights: str
+    set: str
+    means: str
+
+
+@dataclasses.dataclass
+class Rolls:
+    """A case whose answers are probabilities of frames and classes."""
+    manifest: str
+    files: list
+    original: list  # for each file, the original's array
+    right: list  # for each file, the truths
+    output: str
+    threshold: float
     weights: str
     set: str
     means: str
@@ -126,6 +142,31 @@ def compare_boxes(xsp, case):
     return same, missing, count, spread
 
 
+def frame_f1(answers, rights, threshold):
+    both = wrong = 0
+    for answer, right in zip(answers, rights):
+        both += int(((answer >= threshold) & right).sum())
+        wrong += int(((answer >= threshold) != right).sum())
+    return 2 * both / (2 * both + wrong)
+
+
+def compare_rolls(xsp, case):
+    """Returns both scores, the share of equal decisions, and the largest difference of a probability."""
+    import numpy
+    rows = json.loads(run(xsp, "predict", case.manifest, *map(str, case.files), "--quiet",
+                          "--format", "json"))
+    ours = []
+    for file, theirs in zip(case.files, case.original):
+        text, = [row["label"] for row in rows
+                 if row["file"] == str(file) and row["output"] == case.output]
+        numbers = numpy.array(text.split(":")[1].split(","), numpy.float32)
+        ours.append(numbers.reshape(theirs.shape))
+    pairs = list(zip(ours, case.original))
+    equal = sum(int(((a >= case.threshold) == (b >= case.threshold)).sum()) for a, b in pairs)
+    return (frame_f1(ours, case.right, case.threshold), frame_f1(case.original, case.right, case.threshold),
+            equal, sum(a.size for a in ours), max(float(abs(a - b).max()) for a, b in pairs))
+
+
 def number(value):
     return "" if value is None else f"{value:.4f}"
 
@@ -146,6 +187,8 @@ def cells(name, case, result):
 
 SCORES = ["model", "metric", "xsp", "95 % interval", "original", "same best answer",
           "largest difference of its score"]
+ROLLS = ["model", "frame F1 of xsp", "of the original", "equal decisions",
+         "largest difference of a probability"]
 BOXES = ["model", "equal boxes", "boxes of one alone", "largest difference of another box's corner in pixels"]
 
 
@@ -172,9 +215,14 @@ def page(tables, cases):
         "ONNX Runtime, and scores the answers (`xsp evaluate MANIFEST --accuracy --data LIST`). The "
         "original is the Python code that the weights' authors ship, or what its own training library "
         "computes, on the same files. The intervals are those of the metrics.", 150)
+    old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    steps = old.split(BEGIN)[1].split(END)[0] if BEGIN in old else ""
+    about = textwrap.fill(
+        "`tests/accuracy/steps_matter.py --write` wrote this table. Each row changes one step of "
+        "rapidocr_recogniser, and reads the same 100 rendered lines.", 150)
     return (f"# Accuracy\n\n{intro}\n\n{tables}\n{notes}\n"
             "No other model has a score on this page. `xsp models show NAME` says which of its steps xsp "
-            "lacks.\n")
+            f"lacks.\n\n## What the steps do\n\n{about}\n\n{BEGIN}{steps}{END}")
 
 
 def main():
@@ -186,7 +234,7 @@ def main():
     names = options.names or sorted(path.stem.removeprefix("case_") for path in HERE.glob("case_*.py"))
     sys.path.insert(0, str(HERE))
     sys.modules["accuracy"] = sys.modules[__name__]  # the cases import the same classes
-    rows, boxes, cases = [], [], []
+    rows, boxes, rolls, cases = [], [], [], []
     for name in names:
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
@@ -194,10 +242,15 @@ def main():
             if isinstance(case, Boxes):
                 same, missing, count, spread = compare_boxes(options.xsp, case)
                 boxes.append([name, f"{same} of {count}", str(missing), f"{spread:g}"])
+            elif isinstance(case, Rolls):
+                score, original, equal, count, spread = compare_rolls(options.xsp, case)
+                rolls.append([name, number(score), number(original), f"{equal} of {count}", f"{spread:.1g}"])
             else:
                 rows.extend(cells(name, case, compare(options.xsp, case, folder)))
             cases.append((name, case))
-    text = table(SCORES, rows) + ("\n" + table(BOXES, boxes) if boxes else "")
+    tables = [table(heading, lines)
+              for heading, lines in ((SCORES, rows), (BOXES, boxes), (ROLLS, rolls)) if lines]
+    text = "\n".join(tables)
     print(text, end="")
     if options.write:
         PAGE.write_text(page(text, cases), encoding="utf-8")

@@ -7,7 +7,6 @@
 #ifndef XSP_PROCESS_LOAD_PIPELINE_SERVER_H_
 #define XSP_PROCESS_LOAD_PIPELINE_SERVER_H_
 
-#include <array>
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -97,10 +96,9 @@ class PipelineServer : public Server {
   uint32_t read_site_ = 0, set_site_ = 0, window_site_ = 0;
   std::vector<std::vector<StepTime>> steps_;
   std::vector<std::string> answers_;
-  // Height and width of each request's image, for steps that tell places in it; zeros: none.
-  std::vector<std::array<int64_t, 2>> images_;
-  std::vector<pipelines::Value> inputs_;   // of the request that has windows
-  std::vector<pipelines::Value> outputs_;  // of all its windows, as the description orders them
+  std::vector<pipelines::Source> sources_;  // of each request's first input
+  std::vector<pipelines::Value> inputs_;    // of the request that has windows
+  std::vector<pipelines::Value> outputs_;   // of all its windows, as the description orders them
   size_t windows_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "pipelines/shared/testing.h"
+#include "shared/base/words.h"
 #include "tests/places.h"
 
 namespace xsp::pipelines {
@@ -65,6 +66,24 @@ TEST_F(Images, AreResizedAsPillowDoes) {
   EXPECT_EQ(compared, 20u);
 }
 
+TEST_F(Images, AreResizedAsOpencvDoes) {
+  size_t compared = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder + "opencv")) {
+    const std::string name = entry.path().stem().string();
+    Result<Value> image = decoded("photo.png");
+    for (const std::string& size : split(name, '_')) {
+      const size_t times = size.find('x');
+      image = run_step("resize_opencv",
+                       {{"width", size.substr(0, times)}, {"height", size.substr(times + 1)}},
+                       std::move(*image));
+      ASSERT_TRUE(image.ok()) << image.error().text;
+    }
+    expect_same(image, decoded("opencv/" + name + ".png"), name);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 7u);
+}
+
 TEST_F(Images, ThatAreNoneAreRefused) {
   const std::string jpeg = content("photo.jpg"), png = content("photo.png");
   const auto error = [](const std::string& bytes) {
@@ -115,6 +134,55 @@ TEST(ResizePillow, WantsOneSize) {
   const Result<Value> longer = run_step("resize_pillow", {{"filter", "box"}, {"short", "2"}},
                                         image_value(2, 3, 1, "grey", {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(longer->type.dimensions, (std::vector<int64_t>{2, 3, 1}));
+}
+
+// The sizes are those of rapidocr's cv2.resize for the same images.
+TEST(ResizeOpencv, KeepsTheShape) {
+  const auto size = [](const Params& params, int64_t height, int64_t width) {
+    Value image = image_value(1, 1, 1, "grey", {7});
+    image.type.dimensions = {height, width, 1};
+    image.data.resize(static_cast<size_t>(height * width), std::byte{7});
+    const Result<Value> result = run_step("resize_opencv", params, std::move(image));
+    EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().text);
+    if (!result.ok()) return std::vector<int64_t>();
+    EXPECT_EQ(result->as<uint8_t>().back(), 7);
+    return result->type.dimensions;
+  };
+  using Dimensions = std::vector<int64_t>;
+  const Params most = {{"height", "48"}, {"width_max", "192"}};
+  EXPECT_EQ(size(most, 31, 100), (Dimensions{48, 155, 1}));  // 154.8
+  EXPECT_EQ(size(most, 31, 300), (Dimensions{48, 192, 1}));
+  const Params least = {{"height", "48"}, {"width_min", "320"}};
+  EXPECT_EQ(size(least, 31, 100), (Dimensions{48, 155, 1}));
+  EXPECT_EQ(size(least, 31, 300), (Dimensions{48, 464, 1}));  // 464.5: cut, beyond the least
+  const Params shorter = {{"short_min", "736"}, {"multiple", "32"}};
+  EXPECT_EQ(size(shorter, 400, 500), (Dimensions{736, 928, 1}));  // 920 is 28.75 multiples
+  EXPECT_EQ(size(shorter, 752, 816), (Dimensions{768, 832, 1}));  // 23.5 and 25.5: even
+}
+
+TEST(ResizeOpencv, WantsOneSize) {
+  const Type image = image_value(1, 1, 3, "rgb", {1, 2, 3}).type;
+  const std::string advice = "give short_min, or height and one of width, width_max and width_min";
+  EXPECT_EQ(refusal(pipeline_of("resize_opencv", {}, image)),
+            "resize_opencv: height: no size, or two: " + advice);
+  EXPECT_EQ(refusal(pipeline_of("resize_opencv", {{"height", "4"}, {"short_min", "2"}}, image)),
+            "resize_opencv: height '4': no size, or two: " + advice);
+  EXPECT_EQ(refusal(pipeline_of("resize_opencv",
+                                {{"height", "4"}, {"width", "4"}, {"multiple", "2"}}, image)),
+            "resize_opencv: multiple '2': only for short_min: leave it out");
+}
+
+TEST(Pad, AddsPixelsOnTheRightAndBelow) {
+  Value image = tensor_value<float>(XSP_FLOAT32, {1, 1, 2}, {1, 2});
+  image.type.kind = Kind::kImage;
+  image.type.layout = "CHW";
+  EXPECT_EQ(
+      numbers_of<float>(run_step("pad", {{"width", "3"}, {"height", "2"}, {"value", "9"}}, image)),
+      (std::vector<float>{1, 2, 9, 9, 9, 9}));
+  EXPECT_EQ(numbers_of<float>(run_step("pad", {{"width", "1"}}, image)),
+            (std::vector<float>{1, 2}));
+  EXPECT_EQ(refusal(pipeline_of("pad", {}, image.type)),
+            "pad: width: no size: give width, height or both");
 }
 
 }  // namespace

@@ -48,12 +48,22 @@ Result<Pipeline> Pipeline::make(const TensorDescription& description, const Type
 }
 
 Result<Value> Pipeline::run(Value value, const OnStep& on_step) const {
+  Source source = value.source;
   for (size_t i = 0; i < steps_.size(); ++i) {
     Result<Value> result = steps_[i]->run(std::move(value));
     if (!result.ok()) {
       return Error{result.error().code, places_[i] + ": " + names_[i] + ": " + result.error().text};
     }
     value = std::move(*result);
+    const std::vector<int64_t>& sides = value.type.dimensions;
+    if (value.type.kind == Kind::kImage && source.height == 0) {
+      source.height = sides[0];
+      source.width = sides[1];
+    } else if (value.type.kind == Kind::kAudio) {
+      source.samples = sides[0];
+      source.rate = value.type.rate;
+    }
+    value.source = source;
     if (on_step) on_step(i);
   }
   return value;

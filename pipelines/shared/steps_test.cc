@@ -80,5 +80,33 @@ TEST(Normalise, UsesOneNumberOrOneForEachChannel) {
             "normalise: std '0': zero: write the number to divide by");
 }
 
+TEST(Ctc, ReadsTheBestClassOfEachStepOnce) {
+  // Classes: blank, a, b, space. The steps read a a - a b space.
+  const Value probabilities =
+      tensor_value<float>(XSP_FLOAT32, {6, 4}, {0.1f, 0.6f, 0.2f, 0.1f, 0,    0.9f, 0.1f, 0,  //
+                                                0.8f, 0.2f, 0,    0,    0.1f, 0.7f, 0.1f, 0.1f,
+                                                0,    0,    1,    0,    0.2f, 0.2f, 0.2f, 0.4f});
+  const Result<Value> read = run_step("ctc", {{"space", "last"}}, probabilities);
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  EXPECT_EQ(read->type.kind, Kind::kSequence);
+  EXPECT_EQ(read->type.dimensions, (std::vector<int64_t>{2}));
+  std::vector<std::pair<int64_t, double>> given;
+  for (const Ranked& one : read->ranking) given.emplace_back(one.index, one.score);
+  EXPECT_EQ(given, (std::vector<std::pair<int64_t, double>>{
+                       {0, double{0.6f}}, {0, double{0.7f}}, {1, 1}, {kSpace, double{0.4f}}}));
+}
+
+TEST(Ctc, CountsLabelsWithoutTheBlank) {
+  const Value probabilities = tensor_value<float>(XSP_FLOAT32, {3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1});
+  const Result<Value> read = run_step("ctc", {{"blank", "1"}}, probabilities);
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  ASSERT_EQ(read->ranking.size(), 2u);
+  EXPECT_EQ(read->ranking[0].index, 0);
+  EXPECT_EQ(read->ranking[1].index, 1);
+  EXPECT_EQ(refusal(pipeline_of("ctc", {{"blank", "3"}}, probabilities.type)),
+            "the request gives float32[3,3], ctc wants more classes: there are 3, and the blank is "
+            "number 3");
+}
+
 }  // namespace
 }  // namespace xsp::pipelines

@@ -46,6 +46,10 @@ const char* kind_text(Kind kind) {
       return "windows of ";
     case Kind::kRanking:
       return "a ranking";
+    case Kind::kSequence:
+      return "a sequence of classes";
+    case Kind::kQuads:
+      return "quadrangles";
   }
   return "";
 }

@@ -13,18 +13,21 @@
 
 namespace xsp::pipelines {
 
+inline constexpr int64_t kSpace = -1;                 // a space in a sequence, which has no label
 inline constexpr int64_t kUnknown = -1;               // a dimension that is known only when it runs
 inline constexpr size_t kValueBytesMax = 1ull << 31;  // of one value
 
 enum class Kind {
-  kNothing,  // the first step needs nothing of the request
-  kBytes,    // a file's content: uint8, one dimension
-  kText,     // UTF-8
-  kImage,    // height, width, channels; the channels' order is `colours`
-  kAudio,    // samples, channels: float32; full scale is 1; `rate` samples a second
-  kTensor,   // numbers
-  kWindows,  // a tensor whose first dimension counts windows; the model runs once for each
-  kRanking,  // classes, the best first
+  kNothing,   // the first step needs nothing of the request
+  kBytes,     // a file's content: uint8, one dimension
+  kText,      // UTF-8
+  kImage,     // height, width, channels; the channels' order is `colours`
+  kAudio,     // samples, channels: float32; full scale is 1; `rate` samples a second
+  kTensor,    // numbers
+  kWindows,   // a tensor whose first dimension counts windows; the model runs once for each
+  kRanking,   // classes, the best first
+  kSequence,  // classes in the order in which they are read: label numbers, or kSpace
+  kQuads,     // float32: for each quadrangle, x and y of its four corners in pixels of the image
 };
 
 struct Type {
@@ -44,10 +47,19 @@ struct Ranked {
   double score = 0;
 };
 
+// The image or the audio of which a value was made; zeros: there is none.
+struct Source {
+  int64_t height = 0, width = 0;  // of the image as it was decoded
+  int64_t samples = 0, rate = 0;  // of the audio as it was last resampled
+};
+
 struct Value {
   Type type;  // with every dimension
   std::vector<std::byte> data;
-  std::vector<Ranked> ranking;
+  std::vector<Ranked> ranking;  // of a ranking or a sequence
+  Source source = {};
+  // One for each quadrangle.
+  std::vector<double> scores = {};
 
   template <typename T>
   std::span<T> as() {

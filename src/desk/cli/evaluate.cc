@@ -187,10 +187,10 @@ Result<Items> items_of(const Options& options) {
   XSP_TRY(std::vector<predict::Item> set, predict::read_dataset(options.data));
   XSP_TRY(Items items, prepare_items(options.model, std::move(set)));
   // A ranking's labels are known; a text may be any.
-  const auto is_labelled = [](const auto& labels) { return !labels.empty(); };
-  const auto labels = std::find_if(items.labels.begin(), items.labels.end(), is_labelled);
-  if (options.accuracy && labels != items.labels.end()) {
-    XSP_CHECK_OK(predict::check_labels(items.items, *labels));
+  for (size_t i = 0; options.accuracy && i < items.labels.size(); ++i) {
+    if (items.labels[i].empty() || items.kinds[i] == pipelines::Kind::kSequence) continue;
+    XSP_CHECK_OK(predict::check_labels(items.items, items.labels[i]));
+    break;
   }
   return items;
 }

@@ -10,6 +10,20 @@
 #include "process/worker/pipeline_file.h"
 
 namespace xsp::cli {
+namespace {
+
+// Fails if the labels, of which a sequence makes a text, are not as many as its classes.
+Status check_characters(const Items& items, size_t output, const pipelines::Type& answer) {
+  if (answer.kind != pipelines::Kind::kSequence || answer.dimensions[0] < 0) return Ok{};
+  const auto count = static_cast<int64_t>(items.labels.back().size());
+  if (count == answer.dimensions[0]) return Ok{};
+  return usage(items.manifest.place_of("outputs[" + std::to_string(output) + "]") +
+               ": its steps read " + std::to_string(answer.dimensions[0]) +
+               " characters, and it has " + std::to_string(count) +
+               " labels: correct 'labels', or the step's blank and space");
+}
+
+}  // namespace
 
 Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items) {
   Items result;
@@ -27,9 +41,12 @@ Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> 
   const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
   XSP_CHECK_OK(manifest::resolve_files(&result.manifest, say));
   XSP_TRY(const predict::Described described, predict::describe(result.manifest));
-  for (const size_t output : described.outputs) {
+  for (size_t i = 0; i < described.outputs.size(); ++i) {
+    const size_t output = described.outputs[i];
     XSP_TRY(result.labels.emplace_back(), manifest::labels_of(result.manifest, output, say));
+    XSP_CHECK_OK(check_characters(result, output, described.answers[i]));
     result.outputs.push_back(result.manifest.outputs[output].pipeline.name);
+    result.kinds.push_back(described.answers[i].kind);
   }
   result.items = std::move(items);
   XSP_TRY(result.folder, ScratchFolder::create());

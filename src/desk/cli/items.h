@@ -23,6 +23,7 @@ struct Items {
   std::vector<predict::Item> items;
   predict::Labels labels;                 // of each output that has steps
   std::vector<std::string> outputs;       // their names
+  std::vector<pipelines::Kind> kinds;     // of their answers; kNothing: known to the worker alone
   std::unique_ptr<ScratchFolder> folder;  // of the file of the steps, which the worker reads
   std::filesystem::path pipeline;
 };

@@ -1,6 +1,7 @@
 // xsp predict: lets a model answer files, with the steps of its manifest.
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,25 @@ std::string tensor_text(const process::OutputAnswer& answer, bool shortens) {
   return text;
 }
 
-// A class of a ranking is a row, and so is a text or a tensor.
+// Returns the mean of the scores of what was read; 0 if nothing was.
+double score_of(const process::OutputAnswer& answer) {
+  double sum = 0;
+  for (const pipelines::Ranked& read : answer.ranking) sum += read.score;
+  return answer.ranking.empty() ? 0 : sum / static_cast<double>(answer.ranking.size());
+}
+
+// Returns x and y of the corners: "10 20, 90 20, 90 40, 10 40".
+std::string corners_text(std::span<const double> corners) {
+  std::string text;
+  for (size_t i = 0; i < corners.size(); ++i) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%.7g", corners[i]);
+    text += (i == 0 ? "" : i % 2 == 1 ? " " : ", ") + std::string(number);
+  }
+  return text;
+}
+
+// A class of a ranking is a row, and so is a quadrangle, a text or a tensor.
 store::Table table_of(const Items& items, const std::vector<process::OutputAnswer>& answers,
                       bool is_for_people) {
   store::Table table;
@@ -61,13 +80,24 @@ store::Table table_of(const Items& items, const std::vector<process::OutputAnswe
   for (const process::OutputAnswer& answer : answers) {
     const std::string& file = items.items[static_cast<size_t>(answer.item)].file;
     const std::string& output = items.outputs[static_cast<size_t>(answer.output)];
+    if (answer.kind == pipelines::Kind::kSequence) {
+      table.rows.push_back(
+          {file, output, store::Value(), predict::text_of(items.labels, answer), score_of(answer)});
+      continue;
+    }
     int64_t rank = 0;
+    for (const double score : answer.scores) {
+      const auto corners = std::span(answer.values).subspan(8 * static_cast<size_t>(rank), 8);
+      table.rows.push_back({file, output, ++rank, corners_text(corners), score});
+    }
     for (const pipelines::Ranked& ranked : answer.ranking) {
       table.rows.push_back({file, output, ++rank,
                             predict::label_of(items.labels, answer.output, ranked.index),
                             ranked.score});
     }
-    if (answer.kind == pipelines::Kind::kRanking) continue;
+    if (answer.kind == pipelines::Kind::kRanking || answer.kind == pipelines::Kind::kQuads) {
+      continue;
+    }
     const std::string text =
         answer.kind == pipelines::Kind::kText ? answer.text : tensor_text(answer, is_for_people);
     table.rows.push_back({file, output, store::Value(), text, store::Value()});

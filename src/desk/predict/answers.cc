@@ -32,6 +32,15 @@ std::string label_of(const Labels& labels, int64_t output, int64_t index) {
   return std::to_string(index);
 }
 
+std::string text_of(const Labels& labels, const OutputAnswer& answer) {
+  if (answer.kind == Kind::kText) return answer.text;
+  std::string text;
+  for (const pipelines::Ranked& read : answer.ranking) {
+    text += read.index == pipelines::kSpace ? " " : label_of(labels, answer.output, read.index);
+  }
+  return text;
+}
+
 metrics::Answer answer_of(const std::vector<OutputAnswer>& answers, const Labels& labels) {
   metrics::Answer result;
   bool has_text = false;
@@ -41,8 +50,8 @@ metrics::Answer answer_of(const std::vector<OutputAnswer>& answers, const Labels
         result.labels.push_back(label_of(labels, answer.output, ranked.index));
         result.scores.push_back(ranked.score);
       }
-    } else if (answer.kind == Kind::kText && !has_text) {
-      result.text = answer.text;
+    } else if ((answer.kind == Kind::kText || answer.kind == Kind::kSequence) && !has_text) {
+      result.text = text_of(labels, answer);
       has_text = true;
     } else if (answer.kind == Kind::kTensor && result.values.empty()) {
       result.values = answer.values;

@@ -19,6 +19,8 @@ Result<std::vector<process::OutputAnswer>> read_answers(const std::string& path)
 
 // Returns the label of a class, or its number.
 std::string label_of(const Labels& labels, int64_t output, int64_t index);
+// Returns the text of an answer that is one, or whose labels are characters.
+std::string text_of(const Labels& labels, const process::OutputAnswer& answer);
 // Returns what a metric reads: the first ranking, text and tensor among an item's answers.
 metrics::Answer answer_of(const std::vector<process::OutputAnswer>& answers, const Labels& labels);
 

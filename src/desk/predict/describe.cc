@@ -1,13 +1,18 @@
 #include "desk/predict/describe.h"
 
 #include <charconv>
+#include <filesystem>
 #include <string>
 
 namespace xsp::predict {
 namespace {
 
+namespace fs = std::filesystem;
 using manifest::Manifest;
 using manifest::Tensor;
+
+// The step whose file is relative to the manifest's folder.
+constexpr const char* kPython = "python";
 
 bool is_batch(const std::string& dimension) { return dimension == "N" || dimension == "batch"; }
 
@@ -47,8 +52,13 @@ pipelines::TensorDescription description_of(const Manifest& manifest, const std:
   description.batch_axis = batch_axis_of(manifest, field, tensor);
   for (size_t i = 0; i < tensor.pipeline.steps.size(); ++i) {
     const manifest::Step& step = tensor.pipeline.steps[i];
-    description.steps.push_back(
-        {manifest.place_of(field + ".steps[" + std::to_string(i) + "]"), step.name, step.params});
+    auto params = step.params;
+    if (step.name == kPython) {
+      std::string& value = params["value"];
+      if (!value.empty()) value = fs::absolute(fs::path(manifest.file).parent_path() / value);
+    }
+    description.steps.push_back({manifest.place_of(field + ".steps[" + std::to_string(i) + "]"),
+                                 step.name, std::move(params)});
   }
   return description;
 }
@@ -83,7 +93,10 @@ Result<Described> describe(const Manifest& manifest) {
     if (is_told(manifest, field, tensor)) {
       const auto type_of = has_windows ? pipelines::windows_type : pipelines::tensor_type;
       const auto given = type_of(dtype_of(tensor.dtype), dimensions_of(tensor));
-      XSP_CHECK_OK(pipelines::Pipeline::make(output, given));
+      XSP_TRY(const auto pipeline, pipelines::Pipeline::make(output, given));
+      described.answers.push_back(pipeline.result());
+    } else {
+      described.answers.push_back({pipelines::Kind::kNothing, 0, {}, "", ""});
     }
     described.description.outputs.push_back(std::move(output));
     described.outputs.push_back(i);

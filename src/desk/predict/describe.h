@@ -14,6 +14,8 @@ namespace xsp::predict {
 struct Described {
   pipelines::Description description;
   std::vector<size_t> outputs;  // for each described output, its number in the manifest
+  // For each described output, what its steps give; Kind::kNothing: the manifest does not tell.
+  std::vector<pipelines::Type> answers;
 };
 
 // Fails if the steps do not fit together, or do not give what the manifest says of the model; the

@@ -209,6 +209,7 @@ Result<Tensor> PipelineServer::tensor_of(const ModelPipelines::Side& side,
 
 Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
   steps_.assign(batch.size(), {});
+  sources_.assign(batch.size(), {});
   if (pipelines_.has_windows) {
     if (batch.size() > 1) {
       return usage("a request has windows: answer requests one by one, without --max-batch");
@@ -219,7 +220,10 @@ Status PipelineServer::prepare(std::span<const LoadRequest> batch) {
   std::vector<std::vector<Value>> values(pipelines_.inputs.size());
   for (size_t i = 0; i < batch.size(); ++i) {
     XSP_TRY(std::vector<Value> inputs, inputs_of(item_of(batch[i]), &steps_[i]));
-    for (size_t k = 0; k < inputs.size(); ++k) values[k].push_back(std::move(inputs[k]));
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      if (k == 0) sources_[i] = inputs[k].source;
+      values[k].push_back(std::move(inputs[k]));
+    }
   }
   const int64_t start_ns = xsp_now_ns();
   std::vector<Tensor> tensors;
@@ -252,6 +256,7 @@ Status PipelineServer::finish(std::span<const LoadRequest> batch) {
   answers_.assign(batch.size(), "");
   if (pipelines_.has_windows) {
     for (size_t k = 0; k < outputs_.size(); ++k) {
+      outputs_[k].source = sources_[0];
       XSP_CHECK_OK(write_answer(k, batch[0], 0, std::move(outputs_[k])));
     }
     return Ok{};
@@ -263,6 +268,7 @@ Status PipelineServer::finish(std::span<const LoadRequest> batch) {
     for (size_t i = 0; i < batch.size(); ++i) {
       auto part = part_of_batch(results[side.tensor], side.batch_axis, batch.size(), i);
       if (!part.ok()) return usage(side.pipeline.place() + ": " + part.error().text);
+      part->source = sources_[i];
       XSP_CHECK_OK(write_answer(k, batch[i], i, std::move(*part)));
     }
   }

@@ -96,8 +96,9 @@ class PipelineServer : public Server {
   uint32_t read_site_ = 0, set_site_ = 0, window_site_ = 0;
   std::vector<std::vector<StepTime>> steps_;
   std::vector<std::string> answers_;
-  std::vector<pipelines::Value> inputs_;   // of the request that has windows
-  std::vector<pipelines::Value> outputs_;  // of all its windows, as the description orders them
+  std::vector<pipelines::Source> sources_;  // of each request's first input
+  std::vector<pipelines::Value> inputs_;    // of the request that has windows
+  std::vector<pipelines::Value> outputs_;   // of all its windows, as the description orders them
   size_t windows_ = 0;
 };
 

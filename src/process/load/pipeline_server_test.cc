@@ -291,13 +291,26 @@ TEST(PipelineFile, AnswersComeBackAsTheyWere) {
   ASSERT_EQ(ranked->ranking.size(), 2u);
   EXPECT_EQ(ranked->ranking[0].index, 3);
   EXPECT_EQ(ranked->ranking[0].score, 0.1);
+  ranking.type.kind = pipelines::Kind::kSequence;
+  const auto sequence = parse_answer(answer_line(7, 1, ranking));
+  ASSERT_TRUE(sequence.ok()) << sequence.error().text;
+  EXPECT_EQ(sequence->kind, pipelines::Kind::kSequence);
+  EXPECT_EQ(sequence->ranking.size(), 2u);
+  Value quads = pipelines::zeros({pipelines::Kind::kQuads, XSP_FLOAT32, {1, 8}, "", ""});
+  quads.as<float>()[7] = 0.5f;
+  quads.scores = {0.25};
+  const auto corners = parse_answer(answer_line(0, 0, quads));
+  ASSERT_TRUE(corners.ok()) << corners.error().text;
+  EXPECT_EQ(corners->scores, (std::vector<double>{0.25}));
+  EXPECT_EQ(corners->values, (std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0.5}));
   const auto tensor = parse_answer(answer_line(0, 0, value_of({2, 1}, {-5, 6})));
   ASSERT_TRUE(tensor.ok()) << tensor.error().text;
   EXPECT_EQ(tensor->dtype, "int32");
   EXPECT_EQ(tensor->dimensions, (std::vector<int64_t>{2, 1}));
   EXPECT_EQ(tensor->values, (std::vector<double>{-5, 6}));
   for (const char* bad : {"answer\t0\t0", "answer\tx\t0\ttext\tt", "answer\t0\t0\tranking\t1",
-                          "answer\t0\t0\tranking\tx\t1", "answer\t0\t0\ttensor\tint32\t1"}) {
+                          "answer\t0\t0\tranking\tx\t1", "answer\t0\t0\tquads\t1\t2",
+                          "answer\t0\t0\ttensor\tint32\t1"}) {
     EXPECT_FALSE(parse_answer(bad).ok()) << bad;
   }
 }

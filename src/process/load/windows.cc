@@ -8,6 +8,7 @@ using pipelines::Value;
 
 Status PipelineServer::prepare_windows(std::vector<Value> inputs) {
   inputs_ = std::move(inputs);
+  sources_[0] = inputs_[0].source;
   outputs_.assign(pipelines_.outputs.size(), {});
   windows_ = 0;
   for (size_t k = 0; k < inputs_.size(); ++k) {

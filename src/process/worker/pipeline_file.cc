@@ -76,6 +76,15 @@ bool read_ranking(const Fields& fields, OutputAnswer* answer) {
   return true;
 }
 
+bool read_quads(const Fields& fields, OutputAnswer* answer) {
+  if (fields.size() % 9 != 4) return false;
+  for (size_t i = 4; i < fields.size(); ++i) {
+    const double number = std::strtod(fields[i].c_str(), nullptr);
+    ((i - 4) % 9 == 0 ? answer->scores : answer->values).push_back(number);
+  }
+  return true;
+}
+
 bool read_tensor_values(const Fields& fields, OutputAnswer* answer) {
   if (fields.size() != 7) return false;
   answer->dtype = fields[4];
@@ -117,8 +126,8 @@ Result<pipelines::Description> parse_description(std::string_view text) {
 
 std::string answer_line(int64_t item, int64_t output, const pipelines::Value& value) {
   Fields fields = {"answer", std::to_string(item), std::to_string(output)};
-  if (value.type.kind == Kind::kRanking) {
-    fields.emplace_back("ranking");
+  if (value.type.kind == Kind::kRanking || value.type.kind == Kind::kSequence) {
+    fields.emplace_back(value.type.kind == Kind::kRanking ? "ranking" : "sequence");
     for (const pipelines::Ranked& ranked : value.ranking) {
       fields.push_back(std::to_string(ranked.index));
       fields.push_back(number_text(ranked.score, "%.17g"));
@@ -126,6 +135,14 @@ std::string answer_line(int64_t item, int64_t output, const pipelines::Value& va
   } else if (value.type.kind == Kind::kText) {
     fields.emplace_back("text");
     fields.emplace_back(reinterpret_cast<const char*>(value.data.data()), value.data.size());
+  } else if (value.type.kind == Kind::kQuads) {
+    fields.emplace_back("quads");
+    for (size_t i = 0; i < value.scores.size(); ++i) {
+      fields.push_back(number_text(value.scores[i], "%.17g"));
+      for (const float number : value.as<float>().subspan(i * 8, 8)) {
+        fields.push_back(number_text(static_cast<double>(number), "%.9g"));
+      }
+    }
   } else {
     fields.insert(fields.end(), {"tensor", dtype_name(value.type.dtype),
                                  joined(value.type.dimensions, ","), values_text(value)});
@@ -144,9 +161,12 @@ Result<OutputAnswer> parse_answer(std::string_view line) {
       !parse(fields[2], &answer.output)) {
     return wrong();
   }
-  if (fields[3] == "ranking") {
-    answer.kind = Kind::kRanking;
+  if (fields[3] == "ranking" || fields[3] == "sequence") {
+    answer.kind = fields[3] == "ranking" ? Kind::kRanking : Kind::kSequence;
     if (!read_ranking(fields, &answer)) return wrong();
+  } else if (fields[3] == "quads") {
+    answer.kind = Kind::kQuads;
+    if (!read_quads(fields, &answer)) return wrong();
   } else if (fields[3] == "text" && fields.size() == 5) {
     answer.kind = Kind::kText;
     answer.text = fields[4];

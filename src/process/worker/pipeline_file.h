@@ -6,8 +6,10 @@
 //   step          place, name, then each parameter and its value; of the last input or output
 //
 //   answer        number of the item, number of the output, then `ranking`, and for each class
-//                 its number and score; or `text` and the text; or `tensor`, its type, its
-//                 dimensions (comma separated), and its values (separated by spaces)
+//                 its number and score; or `sequence` and the same; or `text` and the text; or
+//                 `quads`, and for each quadrangle its score, and x and y of its corners; or
+//                 `tensor`, its type, its dimensions (comma separated), and its values (separated
+//                 by spaces)
 #ifndef XSP_PROCESS_WORKER_PIPELINE_FILE_H_
 #define XSP_PROCESS_WORKER_PIPELINE_FILE_H_
 
@@ -29,11 +31,12 @@ struct OutputAnswer {
   int64_t item = 0;
   int64_t output = 0;
   pipelines::Kind kind = pipelines::Kind::kTensor;
-  std::vector<pipelines::Ranked> ranking;
+  std::vector<pipelines::Ranked> ranking;  // of a ranking or a sequence
   std::string text;
   std::string dtype;                // of a tensor
   std::vector<int64_t> dimensions;  // of a tensor
-  std::vector<double> values;       // of a tensor
+  std::vector<double> values;       // of a tensor; of each quadrangle, 8
+  std::vector<double> scores;       // of the quadrangles
 };
 
 // Returns the line of an answer, without its end.

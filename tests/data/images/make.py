@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the images of this folder, and what Pillow makes of them: expected/*.png.
+"""Makes the images of this folder, and what Pillow and OpenCV make of them: expected/*.png and opencv/*.png.
 
-  pip install pillow==13.0.0 numpy
+  pip install pillow==13.0.0 opencv-python-headless==5.0.0.93 numpy
   tests/data/images/make.py
 """
 import pathlib
 
+import cv2
 import numpy
 from PIL import Image
 
@@ -43,6 +44,11 @@ def main():
     for name, method in FILTERS.items():
         for width, height in ((20, 30), (61, 20), (97, 80), (7, 5), (33, 47)):
             image.resize((width, height), method).save(HERE / "expected" / f"{name}_{width}x{height}.png")
+    (HERE / "opencv").mkdir(exist_ok=True)
+    for width, height in ((20, 30), (61, 20), (97, 80), (7, 5), (1, 1), (200, 47)):
+        Image.fromarray(cv2.resize(pixels, (width, height))).save(HERE / "opencv" / f"{width}x{height}.png")
+    half = cv2.resize(cv2.resize(pixels, (60, 46)), (30, 23))
+    Image.fromarray(half).save(HERE / "opencv" / "60x46_30x23.png")
 
 
 if __name__ == "__main__":

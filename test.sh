@@ -34,14 +34,15 @@ format() {
 }
 page() { (cd web && npm run --silent format && npm run --silent check && npm run --silent test); }
 browser() { (cd tests/browser && node node_modules/@playwright/test/cli.js test); }
-# Reports, comparisons, gates and sweeps of whole evaluations, and every analysis on them, take minutes with
+# Reports, comparisons, gates, sweeps and folders of whole evaluations, and every analysis on them, take minutes with
 # sanitizers, most of it in DuckDB, which is not built with them: only the release's step runs them. The release's step
 # also runs all cases of tests with random ones, of which the sanitizers' step has a quarter; and workers on emulated
 # processors, where no sanitizer runs.
 gates='^(DiffTest|ServeTest|Executors/SweepTest)\.'
+folders='^Engines/CatalogueTest\.(AddingAgain|AFullDisk|AKilledWriter|AServerThatIsStopped|TwoWriters)'
 whole='^(Analyses/Golden|H200/Recorded|Compare|CompareRecorded|CompareRoute|RecordedSums|[A-Za-z]*/?[A-Za-z]*Numbers)\.'
 random='^(Oracle|Encode|DatabaseTest|Seeds/MadePrograms)\.' processors='ProcessorTest\.'
-sanitizers() { build_and_test dev -E "$gates|$whole"; }
+sanitizers() { build_and_test dev -E "$gates|$folders|$whole"; }
 release() {
   build_and_test release -L release &&
     ctest --preset release --no-tests=error --progress -R "$whole|$random|$processors"

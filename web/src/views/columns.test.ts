@@ -32,6 +32,8 @@ it('the widest texts give way first, numbers never', () => {
   expect(fitted(made, 100)).toEqual([22, 7]);
   expect(fitted(made, 25)).toEqual([18, 7]);
   expect(fitted(made, 3)).toEqual([12, 7]);
+  const said = made.map((one) => ({ ...one, characters: 80, hasSentences: one.isText }));
+  expect(fitted(said, 3)[0]).toBe(30);
 });
 
 it('columns that are empty throughout are apart', () => {

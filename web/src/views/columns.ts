@@ -2,7 +2,7 @@
 // nothing.
 import type { Cell } from '../data/types';
 import { format, labelOfName, largestOf, Scale } from '../data/units';
-import type { Described } from './rows';
+import { isSentence, type Described } from './rows';
 
 export interface TableColumn {
   index: number; // in the rows
@@ -12,9 +12,11 @@ export interface TableColumn {
   description: string;
   isText: boolean;
   characters: number; // characters of its longest cell, or its heading
+  hasSentences: boolean; // its cells wrap into more than two lines where they get little room
   write: (row: Cell[]) => string;
 }
 
+const SENTENCE = 30; // characters: the least width of a column of sentences
 const LOOKED_AT = 5000; // rows, spread evenly: a sample of a hundred thousand is enough for the widths
 
 const oneLine = (text: string) => text.replace(/[\u0000-\u001f\u007f]/g, ' ');
@@ -56,24 +58,39 @@ export function tableColumns(columns: Described[], rows: Cell[][], shown: number
     const isText = column.unit === 'text' || column.unit === 'bool';
     const label = labelOfName(column.name, column.unit);
     let characters = Math.max(label.length, unit.length);
+    let hasSentences = false;
     for (let at = 0; at < rows.length; at += step) {
-      characters = Math.max(characters, write(rows[at] as Cell[]).length);
+      const text = write(rows[at] as Cell[]);
+      characters = Math.max(characters, text.length);
+      hasSentences ||= isText && text.length > 2 * SENTENCE && isSentence(text);
     }
     const description = column.description ?? '';
-    return { index, name: column.name, label, unit, description, isText, characters, write };
+    return {
+      index,
+      name: column.name,
+      label,
+      unit,
+      description,
+      isText,
+      characters,
+      hasSentences,
+      write,
+    };
   });
 }
 
-// Returns widths in characters: the widest texts are cut until all fit, none of them below `least`.
+// Returns widths in characters: the widest texts are cut until all fit, none of them below `least`,
+// and columns of sentences not below a width that reads well.
 export function fitted(columns: TableColumn[], room: number, least = 12): number[] {
   const widths = columns.map((one) => one.characters);
+  const leastOf = (one: TableColumn) => (one.hasSentences ? Math.max(least, SENTENCE) : least);
   let over = widths.reduce((sum, one) => sum + one, 0) - room;
   while (over > 0) {
     let widest = -1;
-    let second = least;
+    let second = 0;
     columns.forEach((column, at) => {
       const width = widths[at] as number;
-      if (!column.isText || width <= least) return;
+      if (!column.isText || width <= leastOf(column)) return;
       if (widest < 0 || width > (widths[widest] as number)) {
         if (widest >= 0) second = Math.max(second, widths[widest] as number);
         widest = at;
@@ -83,7 +100,8 @@ export function fitted(columns: TableColumn[], room: number, least = 12): number
     });
     if (widest < 0) break;
     const width = widths[widest] as number;
-    const cut = Math.min(over, Math.max(1, width - second));
+    const floor = Math.max(second, leastOf(columns[widest] as TableColumn));
+    const cut = Math.min(over, Math.max(1, width - floor));
     widths[widest] = width - cut;
     over -= cut;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cell } from '../data/types';
-import { csv, filterOf, shortened, sorted } from './rows';
+import { csv, filterOf, isSentence, linesOf, shortened, sorted } from './rows';
 
 const all = (rows: Cell[][]) => rows.map((_, index) => index);
 
@@ -81,4 +81,13 @@ it('names are shortened in the middle', () => {
   expect(shortened('layer4/0/conv2/_convolution', 11)).toBe('layer…ution');
   expect(shortened('short', 5)).toBe('short');
   expect(shortened('long', 1)).toBe('…');
+});
+
+it('sentences take whole lines, names one', () => {
+  expect(isSentence('not settled: samples drift')).toBe(true);
+  expect(isSentence('void gemm<float, 128>(float const*)')).toBe(false);
+  expect(linesOf('layer4/0/conv2/_convolution', 5)).toBe(1);
+  expect(linesOf('one two three', 13)).toBe(1);
+  expect(linesOf('one two three', 8)).toBe(2);
+  expect(linesOf('one two three', 3)).toBe(4);
 });

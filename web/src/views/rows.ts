@@ -145,5 +145,27 @@ export function shortened(text: string, length: number): string {
   return `${text.slice(0, length - 1 - end)}…${text.slice(text.length - end)}`;
 }
 
+// Tells a sentence, which wraps, from a name, which is cut if it is too long. The names of C++ have
+// spaces, too.
+export const isSentence = (text: string): boolean =>
+  text.trim().includes(' ') && !/::|[<>]/.test(text);
+
+// Returns how many lines a text takes where so many characters fit: words are not broken, so that a
+// line may lose up to a word.
+export function linesOf(text: string, fits: number): number {
+  if (!isSentence(text) || fits < 1) return 1;
+  let lines = 1;
+  let room = fits;
+  for (const word of text.split(' ')) {
+    if (word.length > room && room < fits) {
+      lines += 1;
+      room = fits;
+    }
+    lines += Math.max(0, Math.ceil(word.length / fits) - 1);
+    room = Math.max(0, room - (word.length % fits) - 1);
+  }
+  return lines;
+}
+
 export const optionList = (text: string | undefined): string[] =>
   (text ?? '').split(',').filter((one) => one !== '');

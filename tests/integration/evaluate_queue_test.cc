@@ -5,8 +5,8 @@
 // at 95 %: serve_test.cc compares it with a million requests in simulated time. Here the wait
 // follows from the arrivals that came and the service time that was measured, by D. V. Lindley's
 // recursion ("The theory of queues with a single server", Proc. Camb. Phil. Soc. 48, 1952):
-// W(n+1) = max(0, W(n) + S - (A(n+1) - A(n))). So a busy machine, which makes S longer, changes both
-// sides.
+// W(n+1) = max(0, W(n) + S - (A(n+1) - A(n))). So a busy machine, which makes S longer, changes
+// both sides.
 #include <algorithm>
 
 #include "tests/integration/run_xsp.h"

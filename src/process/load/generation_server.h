@@ -41,8 +41,7 @@ class GenerationServer : public Server {
   Status prepare(std::span<const LoadRequest> batch) override;
   Status run(std::span<const LoadRequest> batch) override;
   std::span<const std::vector<StepTime>> steps() const override { return steps_; }
-  // Writes what is not in the file yet. Fails if it could not be written.
-  Status close();
+  Status close() override;
 
  private:
   struct Lengths {

@@ -19,8 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "process/load/generation_server.h"
+#include "process/load/item_inputs.h"
 #include "process/load/made_up_server.h"
+#include "process/load/make_server.h"
 #include "process/load/pipeline_server.h"
 #include "process/load/request_spans.h"
 #include "process/load/run_load.h"
@@ -250,6 +251,7 @@ class Worker : public OpenModel {
     if (command[0] == "warm" && command.size() == 2) return run(command[1], true);
     if (command[0] == "save" && command.size() == 2) return save(command[1]);
     if (command[0] == "make" && command.size() == 3) return make(command[1], command[2]);
+    if (command[0] == "items" && command.size() == 3) return items(command[1], command[2]);
     if (command[0] == "take") return take({command.begin() + 1, command.end()});
     if (command[0] == "load" && command.size() == 2) return load_requests(command[1]);
     if (command[0] == "flush") {
@@ -316,28 +318,12 @@ class Worker : public OpenModel {
   }
 
   Result<LoadReport> serve_load(const LoadSettings& settings, int64_t* first) {
-    const auto send = [this](const auto& fields) { replies_.send(fields); };
-    if (!settings.lengths.empty()) {
-      XSP_TRY(const auto server, GenerationServer::make(*this, input_specs_, output_specs_,
-                                                        settings.lengths, settings.tokens));
-      XSP_CHECK_OK(warm_sizes(*this, *server, settings.max_batch));
-      *first = iteration_;
-      XSP_TRY(LoadReport report, run_load(settings, *server, send));
-      XSP_CHECK_OK(server->close());
-      return report;
-    }
-    if (settings.items.empty()) {
-      MadeUpServer server(*this, input_specs_, output_specs_, options_);
-      XSP_CHECK_OK(warm_sizes(*this, server, settings.max_batch));
-      *first = iteration_;
-      return run_load(settings, server, send);
-    }
-    if (!pipelines_) return usage("items: there is no pipeline: give the worker --pipeline");
     XSP_TRY(const auto server,
-            PipelineServer::make(*this, *pipelines_, settings.items, settings.outputs));
+            make_server(*this, settings, input_specs_, output_specs_, options_, pipelines_));
     XSP_CHECK_OK(warm_sizes(*this, *server, settings.max_batch));
     *first = iteration_;
-    XSP_TRY(LoadReport report, run_load(settings, *server, send));
+    XSP_TRY(LoadReport report,
+            run_load(settings, *server, [this](const auto& fields) { replies_.send(fields); }));
     XSP_CHECK_OK(server->close());
     return report;
   }
@@ -391,9 +377,12 @@ class Worker : public OpenModel {
 
   bool reply_files(const char* what, const std::string& folder, const xsp_tensor* tensors,
                    size_t count) {
-    const auto files = write_tensors(folder, tensors, count);
-    if (!files.ok()) return wrong(XSP_FAILED, files.error().text);
-    std::vector<std::string> reply = {what, std::to_string(count)};
+    return reply_names(what, write_tensors(folder, tensors, count));
+  }
+
+  bool reply_names(const char* what, const Result<std::vector<std::string>>& files) {
+    if (!files.ok()) return wrong(files.error());
+    std::vector<std::string> reply = {what, std::to_string(files->size())};
     reply.insert(reply.end(), files->begin(), files->end());
     replies_.send(reply);
     return true;
@@ -415,6 +404,11 @@ class Worker : public OpenModel {
     const std::vector<xsp_tensor> tensors = views_of(made->tensors);
     return set_tensors(made->tensors) &&
            reply_files("made", folder, tensors.data(), tensors.size());
+  }
+
+  bool items(const std::string& file, const std::string& folder) {
+    if (!pipelines_) return wrong(XSP_FAILED, "worker: items: there is no pipeline");
+    return reply_names("made", write_inputs_of_items(*this, *pipelines_, file, folder));
   }
 
   bool take(const std::vector<std::string>& files) {

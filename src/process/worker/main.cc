@@ -235,10 +235,9 @@ class Worker : public OpenModel {
     for (const std::string& note : made->notes) replies_.send({"note", note});
     if (!made->batch) replies_.send({"unknown_batch", made->batch_unknown});
     if (!set_tensors(made->tensors)) return false;
-    uint64_t runs_max = 0;
-    if (XSP_HAS(xsp_adapter, adapter_, runs_max) && adapter_->runs_max != nullptr) {
-      runs_max = adapter_->runs_max(model_);
-    }
+    const bool is_limited =
+        XSP_HAS(xsp_adapter, adapter_, runs_max) && adapter_->runs_max != nullptr;
+    const uint64_t runs_max = is_limited ? adapter_->runs_max(model_) : 0;
     replies_.send({"ready", adapter_->name, version_, options_.device,
                    std::to_string(options_.threads), std::to_string(made->batch.value_or(0)),
                    std::to_string(runs_max), std::to_string(collectors_.runs_needed())});
@@ -295,14 +294,12 @@ class Worker : public OpenModel {
   Error error() const { return {status_ == XSP_BAD_INPUT ? Code::kUsage : Code::kFailed, why_}; }
 
   Status set(const std::vector<Tensor>& inputs) override {
-    if (set_tensors(inputs)) return Ok{};
-    return error();
+    return set_tensors(inputs) ? Status(Ok{}) : error();
   }
 
   Status run(size_t batch, int64_t request) override {
     xsp_span span = xsp_begin(&site_);
-    const bool has_run = call([&] { return adapter_->run(model_); });
-    if (!has_run) return error();
+    if (!call([&] { return adapter_->run(model_); })) return error();
     xsp_span_int(&span, iteration_key_, iteration_++);
     xsp_span_batch(&span, static_cast<int64_t>(batch));
     if (request >= 0) xsp_span_int(&span, request_key_, request);
@@ -317,6 +314,15 @@ class Worker : public OpenModel {
     return tensors_of(tensors, count);
   }
 
+  bool keeps_tokens() const override {
+    return XSP_HAS(xsp_adapter, adapter_, kept_bytes) && adapter_->keep_tokens != nullptr;
+  }
+  Status keep_tokens(size_t sequences, size_t tokens) override {
+    const bool is_kept = call([&] { return adapter_->keep_tokens(model_, sequences, tokens); });
+    return is_kept ? Status(Ok{}) : error();
+  }
+  size_t kept_bytes() override { return adapter_->kept_bytes(model_); }
+
   Result<LoadReport> serve_load(const LoadSettings& settings, int64_t* first) {
     XSP_TRY(const auto server,
             make_server(*this, settings, input_specs_, output_specs_, options_, pipelines_));
@@ -330,9 +336,9 @@ class Worker : public OpenModel {
 
   bool load_requests(const std::string& path) {
     request_key_ = xsp_intern_key(kRequestKey);
+    int64_t first = 0;
     const Result<LoadSettings> settings = read_load_settings(path);
     if (!settings.ok()) return wrong(settings.error());
-    int64_t first = 0;
     const auto report = serve_load(*settings, &first);
     if (!report.ok()) return wrong(report.error());
     replies_.send({"loaded", std::to_string(report->answers.size()),

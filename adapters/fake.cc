@@ -441,5 +441,7 @@ const xsp_adapter xsp_adapter_entry = {
     .close = close,
     .runs_max = nullptr,  // spans are emitted during the run, and written continuously
     .record_details = nullptr,
+    .keep_tokens = nullptr,
+    .kept_bytes = nullptr,
 };
 }

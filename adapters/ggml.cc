@@ -6,7 +6,7 @@
 // A run is one call of llama_decode. By default it is a prefill: it takes `sequence` tokens at
 // once, into an empty cache. With --option context=N each sequence has N tokens before the run's
 // own; after a run, the cache is cut back to these. So --input tokens=1x1 makes a run one step of
-// decoding.
+// decoding. In a generation (keep_tokens) the tokens of each run stay in the cache.
 //
 // Layers are the nodes of ggml's graph. If they are recorded, the scheduler's callback sees each of
 // them. llama.cpp then computes them one by one, and waits for each: fusions of neighbours and the
@@ -293,6 +293,26 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
   });
 }
 
+xsp_status keep_tokens(xsp_model* model, uint64_t sequences, uint64_t tokens) {
+  return guarded(model->host, [&] {
+    emit_layers(model);
+    const auto most = static_cast<uint64_t>(kTokensMax);
+    if (sequences < 1 || tokens < 1 || sequences > most || tokens > most / sequences ||
+        library().shim->keep(model->model, static_cast<int>(sequences), static_cast<int>(tokens)) !=
+            0) {
+      return fail(model->host, XSP_FAILED,
+                  "llama.cpp cannot make room for " + std::to_string(sequences) + " sequences of " +
+                      std::to_string(tokens) + " tokens: use fewer");
+    }
+    model->batch = 0;
+    return XSP_OK;
+  });
+}
+
+uint64_t kept_bytes(xsp_model* model) {
+  return static_cast<uint64_t>(library().shim->kept_bytes(model->model));
+}
+
 xsp_status run(xsp_model* model) {
   if (model->batch == 0) return no_inputs(*model);
   model->studies = model->records && model->sites.empty();
@@ -367,5 +387,7 @@ const xsp_adapter xsp_adapter_entry = xsp::adapter_entry<xsp_model>({
     .results = results,
     .flush = flush,
     .runs_max = runs_max,
+    .keep_tokens = keep_tokens,
+    .kept_bytes = kept_bytes,
 });
 }

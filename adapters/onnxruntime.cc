@@ -406,5 +406,7 @@ const xsp_adapter xsp_adapter_entry = {
     .close = close,
     .runs_max = runs_max,
     .record_details = nullptr,
+    .keep_tokens = nullptr,
+    .kept_bytes = nullptr,
 };
 }

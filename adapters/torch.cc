@@ -444,5 +444,7 @@ const xsp_adapter xsp_adapter_entry = {
     .close = close,
     .runs_max = nullptr,
     .record_details = record_details,
+    .keep_tokens = nullptr,
+    .kept_bytes = nullptr,
 };
 }

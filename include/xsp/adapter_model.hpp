@@ -130,6 +130,8 @@ struct AdapterParts {
   xsp_status (*results)(xsp_model* model, const xsp_tensor** tensors, size_t* count);
   xsp_status (*flush)(xsp_model* model);
   uint64_t (*runs_max)(xsp_model* model);
+  xsp_status (*keep_tokens)(xsp_model* model, uint64_t sequences, uint64_t tokens) = nullptr;
+  uint64_t (*kept_bytes)(xsp_model* model) = nullptr;
 };
 
 // `Model` is xsp_model, which is incomplete here.
@@ -160,6 +162,8 @@ constexpr xsp_adapter adapter_entry(const AdapterParts& own) {
   entry.flush = own.flush;
   entry.close = [](Model* model) { delete model; };
   entry.runs_max = own.runs_max;
+  entry.keep_tokens = own.keep_tokens;
+  entry.kept_bytes = own.kept_bytes;
   return entry;
 }
 

@@ -172,6 +172,16 @@ typedef struct xsp_adapter {
    * the next run on, or stops that; before the first call it does not. The worker asks for details
    * in the first few measured inferences. NULL: the adapter has no such details. */
   void (*record_details)(xsp_model* model, uint32_t on);
+  /* The next two are of a language model that holds the keys and values of its tokens itself. NULL:
+   * the model does not, or they are among its inputs and outputs.
+   *
+   * Forgets all tokens, and makes room for `tokens` ones of each of `sequences` sequences. From
+   * then on the tokens of set_inputs follow those that were set before and have run. A run without
+   * new inputs repeats the last one. The model has one input, its tokens, [sequence, token], and
+   * one output, the scores after the last of them, [sequence, vocabulary]. */
+  xsp_status (*keep_tokens)(xsp_model* model, uint64_t sequences, uint64_t tokens);
+  /* Returns the bytes of the keys and values that it holds of all sequences. */
+  uint64_t (*kept_bytes)(xsp_model* model);
 } xsp_adapter;
 
 #define XSP_ADAPTER_SYMBOL "xsp_adapter_entry"

@@ -1,8 +1,10 @@
 // Tests the adapter `ggml`, beyond the requirements on every adapter: prefill and decoding, nodes,
 // errors.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -106,6 +108,58 @@ TEST_F(GgmlTest, AStepOfDecodingIsAPrefillsLastToken) {
   }
   const std::vector<float> other = scores({77}, 1);
   EXPECT_GT(std::abs(other[0] - whole[0]) + std::abs(other[1] - whole[1]), 1e-2);
+}
+
+// Generates as a load does: the adapter holds the cache.
+TEST_F(GgmlTest, KeptTokensGiveTheScoresOfThePrefillOfAll) {
+  void* const library = dlopen(adapter_path("ggml").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto* adapter = static_cast<const xsp_adapter*>(dlsym(library, XSP_ADAPTER_SYMBOL));
+  xsp_host host{};
+  host.struct_size = sizeof host;
+  host.fail = [](void*, const char* text) { std::fprintf(stderr, "%s\n", text); };
+  host.note = [](void*, const char*) {};
+  const std::string path = data("tiny.gguf");
+  xsp_open_options options{};
+  options.struct_size = sizeof options;
+  options.path = path.c_str();
+  options.device = "cpu";
+  options.levels = XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
+  options.threads = 1;
+  xsp_model* model = nullptr;
+  ASSERT_EQ(adapter->open(&host, &options, &model), XSP_OK);
+  const auto set = [&](const std::vector<int32_t>& tokens) {
+    const int64_t shape[] = {1, static_cast<int64_t>(tokens.size())};
+    const xsp_tensor tensor{sizeof(xsp_tensor),
+                            "tokens",
+                            XSP_INT32,
+                            2,
+                            shape,
+                            tokens.data(),
+                            tokens.size() * sizeof(int32_t)};
+    return adapter->set_inputs(model, &tensor, 1);
+  };
+  const std::vector<float> whole = scores({5, 9, 3, 77, 12}, 1);
+  ASSERT_EQ(whole.size(), 128u);
+  // The second round forgets the first one.
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(adapter->keep_tokens(model, 1, 8), XSP_OK);
+    for (const std::vector<int32_t>& tokens :
+         std::vector<std::vector<int32_t>>{{5, 9, 3}, {77}, {12}}) {
+      ASSERT_EQ(set(tokens), XSP_OK);
+      for (int i = 0; i < 2; ++i) ASSERT_EQ(adapter->run(model), XSP_OK);
+    }
+    const xsp_tensor* result = nullptr;
+    size_t count = 0;
+    ASSERT_EQ(adapter->results(model, &result, &count), XSP_OK);
+    const auto* values = static_cast<const float*>(result->data);
+    for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(values[i], whole[i], 1e-2) << i;
+    // Two blocks keep a key and a value of 32 16-bit floats of each token, and some bookkeeping.
+    EXPECT_GE(adapter->kept_bytes(model), 5u * 2 * 2 * 32 * 2);
+    EXPECT_LE(adapter->kept_bytes(model), 5u * 2 * 2 * 32 * 2 + 1000);
+  }
+  EXPECT_NE(set(std::vector<int32_t>(9, 1)), XSP_OK) << "more than there is room for";
+  adapter->close(model);
 }
 
 TEST_F(GgmlTest, ErrorsSayWhatIsWrong) {

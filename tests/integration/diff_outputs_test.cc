@@ -101,6 +101,55 @@ TEST_F(DiffOutputsTest, HalfPrecisionDiffersByItsRounding) {
   EXPECT_EQ(fine["first_layer"], "h1/MatMul") << fine;
 }
 
+// The inputs are what A's steps make of the files, and a file whose answers differ is named.
+TEST_F(DiffOutputsTest, TheInputsAreMadeOfADataSet) {
+  write_model("a.onnx", -1, false);
+  write_model("b.onnx", 0, false);
+  for (const auto& [name, model] : std::vector<std::pair<std::string, std::string>>{
+           {"a.yaml", "a.onnx"}, {"b.yaml", "b.onnx"}}) {
+    write_file(
+        name,
+        "name: net\nversion: 1.0.0\ntask: classification\n"
+        "framework: {name: onnxruntime}\nmodel: {path: " +
+            model +
+            "}\n"
+            "inputs:\n  - name: x\n    dtype: float32\n    dimensions: [N, 64]\n"
+            "    from: bytes\n    steps:\n      - byte_window: {begin: 64}\n"
+            "      - cast: {to: float32}\noutputs:\n  - name: y\n    steps: [top: {count: 2}]\n");
+  }
+  // The changed weight is that of the first byte.
+  std::string list;
+  for (int i = 0; i < 5; ++i) {
+    const std::string item = "item" + std::to_string(i);
+    write_file(item, static_cast<char>(i == 3 ? 120 : 10 + i) + std::string(63, 1));
+    list += item + "\tlabel\n";
+  }
+  write_file("list.tsv", list);
+  const auto same = compare({"a.yaml", "a.yaml", "--data", "list.tsv", "--tolerance", "0"});
+  ASSERT_EQ(same["outputs"].size(), 1u) << same;
+  EXPECT_EQ(same["outputs"][0]["elements"], 5 * kFeatures);
+  EXPECT_TRUE(same["outputs"][0]["worst"].is_null());
+  for (const char* batch : {"1", "2"}) {
+    const auto told = compare({"a.yaml", "b.yaml", "--data", "list.tsv", "--batch", batch});
+    EXPECT_EQ(told["first_layer"], "h1/MatMul") << told;
+    EXPECT_EQ(told["outputs"][0]["elements"], 5 * kFeatures);
+    const std::string worst = told["outputs"][0]["worst"];
+    EXPECT_EQ(worst.substr(worst.rfind('/') + 1), batch[0] == '1' ? "item3" : "item2");
+  }
+  // B needs no manifest, and a bad item is named.
+  compare({"a.yaml", "b.onnx", "--data", "list.tsv"});
+  const Finished refused =
+      run({"diff", "--run", "--outputs", "b.onnx", "a.yaml", "--data", "list.tsv"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("error: b.onnx: it has no manifest"), std::string::npos)
+      << refused.err;
+  write_file("list.tsv", "absent\tlabel\n");
+  const Finished absent =
+      run({"diff", "--run", "--outputs", "a.yaml", "a.yaml", "--data", "list.tsv"});
+  EXPECT_NE(absent.err.find("absent"), std::string::npos) << absent.err;
+  EXPECT_EQ(error_lines(absent), 1) << absent.err;
+}
+
 TEST_F(DiffOutputsTest, AnotherFrameworkIsComparedByItsOutputs) {
   write_model("a.onnx", -1, false);
   const auto told =

@@ -17,6 +17,9 @@ struct xsp_ggml {
   int32_t room = 0;  // room of the batch
   int threads = 0;
   int behind = 0;  // tokens of each sequence before a run begins
+  int kept = 0;    // if tokens are kept: the room of each sequence
+  int kept_sequences = 0;
+  bool has_run = false;  // the tokens that are set
   int sequences = 0;
   int length = 0;
   void (*watch)(void*, int, const void*) = nullptr;
@@ -104,8 +107,10 @@ bool make_context(xsp_ggml* model, int batch, int length) {
   llama_context_params params = llama_context_default_params();
   params.n_seq_max = static_cast<uint32_t>(batch);
   params.n_ctx = static_cast<uint32_t>(batch * (model->behind + length));
-  // One graph holds all tokens of a run.
-  params.n_batch = params.n_ubatch = static_cast<uint32_t>(batch * longest);
+  params.n_batch = static_cast<uint32_t>(batch * longest);
+  // One graph holds all tokens of a run, unless they are kept: then it is as large as llama.cpp
+  // makes it by default.
+  if (model->kept == 0) params.n_ubatch = params.n_batch;
   params.no_perf = true;
   params.n_threads = params.n_threads_batch = model->threads;
   if (model->watch != nullptr) {
@@ -136,7 +141,36 @@ void fill(llama_batch* batch, const int32_t* tokens, int sequences, int length, 
   }
 }
 
+int keep(xsp_ggml* model, int sequences, int tokens) {
+  model->behind = model->length = 0;
+  model->has_run = false;
+  if (model->context == nullptr || sequences > model->kept_sequences || tokens > model->kept) {
+    model->kept = tokens;
+    model->kept_sequences = sequences;
+    if (!make_context(model, sequences, tokens)) return 1;
+  }
+  llama_memory_clear(llama_get_memory(model->context), false);
+  return 0;
+}
+
+int64_t kept_bytes(xsp_ggml* model) {
+  size_t bytes = 0;
+  for (int s = 0; s < model->sequences; ++s) {
+    bytes += llama_state_seq_get_size(model->context, s);
+  }
+  return static_cast<int64_t>(bytes);
+}
+
 int set_tokens(xsp_ggml* model, const int32_t* tokens, int batch, int length) {
+  if (model->kept > 0) {
+    if (model->has_run) model->behind += model->length;
+    if (batch > model->kept_sequences || model->behind + length > model->kept) return 1;
+    model->sequences = batch;
+    model->length = length;
+    model->has_run = false;
+    fill(&model->batch, tokens, batch, length, model->behind);
+    return 0;
+  }
   if (model->context == nullptr || model->sequences != batch || model->length != length) {
     if (!make_context(model, batch, length)) return 1;
     model->sequences = batch;
@@ -163,6 +197,7 @@ int run(xsp_ggml* model) {
   }
   const int status = llama_decode(model->context, model->batch);
   if (status == 0) llama_synchronize(model->context);
+  model->has_run = status == 0;
   return status;
 }
 
@@ -195,5 +230,15 @@ void describe(const void* which, xsp_ggml_node* facts) {
 
 extern "C" __attribute__((visibility("default"))) const xsp_ggml_interface xsp_ggml_shim;
 const xsp_ggml_interface xsp_ggml_shim = {
-    XSP_GGML_SHIM_VERSION, build, open, vocabulary, set_tokens, run, scores, describe, close,
+    XSP_GGML_SHIM_VERSION,
+    build,
+    open,
+    vocabulary,
+    set_tokens,
+    keep,
+    kept_bytes,
+    run,
+    scores,
+    describe,
+    close,
 };

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define XSP_GGML_SHIM_VERSION 1
+#define XSP_GGML_SHIM_VERSION 2
 #define XSP_GGML_SOURCES_MAX 10
 
 typedef struct xsp_ggml xsp_ggml;
@@ -52,6 +52,11 @@ typedef struct xsp_ggml_interface {
   int (*vocabulary)(const xsp_ggml* model);
   /* Sets the tokens of each of `batch` sequences, one after the other. Returns 0 on success. */
   int (*set_tokens)(xsp_ggml* model, const int32_t* tokens, int batch, int length);
+  /* Forgets all tokens, and makes room for these. From then on the tokens of set_tokens follow
+   * those that were set before and have run. Returns 0 on success. */
+  int (*keep)(xsp_ggml* model, int sequences, int tokens);
+  /* Returns the bytes of the keys and values of all sequences, as llama.cpp would save them. */
+  int64_t (*kept_bytes)(xsp_ggml* model);
   int (*run)(xsp_ggml* model);
   /* Returns the scores of every token of the vocabulary, after the last token of a sequence. */
   const float* (*scores)(xsp_ggml* model, int sequence);

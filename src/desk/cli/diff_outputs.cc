@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "desk/cli/items.h"
 #include "desk/cli/progress.h"
 #include "desk/divergence/divergence.h"
 #include "desk/experiment/interrupt.h"
@@ -22,6 +23,29 @@ constexpr const char* kOutputs = "outputs";
 constexpr const char* kLayers = "layers";
 
 std::string number_text(double number) { return fmt::format("{:.3g}", number); }
+
+// Returns the file of the steps that a model's manifest has; empty: it has no manifest.
+Result<std::string> pipeline_of(const std::string& model, std::unique_ptr<ScratchFolder>* folder) {
+  XSP_TRY(const bool has_one, has_manifest(model));
+  if (!has_one) return std::string();
+  XSP_TRY(Items items, prepare_inputs(model, {}));
+  *folder = std::move(items.folder);
+  return items.pipeline.string();
+}
+
+// Lets A's manifest make the inputs of a data set. The steps of B's, if it has one, tell its worker
+// the sizes of inputs that the model leaves open.
+Status add_data(const std::string& data, const std::vector<std::string>& models,
+                divergence::Settings* settings,
+                std::array<std::unique_ptr<ScratchFolder>, 2>* folders) {
+  XSP_TRY(std::vector<predict::Item> set, predict::read_dataset(data));
+  XSP_TRY(Items items, prepare_inputs(models[0], std::move(set)));
+  (*folders)[0] = std::move(items.folder);
+  settings->sides[0].worker.pipeline = items.pipeline;
+  for (const predict::Item& item : items.items) settings->items.push_back(item.file);
+  XSP_TRY(settings->sides[1].worker.pipeline, pipeline_of(models[1], &(*folders)[1]));
+  return Ok{};
+}
 
 Result<divergence::Settings> settings_of(const DiffOutputsOptions& options,
                                          const PairOptions& pairs,
@@ -39,6 +63,7 @@ Result<divergence::Settings> settings_of(const DiffOutputsOptions& options,
     XSP_TRY(const std::vector<int> batches, experiment::parse_batches(given.batch));
     if (batches.size() > 1) return usage("--batch: outputs are compared at one batch size");
     settings.sides[side].worker.batch = batches[0];
+    settings.batch = static_cast<size_t>(batches[0]);
   }
   return settings;
 }
@@ -64,6 +89,7 @@ store::Table table_of(const std::vector<Compared>& tensors, bool has_layers) {
                                              {"rms_relative", "DOUBLE"},
                                              {"cosine", "DOUBLE"},
                                              {"equal_best_pct", "DOUBLE"},
+                                             {"worst", "VARCHAR"},
                                              {"not_numbers", "BIGINT"},
                                              {"not_compared", "VARCHAR"}});
   if (has_layers) table.columns.push_back({"inputs_rms_relative", "DOUBLE"});
@@ -78,9 +104,10 @@ store::Table table_of(const std::vector<Compared>& tensors, bool has_layers) {
       row.push_back(d.answers() == 0 ? store::Value()
                                      : 100 * static_cast<double>(d.equal_best()) /
                                            static_cast<double>(d.answers()));
+      row.push_back(one.worst.empty() ? store::Value() : store::Value(one.worst));
       row.insert(row.end(), {d.not_numbers(), store::Value()});
     } else {
-      row.resize(row.size() + 7);
+      row.resize(row.size() + 8);
       row.push_back(one.not_compared);
     }
     if (has_layers) row.push_back(number_or_null(one.inputs_rms_relative));
@@ -152,24 +179,31 @@ store::Table for_people(store::Table table) {
   return table;
 }
 
+std::string inputs_text(const divergence::Settings& settings) {
+  if (!settings.items.empty()) {
+    return fmt::format("{} file{}", settings.items.size(), settings.items.size() == 1 ? "" : "s");
+  }
+  return fmt::format("{} set{} of inputs", settings.sets, settings.sets == 1 ? "" : "s");
+}
+
 std::string text_of(const Divergence& divergence, const std::vector<std::string>& models,
-                    const std::string& table, int sets, double tolerance,
+                    const std::string& table, const divergence::Settings& settings,
                     const OutputOptions& output) {
   const Terminal terminal = terminal_of(1);
   std::string text = "A  " + models[0] + "\nB  " + models[1] + "\n";
   if (table != kLayers) {
     std::string columns =
-        "tensor,tensor_b,elements,max_absolute,max_relative,rms_relative,cosine,equal_best_pct";
+        "tensor,tensor_b,elements,max_absolute,max_relative,rms_relative,cosine,equal_best_pct,"
+        "worst";
     const auto has_gap = [](const Compared& one) { return !one.not_compared.empty(); };
     const auto& all = divergence.outputs;
     if (std::any_of(all.begin(), all.end(), has_gap)) columns += ",not_compared";
-    text += "\n" + render(sheet_of_tensors(fmt::format("Outputs, for {} set{} of inputs", sets,
-                                                       sets == 1 ? "" : "s"),
-                                           columns, for_people(table_of(all, false))),
+    text += "\n" + render(sheet_of_tensors("Outputs, for " + inputs_text(settings), columns,
+                                           for_people(table_of(all, false))),
                           output, terminal);
   }
   if (table == kOutputs) return text;
-  text += "\n" + first_text(divergence, tolerance) + "\n";
+  text += "\n" + first_text(divergence, settings.tolerance) + "\n";
   if (divergence.layers.empty()) return text;
   std::vector<Compared> layers = divergence.layers;
   const auto added = [](const Compared& layer) {
@@ -193,10 +227,17 @@ void add_diff_outputs_options(CLI::App& verb, CLI::Option& run, DiffOutputsOptio
                     "latencies; layer by layer if both are ONNX files")
           ->needs(&run)
           ->group("With --run");
-  verb.add_option("--sets", options.sets, "With --outputs: sets of inputs, each made up anew")
+  CLI::Option* sets =
+      verb.add_option("--sets", options.sets, "With --outputs: sets of inputs, each made up anew")
+          ->needs(wanted)
+          ->check(CLI::Range(1, 10'000))
+          ->capture_default_str()
+          ->group("With --run");
+  verb.add_option("--data", options.data,
+                  "With --outputs: the inputs are these files, by the steps of A's manifest: a "
+                  "folder with a folder for each label, or a list with a file in each line")
       ->needs(wanted)
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str()
+      ->excludes(sets)
       ->group("With --run");
   verb.add_option("--tolerance", options.tolerance,
                   "With --outputs: exit with 3 if an output differs by more, as the root of the "
@@ -214,8 +255,10 @@ Result<bool> diff_outputs(const DiffOutputsOptions& options, const PairOptions& 
     return usage("--table '" + table + "': outputs have none: give outputs or layers");
   }
   const experiment::Interrupts interrupts;
-  XSP_TRY(const divergence::Settings settings,
+  XSP_TRY(divergence::Settings settings,
           settings_of(options, pairs, models, table, interrupts.count()));
+  std::array<std::unique_ptr<ScratchFolder>, 2> folders;
+  if (!options.data.empty()) XSP_CHECK_OK(add_data(options.data, models, &settings, &folders));
   Result<Divergence> divergence = failed("");
   {
     const auto progress = make_progress(models[0] + " and " + models[1],
@@ -230,8 +273,7 @@ Result<bool> diff_outputs(const DiffOutputsOptions& options, const PairOptions& 
     XSP_CHECK_OK(write_stdout(
         render_csv(table_of(has_layers ? divergence->layers : divergence->outputs, has_layers))));
   } else {
-    XSP_CHECK_OK(write_stdout(
-        text_of(*divergence, models, table, settings.sets, settings.tolerance, output)));
+    XSP_CHECK_OK(write_stdout(text_of(*divergence, models, table, settings, output)));
   }
   const auto is_far = [&](const Compared& one) {
     return !one.not_compared.empty() || one.difference.not_numbers() > 0 ||

@@ -17,6 +17,7 @@ namespace xsp::cli {
 struct DiffOutputsOptions {
   bool is_wanted = false;
   int sets = 4;
+  std::string data;  // a data set; empty: the inputs are made up
   std::optional<double> tolerance;
 };
 

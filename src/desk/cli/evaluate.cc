@@ -25,6 +25,7 @@ struct Options : RequestOptions {
   scenario::Scenario scenario;
   std::string bound;
   std::string max_wait;
+  std::vector<int64_t> clients = {1};
   bool accuracy = false;
   std::string data;
   bool quiet = false;
@@ -41,6 +42,10 @@ Result<scenario::Scenario> scenario_of(const Options& options) {
   if (!options.max_wait.empty()) {
     XSP_TRY(scenario.max_wait_ns, scenario::parse_duration("--max-wait", options.max_wait));
   }
+  scenario.fewer_clients = options.clients;
+  std::sort(scenario.fewer_clients.begin(), scenario.fewer_clients.end());
+  scenario.clients = scenario.fewer_clients.back();
+  scenario.fewer_clients.pop_back();
   if (scenario.name == "multi" && scenario.clients == 1) scenario.clients = 8;
   // A generation's clients are answered together.
   if (scenario.name == "generation") {
@@ -104,6 +109,21 @@ std::string advice_of(const scenario::Outcome& outcome) {
   return advice.at(largest);
 }
 
+// Returns a line for each point of a generation's curve over clients.
+std::string curve_of(const scenario::Outcome& outcome) {
+  std::string text;
+  for (const experiment::ResultRow& row : outcome.results) {
+    if (row.metric == "first_token.p50.at_clients") {
+      text += row.note + ": first token p50 " + duration_text(*row.value);
+    } else if (row.metric == "between_tokens.p50.at_clients") {
+      text += ", between tokens p50 " + duration_text(*row.value);
+    } else if (row.metric == "tokens_per_s.at_clients") {
+      text += ", " + number_text(*row.value) + " tokens/s\n";
+    }
+  }
+  return text;
+}
+
 // Returns what a generation's tokens show; empty: there are none.
 std::string tokens_of(const scenario::Outcome& outcome) {
   if (find(outcome, "tokens_per_s") == nullptr) return "";
@@ -124,7 +144,7 @@ std::string tokens_of(const scenario::Outcome& outcome) {
   std::snprintf(cache, sizeof cache, "\ncache: %.3g MB of a request at its end, at most %.3g MB\n",
                 *find(outcome, "cache.mean")->value / 1e6,
                 *find(outcome, "cache.max")->value / 1e6);
-  return text + cache;
+  return text + cache + curve_of(outcome);
 }
 
 // Returns the answer: the rate, the latency and where it went, the batches, the verdict.
@@ -252,9 +272,14 @@ void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->capture_default_str();
   verb->add_option("--rate", scenario.rate, "server: requests per second, on average")
       ->check(CLI::PositiveNumber);
-  verb->add_option("--clients", scenario.clients,
-                   "closed: clients that wait for their answers; multi: requests of one query")
-      ->check(CLI::Range(1, 100'000));
+  verb->add_option("--clients", options->clients,
+                   "closed: clients that wait for their answers; multi: requests of one query; "
+                   "generation: likewise, or numbers such as 1,2,4 for the curve over them")
+      ->check(CLI::Range(1, 100'000))
+      ->delimiter(',')
+      ->type_name("N")
+      ->expected(1)
+      ->take_all();
   verb->add_option("--arrivals", scenario.arrivals,
                    "replay: file with the time of each arrival in seconds, one in a line")
       ->check(CLI::ExistingFile);

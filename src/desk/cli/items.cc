@@ -23,16 +23,19 @@ Status check_characters(const Items& items, size_t output, const pipelines::Type
                " labels: correct 'labels', or the step's blank and space");
 }
 
-}  // namespace
-
-Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items) {
-  Items result;
+Result<std::optional<manifest::Manifest>> find_manifest(const std::string& word) {
   XSP_TRY(std::optional<manifest::Manifest> found, manifest_of(word));
   if (!found) {
     // A model that xsp builds is known by its name; its manifest has the same.
     auto shipped = manifest::find_manifest(word);
     if (shipped.ok()) found = std::move(*shipped);
   }
+  return found;
+}
+
+Result<Items> prepare(const std::string& word, std::vector<predict::Item> items, bool answers) {
+  Items result;
+  XSP_TRY(std::optional<manifest::Manifest> found, find_manifest(word));
   if (!found) {
     return usage(word + ": it has no manifest that says how a file becomes its input: " +
                  "name a manifest, such as one of 'xsp models --list'");
@@ -40,7 +43,11 @@ Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> 
   result.manifest = std::move(*found);
   const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
   XSP_CHECK_OK(manifest::resolve_files(&result.manifest, say));
-  XSP_TRY(const predict::Described described, predict::describe(result.manifest));
+  XSP_TRY(predict::Described described, predict::describe(result.manifest));
+  if (!answers) {
+    described.description.outputs.clear();
+    described.outputs.clear();
+  }
   for (size_t i = 0; i < described.outputs.size(); ++i) {
     const size_t output = described.outputs[i];
     XSP_TRY(result.labels.emplace_back(), manifest::labels_of(result.manifest, output, say));
@@ -56,6 +63,21 @@ Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> 
   file.close();
   if (!file) return failed(result.pipeline.string() + ": cannot be written: make room for it");
   return result;
+}
+
+}  // namespace
+
+Result<bool> has_manifest(const std::string& word) {
+  XSP_TRY(const auto found, find_manifest(word));
+  return found.has_value();
+}
+
+Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items) {
+  return prepare(word, std::move(items), true);
+}
+
+Result<Items> prepare_inputs(const std::string& word, std::vector<predict::Item> items) {
+  return prepare(word, std::move(items), false);
 }
 
 void answer_each(const Items& items, scenario::Scenario* scenario) {

@@ -28,8 +28,12 @@ struct Items {
   std::filesystem::path pipeline;
 };
 
+// Returns whether the word is a model with a manifest, its own or one that is shipped.
+Result<bool> has_manifest(const std::string& word);
 // Checks the manifest's steps, and gets the files that they name. `word` names the manifest.
 Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items);
+// The same for the inputs alone: no answers are made of the outputs, which may have other names.
+Result<Items> prepare_inputs(const std::string& word, std::vector<predict::Item> items);
 // Lets each item be answered once, in groups of `scenario->max_batch`, however long it takes.
 void answer_each(const Items& items, scenario::Scenario* scenario);
 // Runs the scenario with the items. `look` sees the answers, ordered by item.

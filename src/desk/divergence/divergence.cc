@@ -94,10 +94,7 @@ class Layers {
                                    folder_ / (side == 0 ? "exposed_a" : "exposed_b")));
     }
     XSP_TRY(const auto pair, Pair::open(settings_, models, folder_, stop_));
-    for (int set = 0; set < settings_.sets; ++set) {
-      XSP_CHECK_OK(
-          pair->compare(settings_.sides[0].worker.seed + static_cast<uint64_t>(set), &layers));
-    }
+    XSP_CHECK_OK(pair->compare(settings_, &layers));
     XSP_CHECK_OK(pair->finish());
     find_first(&layers, divergence);
     divergence->layers = std::move(layers);
@@ -168,10 +165,7 @@ Result<Divergence> compare_outputs(const Settings& settings, experiment::Listene
           Pair::open(settings, {settings.sides[0].worker.model, settings.sides[1].worker.model},
                      scratch->path(), stop));
   divergence.outputs = outputs_of(*pair);
-  for (int set = 0; set < settings.sets; ++set) {
-    XSP_CHECK_OK(pair->compare(settings.sides[0].worker.seed + static_cast<uint64_t>(set),
-                               &divergence.outputs));
-  }
+  XSP_CHECK_OK(pair->compare(settings, &divergence.outputs));
   XSP_CHECK_OK(pair->finish());
   if (!settings.wants_layers) {
     divergence.layers_not_compared = "they were not asked for";

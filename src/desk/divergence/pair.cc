@@ -1,9 +1,11 @@
 #include "desk/divergence/pair.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "pipelines/shared/value.h"
 #include "process/worker/npy.h"
+#include "process/worker/protocol.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::divergence {
@@ -27,7 +29,8 @@ std::vector<double> numbers_of(process::NpyArray array) {
   return numbers;
 }
 
-Status add_difference(const fs::path& file_a, const fs::path& file_b, Compared* tensor) {
+Status add_difference(const fs::path& file_a, const fs::path& file_b, const std::string& inputs,
+                      Compared* tensor) {
   XSP_TRY(process::NpyArray a, process::read_npy(file_a));
   XSP_TRY(process::NpyArray b, process::read_npy(file_b));
   tensor->dtype = dtype_name(a.dtype);
@@ -38,7 +41,9 @@ Status add_difference(const fs::path& file_a, const fs::path& file_b, Compared* 
     return Ok{};
   }
   const int64_t last = a.dimensions.empty() ? 1 : a.dimensions.back();
+  const double before = tensor->difference.max_absolute();
   tensor->difference.add(numbers_of(std::move(a)), numbers_of(std::move(b)), last);
+  if (tensor->difference.max_absolute() > before) tensor->worst = inputs;
   return Ok{};
 }
 
@@ -79,12 +84,38 @@ Status Pair::name_outputs(size_t side) {
   return Ok{};
 }
 
-Status Pair::compare(uint64_t seed, std::vector<Compared>* tensors) {
-  XSP_TRY(const std::vector<fs::path> inputs, workers_[0]->make_inputs(seed, folder_));
-  std::array<std::vector<fs::path>, 2> results;
+Status Pair::compare(const Settings& settings, std::vector<Compared>* tensors) {
+  for (int set = 0; set < settings.sets && settings.items.empty(); ++set) {
+    const uint64_t seed = settings.sides[0].worker.seed + static_cast<uint64_t>(set);
+    XSP_TRY(const Files inputs, workers_[0]->make_inputs(seed, folder_));
+    XSP_CHECK_OK(compare_set(inputs, "set " + std::to_string(set + 1), tensors));
+  }
+  const fs::path list = folder_ / "items", made = folder_ / "made";
+  for (size_t first = 0; first < settings.items.size(); first += settings.batch) {
+    const size_t count = std::min(settings.batch, settings.items.size() - first);
+    std::ofstream file(list);
+    for (size_t i = first; i < first + count; ++i) {
+      file << process::join_fields({settings.items[i]}) << '\n';
+    }
+    file.close();
+    if (!file) return failed(list.string() + ": cannot be written: make room for it");
+    const auto sets = workers_[0]->make_inputs_of_items(list, made);
+    if (!sets.ok()) return of_side(0, sets.error());
+    for (const Files& inputs : *sets) {
+      XSP_CHECK_OK(compare_set(inputs, settings.items[first], tensors));
+    }
+    std::error_code ignored;
+    fs::remove_all(made, ignored);
+  }
+  return Ok{};
+}
+
+Status Pair::compare_set(const Files& inputs, const std::string& name,
+                         std::vector<Compared>* tensors) {
+  std::array<Files, 2> results;
   for (size_t side = 0; side < 2; ++side) {
     experiment::Worker& worker = *workers_[side];
-    const Status taken = side == 0 ? Ok{} : worker.take_inputs(inputs);
+    const Status taken = worker.take_inputs(inputs);
     if (!taken.ok()) return of_side(side, taken.error());
     const auto block = worker.run(1, 0);
     if (!block.ok()) return of_side(side, block.error());
@@ -94,14 +125,15 @@ Status Pair::compare(uint64_t seed, std::vector<Compared>* tensors) {
                                   std::to_string(outputs(side).size()) + " outputs"));
     }
   }
-  const auto file_of = [&](size_t side, const std::string& name) {
+  const auto file_of = [&](size_t side, const std::string& output) {
     const std::vector<std::string> names = outputs(side);
-    return results[side][static_cast<size_t>(std::find(names.begin(), names.end(), name) -
+    return results[side][static_cast<size_t>(std::find(names.begin(), names.end(), output) -
                                              names.begin())];
   };
   for (Compared& tensor : *tensors) {
     if (!tensor.not_compared.empty()) continue;
-    XSP_CHECK_OK(add_difference(file_of(0, tensor.tensor), file_of(1, tensor.tensor_b), &tensor));
+    XSP_CHECK_OK(
+        add_difference(file_of(0, tensor.tensor), file_of(1, tensor.tensor_b), name, &tensor));
   }
   return Ok{};
 }

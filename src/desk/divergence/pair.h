@@ -25,14 +25,17 @@ class Pair {
   // Returns the names of a side's outputs. Those of a model that does not describe them are
   // "output 0", "output 1", ...
   const std::vector<std::string>& outputs(size_t side) const { return names_[side]; }
-  // Lets both answer the inputs of a seed, and adds the differences of the tensors that are to be
-  // compared, each of which is an output of both.
-  Status compare(uint64_t seed, std::vector<Compared>* tensors);
+  // Lets both answer all inputs of the settings, and adds the differences of the tensors that are
+  // to be compared, each of which is an output of both.
+  Status compare(const Settings& settings, std::vector<Compared>* tensors);
   Status finish();
 
  private:
   explicit Pair(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
+  using Files = std::vector<std::filesystem::path>;
+  // Lets both answer these inputs, whose name is for people.
+  Status compare_set(const Files& inputs, const std::string& name, std::vector<Compared>* tensors);
   // Names the outputs. A model that does not describe them is run once, to count them.
   Status name_outputs(size_t side);
 

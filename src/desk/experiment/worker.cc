@@ -235,6 +235,19 @@ Result<std::vector<std::filesystem::path>> Worker::make_inputs(
   return ask_files(process::join_fields({"make", std::to_string(seed), folder}), "made", folder);
 }
 
+Result<std::vector<std::vector<std::filesystem::path>>> Worker::make_inputs_of_items(
+    const std::filesystem::path& items, const std::filesystem::path& folder) {
+  XSP_TRY(const std::vector<std::filesystem::path> files,
+          ask_files(process::join_fields({"items", items, folder}), "made", folder));
+  std::vector<std::vector<std::filesystem::path>> sets;
+  const size_t count = std::max<size_t>(ready_.inputs.size(), 1);
+  for (size_t i = 0; i + count <= files.size(); i += count) {
+    const auto begin = files.begin() + static_cast<ptrdiff_t>(i);
+    sets.emplace_back(begin, begin + static_cast<ptrdiff_t>(count));
+  }
+  return sets;
+}
+
 Status Worker::take_inputs(const std::vector<std::filesystem::path>& files) {
   Fields fields = {"take"};
   fields.insert(fields.end(), files.begin(), files.end());

@@ -105,6 +105,10 @@ class Worker : public Subject {
   // order.
   Result<std::vector<std::filesystem::path>> make_inputs(uint64_t seed,
                                                          const std::filesystem::path& folder);
+  // Lets its pipeline make inputs of the items in a file's lines, which are one batch. Returns the
+  // files of each set of inputs: there are several if an item has windows.
+  Result<std::vector<std::vector<std::filesystem::path>>> make_inputs_of_items(
+      const std::filesystem::path& items, const std::filesystem::path& folder);
   Status take_inputs(const std::vector<std::filesystem::path>& files);
   // Saves the last results likewise.
   Result<std::vector<std::filesystem::path>> save_results(const std::filesystem::path& folder);

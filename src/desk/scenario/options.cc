@@ -99,6 +99,11 @@ Status check(const Scenario& scenario) {
     return usage("--arrivals: missing: a replay needs the file of the arrival times");
   }
   if (name == "generation") XSP_CHECK_OK(token_counts_of(scenario));
+  if (name != "generation" && !scenario.fewer_clients.empty()) {
+    return usage(
+        "--clients: a curve over several numbers of clients is that of a generation: "
+        "give one number");
+  }
   if (name == "max-rate" && !scenario.bound) {
     return usage("--bound: missing: max-rate needs what it must keep, such as --bound p99=10ms");
   }

@@ -144,6 +144,7 @@ class Evaluation {
     XSP_TRY(scratch_, ScratchFolder::create());
     request_.facts["started_at"] = experiment::utc_now();
     if (scenario_.name == "max-rate") XSP_CHECK_OK(search());
+    if (!scenario_.fewer_clients.empty()) XSP_CHECK_OK(measure_fewer_clients());
     if (!outcome_.experiment.interrupted) XSP_CHECK_OK(measure_figures());
     XSP_CHECK_OK(write(std::move(database)));
     return std::move(outcome_);
@@ -198,6 +199,34 @@ class Evaluation {
     run.planned.run_id = run_id;
     outcome_.experiment.runs.push_back(std::move(run));
     return load;
+  }
+
+  // Measures the points of the curve over clients, but for the last one.
+  Status measure_fewer_clients() {
+    XSP_TRY(const auto session,
+            Session::open(request_, kModel, scratch_->path(), "curve", listener_, stop_));
+    Scenario probe = scenario_;
+    for (const int64_t clients : scenario_.fewer_clients) {
+      probe.clients = probe.max_batch = clients;
+      XSP_TRY(const Load load, session->load(probe, false));
+      add_point(clients, token_rows_of(load));
+    }
+    XSP_CHECK_OK(session->finish());
+    return Ok{};
+  }
+
+  // Adds what a number of clients gives to the curve.
+  void add_point(int64_t clients, const std::vector<ResultRow>& rows) {
+    for (ResultRow row : rows) {
+      if (row.metric.find("tokens_per_s") == std::string::npos &&
+          row.metric.find(".p50") == std::string::npos && row.metric != "cache.max") {
+        continue;
+      }
+      row.metric += ".at_clients";
+      row.run_id.reset();
+      row.note = std::to_string(clients) + (clients == 1 ? " client" : " clients");
+      outcome_.results.push_back(std::move(row));
+    }
   }
 
   static double own_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -256,15 +285,20 @@ class Evaluation {
     }
   }
 
-  void add_tokens(const Load& load) {
-    if (load.generated.empty()) return;
+  // Returns the figures of a generation's tokens.
+  static std::vector<ResultRow> token_rows_of(const Load& load) {
     std::map<int64_t, int64_t> arrivals;
     for (const Answer& answer : load.answers) arrivals[answer.id] = answer.arrival_ns;
     std::vector<int64_t> arrivals_ns;
     for (const auto& [id, ns] : arrivals) arrivals_ns.push_back(ns);
-    for (ResultRow& row : rows_of_tokens(load.generated, arrivals_ns, load.seconds)) {
-      outcome_.results.push_back(std::move(row));
-    }
+    return rows_of_tokens(load.generated, arrivals_ns, load.seconds);
+  }
+
+  void add_tokens(const Load& load) {
+    if (load.generated.empty()) return;
+    const std::vector<ResultRow> rows = token_rows_of(load);
+    if (!scenario_.fewer_clients.empty()) add_point(scenario_.clients, rows);
+    outcome_.results.insert(outcome_.results.end(), rows.begin(), rows.end());
   }
 
   // Adds what LoadGen says. Its multiple streams have the latencies of whole queries.

@@ -39,6 +39,7 @@ struct Scenario {
   bool is_accuracy = false;       // loadgen: each item once, and its answer in a log
   double rate = 0;
   int64_t clients = 1;
+  std::vector<int64_t> fewer_clients;  // generation: further loads, for the curve over clients
   int64_t requests = 1000;
   int64_t max_batch = 1;
   int64_t max_wait_ns = 0;

@@ -66,6 +66,9 @@ Result<std::unique_ptr<GenerationServer>> GenerationServer::make(
 Status GenerationServer::find_tensors(const std::vector<TensorSpec>& inputs,
                                       const std::vector<TensorSpec>& outputs) {
   inputs_ = inputs;
+  if (model_.keeps_tokens()) {
+    return inputs.size() == 1 && outputs.size() == 1 ? Status(Ok{}) : no_cache(inputs);
+  }
   const auto find_output = [&](const std::string& name) {
     const auto is_it = [&](const TensorSpec& spec) { return spec.name == name; };
     return static_cast<size_t>(std::find_if(outputs.begin(), outputs.end(), is_it) -
@@ -77,6 +80,7 @@ Status GenerationServer::find_tensors(const std::vector<TensorSpec>& inputs,
     if (name == kMask || name == kPositions) continue;
     if (name == kIds && inputs[i].dimensions.size() == 2) {
       has_ids = true;
+      ids_ = i;
       reads_one_token_ = inputs[i].dimensions[1] == 1;
       continue;
     }
@@ -102,6 +106,8 @@ Status GenerationServer::read_lengths(const std::string& path) {
       return usage(path + ": '" + line.substr(0, 40) + "': not two numbers of tokens");
     }
     lengths_.push_back({static_cast<size_t>(numbers[0]), static_cast<size_t>(numbers[1])});
+    longest_.prompt = std::max(longest_.prompt, lengths_.back().prompt);
+    longest_.output = std::max(longest_.output, lengths_.back().output);
   }
   if (lengths_.empty()) return usage(path + ": no lengths: give those of a request in a line");
   return Ok{};
@@ -115,7 +121,7 @@ const GenerationServer::Lengths& GenerationServer::lengths_of(const LoadRequest&
 Status GenerationServer::set(const std::vector<int64_t>& ids, size_t batch) {
   const size_t length = ids.size() / batch;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].name == kIds) tensors_[i] = integers_of(inputs_[i], batch, length, ids);
+    if (i == ids_) tensors_[i] = integers_of(inputs_[i], batch, length, ids);
     if (inputs_[i].name == kMask) {
       const size_t all = past_ + length;
       tensors_[i] = integers_of(inputs_[i], batch, all, std::vector<int64_t>(batch * all, 1));
@@ -146,6 +152,10 @@ Status GenerationServer::prepare(std::span<const LoadRequest> batch) {
     dimensions[0] = static_cast<int64_t>(batch.size());
     dimensions[2] = 0;
     tensors_[input] = {inputs_[input].name, inputs_[input].dtype, dimensions, {}, ""};
+  }
+  if (model_.keeps_tokens()) {
+    // There is room for any batch of this size, so that it is made once.
+    XSP_CHECK_OK(model_.keep_tokens(batch.size(), longest_.prompt + longest_.output));
   }
   const size_t length = reads_one_token_ ? 1 : prompt_;
   std::vector<int64_t> ids;
@@ -185,6 +195,13 @@ Result<std::vector<int64_t>> GenerationServer::take_results(size_t batch) {
   return best;
 }
 
+size_t GenerationServer::cache_bytes() {
+  if (model_.keeps_tokens()) return model_.kept_bytes();
+  size_t bytes = 0;
+  for (const auto& [input, output] : cache_) bytes += tensors_[input].data.size();
+  return bytes;
+}
+
 Status GenerationServer::run(std::span<const LoadRequest> batch) {
   const auto first = static_cast<int64_t>(batch.front().id);
   const int64_t begin_ns = xsp_now_ns();
@@ -202,8 +219,7 @@ Status GenerationServer::run(std::span<const LoadRequest> batch) {
       if (steps_[k].size() == lengths_of(batch[k]).output) continue;
       steps_[k].push_back({steps_[k].empty() ? prefill_site_ : decode_site_, start_ns, end_ns});
       lines[k] += '\t' + std::to_string(end_ns);
-      bytes[k] = 0;
-      for (const auto& [input, output] : cache_) bytes[k] += tensors_[input].data.size();
+      if (steps_[k].size() == lengths_of(batch[k]).output) bytes[k] = cache_bytes();
     }
     if (!is_prompt) start_ns = end_ns;
     if (i + 2 < prompt_runs + output_) XSP_CHECK_OK(set(next, batch.size()));

@@ -1,15 +1,18 @@
 // GenerationServer: answers a request by generating tokens with a language model that keeps the
-// keys and values of the tokens so far in a cache, which its caller holds.
+// keys and values of the tokens so far in a cache.
 //
-// The model has the inputs input_ids and past_key_values.*, and the outputs logits and present.*,
-// as exporters of decoders name them; attention_mask and position_ids are given if it wants them.
+// Either the caller holds the cache: the model has the inputs input_ids and past_key_values.*, and
+// the outputs logits and present.*, as exporters of decoders name them; attention_mask and
+// position_ids are given if it wants them. Or the model holds it (xsp_adapter.keep_tokens): its
+// only input is the tokens, and its only output the scores.
+//
 // The prompt is answered in one run (prefill), whose logits give the first token. Each further run
 // (decode) reads the token before. If the model takes one token at a time, the prompt is read by as
 // many runs. The best token is taken. Prompts are made up.
 //
 // Requests of one batch have one length: the shorter prompts are padded, and a request that has all
 // its tokens stays in the batch until the others have theirs. A token's time contains the copy of
-// the cache from the model's outputs to its inputs.
+// a cache that the caller holds from the model's outputs to its inputs.
 #ifndef XSP_PROCESS_LOAD_GENERATION_SERVER_H_
 #define XSP_PROCESS_LOAD_GENERATION_SERVER_H_
 
@@ -41,8 +44,7 @@ class GenerationServer : public Server {
   Status prepare(std::span<const LoadRequest> batch) override;
   Status run(std::span<const LoadRequest> batch) override;
   std::span<const std::vector<StepTime>> steps() const override { return steps_; }
-  // Writes what is not in the file yet. Fails if it could not be written.
-  Status close();
+  Status close() override;
 
  private:
   struct Lengths {
@@ -58,13 +60,16 @@ class GenerationServer : public Server {
   Status set(const std::vector<int64_t>& ids, size_t batch);
   // Keeps the cache, and returns the best next token of each request.
   Result<std::vector<int64_t>> take_results(size_t batch);
+  // Returns the bytes of the batch's cache.
+  size_t cache_bytes();
 
   OpenModel& model_;
   std::vector<TensorSpec> inputs_;                // in the model's order
   std::vector<std::pair<size_t, size_t>> cache_;  // an input, and the output that is the next one
-  size_t logits_ = 0;
+  size_t ids_ = 0, logits_ = 0;                   // positions among the inputs and the outputs
   bool reads_one_token_ = false;
   std::vector<Lengths> lengths_;
+  Lengths longest_;  // of any request
   std::string path_;
   std::ofstream file_;
   uint32_t prefill_site_ = 0, decode_site_ = 0;

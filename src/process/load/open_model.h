@@ -19,6 +19,11 @@ class OpenModel {
   virtual Status run(size_t batch, int64_t request) = 0;
   // Returns the outputs of the last run.
   virtual Result<std::vector<Tensor>> results() = 0;
+  // The next three are of a language model that holds the keys and values of its tokens itself; see
+  // xsp_adapter.keep_tokens.
+  virtual bool keeps_tokens() const { return false; }
+  virtual Status keep_tokens(size_t, size_t) { return failed("the model keeps no tokens"); }
+  virtual size_t kept_bytes() { return 0; }
 };
 
 }  // namespace xsp::process

@@ -56,14 +56,14 @@ class PipelineServer : public Server {
                                                       const ModelPipelines& pipelines,
                                                       const std::string& items,
                                                       const std::string& outputs);
+  size_t item_count() const { return items_.size(); }
   Status prepare(std::span<const LoadRequest> batch) override;
   Status run(std::span<const LoadRequest> batch) override;
   bool has_output() const override { return true; }
   Status finish(std::span<const LoadRequest> batch) override;
   std::span<const std::vector<StepTime>> steps() const override { return steps_; }
   std::span<const std::string> answers() const override { return answers_; }
-  // Writes what is not in the file yet. Fails if it could not be written.
-  Status close();
+  Status close() override;
 
  private:
   PipelineServer(OpenModel& model, const ModelPipelines& pipelines);

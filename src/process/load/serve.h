@@ -109,6 +109,8 @@ class Server {
   virtual std::span<const std::vector<StepTime>> steps() const { return {}; }
   // Returns the answer to each request of the last batch as text; none if it makes no answers.
   virtual std::span<const std::string> answers() const { return {}; }
+  // Writes what is not in its file yet. Fails if it could not be written.
+  virtual Status close() { return Ok{}; }
 };
 
 struct LoadReport {

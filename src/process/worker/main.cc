@@ -19,8 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "process/load/generation_server.h"
+#include "process/load/item_inputs.h"
 #include "process/load/made_up_server.h"
+#include "process/load/make_server.h"
 #include "process/load/pipeline_server.h"
 #include "process/load/request_spans.h"
 #include "process/load/run_load.h"
@@ -234,10 +235,9 @@ class Worker : public OpenModel {
     for (const std::string& note : made->notes) replies_.send({"note", note});
     if (!made->batch) replies_.send({"unknown_batch", made->batch_unknown});
     if (!set_tensors(made->tensors)) return false;
-    uint64_t runs_max = 0;
-    if (XSP_HAS(xsp_adapter, adapter_, runs_max) && adapter_->runs_max != nullptr) {
-      runs_max = adapter_->runs_max(model_);
-    }
+    const bool is_limited =
+        XSP_HAS(xsp_adapter, adapter_, runs_max) && adapter_->runs_max != nullptr;
+    const uint64_t runs_max = is_limited ? adapter_->runs_max(model_) : 0;
     replies_.send({"ready", adapter_->name, version_, options_.device,
                    std::to_string(options_.threads), std::to_string(made->batch.value_or(0)),
                    std::to_string(runs_max), std::to_string(collectors_.runs_needed())});
@@ -250,6 +250,7 @@ class Worker : public OpenModel {
     if (command[0] == "warm" && command.size() == 2) return run(command[1], true);
     if (command[0] == "save" && command.size() == 2) return save(command[1]);
     if (command[0] == "make" && command.size() == 3) return make(command[1], command[2]);
+    if (command[0] == "items" && command.size() == 3) return items(command[1], command[2]);
     if (command[0] == "take") return take({command.begin() + 1, command.end()});
     if (command[0] == "load" && command.size() == 2) return load_requests(command[1]);
     if (command[0] == "flush") {
@@ -293,14 +294,12 @@ class Worker : public OpenModel {
   Error error() const { return {status_ == XSP_BAD_INPUT ? Code::kUsage : Code::kFailed, why_}; }
 
   Status set(const std::vector<Tensor>& inputs) override {
-    if (set_tensors(inputs)) return Ok{};
-    return error();
+    return set_tensors(inputs) ? Status(Ok{}) : error();
   }
 
   Status run(size_t batch, int64_t request) override {
     xsp_span span = xsp_begin(&site_);
-    const bool has_run = call([&] { return adapter_->run(model_); });
-    if (!has_run) return error();
+    if (!call([&] { return adapter_->run(model_); })) return error();
     xsp_span_int(&span, iteration_key_, iteration_++);
     xsp_span_batch(&span, static_cast<int64_t>(batch));
     if (request >= 0) xsp_span_int(&span, request_key_, request);
@@ -315,38 +314,31 @@ class Worker : public OpenModel {
     return tensors_of(tensors, count);
   }
 
+  bool keeps_tokens() const override {
+    return XSP_HAS(xsp_adapter, adapter_, kept_bytes) && adapter_->keep_tokens != nullptr;
+  }
+  Status keep_tokens(size_t sequences, size_t tokens) override {
+    const bool is_kept = call([&] { return adapter_->keep_tokens(model_, sequences, tokens); });
+    return is_kept ? Status(Ok{}) : error();
+  }
+  size_t kept_bytes() override { return adapter_->kept_bytes(model_); }
+
   Result<LoadReport> serve_load(const LoadSettings& settings, int64_t* first) {
-    const auto send = [this](const auto& fields) { replies_.send(fields); };
-    if (!settings.lengths.empty()) {
-      XSP_TRY(const auto server, GenerationServer::make(*this, input_specs_, output_specs_,
-                                                        settings.lengths, settings.tokens));
-      XSP_CHECK_OK(warm_sizes(*this, *server, settings.max_batch));
-      *first = iteration_;
-      XSP_TRY(LoadReport report, run_load(settings, *server, send));
-      XSP_CHECK_OK(server->close());
-      return report;
-    }
-    if (settings.items.empty()) {
-      MadeUpServer server(*this, input_specs_, output_specs_, options_);
-      XSP_CHECK_OK(warm_sizes(*this, server, settings.max_batch));
-      *first = iteration_;
-      return run_load(settings, server, send);
-    }
-    if (!pipelines_) return usage("items: there is no pipeline: give the worker --pipeline");
     XSP_TRY(const auto server,
-            PipelineServer::make(*this, *pipelines_, settings.items, settings.outputs));
+            make_server(*this, settings, input_specs_, output_specs_, options_, pipelines_));
     XSP_CHECK_OK(warm_sizes(*this, *server, settings.max_batch));
     *first = iteration_;
-    XSP_TRY(LoadReport report, run_load(settings, *server, send));
+    XSP_TRY(LoadReport report,
+            run_load(settings, *server, [this](const auto& fields) { replies_.send(fields); }));
     XSP_CHECK_OK(server->close());
     return report;
   }
 
   bool load_requests(const std::string& path) {
     request_key_ = xsp_intern_key(kRequestKey);
+    int64_t first = 0;
     const Result<LoadSettings> settings = read_load_settings(path);
     if (!settings.ok()) return wrong(settings.error());
-    int64_t first = 0;
     const auto report = serve_load(*settings, &first);
     if (!report.ok()) return wrong(report.error());
     replies_.send({"loaded", std::to_string(report->answers.size()),
@@ -391,9 +383,12 @@ class Worker : public OpenModel {
 
   bool reply_files(const char* what, const std::string& folder, const xsp_tensor* tensors,
                    size_t count) {
-    const auto files = write_tensors(folder, tensors, count);
-    if (!files.ok()) return wrong(XSP_FAILED, files.error().text);
-    std::vector<std::string> reply = {what, std::to_string(count)};
+    return reply_names(what, write_tensors(folder, tensors, count));
+  }
+
+  bool reply_names(const char* what, const Result<std::vector<std::string>>& files) {
+    if (!files.ok()) return wrong(files.error());
+    std::vector<std::string> reply = {what, std::to_string(files->size())};
     reply.insert(reply.end(), files->begin(), files->end());
     replies_.send(reply);
     return true;
@@ -415,6 +410,11 @@ class Worker : public OpenModel {
     const std::vector<xsp_tensor> tensors = views_of(made->tensors);
     return set_tensors(made->tensors) &&
            reply_files("made", folder, tensors.data(), tensors.size());
+  }
+
+  bool items(const std::string& file, const std::string& folder) {
+    if (!pipelines_) return wrong(XSP_FAILED, "worker: items: there is no pipeline");
+    return reply_names("made", write_inputs_of_items(*this, *pipelines_, file, folder));
   }
 
   bool take(const std::vector<std::string>& files) {

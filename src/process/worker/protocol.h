@@ -38,6 +38,10 @@
 //                                         order, as .npy files
 //   make SEED FOLDER  made <count> <file name>*count             the inputs are made up by this
 //                                         seed, and are saved as .npy files
+//   items FILE FOLDER  made <count> <file name>*count            likewise, but the pipeline makes
+//                                         them of the items in FILE's lines, which are one batch.
+//                                         If these have windows, there are inputs for each, one
+//                                         after the other, and the model runs
 //   take FILE*    taken                   the inputs are those of these .npy files, in the model's
 //                                         order
 //   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <model runs>

@@ -2,7 +2,7 @@
 // nothing.
 import type { Cell } from '../data/types';
 import { format, labelOfName, largestOf, Scale } from '../data/units';
-import { isSentence, type Described } from './rows';
+import { isSentence, linesOf, type Described } from './rows';
 
 export interface TableColumn {
   index: number; // in the rows
@@ -122,3 +122,26 @@ export const sameIn = (rows: Cell[][]) => (index: number) => {
   const first = rows[0]?.[index] ?? null;
   return first !== null && rows.every((row) => row[index] === first);
 };
+
+// Returns how many lines the tallest row takes where so many characters fit each column.
+export function tallest(
+  columns: TableColumn[],
+  rows: Cell[][],
+  fits: (at: number) => number,
+): number {
+  let most = 1;
+  columns.forEach((column, at) => {
+    if (!column.isText) return;
+    for (const row of rows) most = Math.max(most, linesOf(column.write(row), fits(at)));
+  });
+  return most;
+}
+
+// Returns the mean width of a character of an element's font, in pixels, or 0 if it cannot be told.
+export function characterWidth(element: HTMLElement): number {
+  const context = document.createElement('canvas').getContext('2d');
+  if (!context) return 0;
+  context.font = getComputedStyle(element).font;
+  // Letters are a little narrower than figures.
+  return context.measureText('0').width * 0.94;
+}

@@ -145,6 +145,12 @@ export function shortened(text: string, length: number): string {
   return `${text.slice(0, length - 1 - end)}…${text.slice(text.length - end)}`;
 }
 
+export function countOf(visible: number, all: number): string {
+  const word = all === 1 ? 'row' : 'rows';
+  const count = all.toLocaleString('en');
+  return visible === all ? `${count} ${word}` : `${visible.toLocaleString('en')} of ${count} rows`;
+}
+
 // Tells a sentence, which wraps, from a name, which is cut if it is too long. The names of C++ have
 // spaces, too.
 export const isSentence = (text: string): boolean =>

@@ -18,3 +18,22 @@ export function windowOf(
   const end = Math.min(rows, first + count);
   return { first, end, before: first * rowHeight, after: (rows - end) * rowHeight };
 }
+
+// Returns the row that a key moves to, which may be one before the first or behind the last, or
+// nothing if the key moves none.
+export function rowAfterKey(
+  key: string,
+  active: number,
+  page: number,
+  count: number,
+): number | undefined {
+  const steps: Record<string, number> = {
+    ArrowDown: active + 1,
+    ArrowUp: active - 1,
+    PageDown: active + page,
+    PageUp: active - page,
+    Home: 0,
+    End: count - 1,
+  };
+  return steps[key];
+}

@@ -135,7 +135,7 @@ class ResizeOpencv : public Step {
     } else if (width_ == 0) {
       type.dimensions[1] = width_of(static_cast<double>(width) / static_cast<double>(height));
     }
-    for (const size_t side : {0, 1}) {
+    for (const size_t side : {size_t{0}, size_t{1}}) {
       if (type.dimensions[side] < 1 || type.dimensions[side] > kSideMax) {
         return failed("the image would have " + std::to_string(type.dimensions[1]) + " x " +
                       std::to_string(type.dimensions[0]) + " pixels: leave it out");

@@ -94,6 +94,28 @@ TEST_F(GenerationTest, EachTokenIsASpanOfItsRequest) {
   EXPECT_EQ(value("cache.mean"), ((20 + 2) + (20 + 4) + 15 + (15 + 3)) / 4. * kTokenBytes);
 }
 
+// Each number of clients is a point; the last one is the measured load, whose figures it repeats.
+TEST_F(GenerationTest, TheCurveHasAPointForEachNumberOfClients) {
+  const Finished finished = generate("net.onnx", {"--clients", "1,2,4", "--requests", "8",
+                                                  "--prompt-tokens", "10", "--output-tokens", "4"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.out.find("\n1 client: first token p50 "), std::string::npos) << finished.out;
+  for (const std::string metric : {"tokens_per_s", "first_token.p50", "between_tokens.p50"}) {
+    EXPECT_EQ(scalar("a.xsp",
+                     "SELECT string_agg(note, ', ' ORDER BY note) FROM result WHERE value > 0 AND "
+                     "metric = '" +
+                         metric + ".at_clients'"),
+              "1 client, 2 clients, 4 clients")
+        << metric;
+    EXPECT_EQ(scalar("a.xsp", "SELECT value FROM result WHERE note = '4 clients' AND metric = '" +
+                                  metric + ".at_clients'"),
+              value(metric));
+  }
+  EXPECT_EQ(scalar("a.xsp",
+                   "SELECT count(*) FROM span WHERE level = 1 AND type = 'request' AND run_id = 1"),
+            8);
+}
+
 TEST_F(GenerationTest, ErrorsAreOneLineEach) {
   write_file("bad.tsv", "10 3\n20\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {

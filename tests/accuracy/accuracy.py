@@ -219,7 +219,9 @@ def page(tables, cases):
     steps = old.split(BEGIN)[1].split(END)[0] if BEGIN in old else ""
     about = textwrap.fill(
         "`tests/accuracy/steps_matter.py --write` wrote this table. Each row changes one step of "
-        "rapidocr_recogniser, and reads the same 100 rendered lines.", 150)
+        "rapidocr_recogniser, and reads the same 100 rendered lines. The rows were measured once, one after "
+        "another, on a shared machine: latencies differ by half by chance, and intervals that overlap tell "
+        "nothing apart. Why JPEG of quality 30 reads worse than that of 5 is not known.", 150)
     return (f"# Accuracy\n\n{intro}\n\n{tables}\n{notes}\n"
             "No other model has a score on this page. `xsp models show NAME` says which of its steps xsp "
             f"lacks.\n\n## What the steps do\n\n{about}\n\n{BEGIN}{steps}{END}")
